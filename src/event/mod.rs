@@ -1,0 +1,250 @@
+//! The events that leave the house: one JSON object each, the same on a line of `replay` and in
+//! an MQTT message.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::laws::{IrregularityKind, Penalty, PositionRuling, Side};
+
+/// Major version of the payloads. A consumer may rely on the fields of one major version.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Something that happened at a board.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Event {
+    /// Major version of the schema.
+    pub v: u32,
+    /// Unique for ever: `GATEWAY/BOARD/SEQ`.
+    pub id: String,
+    /// Number of the event on its board: from 1, without gaps, kept across restarts.
+    pub seq: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub body: Body,
+    /// The board's id.
+    pub board: String,
+    /// Number of the game on this board, from 1; null outside a game.
+    pub game: Option<u32>,
+    /// Seconds since the start of the capture or of the daemon, when the event was decided.
+    pub t: f64,
+    /// The same clock: when the act happened, where that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<f64>,
+    /// RFC 3339, UTC; null when the wall clock is unknown.
+    pub time: Option<String>,
+}
+
+/// The kinds of event with their own fields.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Body {
+    /// A board answers.
+    BoardConnected {
+        serial: Option<String>,
+        firmware: Option<String>,
+        port: Option<String>,
+    },
+    /// A board no longer answers.
+    BoardDisconnected { reason: String },
+    /// A clock is attached to the board.
+    ClockConnected,
+    /// The clock was unplugged.
+    ClockDisconnected,
+    /// A game began.
+    GameStarted { fen: String, chess960: bool },
+    /// A half-move was completed.
+    Move(MoveMade),
+    /// Moves after `to_ply` no longer count.
+    MovesRetracted { to_ply: u32, reason: String },
+    /// Something the Laws call an irregularity.
+    Irregularity(Box<Irregularity>),
+    /// An irregularity is over.
+    IrregularityResolved {
+        /// The `id` of the irregularity's event.
+        irregularity: String,
+        how: Resolution,
+    },
+    /// A game ended.
+    GameEnded { result: GameResult, reason: String },
+    /// Something an operator should know.
+    Notice { code: String, message: String },
+}
+
+impl Body {
+    /// The value of `type`: the last level of the event's topic.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::BoardConnected { .. } => "board_connected",
+            Self::BoardDisconnected { .. } => "board_disconnected",
+            Self::ClockConnected => "clock_connected",
+            Self::ClockDisconnected => "clock_disconnected",
+            Self::GameStarted { .. } => "game_started",
+            Self::Move(_) => "move",
+            Self::MovesRetracted { .. } => "moves_retracted",
+            Self::Irregularity(_) => "irregularity",
+            Self::IrregularityResolved { .. } => "irregularity_resolved",
+            Self::GameEnded { .. } => "game_ended",
+            Self::Notice { .. } => "notice",
+        }
+    }
+}
+
+/// A half-move of the game.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MoveMade {
+    /// From 1.
+    pub ply: u32,
+    /// UCI; castling as the king's two squares in standard chess.
+    pub uci: String,
+    /// SAN; null where an illegal move stands.
+    pub san: Option<String>,
+    /// The position after it.
+    pub fen: String,
+    /// What completed it.
+    pub completed_by: CompletedBy,
+    /// The clock when it was completed; null without a clock.
+    pub clock: Option<ClockState>,
+    /// True where an illegal move stands.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub illegal: bool,
+}
+
+/// What completed a half-move (6.2.1 and what stands in for it).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CompletedBy {
+    /// The player pressed the clock.
+    Clock,
+    /// The opponent replied.
+    Reply,
+    /// Nobody touched the board for a while.
+    Stillness,
+    /// Reconstructed after a gap in the record.
+    Recovered,
+    /// By the arbiter, or as the Laws prescribe (a queen for an unreplaced pawn).
+    Ruling,
+}
+
+/// What a clock shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct ClockState {
+    /// White's time in milliseconds.
+    pub white_ms: u64,
+    /// Black's time in milliseconds.
+    pub black_ms: u64,
+    /// Whose time runs; null when the clock is stopped.
+    pub running: Option<Side>,
+}
+
+/// How sure the daemon is of an irregularity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Certainty {
+    /// Advice: only a person can know.
+    Suspected,
+    /// The evidence has another, less likely explanation.
+    Probable,
+    /// Board and clock leave no other explanation.
+    Certain,
+}
+
+/// An irregularity, the evidence for it and what the Laws say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Irregularity {
+    /// What happened.
+    pub kind: IrregularityKind,
+    /// Who did it; null when nobody or unknown.
+    pub offender: Option<Side>,
+    /// The half-move it concerns: completed plies before it, plus one; 0 before the first.
+    pub ply: u32,
+    /// How sure.
+    pub certainty: Certainty,
+    /// Articles that apply, in the numbering of the edition.
+    pub articles: Vec<String>,
+    /// Squares concerned, `a1` to `h8`.
+    pub squares: Vec<String>,
+    /// The act as UCI, where it was a move.
+    #[serde(rename = "move")]
+    pub act: Option<String>,
+    /// Why: for an illegal move what was wrong with it.
+    pub reason: Option<String>,
+    /// The position before it.
+    pub fen_before: String,
+    /// What stood on the board: the placement field of a FEN.
+    pub placement: String,
+    /// The clock when it happened.
+    pub clock: Option<ClockState>,
+    /// Number of this offence among those of the offender that count together (7.5.5); 0 where the notion does not apply.
+    pub offence_number: u32,
+    /// What the Laws prescribe.
+    pub ruling: Advice,
+    /// The same for a person, by language (`en`, `ru`).
+    pub text: BTreeMap<String, Words>,
+}
+
+/// A ruling with what an arbiter needs to carry it out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Advice {
+    /// The penalty.
+    pub penalty: Penalty,
+    /// What becomes of the position.
+    pub position: PositionRuling,
+    /// Articles, in the numbering of the edition.
+    pub articles: Vec<String>,
+    /// How the board is to stand.
+    pub target_fen: Option<String>,
+    /// Times to propose; null without a clock.
+    pub clock_proposal: Option<ClockState>,
+}
+
+/// Title and advice in one language.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Words {
+    /// One line: what happened.
+    pub title: String,
+    /// What the Laws say and what can be done.
+    pub advice: String,
+}
+
+/// How an irregularity ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Resolution {
+    /// The target position stands on the board.
+    Restored,
+    /// The position is accepted as it is.
+    Stands,
+    /// The arbiter dismissed it.
+    Dismissed,
+    /// Something else took its place (the game ended, a new one began).
+    Superseded,
+}
+
+/// The result of a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum GameResult {
+    #[serde(rename = "1-0")]
+    WhiteWins,
+    #[serde(rename = "0-1")]
+    BlackWins,
+    #[serde(rename = "1/2-1/2")]
+    Draw,
+    #[serde(rename = "*")]
+    Open,
+}
+
+impl GameResult {
+    /// The result as PGN writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::WhiteWins => "1-0",
+            Self::BlackWins => "0-1",
+            Self::Draw => "1/2-1/2",
+            Self::Open => "*",
+        }
+    }
+}

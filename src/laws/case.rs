@@ -1,0 +1,151 @@
+//! The question put to the law: one case, its edition and its facts.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Editions of the Laws of Chess that can be applied.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
+pub enum Edition {
+    /// In force from 1 July 1997, as reprinted in a program's help of the day.
+    #[serde(rename = "1997-fritz")]
+    Laws1997,
+    /// In force from 1 July 2014.
+    #[serde(rename = "2014")]
+    Laws2014,
+    /// The Rules Commission's proposal of autumn 2017.
+    #[serde(rename = "2017-rc-proposal")]
+    Proposal2017,
+    /// In force from 1 January 2018.
+    #[serde(rename = "2018")]
+    Laws2018,
+    /// In force from 1 January 2023.
+    #[default]
+    #[serde(rename = "2023")]
+    Laws2023,
+}
+
+/// Which appendix of the Laws applies.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeControl {
+    /// At least 60 minutes a player.
+    #[default]
+    Standard,
+    /// More than 10 and less than 60 minutes a player (Appendix A).
+    Rapid,
+    /// 10 minutes or less a player (Appendix B).
+    Blitz,
+}
+
+/// Whether rapid and blitz are played under the Competition Rules (A.3, B.2 of 2018; A.4, B.2 of 2023).
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Supervision {
+    /// Enough arbiters for the Competition Rules to apply in full.
+    #[default]
+    Adequate,
+    /// Not enough arbiters: the milder rules of the appendix apply.
+    NotAdequate,
+}
+
+/// A player, by the colour of the pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The player with the white pieces.
+    White,
+    /// The player with the black pieces.
+    Black,
+}
+
+impl Side {
+    /// The other player.
+    #[must_use]
+    pub fn opponent(self) -> Self {
+        match self {
+            Self::White => Self::Black,
+            Self::Black => Self::White,
+        }
+    }
+}
+
+impl From<shakmaty::Color> for Side {
+    fn from(color: shakmaty::Color) -> Self {
+        color.fold_wb(Self::White, Self::Black)
+    }
+}
+
+impl From<Side> for shakmaty::Color {
+    fn from(side: Side) -> Self {
+        match side {
+            Side::White => Self::White,
+            Side::Black => Self::Black,
+        }
+    }
+}
+
+/// What happened: the irregularities, endings and claims that the Laws speak of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IrregularityKind {
+    /// A move against 3.1-3.9, completed (7.5.1).
+    IllegalMove,
+    /// A pawn on the last rank not replaced (7.5.2).
+    PromotionNotReplaced,
+    /// The clock pressed without a move (7.5.3).
+    PressWithoutMove,
+    /// Two hands for one move (7.5.4).
+    TwoHands,
+    /// A wrong initial position (7.2.1).
+    InitialPositionWrong,
+    /// The board placed wrongly (7.2.2).
+    BoardOrientationWrong,
+    /// Begun with colours reversed (7.3).
+    ColoursReversed,
+    /// A player displaced pieces (7.4).
+    PiecesDisplaced,
+    /// A piece is found off its square (7.6).
+    DisplacedPieceFound,
+    /// An upside-down rook put on as a queen (4.4.4).
+    InvertedRookPromotion,
+    /// A promotion to a piece of the wrong colour (3.7).
+    WrongColourPromotion,
+    /// Castling with the rook left behind (4.7.2).
+    CastlingIncomplete,
+    /// One piece touched, another moved (4.3).
+    TouchMove,
+    /// The rook touched first in castling (4.4.2).
+    RookFirstCastling,
+    /// A move by the side that did not have it (Article 12).
+    MovedOutOfTurn,
+    /// The clock pressed with the other hand (6.2.3).
+    PressWithOtherHand,
+    /// A flag has fallen (6.9).
+    FlagFall,
+    /// Both flags have fallen (III.3.1).
+    BothFlags,
+    /// Neither side can mate (5.2.2).
+    DeadPosition,
+    /// A claim of threefold repetition (9.2).
+    ThreefoldClaim,
+    /// A claim of fifty moves (9.3).
+    FiftyClaim,
+    /// Fivefold repetition (9.6.1).
+    Fivefold,
+    /// Seventy-five moves (9.6.2).
+    SeventyFive,
+    /// An arbiter comes upon an impossible position (A.5.4).
+    IllegalPositionObserved,
+    /// A wrong setting of the clock (6.10.2).
+    ClockSettingWrong,
+    /// The clock stopped without reason (6.11.4).
+    PauseWithoutReason,
+    /// A claim resting on a display alone (6.12.2).
+    ClaimFromScreen,
+}

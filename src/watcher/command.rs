@@ -1,0 +1,113 @@
+//! Commands of an arbiter to one board, and their answers.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    event::GameResult,
+    laws::{IrregularityKind, Side},
+};
+
+/// A command: the last level of the topic is the verb, the payload its fields.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "verb", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Command {
+    /// A new game starts from what stands on the board.
+    NewGame,
+    /// The game's position is this one.
+    SetPosition {
+        /// FEN.
+        fen: String,
+    },
+    /// The game ended.
+    Result {
+        /// `1-0`, `0-1`, `1/2-1/2` or `*`.
+        result: GameResult,
+    },
+    /// The irregularity was none: it does not count.
+    Dismiss {
+        /// Id of the event.
+        irregularity: String,
+    },
+    /// The position stands as it is on the board.
+    Accept {
+        /// Id of the event.
+        irregularity: String,
+    },
+    /// What only a person can see.
+    Report {
+        /// What happened.
+        kind: IrregularityKind,
+        /// Who did it.
+        #[serde(default)]
+        offender: Option<Side>,
+    },
+    /// Who took an irregularity up.
+    RaisedBy {
+        /// Id of the event.
+        irregularity: String,
+        /// Who.
+        by: RaisedBy,
+    },
+    /// Read the board anew.
+    Resync,
+    /// Moves after `to_ply` no longer count.
+    Retract {
+        /// Plies that remain.
+        to_ply: u32,
+    },
+}
+
+/// Who took an irregularity up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RaisedBy {
+    /// The arbiter saw it.
+    #[default]
+    Arbiter,
+    /// The opponent claimed it.
+    Opponent,
+    /// Neither.
+    Nobody,
+}
+
+/// The answer to a command that was carried out: the resulting state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Reply {
+    /// The game after the command.
+    pub game: Option<super::GameView>,
+}
+
+/// Why a command was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// The irregularity does not exist or is over.
+    #[error("no open irregularity has the id {0:?}")]
+    UnknownIrregularity(String),
+    /// The FEN cannot be read.
+    #[error("cannot read the FEN: {0}")]
+    BadFen(String),
+    /// The command needs a game.
+    #[error("no game is going on at this board")]
+    NoGame,
+    /// The ply is beyond the game.
+    #[error("the game has {have} plies, so {asked} cannot remain")]
+    NoSuchPly { asked: u32, have: u32 },
+    /// It makes no sense now.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl CommandError {
+    /// Stable code for replies and logs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownIrregularity(_) => "unknown_irregularity",
+            Self::BadFen(_) => "bad_fen",
+            Self::NoGame => "no_game",
+            Self::NoSuchPly { .. } => "no_such_ply",
+            Self::Refused(_) => "refused",
+        }
+    }
+}

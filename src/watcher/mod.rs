@@ -1,0 +1,181 @@
+//! The watcher of one board: wires the pure rooms together.
+//!
+//! Four kinds of methods, as in a protocol core without I/O: getters (`status`, `position`, ...);
+//! `handle_*`, something happened at a time; commands from the arbiter; `poll_*`, what to do next.
+//! The shell feeds it, then drains `poll_event`, `poll_transmit` and `poll_wish` until they are
+//! empty, then sleeps until `poll_timeout`.
+
+pub mod command;
+pub mod state;
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    dgt,
+    event::Event,
+    laws::{Edition, Supervision, TimeControl},
+    time::Millis,
+};
+pub use command::{Command, CommandError, Reply};
+pub use state::{BoardInfo, ClockView, GameView, PositionView, StateSet, Status};
+
+/// Which way round the board lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OrientationSetting {
+    /// Found from the start position.
+    #[default]
+    Auto,
+    /// The connector is at the a-file.
+    Normal,
+    /// Turned by 180 degrees.
+    Turned,
+}
+
+/// Which side of the clock is White's, seen from the clock's front.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockSideSetting {
+    /// Found out: the side whose time runs when the game begins, checked against who moves.
+    #[default]
+    Auto,
+    /// White's time is the left one.
+    WhiteLeft,
+    /// White's time is the right one.
+    WhiteRight,
+}
+
+/// A period of the time control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Period {
+    /// Moves that must be made in it; none in the last.
+    pub moves: Option<u32>,
+    /// Minutes of main time.
+    pub minutes: u32,
+    /// Seconds added for each move.
+    #[serde(default)]
+    pub increment: u32,
+}
+
+/// What a watcher is told of its board and event.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Name of the gateway, first part of event ids.
+    pub gateway: String,
+    /// The board's id.
+    pub board: String,
+    /// Edition of the Laws.
+    pub laws: Edition,
+    /// Time control of the event.
+    pub time_control: TimeControl,
+    /// Supervision of the event.
+    pub supervision: Supervision,
+    /// Which way round the board lies.
+    pub orientation: OrientationSetting,
+    /// Which side of the clock is White's.
+    pub clock_side: ClockSideSetting,
+    /// Periods of the time control, if known.
+    pub periods: Vec<Period>,
+    /// Unix time in milliseconds at the origin of `Millis`; none when the wall clock is unknown.
+    pub epoch_ms: Option<i64>,
+}
+
+/// What must survive a restart in mid-game: opaque to the journal, which keeps it as JSON.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The last `seq` given out.
+    pub seq: u64,
+}
+
+/// What the watcher wishes of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkWish {
+    /// The board fell silent: close the port and open it again.
+    Reopen,
+}
+
+/// The watcher of one board.
+#[derive(Debug)]
+pub struct Watcher {
+    settings: Settings,
+    seq: u64,
+    events: VecDeque<Event>,
+}
+
+impl Watcher {
+    /// A watcher that has seen nothing, or that goes on from `resume`.
+    #[must_use]
+    pub fn new(settings: Settings, resume: Option<Snapshot>) -> Self {
+        Self {
+            settings,
+            seq: resume.map_or(0, |s| s.seq),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Sets the wall clock at the origin of `Millis`, for `time` of later events.
+    pub fn set_epoch(&mut self, epoch_ms: Option<i64>) {
+        self.settings.epoch_ms = epoch_ms;
+    }
+
+    /// The link to the board is open on `port`.
+    pub fn handle_link_up(&mut self, _now: Millis, _port: &str) {}
+
+    /// The link to the board is gone.
+    pub fn handle_link_down(&mut self, _now: Millis, _reason: &str) {}
+
+    /// Bytes from the board, in any split.
+    pub fn handle_bytes(&mut self, _now: Millis, _bytes: &[u8]) {}
+
+    /// A deadline of [`Self::poll_timeout`] has passed.
+    pub fn handle_timeout(&mut self, _now: Millis) {}
+
+    /// No more will come (the end of a capture): what is still open is decided as stillness would.
+    /// Returns the time at which the last decision was made.
+    pub fn handle_end(&mut self, now: Millis) -> Millis {
+        now
+    }
+
+    /// A command of the arbiter. Refused with a reason when it makes no sense.
+    ///
+    /// # Errors
+    /// Says why the command was refused; nothing has changed then.
+    pub fn handle_command(&mut self, _now: Millis, _command: Command) -> Result<Reply, CommandError> {
+        Ok(Reply::default())
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The next bytes to send to the board: one command, never split.
+    pub fn poll_transmit(&mut self) -> Option<dgt::Command> {
+        None
+    }
+
+    /// When to call [`Self::handle_timeout`] at the latest.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        None
+    }
+
+    /// What the shell should do with the link.
+    pub fn poll_wish(&mut self) -> Option<LinkWish> {
+        None
+    }
+
+    /// Which states have changed since the last call.
+    pub fn take_changed(&mut self) -> StateSet {
+        StateSet::default()
+    }
+
+    /// What must survive a restart.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot { seq: self.seq }
+    }
+}

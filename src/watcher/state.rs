@@ -1,0 +1,91 @@
+//! The states of a board that are kept as last values on the broker.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    event::{ClockState, GameResult},
+    laws::Side,
+};
+
+/// Which states have changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateSet {
+    /// [`Status`].
+    pub status: bool,
+    /// [`BoardInfo`].
+    pub info: bool,
+    /// [`PositionView`].
+    pub position: bool,
+    /// [`GameView`] and the PGN.
+    pub game: bool,
+    /// [`ClockView`].
+    pub clock: bool,
+}
+
+/// Whether the board answers. Published as the bare word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The board answers.
+    Online,
+    /// It does not.
+    #[default]
+    Offline,
+}
+
+/// What is known of the board itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BoardInfo {
+    /// What kind of board, as far as it can be told.
+    pub model: Option<String>,
+    /// Its serial number.
+    pub serial: Option<String>,
+    /// Its firmware, `main.sub`.
+    pub firmware: Option<String>,
+    /// Where it is attached.
+    pub port: Option<String>,
+}
+
+/// What stands on the board now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PositionView {
+    /// Placement field of a FEN, as the sensors say; null before the first reading.
+    pub placement: Option<String>,
+    /// Full FEN when the board stands as the game does.
+    pub fen: Option<String>,
+    /// What keeps it from being the game's position: squares that differ, open irregularities.
+    pub problems: Vec<String>,
+}
+
+/// The game as it is recorded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GameView {
+    /// Number of the game on this board; null before the first.
+    pub game: Option<u32>,
+    /// Start position.
+    pub start_fen: Option<String>,
+    /// True for Chess960.
+    pub chess960: bool,
+    /// Moves as UCI.
+    pub moves: Vec<String>,
+    /// Moves as SAN; null where an illegal move stands.
+    pub san: Vec<Option<String>>,
+    /// Position after the last move.
+    pub fen: Option<String>,
+    /// Whose move it is.
+    pub to_move: Option<Side>,
+    /// Result, `*` while it is open.
+    pub result: Option<GameResult>,
+    /// Ids of open irregularities.
+    pub open_irregularities: Vec<String>,
+    /// The last `seq` given out on this board.
+    pub last_seq: u64,
+}
+
+/// The clock as it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockView {
+    /// Both times and the running side; null without a clock.
+    pub clock: Option<ClockState>,
+}
