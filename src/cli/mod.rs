@@ -1,1 +1,2 @@
-//! TODO room
+//! The commands of the program.
+pub mod rule;
