@@ -65,6 +65,12 @@ impl Act {
         }
     }
 
+    /// What a player left on the board where the Laws say what is to stand there.
+    #[must_use]
+    pub fn left(from_to: Option<(Square, Square)>, left: &Placement) -> Self {
+        Self::new(from_to, Reason::Unexplained, left)
+    }
+
     /// From and to, where one piece went.
     #[must_use]
     pub fn from_to(&self) -> Option<(Square, Square)> {

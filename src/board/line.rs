@@ -160,6 +160,11 @@ impl Line {
         line
     }
 
+    /// Adds a cost: what speaks against the line besides the board.
+    pub fn charge(&mut self, cost: f32) {
+        self.cost += cost;
+    }
+
     /// A square changed.
     pub(super) fn seen(&mut self, square: Square, code: Code) {
         if self.stand.placement().at(square) == code {

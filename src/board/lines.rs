@@ -4,12 +4,11 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Color, Square};
+use shakmaty::{Bitboard, Color};
 
 use super::{
     candidate::Candidate,
     line::{Line, PlyKind, weight},
-    placement::Code,
     sensed::Sensed,
     stand::Stand,
 };
@@ -22,11 +21,10 @@ const BEHIND: f32 = 9.0;
 /// Half-moves that one reading may add to a line.
 const DEPTH: usize = 4;
 
-/// The lines and the board they explain.
+/// The lines. The board that they explain is the caller's and comes as an argument.
 #[derive(Clone, Debug)]
 pub struct Lines {
     lines: Vec<Line>,
-    sensed: Sensed,
     aged: Millis,
     /// True while presses are to be expected: a half-move without one costs something.
     pub clock_runs: bool,
@@ -37,23 +35,11 @@ pub struct Lines {
 impl Lines {
     /// Lines from one position.
     #[must_use]
-    pub fn new(stand: Arc<Stand>, sensed: Sensed, now: Millis) -> Self {
-        let line = Line::new(stand, &sensed, now);
-        let mut lines = Self {
-            lines: vec![line],
-            sensed,
-            aged: now,
-            clock_runs: false,
-            frozen: false,
-        };
-        lines.grow_all(now);
+    pub fn new(stand: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
+        let line = Line::new(stand, sensed, now);
+        let mut lines = Self { lines: vec![line], aged: now, clock_runs: false, frozen: false };
+        lines.grow_all(now, sensed);
         lines
-    }
-
-    /// The board.
-    #[must_use]
-    pub fn sensed(&self) -> &Sensed {
-        &self.sensed
     }
 
     /// All lines, the best first.
@@ -68,38 +54,22 @@ impl Lines {
         &self.lines[0]
     }
 
-    /// One square changed.
-    pub fn field(&mut self, now: Millis, square: Square, code: Code) {
-        self.age(now);
-        if !self.sensed.set(now, square, code) {
-            return;
-        }
+    /// Squares changed: `sensed` shows them as they are now. [`Self::tick`] was called before.
+    pub fn changed(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
         for line in &mut self.lines {
-            line.seen(square, code);
+            for square in squares {
+                line.seen(square, sensed.at(square));
+            }
         }
         if !self.frozen {
-            self.grow(now, Bitboard::from_square(square));
+            self.grow(now, sensed, squares);
         }
-        self.rank(now);
-    }
-
-    /// The whole board was read. Returns the squares that the reading changed.
-    pub fn dump(&mut self, now: Millis, placement: &super::placement::Placement) -> Bitboard {
-        self.age(now);
-        let changed = self.sensed.replace(now, placement);
-        for line in &mut self.lines {
-            line.differing = self.sensed.placement().differing(line.stand.placement());
-        }
-        if !changed.is_empty() && !self.frozen {
-            self.grow(now, changed);
-        }
-        self.rank(now);
-        changed
+        self.rank(now, sensed);
     }
 
     /// `side` pressed the clock.
-    pub fn press(&mut self, now: Millis, side: Color) {
-        self.age(now);
+    pub fn press(&mut self, now: Millis, sensed: &Sensed, side: Color) {
+        self.age(now, sensed);
         for line in &mut self.lines {
             let n = line.plies.len();
             if line.turn() != side {
@@ -116,62 +86,68 @@ impl Lines {
                 line.pending = Some(now);
             }
         }
-        self.rank(now);
+        self.rank(now, sensed);
     }
 
     /// Adds lines for half-moves of pieces that were lifted before an unexplained press and whose
     /// arrival was not seen: an update may be lost.
-    pub fn grow_blind(&mut self, now: Millis) {
+    pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
         let mut grown = Vec::new();
         for line in self.lines.iter().filter(|l| l.pending.is_some()) {
             for candidate in line.stand.candidates() {
                 let leaves = candidate.changes().first();
                 let lifted = leaves.is_some_and(|(from, _)| {
-                    line.differing.contains(*from) && self.sensed.at(*from).is_empty()
+                    line.differing.contains(*from) && sensed.at(*from).is_empty()
                 });
-                if lifted && !line.speaks_for(candidate, &self.sensed) {
-                    grown.push(self.child(line, candidate, now, weight::PLY + weight::BLIND));
+                if lifted && !line.speaks_for(candidate, sensed) {
+                    grown.push(self.child(line, candidate, now, sensed, weight::PLY + weight::BLIND));
                 }
             }
         }
         for line in grown {
             self.offer(line);
         }
-        self.rank(now);
+        self.rank(now, sensed);
     }
 
     /// Looks for half-moves that speak for what is seen, on every square.
-    pub fn grow_all(&mut self, now: Millis) {
-        self.age(now);
-        self.grow(now, Bitboard::FULL);
-        self.rank(now);
+    pub fn grow_all(&mut self, now: Millis, sensed: &Sensed) {
+        self.age(now, sensed);
+        self.grow(now, sensed, Bitboard::FULL);
+        self.rank(now, sensed);
     }
 
     /// Adds a line found otherwise (by search after a gap, by a ruling).
-    pub fn add(&mut self, now: Millis, mut line: Line, extra_cost: f32) {
+    pub fn add(&mut self, now: Millis, sensed: &Sensed, mut line: Line, extra_cost: f32) {
         line.cost += extra_cost;
         self.offer(line);
-        self.rank(now);
+        self.rank(now, sensed);
+    }
+
+    /// Adds a line that starts from another position than the others.
+    pub fn add_root(&mut self, now: Millis, sensed: &Sensed, line: Line) {
+        self.lines.push(line);
+        self.rank(now, sensed);
     }
 
     /// Replaces all lines.
-    pub fn reset(&mut self, now: Millis, lines: Vec<Line>) {
+    pub fn reset(&mut self, now: Millis, sensed: &Sensed, lines: Vec<Line>) {
         if lines.is_empty() {
             return;
         }
         self.aged = now;
         self.lines = lines;
-        self.grow_all(now);
+        self.grow_all(now, sensed);
     }
 
     /// How many leading half-moves all lines within `margin` of the best share.
     #[must_use]
-    pub fn agreed(&self, now: Millis, margin: f32) -> usize {
+    pub fn agreed(&self, now: Millis, sensed: &Sensed, margin: f32) -> usize {
         let best = self.best();
-        let limit = best.total(&self.sensed, now) + margin;
+        let limit = best.total(sensed, now) + margin;
         let mut agreed = best.plies.len();
         for line in &self.lines[1..] {
-            if line.total(&self.sensed, now) <= limit {
+            if line.total(sensed, now) <= limit {
                 agreed = agreed.min(shared(best, line));
             }
         }
@@ -196,32 +172,32 @@ impl Lines {
     }
 
     /// Time passes.
-    pub fn tick(&mut self, now: Millis) {
-        self.age(now);
-        self.rank(now);
+    pub fn tick(&mut self, now: Millis, sensed: &Sensed) {
+        self.age(now, sensed);
+        self.rank(now, sensed);
     }
 
-    fn age(&mut self, now: Millis) {
+    fn age(&mut self, now: Millis, sensed: &Sensed) {
         if now > self.aged {
             if !self.frozen {
                 for line in &mut self.lines {
-                    line.age(&self.sensed, self.aged, now);
+                    line.age(sensed, self.aged, now);
                 }
             }
             self.aged = now;
         }
     }
 
-    fn grow(&mut self, now: Millis, squares: Bitboard) {
+    fn grow(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
         let mut fresh = Vec::new();
         for line in &self.lines {
-            self.children(line, squares, now, &mut fresh);
+            self.children(line, squares, now, sensed, &mut fresh);
         }
         for _ in 0..DEPTH {
             let mut next = Vec::new();
             for line in fresh.drain(..) {
                 if self.offer(line.clone()) {
-                    self.children(&line, Bitboard::FULL, now, &mut next);
+                    self.children(&line, Bitboard::FULL, now, sensed, &mut next);
                 }
             }
             if next.len() > 4 * MOST_LINES {
@@ -235,32 +211,36 @@ impl Lines {
         }
     }
 
-    fn children(&self, line: &Line, squares: Bitboard, now: Millis, into: &mut Vec<Line>) {
+    fn children(&self, line: &Line, squares: Bitboard, now: Millis, sensed: &Sensed, into: &mut Vec<Line>) {
         let evidence = line.differing & squares;
         if evidence.is_empty() {
             return;
         }
         for candidate in line.stand.candidates() {
-            if (candidate.squares() & evidence).is_empty() || !line.speaks_for(candidate, &self.sensed) {
+            if (candidate.squares() & evidence).is_empty() || !line.speaks_for(candidate, sensed) {
                 continue;
             }
-            into.push(self.child(line, candidate, now, weight::PLY));
+            into.push(self.child(line, candidate, now, sensed, weight::PLY));
         }
     }
 
-    fn child(&self, line: &Line, candidate: &Candidate, now: Millis, mut cost: f32) -> Line {
+    fn child(&self, line: &Line, candidate: &Candidate, now: Millis, sensed: &Sensed, mut cost: f32) -> Line {
         let unpressed = line.plies.last().is_some_and(|ply| ply.pressed.is_none());
         if self.clock_runs && unpressed {
             cost += weight::UNPRESSED;
         }
         let stand = Arc::new(line.stand.after(candidate));
-        line.played(PlyKind::Legal(candidate.mv), stand, &self.sensed, now, cost)
+        line.played(PlyKind::Legal(candidate.mv), stand, sensed, now, cost)
     }
 
     /// Takes a line in unless the same half-moves are there at no higher cost.
     fn offer(&mut self, line: Line) -> bool {
         let same =
-            |other: &Line| other.plies.len() == line.plies.len() && shared(other, &line) == line.plies.len();
+            |other: &Line| {
+                other.plies.len() == line.plies.len()
+                    && other.turn() == line.turn()
+                    && shared(other, &line) == line.plies.len()
+            };
         if let Some(known) = self.lines.iter_mut().find(|other| same(other)) {
             if line.cost < known.cost && line.pending.is_none() && known.pending.is_none() {
                 let pressed: Vec<_> = known.plies.iter().map(|p| p.pressed).collect();
@@ -275,8 +255,7 @@ impl Lines {
         true
     }
 
-    fn rank(&mut self, now: Millis) {
-        let sensed = &self.sensed;
+    fn rank(&mut self, now: Millis, sensed: &Sensed) {
         self.lines.sort_by(|a, b| {
             a.total(sensed, now)
                 .total_cmp(&b.total(sensed, now))

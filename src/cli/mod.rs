@@ -4,6 +4,7 @@
 mod exit;
 mod names;
 mod replay;
+pub mod rule;
 
 use std::process::ExitCode;
 
