@@ -21,8 +21,10 @@ pub enum ClockSignal {
     Pressed(Lever),
 }
 
-/// How long a lever that went straight back is doubted.
-const DOUBT_MS: u64 = 450;
+/// A lever that goes back within this time of a press is doubted.
+const SOON_MS: u64 = 450;
+/// A doubt that no frame has settled is dropped after this time: frames come once a second.
+const DOUBT_MS: u64 = 1300;
 
 /// Follows the frames of one clock.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +70,7 @@ impl LeverWatch {
         } else if reading.running
             && last.running
             && reading.lever != last.lever
-            && now.since(self.flipped_at) < DOUBT_MS
+            && now.since(self.flipped_at) < SOON_MS
         {
             self.doubted = Some((reading, now));
             return;
@@ -79,7 +81,7 @@ impl LeverWatch {
     /// Time passes: a doubt that was not refuted is believed.
     pub fn tick(&mut self, now: Millis) {
         if let Some((doubted, at)) = self.doubted
-            && now.since(at) >= 2 * DOUBT_MS
+            && now.since(at) >= DOUBT_MS
         {
             self.doubted = None;
             self.believe(at, doubted);
@@ -89,7 +91,7 @@ impl LeverWatch {
     /// When [`Self::tick`] has something to do.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
-        self.doubted.map(|(_, at)| at + 2 * DOUBT_MS)
+        self.doubted.map(|(_, at)| at + DOUBT_MS)
     }
 
     /// The next signal with its time.

@@ -160,6 +160,13 @@ impl Line {
         line
     }
 
+    /// What decides how the line goes on: the position, and which presses are still owed.
+    pub(super) fn state(&self) -> (u64, bool, bool, bool) {
+        let n = self.plies.len();
+        let owed = |back: usize| n >= back && self.plies[n - back].pressed.is_none();
+        (self.stand.key(), self.pending.is_some(), owed(1), owed(2))
+    }
+
     /// Adds a cost: what speaks against the line besides the board.
     pub fn charge(&mut self, cost: f32) {
         self.cost += cost;

@@ -261,6 +261,16 @@ impl Lines {
                 .total_cmp(&b.total(sensed, now))
                 .then(a.plies.len().cmp(&b.plies.len()))
         });
+        // Lines that reach the same position go on alike: the likelier way there is kept.
+        let mut reached = Vec::with_capacity(self.lines.len());
+        self.lines.retain(|line| {
+            let state = line.state();
+            let fresh = !reached.contains(&state);
+            if fresh {
+                reached.push(state);
+            }
+            fresh
+        });
         let limit = self.lines[0].total(sensed, now) + BEHIND;
         let keep = self
             .lines
