@@ -359,9 +359,17 @@ fn a_running_clock_that_stops_talking_has_its_mode_restored() {
 fn nothing_is_said_while_the_log_comes_and_nothing_after_it_is_lost() {
     let mut bench = Bench::connected();
     bench.run(3000);
-    let asked = bench.now.0;
+    // The log waits for its turn, and what is asked after it waits for the log.
+    bench.session.request_dump(bench.now);
+    bench.drain();
+    let asked = bench.now.0 + 1;
     bench.session.request_event_log(bench.now);
-    bench.run(4000);
+    bench.session.request_dump(bench.now);
+    for _ in 0..8 {
+        bench.run(500);
+        bench.session.handle_timeout(bench.now);
+    }
+    assert_eq!(bench.commands_since(asked), [Command::EventLog]);
     // Held back by the board until the log is through.
     bench.put(52, 0);
     bench.put(36, 1);
