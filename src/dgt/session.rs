@@ -208,7 +208,7 @@ impl Session {
             }
             Message::Serial(serial) => self.learn_serial(serial),
             Message::Field { square, piece } => self.field_changed(now, *square, *piece),
-            Message::Dump(squares) => self.dumped(now, squares),
+            Message::Dump(squares) => self.dumped(squares),
             Message::Clock(reading) => {
                 self.last_clock = now;
                 self.clock_due = reading.running.then(|| now + CLOCK_SILENCE);
@@ -270,8 +270,10 @@ impl Session {
             Phase::Draining { until } if now >= until => self.greet(now, 0),
             Phase::Greeting { next, tries, heard } if now >= next => self.greet_again(now, tries, heard),
             Phase::Fetching { until } if now >= until => self.fetched(now),
-            Phase::Up => self.watch(now),
             _ => {}
+        }
+        if self.phase == Phase::Up {
+            self.watch(now);
         }
         self.pump(now);
     }
@@ -425,7 +427,7 @@ impl Session {
         self.dump_due = now + SETTLED;
     }
 
-    fn dumped(&mut self, now: Millis, squares: &[PieceCode; 64]) {
+    fn dumped(&mut self, squares: &[PieceCode; 64]) {
         let known = self.squares.replace(*squares);
         if self.phase == Phase::Up && known.is_some_and(|known| known != *squares) {
             self.enter_mode();
@@ -458,3 +460,6 @@ impl Session {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
