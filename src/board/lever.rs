@@ -21,8 +21,8 @@ pub enum ClockSignal {
     Pressed(Lever),
 }
 
-/// A lever that goes back within this time of a press is doubted.
-const SOON_MS: u64 = 450;
+/// A frame from before a press may come this long after it.
+const STALE_MS: u64 = 1500;
 /// A doubt that no frame has settled is dropped after this time: frames come once a second.
 const DOUBT_MS: u64 = 1300;
 
@@ -30,7 +30,10 @@ const DOUBT_MS: u64 = 1300;
 #[derive(Clone, Debug, Default)]
 pub struct LeverWatch {
     now: Option<ClockReading>,
-    flipped_at: Millis,
+    /// When the lever last went over.
+    flipped_at: Option<Millis>,
+    /// That press gave its player time: an older frame would show less.
+    gained: bool,
     doubted: Option<(ClockReading, Millis)>,
     signals: VecDeque<(Millis, ClockSignal)>,
 }
@@ -67,13 +70,16 @@ impl LeverWatch {
                 self.believe(at, doubted);
                 self.doubted = None;
             }
-        } else if reading.running
-            && last.running
-            && reading.lever != last.lever
-            && now.since(self.flipped_at) < SOON_MS
-        {
-            self.doubted = Some((reading, now));
-            return;
+        } else if self.goes_back(now, &last, &reading) {
+            let presser = last.lever.pressed();
+            if reading.time(presser).seconds < last.time(presser).seconds {
+                // The time of a player who has pressed does not run: the frame is older than the press.
+                return;
+            }
+            if !self.gained {
+                self.doubted = Some((reading, now));
+                return;
+            }
         }
         self.believe(now, reading);
     }
@@ -99,6 +105,14 @@ impl LeverWatch {
         self.signals.pop_front()
     }
 
+    /// The lever seems to have gone back soon after a press.
+    fn goes_back(&self, now: Millis, last: &ClockReading, reading: &ClockReading) -> bool {
+        reading.running
+            && last.running
+            && reading.lever != last.lever
+            && self.flipped_at.is_some_and(|at| now.since(at) < STALE_MS)
+    }
+
     fn believe(&mut self, at: Millis, reading: ClockReading) {
         let last = self.now.replace(reading);
         let Some(last) = last else { return };
@@ -111,7 +125,9 @@ impl LeverWatch {
                 self.signals.push_back((at, ClockSignal::Stopped));
             }
             (true, true) if reading.lever != last.lever => {
-                self.flipped_at = at;
+                let presser = reading.lever.pressed();
+                self.gained = reading.time(presser).seconds > last.time(presser).seconds;
+                self.flipped_at = Some(at);
                 self.signals.push_back((at, ClockSignal::Pressed(reading.lever)));
             }
             _ => {}

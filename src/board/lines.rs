@@ -73,7 +73,9 @@ impl Lines {
         for line in &mut self.lines {
             let n = line.plies.len();
             if line.turn() != side {
-                line.pending = None;
+                if line.pending.take().is_some() {
+                    line.cost += weight::EMPTY_PRESS;
+                }
                 match line.plies.last_mut() {
                     Some(ply) if ply.pressed.is_none() => ply.pressed = Some(now),
                     Some(_) => line.cost += weight::EMPTY_PRESS,
