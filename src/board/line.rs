@@ -81,6 +81,8 @@ pub mod weight {
     pub const EMPTY_PRESS: f32 = 3.0;
     /// A half-move of which nothing but the lifting was seen.
     pub const BLIND: f32 = 2.5;
+    /// A piece arrived and was taken before the square was scanned.
+    pub const TAKEN_AT_ONCE: f32 = 0.8;
     /// Rate at which a lasting difference adds to a line, per second.
     pub const LASTING_RATE: f32 = 0.25;
     /// For how long it does, in milliseconds.
@@ -225,6 +227,16 @@ impl Line {
         candidate.changes().iter().any(|(square, code)| {
             !code.is_empty() && self.differing.contains(*square) && sensed.at(*square) == *code
         })
+    }
+
+    /// True when the piece that `candidate` moves has left its square and one of the opponent's
+    /// has arrived where it goes: it may have been taken there before it was seen.
+    #[must_use]
+    pub(super) fn taken_at_once(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+        let Some(from) = candidate.mv.from() else { return false };
+        let to = candidate.mv.to();
+        let arrived = sensed.at(to).color() == Some(!self.turn()) && self.differing.contains(to);
+        arrived && self.differing.contains(from) && sensed.at(from) != self.placement().at(from)
     }
 
     /// The placement the line says.

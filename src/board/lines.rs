@@ -219,10 +219,14 @@ impl Lines {
             return;
         }
         for candidate in line.stand.candidates() {
-            if (candidate.squares() & evidence).is_empty() || !line.speaks_for(candidate, sensed) {
+            if (candidate.squares() & evidence).is_empty() {
                 continue;
             }
-            into.push(self.child(line, candidate, now, sensed, weight::PLY));
+            if line.speaks_for(candidate, sensed) {
+                into.push(self.child(line, candidate, now, sensed, weight::PLY));
+            } else if line.taken_at_once(candidate, sensed) {
+                into.push(self.child(line, candidate, now, sensed, weight::PLY + weight::TAKEN_AT_ONCE));
+            }
         }
     }
 
