@@ -71,22 +71,7 @@ impl Lines {
     pub fn press(&mut self, now: Millis, sensed: &Sensed, side: Color) {
         self.age(now, sensed);
         for line in &mut self.lines {
-            let n = line.plies.len();
-            if line.turn() != side {
-                if line.pending.take().is_some() {
-                    line.cost += weight::EMPTY_PRESS;
-                }
-                match line.plies.last_mut() {
-                    Some(ply) if ply.pressed.is_none() => ply.pressed = Some(now),
-                    Some(_) => line.cost += weight::EMPTY_PRESS,
-                    None => {}
-                }
-            } else if n >= 2 && line.plies[n - 2].pressed.is_none() && line.pending.is_none() {
-                line.plies[n - 2].pressed = Some(now);
-                line.cost += weight::LATE_PRESS - weight::UNPRESSED;
-            } else {
-                line.pending = Some(now);
-            }
+            line.pressed_by(side, now);
         }
         self.rank(now, sensed);
     }
@@ -214,12 +199,11 @@ impl Lines {
     }
 
     fn children(&self, line: &Line, squares: Bitboard, now: Millis, sensed: &Sensed, into: &mut Vec<Line>) {
-        let evidence = line.differing & squares;
-        if evidence.is_empty() {
+        if line.differing.is_empty() {
             return;
         }
         for candidate in line.stand.candidates() {
-            if (candidate.squares() & evidence).is_empty() {
+            if (candidate.squares() & squares).is_empty() {
                 continue;
             }
             if line.speaks_for(candidate, sensed) {
