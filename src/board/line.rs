@@ -83,6 +83,10 @@ pub mod weight {
     pub const BLIND: f32 = 2.5;
     /// A piece arrived and was taken before the square was scanned.
     pub const TAKEN_AT_ONCE: f32 = 0.8;
+    /// Share of its weight that a difference keeps once it is old.
+    pub const GHOST: f32 = 0.6;
+    /// A piece arrived well before the opponent's half-move that it answers.
+    pub const EARLY: f32 = 1.5;
     /// Rate at which a lasting difference adds to a line, per second.
     pub const LASTING_RATE: f32 = 0.25;
     /// For how long it does, in milliseconds.
@@ -91,8 +95,15 @@ pub mod weight {
 
 /// Squares are scanned one after the other: what happened later may be seen earlier by this.
 const SCAN_MS: u64 = 250;
+/// A reply may arrive this long before the half-move that it answers is seen.
+const EARLY_MS: u64 = 1500;
 /// A press this soon after a half-move is for it, even when the opponent has replied.
 const SOON_MS: u64 = 2500;
+
+/// A press that waits this long for its half-move is given up.
+const GIVE_UP_MS: u64 = 20_000;
+/// A difference that has lasted this long is a ghost: it says little of what was played since.
+const GHOST_MS: u64 = 5000;
 
 /// What it costs that a square shows `seen` where the line has `expected`.
 fn difference(seen: Code, expected: Code) -> f32 {
@@ -114,8 +125,8 @@ pub struct Line {
     pub plies: Vec<Ply>,
     /// Where they lead.
     pub stand: Arc<Stand>,
-    /// A press by the side to move whose half-move has not been seen yet.
-    pub pending: Option<Millis>,
+    /// Presses whose half-moves have not been seen yet, the oldest first.
+    pending: Vec<(Color, Millis)>,
     /// What it has cost so far.
     pub(super) cost: f32,
     /// Squares that show something else than the line says.
@@ -131,7 +142,7 @@ impl Line {
         Self {
             plies: Vec::new(),
             stand,
-            pending: None,
+            pending: Vec::new(),
             cost: 0.0,
             differing,
             born: now,
@@ -154,10 +165,13 @@ impl Line {
     #[must_use]
     pub fn played(&self, kind: PlyKind, stand: Arc<Stand>, sensed: &Sensed, now: Millis, cost: f32) -> Self {
         let mut line = self.clone();
+        let mover = self.turn();
+        let owed = line.pending.iter().position(|(side, _)| *side == mover);
+        let pressed = owed.map(|i| line.pending.remove(i).1);
         line.plies.push(Ply {
             kind,
             at: now,
-            pressed: line.pending.take(),
+            pressed,
             stand: stand.clone(),
         });
         line.differing = sensed.placement().differing(stand.placement());
@@ -171,7 +185,7 @@ impl Line {
     pub(super) fn state(&self) -> (u64, bool, bool, bool) {
         let n = self.plies.len();
         let owed = |back: usize| n >= back && self.plies[n - back].pressed.is_none();
-        (self.stand.key(), self.pending.is_some(), owed(1), owed(2))
+        (self.stand.key(), !self.pending.is_empty(), owed(1), owed(2))
     }
 
     /// `side` pressed the clock.
@@ -188,24 +202,22 @@ impl Line {
                 self.cost += weight::LATE_PRESS - weight::UNPRESSED;
             }
             self.plies[i].pressed = Some(now);
-            if side == mover_of_last {
-                self.unanswered_press();
-            }
-        } else if self.turn() == side {
-            self.pending = Some(now);
-        } else {
-            self.unanswered_press();
-            if n > 0 {
-                self.cost += weight::EMPTY_PRESS;
-            }
+        } else if self.turn() == side || !self.pending.is_empty() {
+            self.pending.push((side, now));
+        } else if n > 0 {
+            self.cost += weight::EMPTY_PRESS;
         }
     }
 
-    /// The other side has pressed since: a press that still waits for its half-move had none.
-    fn unanswered_press(&mut self) {
-        if self.pending.take().is_some() {
-            self.cost += weight::EMPTY_PRESS;
-        }
+    /// The press of the side to move whose half-move has not been seen yet.
+    #[must_use]
+    pub fn awaits(&self) -> Option<Millis> {
+        self.pending.first().filter(|(side, _)| *side == self.turn()).map(|(_, at)| *at)
+    }
+
+    /// Presses that still wait for their half-moves are given up.
+    pub fn forget_presses(&mut self) {
+        self.pending.clear();
     }
 
     /// Adds a cost: what speaks against the line besides the board.
@@ -224,6 +236,12 @@ impl Line {
 
     /// Adds what lasting differences cost between `from` and `to`.
     pub(super) fn age(&mut self, sensed: &Sensed, from: Millis, to: Millis) {
+        while let Some((_, at)) = self.pending.first()
+            && to.since(*at) > GIVE_UP_MS
+        {
+            self.pending.remove(0);
+            self.cost += weight::EMPTY_PRESS;
+        }
         for square in self.differing {
             let since = sensed.since(square).max(self.born);
             let until = to.min(since + weight::LASTING_MS);
@@ -240,11 +258,13 @@ impl Line {
     pub fn total(&self, sensed: &Sensed, now: Millis) -> f32 {
         let mut total = self.cost;
         for square in self.differing {
-            total += difference(sensed.at(square), self.stand.placement().at(square));
+            let each = difference(sensed.at(square), self.stand.placement().at(square));
+            let ghost = now.since(sensed.since(square)) > GHOST_MS;
+            total += if ghost { each * weight::GHOST } else { each };
         }
-        if let Some(at) = self.pending {
+        for (_, at) in &self.pending {
             // A press without a half-move becomes unlikely as time passes.
-            let late = now.since(at).saturating_sub(300).min(900) as f32 / 900.0;
+            let late = now.since(*at).saturating_sub(300).min(900) as f32 / 900.0;
             total += weight::EMPTY_PRESS * late;
         }
         total
@@ -266,6 +286,15 @@ impl Line {
         candidate.changes().iter().any(|(square, code)| {
             !code.is_empty() && self.differing.contains(*square) && sensed.at(*square) == *code
         })
+    }
+
+    /// What it costs that the piece of `candidate` arrived well before the half-move it answers.
+    #[must_use]
+    pub(super) fn too_early(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+        let Some(last) = self.plies.last() else { return 0.0 };
+        let arrived = candidate.changes().iter().filter(|(s, code)| !code.is_empty() && sensed.at(*s) == *code);
+        let early = arrived.into_iter().all(|(s, _)| sensed.since(*s) + EARLY_MS < last.at);
+        if early { weight::EARLY } else { 0.0 }
     }
 
     /// True when the piece that `candidate` moves has left its square and one of the opponent's

@@ -80,7 +80,7 @@ impl Lines {
     /// arrival was not seen: an update may be lost.
     pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
         let mut grown = Vec::new();
-        for line in self.lines.iter().filter(|l| l.pending.is_some()) {
+        for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
             for candidate in line.stand.candidates() {
                 let leaves = candidate.changes().first();
                 let lifted = leaves.is_some_and(|(from, _)| {
@@ -219,6 +219,7 @@ impl Lines {
         if self.clock_runs && unpressed {
             cost += weight::UNPRESSED;
         }
+        cost += line.too_early(candidate, sensed);
         let stand = Arc::new(line.stand.after(candidate));
         line.played(PlyKind::Legal(candidate.mv), stand, sensed, now, cost)
     }
@@ -232,7 +233,7 @@ impl Lines {
                     && shared(other, &line) == line.plies.len()
             };
         if let Some(known) = self.lines.iter_mut().find(|other| same(other)) {
-            if line.cost < known.cost && line.pending.is_none() && known.pending.is_none() {
+            if line.cost < known.cost {
                 let pressed: Vec<_> = known.plies.iter().map(|p| p.pressed).collect();
                 *known = line;
                 for (ply, pressed) in known.plies.iter_mut().zip(pressed) {

@@ -42,7 +42,7 @@ impl Game {
                 for (mv, stand) in path {
                     line = line.played(PlyKind::Recovered(mv), stand, ctx.sensed, ctx.now, 0.8);
                 }
-                line.pending = None;
+                line.forget_presses();
                 found.push((line, plies));
             }
         }

@@ -57,7 +57,7 @@ impl Game {
             return;
         }
         let best = self.lines.best();
-        if best.pending.is_none() {
+        if best.awaits().is_none() {
             if self.single_act(ctx, &press) {
                 return;
             }
@@ -77,7 +77,7 @@ impl Game {
         }
         // Half-moves before this one must be on the record: without them there is no position to
         // judge from.
-        if self.lines.best().pending.is_none() || self.lines.best().plies.len() != self.announced() {
+        if self.lines.best().awaits().is_none() || self.lines.best().plies.len() != self.announced() {
             ctx.at(ctx.now + 200);
             return;
         }
