@@ -100,6 +100,8 @@ const EARLY_MS: u64 = 1500;
 /// A press this soon after a half-move is for it, even when the opponent has replied.
 const SOON_MS: u64 = 2500;
 
+/// Updates may arrive this long after the press that they belong to.
+const LATE_MS: u64 = 1500;
 /// A press that waits this long for its half-move is given up.
 const GIVE_UP_MS: u64 = 20_000;
 /// A difference that has lasted this long is a ghost: it says little of what was played since.
@@ -166,7 +168,10 @@ impl Line {
     pub fn played(&self, kind: PlyKind, stand: Arc<Stand>, sensed: &Sensed, now: Millis, cost: f32) -> Self {
         let mut line = self.clone();
         let mover = self.turn();
-        let owed = line.pending.iter().position(|(side, _)| *side == mover);
+        // What is seen long after a press was not played before it, unless it was seen by a dump.
+        let owed = line.pending.iter().position(|(side, at)| {
+            *side == mover && (sensed.by_dump() || now.since(*at) <= LATE_MS || matches!(kind, PlyKind::Ruled(_)))
+        });
         let pressed = owed.map(|i| line.pending.remove(i).1);
         line.plies.push(Ply {
             kind,

@@ -12,6 +12,7 @@ pub struct Sensed {
     since: [Millis; 64],
     before: [Code; 64],
     last_change: Millis,
+    by_dump: bool,
 }
 
 impl Default for Sensed {
@@ -21,6 +22,7 @@ impl Default for Sensed {
             since: [Millis(0); 64],
             before: [Code::EMPTY; 64],
             last_change: Millis(0),
+            by_dump: false,
         }
     }
 }
@@ -36,6 +38,7 @@ impl Sensed {
         self.placement.set(square, code);
         self.since[usize::from(square)] = now;
         self.last_change = now;
+        self.by_dump = false;
         true
     }
 
@@ -45,6 +48,7 @@ impl Sensed {
         for square in changed {
             self.set(now, square, placement.at(square));
         }
+        self.by_dump = true;
         changed
     }
 
@@ -70,6 +74,12 @@ impl Sensed {
     #[must_use]
     pub fn before(&self, square: Square) -> Code {
         self.before[usize::from(square)]
+    }
+
+    /// True when the last thing heard was a dump: what it shows may have happened long before.
+    #[must_use]
+    pub fn by_dump(&self) -> bool {
+        self.by_dump
     }
 
     /// When any square last changed.
