@@ -89,6 +89,8 @@ impl Act {
 pub enum Explanation {
     /// The board stands as before.
     Nothing,
+    /// A legal half-move, after all.
+    Legal,
     /// A pawn reached the last rank and was not replaced (7.5.2); `seen` when the pawn stands
     /// there, not when nothing does.
     PawnNotReplaced {
@@ -121,6 +123,9 @@ pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {
     let differing = stand.placement().differing(seen);
     if differing.is_empty() {
         return Explanation::Nothing;
+    }
+    if stand.candidates().iter().any(|c| c.squares() == differing && c.after(stand.placement()) == *seen) {
+        return Explanation::Legal;
     }
     if let Some(promotion) = promotion(stand, seen, differing) {
         return promotion;

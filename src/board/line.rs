@@ -168,14 +168,15 @@ impl Line {
     pub fn played(&self, kind: PlyKind, stand: Arc<Stand>, sensed: &Sensed, now: Millis, cost: f32) -> Self {
         let mut line = self.clone();
         let mover = self.turn();
-        // What is seen long after a press was not played before it, unless it was seen by a dump.
-        let owed = line.pending.iter().position(|(side, at)| {
-            *side == mover && (sensed.by_dump() || now.since(*at) <= LATE_MS || matches!(kind, PlyKind::Ruled(_)))
+        let at = self.seen_at(&stand, sensed);
+        // What is seen long after a press was not played before it; a dump does not say when.
+        let owed = line.pending.iter().position(|(side, pressed)| {
+            *side == mover && at.is_none_or(|at| at.since(*pressed) <= LATE_MS)
         });
         let pressed = owed.map(|i| line.pending.remove(i).1);
         line.plies.push(Ply {
             kind,
-            at: now,
+            at: at.unwrap_or(now),
             pressed,
             stand: stand.clone(),
         });
@@ -228,6 +229,13 @@ impl Line {
     /// Adds a cost: what speaks against the line besides the board.
     pub fn charge(&mut self, cost: f32) {
         self.cost += cost;
+    }
+
+    /// When the updates that speak for the step to `stand` had come, if any did.
+    fn seen_at(&self, stand: &Stand, sensed: &Sensed) -> Option<Millis> {
+        let steps = self.stand.placement().differing(stand.placement());
+        let shown = steps.into_iter().filter(|s| sensed.at(*s) == stand.placement().at(*s));
+        shown.filter_map(|s| sensed.seen_at(s)).max()
     }
 
     /// A square changed.

@@ -12,7 +12,7 @@ pub struct Sensed {
     since: [Millis; 64],
     before: [Code; 64],
     last_change: Millis,
-    by_dump: bool,
+    by_dump: Bitboard,
 }
 
 impl Default for Sensed {
@@ -22,7 +22,7 @@ impl Default for Sensed {
             since: [Millis(0); 64],
             before: [Code::EMPTY; 64],
             last_change: Millis(0),
-            by_dump: false,
+            by_dump: Bitboard::EMPTY,
         }
     }
 }
@@ -38,7 +38,7 @@ impl Sensed {
         self.placement.set(square, code);
         self.since[usize::from(square)] = now;
         self.last_change = now;
-        self.by_dump = false;
+        self.by_dump.discard(square);
         true
     }
 
@@ -48,7 +48,7 @@ impl Sensed {
         for square in changed {
             self.set(now, square, placement.at(square));
         }
-        self.by_dump = true;
+        self.by_dump |= changed;
         changed
     }
 
@@ -76,10 +76,10 @@ impl Sensed {
         self.before[usize::from(square)]
     }
 
-    /// True when the last thing heard was a dump: what it shows may have happened long before.
+    /// When `square` came to show what it shows, if an update told; a dump only says that it does.
     #[must_use]
-    pub fn by_dump(&self) -> bool {
-        self.by_dump
+    pub fn seen_at(&self, square: Square) -> Option<Millis> {
+        (!self.by_dump.contains(square)).then(|| self.since(square))
     }
 
     /// When any square last changed.

@@ -28,6 +28,8 @@ const QUIET_MS: u64 = 350;
 const REST_MS: u64 = 300;
 /// Updates may arrive this long after the press that they belong to.
 const SCAN_MS: u64 = 450;
+/// What has been wrong for this long when the player got the move is a ghost.
+const OLD_MS: u64 = 1000;
 /// A press that is still unexplained then waits for the next dump or press.
 const GIVE_UP_MS: u64 = 20_000;
 /// Pieces that a press left displaced are judged when this long has passed.
@@ -98,13 +100,13 @@ impl Game {
             return false;
         }
         let before = self.stand().clone();
-        let seen = press.rest.clone().unwrap_or_else(|| ctx.sensed.placement().clone());
+        let seen = self.seen_at(ctx, press);
         let by_one = match explain(&before, &seen) {
             Explanation::Illegal(act) => act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved,
             Explanation::PawnNotReplaced { .. }
             | Explanation::WrongColour { .. }
             | Explanation::CastlingIncomplete { .. } => true,
-            Explanation::Nothing | Explanation::OnlyMissing(_) => false,
+            Explanation::Nothing | Explanation::Legal | Explanation::OnlyMissing(_) => false,
         };
         if !by_one {
             return false;
@@ -115,6 +117,20 @@ impl Game {
         true
     }
 
+    /// What stood on the board when it had come to rest after the press. What has been wrong since
+    /// before the player had the move is no act of his: it is read as it should be.
+    fn seen_at(&self, ctx: &Ctx<'_>, press: &Press) -> crate::board::Placement {
+        let mut seen = press.rest.clone().unwrap_or_else(|| ctx.sensed.placement().clone());
+        let Some(last) = self.record.last() else { return seen };
+        let expected = last.stand.placement();
+        for square in expected.differing(&seen) {
+            if ctx.sensed.since(square) + OLD_MS < last.at {
+                seen.set(square, expected.at(square));
+            }
+        }
+        seen
+    }
+
     /// The player to move has pressed and no legal half-move explains the board.
     fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
         let stand = self.stand().clone();
@@ -122,7 +138,7 @@ impl Game {
             self.press = None;
             return;
         }
-        let seen = press.rest.clone().unwrap_or_else(|| ctx.sensed.placement().clone());
+        let seen = self.seen_at(ctx, press);
         let explanation = explain(&stand, &seen);
         let mut finding = Finding::new(self, press.side, self.plies() + 1, stand.clone(), seen);
         finding.at = press.at;
@@ -152,7 +168,7 @@ impl Game {
                 self.accuse(ctx, finding, None);
             }
             Explanation::Illegal(act) => self.accuse_illegal(ctx, finding, act, press.at),
-            Explanation::OnlyMissing(_) => {
+            Explanation::Legal | Explanation::OnlyMissing(_) => {
                 // In a hand, or an update was lost: a later reading will tell.
                 ctx.at(ctx.now + 500);
             }
