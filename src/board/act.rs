@@ -124,7 +124,7 @@ pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {
     if differing.is_empty() {
         return Explanation::Nothing;
     }
-    if stand.candidates().iter().any(|c| c.squares() == differing && c.after(stand.placement()) == *seen) {
+    if stand.candidates().iter().any(|c| is_lifted_only(&c.after(stand.placement()), seen, !us)) {
         return Explanation::Legal;
     }
     if let Some(promotion) = promotion(stand, seen, differing) {
@@ -175,6 +175,12 @@ pub fn displaced(
         .collect();
     let from = left.single_square()?;
     (placement.at(from) == code).then_some((from, to))
+}
+
+/// True when nothing but pieces of `color` in a hand tells `seen` from `expected`.
+fn is_lifted_only(expected: &Placement, seen: &Placement, color: Color) -> bool {
+    let mut differing = expected.differing(seen).into_iter();
+    differing.all(|s| seen.at(s).is_empty() && expected.at(s).color() == Some(color))
 }
 
 /// `seen` with squares that show no piece code read as they were.

@@ -85,7 +85,7 @@ pub mod weight {
     pub const TAKEN_AT_ONCE: f32 = 0.8;
     /// Share of its weight that a difference keeps once it is old.
     pub const GHOST: f32 = 0.6;
-    /// A piece arrived well before the opponent's half-move that it answers.
+    /// A piece arrived well before the opponent's half-move that it answers, per second.
     pub const EARLY: f32 = 1.5;
     /// Rate at which a lasting difference adds to a line, per second.
     pub const LASTING_RATE: f32 = 0.25;
@@ -306,8 +306,9 @@ impl Line {
     pub(super) fn too_early(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
         let Some(last) = self.plies.last() else { return 0.0 };
         let arrived = candidate.changes().iter().filter(|(s, code)| !code.is_empty() && sensed.at(*s) == *code);
-        let early = arrived.into_iter().all(|(s, _)| sensed.since(*s) + EARLY_MS < last.at);
-        if early { weight::EARLY } else { 0.0 }
+        let latest = arrived.map(|(s, _)| sensed.since(*s)).max();
+        let early = latest.map_or(0, |latest| last.at.since(latest + EARLY_MS));
+        weight::EARLY * early.min(3000) as f32 / 1000.0
     }
 
     /// True when the piece that `candidate` moves has left its square and one of the opponent's

@@ -21,6 +21,8 @@ const AFTER_REPLY_MS: u64 = 1200;
 const STILL_MS: u64 = 6000;
 /// With a stopped clock.
 const STOPPED_MS: u64 = 3000;
+/// What a ruling prescribes must have stood for this long.
+const RULED_MS: u64 = 400;
 /// After a half-move that ends the game by itself.
 const AFTER_MATE_MS: u64 = 1500;
 /// How much better another line must be, and for how long, before what was said is taken back.
@@ -56,7 +58,10 @@ impl Game {
         let best = self.lines.best();
         let reply = best.plies.get(k + 1);
         let by = match ply.kind {
-            PlyKind::Ruled(_) => return Some(CompletedBy::Ruling),
+            PlyKind::Ruled(_) if best.differing().is_empty() || reply.is_some() => {
+                return ctx.still_for(RULED_MS).then_some(CompletedBy::Ruling);
+            }
+            PlyKind::Ruled(_) => return None,
             PlyKind::Recovered(_) => return Some(CompletedBy::Recovered),
             PlyKind::Illegal(_) => None,
             PlyKind::Legal(_) => ply.pressed,
@@ -94,6 +99,11 @@ impl Game {
             self.restored_by_play(ctx);
         }
         self.announce(ctx, ply, completed_by);
+        if let PlyKind::Ruled(mv) = ply.kind
+            && let Some(i) = self.open.iter().position(|o| o.ruled == Some(mv))
+        {
+            self.resolve(ctx, i, Resolution::Restored);
+        }
         if illegal {
             self.stands_by_reply(ctx);
         } else {
