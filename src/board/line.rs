@@ -87,16 +87,20 @@ pub mod weight {
     pub const GHOST: f32 = 0.6;
     /// A piece arrived well before the opponent's half-move that it answers, per second.
     pub const EARLY: f32 = 1.5;
+    /// A piece left one square and arrived on another at once, as if knocked.
+    pub const AT_ONCE: f32 = 0.5;
     /// Rate at which a lasting difference adds to a line, per second.
     pub const LASTING_RATE: f32 = 0.25;
     /// For how long it does, in milliseconds.
-    pub const LASTING_MS: u64 = 3000;
+    pub const LASTING_MS: u64 = 8000;
 }
 
 /// Squares are scanned one after the other: what happened later may be seen earlier by this.
 const SCAN_MS: u64 = 250;
 /// A reply may arrive this long before the half-move that it answers is seen.
 const EARLY_MS: u64 = 1500;
+/// A piece that leaves and arrives within this time was knocked, or fell between two scans.
+const AT_ONCE_MS: u64 = 60;
 /// A press this soon after a half-move is for it, even when the opponent has replied.
 const SOON_MS: u64 = 2500;
 
@@ -192,6 +196,17 @@ impl Line {
         let n = self.plies.len();
         let owed = |back: usize| n >= back && self.plies[n - back].pressed.is_none();
         (self.stand.key(), !self.pending.is_empty(), owed(1), owed(2))
+    }
+
+    /// The line without its last half-move, whose squares then are as they should not be.
+    #[must_use]
+    pub fn without_last(&self, base: &Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
+        let mut line = self.clone();
+        line.plies.pop();
+        line.stand = line.plies.last().map_or_else(|| base.clone(), |ply| ply.stand.clone());
+        line.differing = sensed.placement().differing(line.stand.placement());
+        line.born = now;
+        line
     }
 
     /// `side` pressed the clock.
@@ -309,6 +324,18 @@ impl Line {
         let latest = arrived.map(|(s, _)| sensed.since(*s)).max();
         let early = latest.map_or(0, |latest| last.at.since(latest + EARLY_MS));
         weight::EARLY * early.min(3000) as f32 / 1000.0
+    }
+
+    /// What it costs that the piece of `candidate` went from square to square at once: a hand
+    /// takes its time, a knock does not.
+    #[must_use]
+    pub(super) fn at_once(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+        let Some(from) = candidate.mv.from() else { return 0.0 };
+        let (Some(left), Some(arrived)) = (sensed.seen_at(from), sensed.seen_at(candidate.mv.to())) else {
+            return 0.0;
+        };
+        let both = sensed.at(from).is_empty() && !sensed.at(candidate.mv.to()).is_empty();
+        if both && arrived.since(left).max(left.since(arrived)) < AT_ONCE_MS { weight::AT_ONCE } else { 0.0 }
     }
 
     /// True when the piece that `candidate` moves has left its square and one of the opponent's

@@ -219,7 +219,7 @@ impl Lines {
         if self.clock_runs && unpressed {
             cost += weight::UNPRESSED;
         }
-        cost += line.too_early(candidate, sensed);
+        cost += line.too_early(candidate, sensed) + line.at_once(candidate, sensed);
         let stand = Arc::new(line.stand.after(candidate));
         line.played(PlyKind::Legal(candidate.mv), stand, sensed, now, cost)
     }

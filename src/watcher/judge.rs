@@ -34,6 +34,12 @@ const OLD_MS: u64 = 1000;
 const GIVE_UP_MS: u64 = 20_000;
 /// Pieces that a press left displaced are judged when this long has passed.
 const DISPLACED_MS: u64 = 1100;
+/// A piece that left one square and arrived on another within this time was knocked.
+const KNOCK_MS: u64 = 100;
+/// A knocked piece is spoken of when its owner has not pressed for this long.
+const KNOCKED_MS: u64 = 1500;
+/// A reply before the press must be pressed within this time to need no further thought.
+const EARLY_REPLY_MS: u64 = 2500;
 /// A piece moved by the side that does not have the move must stay so long.
 const OUT_OF_TURN_MS: u64 = 2500;
 
@@ -63,7 +69,9 @@ impl Game {
             if self.single_act(ctx, &press) {
                 return;
             }
-            if ctx.passed(press.at, DISPLACED_MS) {
+            if self.early_reply(press.side, press.at) {
+                self.knocked_like_a_move(ctx, &press);
+            } else if ctx.passed(press.at, DISPLACED_MS) {
                 self.press = None;
                 self.left_displaced(ctx, &press);
             }
@@ -262,6 +270,51 @@ impl Game {
         finding.squares = wrong;
         finding.target = Some(best.stand.clone());
         self.accuse(ctx, finding, None);
+    }
+
+    /// A piece of the opponent stands where a legal reply would put it, and did so when the press
+    /// came: he was quicker than the press, or the hand that moved knocked it there.
+    fn early_reply(&self, side: Color, pressed: Millis) -> bool {
+        let best = self.lines.best();
+        let [.., made, reply] = &best.plies[..] else { return false };
+        best.turn() == side
+            && made.pressed == Some(pressed)
+            && reply.pressed.is_none()
+            && matches!(reply.kind, PlyKind::Legal(Move::Normal { .. }))
+            && reply.at <= pressed + REST_MS
+    }
+
+    /// Waits for the press that an early reply would have, then takes the piece for displaced.
+    fn knocked_like_a_move(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
+        let best = self.lines.best().clone();
+        let Some(Move::Normal { from, to, .. }) = best.plies.last().and_then(|p| p.kind.legal()) else { return };
+        let (left, arrived) = (ctx.sensed.since(from), ctx.sensed.since(to));
+        // A hand takes its time between lifting and placing; a knock does not.
+        let at_once = arrived.since(left).max(left.since(arrived)) <= KNOCK_MS;
+        if !ctx.passed(press.at, if at_once { KNOCKED_MS } else { EARLY_REPLY_MS }) || !at_once {
+            return;
+        }
+        let ply = self.base + best.plies.len() - 1;
+        if ply > self.plies() && ctx.now.since(press.at) < GIVE_UP_MS {
+            ctx.at(ctx.now + 150);
+            return;
+        }
+        self.press = None;
+        if ply != self.plies() || self.open.iter().any(|o| o.ply == ply) {
+            return;
+        }
+        let before = self.stand_at(ply - 1).clone();
+        let base = self.stand_at(self.base).clone();
+        let mut finding = Finding::new(self, press.side, ply, before, ctx.sensed.placement().clone());
+        finding.kind = IrregularityKind::PiecesDisplaced;
+        finding.certainty = Certainty::Probable;
+        finding.at = press.at;
+        finding.clock = press.clock;
+        finding.squares = Bitboard::from_square(from).with(to);
+        finding.target = Some(self.stand().clone());
+        self.accuse(ctx, finding, None);
+        let without = best.without_last(&base, ctx.sensed, ctx.now);
+        self.lines.reset(ctx.now, ctx.sensed, vec![without, best]);
     }
 
     /// The side that does not have the move has moved a piece and leaves it so.

@@ -9,8 +9,12 @@ use crate::{
     laws::IrregularityKind,
 };
 
-/// How much worse every other explanation must be.
-const MARGIN: f32 = 1.4;
+/// How much worse every other explanation must be, `ms` after the half-move: what has not been
+/// contradicted for a while is believed on less.
+fn margin(ms: u64) -> f32 {
+    if ms < 1200 { 1.4 } else { 0.7 }
+}
+
 /// After a press, how long late updates are waited for.
 const AFTER_PRESS_MS: u64 = 500;
 /// The same when the half-move's own squares are not yet as they should be.
@@ -39,7 +43,8 @@ impl Game {
             let k = self.announced();
             let best = self.lines.best();
             let Some(ply) = best.plies.get(k).cloned() else { break };
-            if self.lines.agreed(ctx.now, ctx.sensed, MARGIN) <= k {
+            let margin = margin(ctx.now.since(ply.pressed.unwrap_or(ply.at)));
+            if self.lines.agreed(ctx.now, ctx.sensed, margin) <= k {
                 ctx.at(ctx.now + 150);
                 break;
             }
@@ -85,6 +90,10 @@ impl Game {
         let wait = if ctx.clock.runs() {
             return None;
         } else if ctx.clock.stopped_at.is_some() {
+            if !self.open.is_empty() {
+                // An arbiter is at work.
+                return None;
+            }
             STOPPED_MS
         } else {
             STILL_MS
