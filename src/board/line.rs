@@ -88,7 +88,7 @@ pub mod weight {
     /// A piece arrived well before the opponent's half-move that it answers, per second.
     pub const EARLY: f32 = 1.5;
     /// A piece left one square and arrived on another at once, as if knocked.
-    pub const AT_ONCE: f32 = 0.5;
+    pub const AT_ONCE: f32 = 0.3;
     /// Rate at which a lasting difference adds to a line, per second.
     pub const LASTING_RATE: f32 = 0.25;
     /// For how long it does, in milliseconds.

@@ -12,7 +12,11 @@ use crate::{
 /// How much worse every other explanation must be, `ms` after the half-move: what has not been
 /// contradicted for a while is believed on less.
 fn margin(ms: u64) -> f32 {
-    if ms < 1200 { 1.4 } else { 0.7 }
+    match ms {
+        0..1200 => 1.4,
+        1200..2000 => 0.7,
+        _ => 0.3,
+    }
 }
 
 /// After a press, how long late updates are waited for.
