@@ -13,8 +13,8 @@ use std::{
 use toml::Spanned;
 
 use super::{
-    BaseTopic, Board, Broker, BrokerUrl, ClientCertificate, Config, Env, Id, Journal, Limits, Login, Rules,
-    Secret, Table, Tls,
+    BaseTopic, Board, Broker, BrokerUrl, ClientCertificate, Config, Env, Id, Journal, Limits, Login, Port,
+    Rules, Secret, Table, Tls,
     raw::{RawBoard, RawBroker, RawConfig, RawJournal, RawLimits},
     read::Document,
     value::ValueError,
@@ -61,7 +61,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
     let client_id = gateway
         .as_ref()
         .map_or_else(String::new, |id| format!("dgt2mqtt-{id}"));
-    let brokers = brokers(raw.broker, &client_id, document);
+    let broker = broker(&raw.broker, &client_id, document);
     let journal = journal(raw.journal, document, env);
     let limits = limits(&raw.limits, document);
     Some(Config {
@@ -69,7 +69,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         base_topic: base_topic?,
         commands: raw.gateway.commands.unwrap_or(true),
         boards,
-        brokers,
+        broker: broker?,
         journal: journal?,
         limits,
     })
@@ -180,7 +180,7 @@ fn board(
     raw: RawBoard,
     span: &Range<usize>,
     event: &Rules,
-    (ids, ports): (&mut Seen<Id>, &mut Seen<super::Port>),
+    (ids, ports): (&mut Seen<Id>, &mut Seen<Port>),
     document: &mut Document<'_>,
 ) -> Option<Board> {
     let id = match raw.id {
@@ -215,6 +215,10 @@ fn board(
             None
         }
     };
+    let port = port.map(|port: Port| match port.capture() {
+        Some(file) => Port::from_capture(&document.resolve(file)),
+        None => port,
+    });
     let rules = Rules {
         laws: raw.laws.unwrap_or(event.laws),
         time_control: raw.time_control.unwrap_or(event.time_control),
@@ -263,31 +267,8 @@ impl<T: FromStr<Err = ValueError> + Clone + Eq + Hash + std::fmt::Display> Seen<
     }
 }
 
-fn brokers(list: Vec<Spanned<RawBroker>>, client_id: &str, document: &mut Document<'_>) -> Vec<Broker> {
-    if list.is_empty() {
-        return vec![Broker {
-            url: BrokerUrl::default(),
-            client_id: client_id.to_owned(),
-            login: None,
-            tls: None,
-            keep_alive: Duration::from_secs(15),
-        }];
-    }
-    let mut brokers = Vec::with_capacity(list.len());
-    for raw in list {
-        let span = raw.span();
-        brokers.extend(broker(raw.get_ref(), &span, client_id, document));
-    }
-    brokers
-}
-
-fn broker(
-    raw: &RawBroker,
-    span: &Range<usize>,
-    client_id: &str,
-    document: &mut Document<'_>,
-) -> Option<Broker> {
-    let login = login(raw, span, document);
+fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'_>) -> Option<Broker> {
+    let login = login(raw, document);
     let client_id = match &raw.client_id {
         Some(id)
             if id.get_ref().is_empty()
@@ -316,30 +297,22 @@ fn broker(
         Some(seconds) => *seconds.get_ref(),
         None => 15,
     };
-    let Some(url) = &raw.url else {
-        document.missing(
-            Some(span.clone()),
-            "the broker has no address",
-            "write `url = \"mqtt://HOST\"`, or mqtts:// for TLS",
-        );
-        return None;
-    };
-    let url: BrokerUrl = parse(url.clone(), document)?;
-    let tls = if url.tls {
-        Some(tls(raw, span, document)?)
+    let urls = urls(raw, document)?;
+    let tls = if urls.iter().all(|url| url.tls) {
+        Some(tls(raw, document)?)
     } else {
         let given = [&raw.ca_file, &raw.client_cert, &raw.client_key];
         if let Some(file) = given.into_iter().flatten().next() {
             document.problem(
                 file.span(),
                 "a certificate for a connection without TLS",
-                "begin `url` with mqtts://, or leave the certificate out",
+                "begin `urls` with mqtts://, or leave the certificate out",
             );
         }
         None
     };
     Some(Broker {
-        url,
+        urls,
         client_id,
         login,
         tls,
@@ -347,7 +320,34 @@ fn broker(
     })
 }
 
-fn login(raw: &RawBroker, span: &Range<usize>, document: &mut Document<'_>) -> Option<Login> {
+fn urls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Vec<BrokerUrl>> {
+    let Some(list) = &raw.urls else {
+        return Some(vec![BrokerUrl::default()]);
+    };
+    let urls: Vec<BrokerUrl> = list
+        .get_ref()
+        .iter()
+        .filter_map(|url| parse(url.clone(), document))
+        .collect();
+    if list.get_ref().is_empty() {
+        document.missing(
+            Some(list.span()),
+            "the broker has no address",
+            "write `urls = [\"mqtt://HOST\"]`, or mqtts:// for TLS",
+        );
+    } else if urls.iter().any(|url| url.tls != urls[0].tls) {
+        document.problem(
+            list.span(),
+            "some addresses are with TLS and some without, so that TLS would protect nothing",
+            "begin all with mqtts://, or all with mqtt://",
+        );
+    } else if urls.len() == list.get_ref().len() {
+        return Some(urls);
+    }
+    None
+}
+
+fn login(raw: &RawBroker, document: &mut Document<'_>) -> Option<Login> {
     let mut password = None;
     if let Some(direct) = &raw.password {
         if !document.is_variable(&direct.span()) {
@@ -375,9 +375,11 @@ fn login(raw: &RawBroker, span: &Range<usize>, document: &mut Document<'_>) -> O
             password,
         });
     }
-    if raw.password.is_some() || raw.password_file.is_some() {
+    let password_span = raw.password.as_ref().map(Spanned::span);
+    let span = password_span.or_else(|| raw.password_file.as_ref().map(Spanned::span));
+    if let Some(span) = span {
         document.missing(
-            Some(span.clone()),
+            Some(span),
             "there is a password without a user",
             "write `username = \"...\"`",
         );
@@ -413,7 +415,7 @@ fn unreadable(file: &Spanned<PathBuf>, path: &Path, error: &std::io::Error, docu
     );
 }
 
-fn tls(raw: &RawBroker, span: &Range<usize>, document: &mut Document<'_>) -> Option<Tls> {
+fn tls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Tls> {
     let ca_file = match &raw.ca_file {
         Some(file) => readable(file, document),
         None => {
@@ -422,8 +424,8 @@ fn tls(raw: &RawBroker, span: &Range<usize>, document: &mut Document<'_>) -> Opt
                 .map(PathBuf::from)
                 .find(|path| path.exists());
             if system.is_none() {
-                document.problem(
-                    span.clone(),
+                document.missing(
+                    None,
                     "this machine has no list of certificate authorities",
                     "name one in `ca_file`, or install the package ca-certificates",
                 );
