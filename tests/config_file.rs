@@ -260,7 +260,7 @@ fn broken_toml_is_told_with_its_line() {
 
 #[test]
 fn wrong_types_are_told_in_words() {
-    let (line, _, said) = problem(&format!("{SMALL}[limits]\ncommand_bytes = \"many\"\n"));
+    let (line, _, said) = problem(&format!("{SMALL}[limits]\nhealth_interval_s = \"many\"\n"));
     assert_eq!(line, 7);
     assert!(said.contains("expected a whole number"), "{said}");
     let (_, _, said) = problem(&format!("{SMALL}[event]\nperiods = [{{ increment = 3 }}]\n"));

@@ -137,8 +137,8 @@ fn describe(config: &Config) -> String {
     let limits = &config.limits;
     let _ = writeln!(
         text,
-        "Commands of up to {} bytes; clocks at most every {:?}, health every {:?}; a stop takes up to {:?}.",
-        limits.command_bytes, limits.clock_interval, limits.health_interval, limits.shutdown_timeout,
+        "Clocks at most every {:?}, health every {:?}; a stop takes up to {:?}.",
+        limits.clock_interval, limits.health_interval, limits.shutdown_timeout,
     );
     text
 }

@@ -7,6 +7,7 @@
 //!
 //! The keys are described in `docs/configuration.md`; `docs/dgt2mqtt.example.toml` shows them all.
 
+mod broker;
 mod env;
 mod problem;
 mod raw;
@@ -143,8 +144,6 @@ pub struct Journal {
 /// Bounds and intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest command payload that is read, in bytes.
-    pub command_bytes: usize,
     /// The least time between two clock states of a board.
     pub clock_interval: Duration,
     /// The time between two health messages.

@@ -90,7 +90,6 @@ pub(super) struct RawJournal {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawLimits {
-    pub(super) command_bytes: Option<Spanned<u32>>,
     pub(super) clock_interval_ms: Option<Spanned<u32>>,
     pub(super) health_interval_s: Option<Spanned<u32>>,
     pub(super) shutdown_timeout_s: Option<Spanned<u32>>,

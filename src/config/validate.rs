@@ -21,13 +21,6 @@ use super::{
 };
 use crate::watcher::Period;
 
-/// Where distributions keep the certificates of public authorities.
-const SYSTEM_AUTHORITIES: [&str; 3] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/cert.pem",
-];
-
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What the shape means; none when something without a default is missing or wrong. Every problem
@@ -61,7 +54,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
     let client_id = gateway
         .as_ref()
         .map_or_else(String::new, |id| format!("dgt2mqtt-{id}"));
-    let broker = broker(&raw.broker, &client_id, document);
+    let broker = broker::broker(&raw.broker, &client_id, document);
     let journal = journal(raw.journal, document, env);
     let limits = limits(&raw.limits, document);
     Some(Config {
@@ -76,7 +69,10 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
 }
 
 /// Reads a value, or notes why it cannot be one.
-fn parse<T: FromStr<Err = ValueError>>(text: Spanned<String>, document: &mut Document<'_>) -> Option<T> {
+pub(super) fn parse<T: FromStr<Err = ValueError>>(
+    text: Spanned<String>,
+    document: &mut Document<'_>,
+) -> Option<T> {
     let span = text.span();
     match text.into_inner().parse() {
         Ok(value) => Some(value),
@@ -267,213 +263,6 @@ impl<T: FromStr<Err = ValueError> + Clone + Eq + Hash + std::fmt::Display> Seen<
     }
 }
 
-fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'_>) -> Option<Broker> {
-    let login = login(raw, document);
-    let client_id = match &raw.client_id {
-        Some(id)
-            if id.get_ref().is_empty()
-                || id.get_ref().len() > 64
-                || id.get_ref().chars().any(char::is_control) =>
-        {
-            document.problem(
-                id.span(),
-                "no name for a session",
-                "use 1 to 64 letters, digits, _ and -",
-            );
-            return None;
-        }
-        Some(id) => id.get_ref().clone(),
-        None => client_id.to_owned(),
-    };
-    let keep_alive = match &raw.keep_alive {
-        Some(seconds) if *seconds.get_ref() < 5 => {
-            document.problem(
-                seconds.span(),
-                "the broker would be pinged too often",
-                "`keep_alive` counts seconds: 5 at least, 15 if left out",
-            );
-            15
-        }
-        Some(seconds) => *seconds.get_ref(),
-        None => 15,
-    };
-    let urls = urls(raw, document)?;
-    let tls = if urls.iter().all(|url| url.tls) {
-        Some(tls(raw, document)?)
-    } else {
-        let given = [&raw.ca_file, &raw.client_cert, &raw.client_key];
-        if let Some(file) = given.into_iter().flatten().next() {
-            document.problem(
-                file.span(),
-                "a certificate for a connection without TLS",
-                "begin `urls` with mqtts://, or leave the certificate out",
-            );
-        }
-        None
-    };
-    Some(Broker {
-        urls,
-        client_id,
-        login,
-        tls,
-        keep_alive: Duration::from_secs(u64::from(keep_alive)),
-    })
-}
-
-fn urls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Vec<BrokerUrl>> {
-    let Some(list) = &raw.urls else {
-        return Some(vec![BrokerUrl::default()]);
-    };
-    let urls: Vec<BrokerUrl> = list
-        .get_ref()
-        .iter()
-        .filter_map(|url| parse(url.clone(), document))
-        .collect();
-    if list.get_ref().is_empty() {
-        document.missing(
-            Some(list.span()),
-            "the broker has no address",
-            "write `urls = [\"mqtt://HOST\"]`, or mqtts:// for TLS",
-        );
-    } else if urls.iter().any(|url| url.tls != urls[0].tls) {
-        document.problem(
-            list.span(),
-            "some addresses are with TLS and some without, so that TLS would protect nothing",
-            "begin all with mqtts://, or all with mqtt://",
-        );
-    } else if urls.len() == list.get_ref().len() {
-        return Some(urls);
-    }
-    None
-}
-
-fn login(raw: &RawBroker, document: &mut Document<'_>) -> Option<Login> {
-    let mut password = None;
-    if let Some(direct) = &raw.password {
-        if !document.is_variable(&direct.span()) {
-            document.problem(
-                direct.span(),
-                "a password does not belong into this file, which is shown around",
-                "put it into a file of its own that only the daemon may read, and name that in `password_file`",
-            );
-        } else if raw.password_file.is_none() {
-            password = Some(direct.get_ref().clone());
-        } else {
-            document.problem(
-                direct.span(),
-                "there is a `password_file`, too",
-                "give one of the two",
-            );
-        }
-    }
-    if let Some(file) = &raw.password_file {
-        password = read_password(file, document);
-    }
-    if let Some(username) = &raw.username {
-        return Some(Login {
-            username: username.clone(),
-            password,
-        });
-    }
-    let password_span = raw.password.as_ref().map(Spanned::span);
-    let span = password_span.or_else(|| raw.password_file.as_ref().map(Spanned::span));
-    if let Some(span) = span {
-        document.missing(
-            Some(span),
-            "there is a password without a user",
-            "write `username = \"...\"`",
-        );
-    }
-    None
-}
-
-fn read_password(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<Secret> {
-    let path = document.resolve(file.get_ref());
-    match std::fs::read_to_string(&path) {
-        Ok(text) if text.trim_end_matches(['\r', '\n']).is_empty() => {
-            document.problem(
-                file.span(),
-                format!("{} is empty", path.display()),
-                "write the password into it",
-            );
-            None
-        }
-        // Editors end the last line, passwords do not.
-        Ok(text) => Some(Secret::new(text.trim_end_matches(['\r', '\n']))),
-        Err(error) => {
-            unreadable(file, &path, &error, document);
-            None
-        }
-    }
-}
-
-fn unreadable(file: &Spanned<PathBuf>, path: &Path, error: &std::io::Error, document: &mut Document<'_>) {
-    document.problem(
-        file.span(),
-        format!("cannot read {}: {error}", path.display()),
-        "check the name, and that the user of the daemon may read the file and enter its folders",
-    );
-}
-
-fn tls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Tls> {
-    let ca_file = match &raw.ca_file {
-        Some(file) => readable(file, document),
-        None => {
-            let system = SYSTEM_AUTHORITIES
-                .iter()
-                .map(PathBuf::from)
-                .find(|path| path.exists());
-            if system.is_none() {
-                document.missing(
-                    None,
-                    "this machine has no list of certificate authorities",
-                    "name one in `ca_file`, or install the package ca-certificates",
-                );
-            }
-            system
-        }
-    };
-    let client = match (&raw.client_cert, &raw.client_key) {
-        (Some(certificate), Some(key)) => Some(ClientCertificate {
-            certificate: readable(certificate, document)?,
-            key: readable(key, document)?,
-        }),
-        (None, None) => None,
-        (Some(one), None) | (None, Some(one)) => {
-            document.problem(
-                one.span(),
-                "a certificate and its key go together",
-                "give both `client_cert` and `client_key`, or neither",
-            );
-            None
-        }
-    };
-    Some(Tls {
-        ca_file: ca_file?,
-        client,
-    })
-}
-
-/// The path of a file that can be opened.
-fn readable(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<PathBuf> {
-    let path = document.resolve(file.get_ref());
-    match File::open(&path).and_then(|file| file.metadata()) {
-        Ok(kind) if kind.is_file() => Some(path),
-        Ok(_) => {
-            document.problem(
-                file.span(),
-                format!("{} is no file", path.display()),
-                "name a PEM file",
-            );
-            None
-        }
-        Err(error) => {
-            unreadable(file, &path, &error, document);
-            None
-        }
-    }
-}
-
 fn journal(raw: RawJournal, document: &mut Document<'_>, env: &Env) -> Option<Journal> {
     let size = within(raw.max_size_mib.as_ref(), 256, 1..=1_048_576, "MiB", document);
     let age = within(raw.max_age_days.as_ref(), 90, 1..=36_500, "days", document);
@@ -496,14 +285,6 @@ fn journal(raw: RawJournal, document: &mut Document<'_>, env: &Env) -> Option<Jo
 }
 
 fn limits(raw: &RawLimits, document: &mut Document<'_>) -> Limits {
-    // The upper bound is what the daemon lets a packet have, less its topic and properties.
-    let command = within(
-        raw.command_bytes.as_ref(),
-        16_384,
-        256..=196_608,
-        "bytes",
-        document,
-    );
     let clock = within(
         raw.clock_interval_ms.as_ref(),
         1000,
@@ -514,7 +295,6 @@ fn limits(raw: &RawLimits, document: &mut Document<'_>) -> Limits {
     let health = within(raw.health_interval_s.as_ref(), 30, 5..=3600, "seconds", document);
     let shutdown = within(raw.shutdown_timeout_s.as_ref(), 10, 1..=60, "seconds", document);
     Limits {
-        command_bytes: usize::try_from(command).unwrap_or(usize::MAX),
         clock_interval: Duration::from_millis(u64::from(clock)),
         health_interval: Duration::from_secs(u64::from(health)),
         shutdown_timeout: Duration::from_secs(u64::from(shutdown)),
