@@ -2,10 +2,8 @@
 
 use std::{
     collections::HashSet,
-    fs::File,
     hash::Hash,
     ops::{Range, RangeInclusive},
-    path::{Path, PathBuf},
     str::FromStr,
     time::Duration,
 };
@@ -13,9 +11,8 @@ use std::{
 use toml::Spanned;
 
 use super::{
-    BaseTopic, Board, Broker, BrokerUrl, ClientCertificate, Config, Env, Id, Journal, Limits, Login, Port,
-    Rules, Secret, Table, Tls,
-    raw::{RawBoard, RawBroker, RawConfig, RawJournal, RawLimits},
+    BaseTopic, Board, Config, Env, Id, Journal, Limits, Port, Rules, Table, broker,
+    raw::{RawBoard, RawConfig, RawJournal, RawLimits},
     read::Document,
     value::ValueError,
 };
