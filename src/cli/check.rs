@@ -282,13 +282,10 @@ fn describe_broker(text: &mut String, broker: &Broker) {
             } else {
                 ""
             };
-            let authorities = match &tls.ca_file {
-                Some(file) => file.display().to_string(),
-                None => "the authorities that this system trusts".to_owned(),
-            };
             let _ = writeln!(
                 text,
-                "  Encrypted; its certificate is checked against {authorities}{own}."
+                "  Encrypted; its certificate is checked against {}{own}.",
+                tls.ca_file.display()
             );
         }
         None if broker

@@ -12,6 +12,13 @@ use super::{
     Broker, BrokerUrl, ClientCertificate, Login, Secret, Tls, raw::RawBroker, read::Document, validate::parse,
 };
 
+/// Where distributions keep the certificates of public authorities.
+const SYSTEM_AUTHORITIES: [&str; 3] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/cert.pem",
+];
+
 /// What the table says of the broker; the files that it names are read or tried.
 pub(super) fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'_>) -> Option<Broker> {
     let login = login(raw, document);
@@ -163,8 +170,21 @@ fn unreadable(file: &Spanned<PathBuf>, path: &Path, error: &std::io::Error, docu
 
 fn tls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Tls> {
     let ca_file = match &raw.ca_file {
-        Some(file) => Some(readable(file, document)?),
-        None => None,
+        Some(file) => readable(file, document),
+        None => {
+            let system = SYSTEM_AUTHORITIES
+                .iter()
+                .map(PathBuf::from)
+                .find(|path| path.exists());
+            if system.is_none() {
+                document.missing(
+                    None,
+                    "this machine has no list of certificate authorities",
+                    "name one in `ca_file`, or install the package ca-certificates",
+                );
+            }
+            system
+        }
     };
     let client = match (&raw.client_cert, &raw.client_key) {
         (Some(certificate), Some(key)) => Some(ClientCertificate {
@@ -181,7 +201,10 @@ fn tls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Tls> {
             None
         }
     };
-    Some(Tls { ca_file, client })
+    Some(Tls {
+        ca_file: ca_file?,
+        client,
+    })
 }
 
 /// The path of a file that can be opened.

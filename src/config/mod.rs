@@ -115,8 +115,8 @@ pub struct Login {
 /// Certificates for a connection over TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
-    /// PEM file with the authorities that may have signed the broker's certificate; none: those of the system.
-    pub ca_file: Option<PathBuf>,
+    /// PEM file with the authorities that may have signed the broker's certificate.
+    pub ca_file: PathBuf,
     /// Our own certificate, where the broker asks for one.
     pub client: Option<ClientCertificate>,
 }
