@@ -140,6 +140,71 @@ fn commands_in_the_readme_exist() {
     }
 }
 
+/// The Rust files of the library, as one text.
+fn sources(folder: &Path) -> String {
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    paths.sort();
+    let text = |path: &std::path::PathBuf| {
+        if path.is_dir() {
+            sources(path)
+        } else {
+            fs::read_to_string(path).expect("text")
+        }
+    };
+    paths.iter().map(text).collect()
+}
+
+/// The words in quotes that could be codes.
+fn quoted(text: &str) -> impl Iterator<Item = String> {
+    let is_code = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    text.split('"')
+        .skip(1)
+        .step_by(2)
+        .filter(is_code)
+        .map(str::to_owned)
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// What an error or a notice calls itself is explained, and nothing is explained that nobody says.
+#[test]
+fn codes_are_explained() {
+    let sources = sources(&Path::new(ROOT).join("src"));
+    let manual = include_str!("../docs/troubleshooting.md");
+    let explained: Vec<_> = manual
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .collect();
+    let mut said: Vec<String> = Vec::new();
+    for body in sources.split("fn code(&self) -> &'static str {").skip(1) {
+        said.extend(quoted(body.split("\n    }\n").next().unwrap_or_default()));
+    }
+    for start in ["Notice::new(", "code: "] {
+        said.extend(
+            sources
+                .split(start)
+                .skip(1)
+                .filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next())
+                .map(str::to_owned),
+        );
+    }
+    for code in &said {
+        assert!(
+            explained.contains(&code.as_str()),
+            "{code} is missing in docs/troubleshooting.md"
+        );
+    }
+    for code in explained {
+        assert!(
+            sources.contains(&format!("\"{code}\"")),
+            "nothing in src says {code}"
+        );
+    }
+}
+
 #[test]
 fn the_trade_mark_notice_is_there() {
     for part in [
