@@ -1,2 +1,4 @@
 //! The commands of the program.
+
+pub mod mate;
 pub mod rule;
