@@ -92,10 +92,10 @@ fn variants(kind: IrregularityKind) -> Vec<Facts> {
     vary(&[&|_| {}, &|f| f.clock_pressed = false]);
     vary(&[&|_| {}, &|f| f.opponent_has_replied = true]);
     vary(&[&|_| {}, &|f| f.raised_by = RaisedBy::Nobody, &|f| {
-        f.raised_by = RaisedBy::Opponent
+        f.raised_by = RaisedBy::Opponent;
     }]);
     vary(&[&|_| {}, &|f| {
-        (f.moves_completed.white, f.moves_completed.black) = (10, 10)
+        (f.moves_completed.white, f.moves_completed.black) = (10, 10);
     }]);
     vary(&[
         &|_| {},
@@ -106,10 +106,10 @@ fn variants(kind: IrregularityKind) -> Vec<Facts> {
     vary(&[&|_| {}, &|f| f.first_flag = FirstFlag::Black]);
     vary(&[&|_| {}, &|f| f.last_period = true]);
     vary(&[&|_| {}, &|f| f.claim_correct = Some(true), &|f| {
-        f.claim_correct = Some(false)
+        f.claim_correct = Some(false);
     }]);
     vary(&[&|_| {}, &|f| {
-        (f.next_move_completed, f.illegal_position_persists) = (true, true)
+        (f.next_move_completed, f.illegal_position_persists) = (true, true);
     }]);
     vary(&[&|_| {}, &|f| f.prescribed_moves_done = true]);
     all
