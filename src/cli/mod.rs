@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods)] // commands run on the wall clock and start the runtime.
 
 mod exit;
+pub mod mate;
 mod names;
 mod replay;
 pub mod rule;
