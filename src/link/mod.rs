@@ -10,6 +10,7 @@ pub mod enumerate;
 mod error;
 pub mod file;
 mod playback;
+mod probe;
 mod serial;
 mod source;
 
