@@ -1,6 +1,6 @@
 //! The clock's frame: two times, the lever, running or stopped.
 
-use super::ack::ClockAck;
+use super::{ack::ClockAck, message::Message};
 
 /// One side of the clock, seen from its front. The board may be turned, the clock is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,19 +110,7 @@ impl ClockReading {
     }
 }
 
-/// What a clock frame can be (protocol 4.1, 4.3, 4.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ClockFrame {
-    Reading(ClockReading),
-    Ack(ClockAck),
-    /// All zero: sent by Bluetooth boards after a clock command, says nothing.
-    Null,
-    /// No clock is attached.
-    Absent,
-    /// Digits that no clock can show.
-    Illegible,
-}
-
+/// Bytes of a clock frame after its header.
 pub(super) const PAYLOAD: usize = 7;
 
 // The upper nibble of an hours byte.
@@ -138,22 +126,23 @@ const TURN_LEFT: u8 = 0x08;
 const TURN_RIGHT: u8 = 0x10;
 const ABSENT: u8 = 0x20;
 
-pub(super) fn decode(payload: &[u8; PAYLOAD]) -> ClockFrame {
+/// What a clock frame says (protocol 4.1, 4.3, 4.5); none for digits that no clock can show.
+#[inline]
+pub(super) fn decode(payload: &[u8; PAYLOAD]) -> Option<Message<'static>> {
     let [h_right, m_right, s_right, h_left, m_left, s_left, status] = *payload;
     // An ack is told first: its other bytes carry anything, the status among them.
     if let Some(ack) = ClockAck::decode(payload) {
-        return ClockFrame::Ack(ack);
+        return Some(Message::ClockAck(ack));
     }
     if status & ABSENT != 0 {
-        return ClockFrame::Absent;
+        return Some(Message::NoClock);
     }
     if *payload == [0; PAYLOAD] {
-        return ClockFrame::Null;
+        return Some(Message::NullClock);
     }
-    let (Some(right), Some(left)) = (time(h_right, m_right, s_right), time(h_left, m_left, s_left)) else {
-        return ClockFrame::Illegible;
-    };
-    ClockFrame::Reading(ClockReading {
+    let right = time(h_right, m_right, s_right)?;
+    let left = time(h_left, m_left, s_left)?;
+    Some(Message::Clock(ClockReading {
         left,
         right,
         running: status & RUNNING != 0,
@@ -164,7 +153,7 @@ pub(super) fn decode(payload: &[u8; PAYLOAD]) -> ClockFrame {
             Lever::RightHigh
         },
         battery_low: status & BATTERY_LOW != 0,
-    })
+    }))
 }
 
 pub(super) fn encode(reading: &ClockReading) -> [u8; PAYLOAD] {

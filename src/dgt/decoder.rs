@@ -1,8 +1,8 @@
 //! Messages out of bytes, in single-board mode.
 
 use super::{
-    clock::{self, ClockFrame},
-    framing::{Dialect, Framer, HEADER, MAX_FRAME, Stats},
+    clock,
+    framing::{Dialect, Framer, HEADER, Stats},
     message::{Battery, Message, PieceCode, id},
 };
 use crate::time::Millis;
@@ -36,7 +36,7 @@ impl Decoder {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            framer: Framer::new(),
+            framer: Framer::new::<SingleBoard>(),
             reader: Reader {
                 squares: [PieceCode::EMPTY; 64],
                 odd_fields: 0,
@@ -69,16 +69,19 @@ impl Decoder {
 }
 
 /// The frames of protocol 2.3.
-struct SingleBoard;
+pub(super) struct SingleBoard;
 
 impl Dialect for SingleBoard {
+    /// A full event log.
+    const MAX_FRAME: usize = HEADER + 0x1f00;
+
     #[inline]
     fn fits(id: u8, total: usize) -> bool {
         match id {
             id::FIELD | id::BUS_ADDRESS | id::FIRMWARE | id::HARDWARE => total == 5,
             id::CLOCK => total == 10,
             id::DUMP => total == 67 || total == 103,
-            id::EVENT_LOG => total == MAX_FRAME,
+            id::EVENT_LOG => total == Self::MAX_FRAME,
             id::SERIAL => total == 8 || total == 12,
             id::DRAUGHTS_BLACK | id::DRAUGHTS_WHITE => total == 53,
             // Sources give 7 and 12; what is there is read.
@@ -125,19 +128,13 @@ impl Reader {
 
     #[inline]
     fn read_clock<'a>(&mut self, bytes: &[u8; clock::PAYLOAD], payload: &'a [u8]) -> Message<'a> {
-        match clock::decode(bytes) {
-            ClockFrame::Reading(reading) => Message::Clock(reading),
-            ClockFrame::Ack(ack) => Message::ClockAck(ack),
-            ClockFrame::Null => Message::NullClock,
-            ClockFrame::Absent => Message::NoClock,
-            ClockFrame::Illegible => {
-                self.illegible_clocks += 1;
-                Message::Other {
-                    id: id::CLOCK,
-                    payload,
-                }
+        clock::decode(bytes).unwrap_or_else(|| {
+            self.illegible_clocks += 1;
+            Message::Other {
+                id: id::CLOCK,
+                payload,
             }
-        }
+        })
     }
 }
 

@@ -2,9 +2,12 @@
 
 use super::{
     clock,
-    framing::{HEADER, MAX_FRAME},
+    decoder::SingleBoard,
+    framing::{Dialect, HEADER},
     message::{Battery, Message, PieceCode, id},
 };
+
+const MAX_PAYLOAD: usize = SingleBoard::MAX_FRAME - HEADER;
 
 impl Message<'_> {
     /// Appends the frame of this message. Values beyond what a frame can carry are cut to it:
@@ -40,12 +43,7 @@ impl Message<'_> {
 fn frame(out: &mut Vec<u8>, id: u8, payload: impl IntoIterator<Item = u8>) {
     let start = out.len();
     out.extend([id | 0x80, 0, 0]);
-    out.extend(
-        payload
-            .into_iter()
-            .take(MAX_FRAME - HEADER)
-            .map(|byte| byte & 0x7f),
-    );
+    out.extend(payload.into_iter().take(MAX_PAYLOAD).map(|byte| byte & 0x7f));
     let total = out.len() - start;
     // At most 7939: two times seven bits.
     out[start + 1] = (total >> 7) as u8;
@@ -68,7 +66,7 @@ fn encode_serial(out: &mut Vec<u8>, serial: &str) {
 
 /// A log shorter than the board's store is led by fillers: the store ends with the newest record.
 fn encode_event_log(out: &mut Vec<u8>, records: &[u8]) {
-    let room = MAX_FRAME - HEADER;
+    let room = MAX_PAYLOAD;
     let newest = &records[records.len().saturating_sub(room)..];
     let fillers = std::iter::repeat_n(0, room - newest.len());
     frame(out, id::EVENT_LOG, fillers.chain(newest.iter().copied()));

@@ -5,8 +5,6 @@
 
 use crate::time::Millis;
 
-/// The largest frame there is: a full event log.
-pub(super) const MAX_FRAME: usize = 0x1f03;
 /// Id and two length bytes.
 pub(super) const HEADER: usize = 3;
 /// A started frame that gets no byte for this long is dropped (milliseconds).
@@ -41,6 +39,8 @@ impl Stats {
 
 /// Which frames one dialect of the protocol has.
 pub(super) trait Dialect {
+    /// The largest frame there is.
+    const MAX_FRAME: usize;
     /// Whether a frame of this id may have this total length, which is sane otherwise.
     fn fits(id: u8, total: usize) -> bool;
     /// Whether this id is a byte of its own and no frame.
@@ -60,9 +60,9 @@ pub(super) struct Framer {
 }
 
 impl Framer {
-    pub(super) fn new() -> Self {
+    pub(super) fn new<D: Dialect>() -> Self {
         Self {
-            buffer: vec![0; MAX_FRAME].into_boxed_slice(),
+            buffer: vec![0; D::MAX_FRAME].into_boxed_slice(),
             len: 0,
             last_byte: Millis::default(),
             stats: Stats::default(),
@@ -174,7 +174,7 @@ fn total_length<D: Dialect>(id: u8, high: u8, low: u8) -> Option<usize> {
         return None;
     }
     let total = announced(high, low);
-    ((HEADER..=MAX_FRAME).contains(&total) && D::fits(id, total)).then_some(total)
+    ((HEADER..=D::MAX_FRAME).contains(&total) && D::fits(id, total)).then_some(total)
 }
 
 #[inline]

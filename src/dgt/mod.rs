@@ -6,12 +6,15 @@
 //! decides what to say when. [`bus`] is another dialect with its own codec: ids mean other things there.
 
 pub mod ack;
+pub mod bus;
 pub mod clock;
 pub mod clock_command;
 pub mod command;
 pub mod decoder;
 pub mod encode;
+pub mod eventlog;
 mod framing;
+pub mod host;
 pub mod message;
 pub mod session;
 
@@ -21,5 +24,6 @@ pub use clock_command::ClockCommand;
 pub use command::Command;
 pub use decoder::Decoder;
 pub use framing::Stats;
+pub use host::{Heard, HostDecoder};
 pub use message::{Battery, Message, PieceCode};
 pub use session::{Identity, Session, SessionState, Wish};

@@ -208,7 +208,7 @@ impl Session {
             }
             Message::Serial(serial) => self.learn_serial(serial),
             Message::Field { square, piece } => self.field_changed(now, *square, *piece),
-            Message::Dump(squares) => self.dumped(now, squares),
+            Message::Dump(squares) => self.dumped(squares),
             Message::Clock(reading) => {
                 self.last_clock = now;
                 self.clock_due = reading.running.then(|| now + CLOCK_SILENCE);
@@ -425,7 +425,7 @@ impl Session {
         self.dump_due = now + SETTLED;
     }
 
-    fn dumped(&mut self, now: Millis, squares: &[PieceCode; 64]) {
+    fn dumped(&mut self, squares: &[PieceCode; 64]) {
         let known = self.squares.replace(*squares);
         if self.phase == Phase::Up && known.is_some_and(|known| known != *squares) {
             self.enter_mode();

@@ -16,7 +16,7 @@ fn decode(bytes: &[u8]) -> (Vec<String>, Stats) {
     let mut decoder = Decoder::new();
     let mut messages = Vec::new();
     decoder.push(Millis(0), bytes, &mut |message| {
-        messages.push(format!("{message:?}"))
+        messages.push(format!("{message:?}"));
     });
     (messages, decoder.stats())
 }
