@@ -2,6 +2,11 @@
 
 use std::{io, process::ExitCode};
 
+use tokio::signal::{
+    ctrl_c,
+    unix::{SignalKind, signal},
+};
+
 pub(super) const DONE: u8 = 0;
 pub(super) const FAILED: u8 = 1;
 pub(super) const USAGE: u8 = 2;
@@ -16,6 +21,15 @@ pub(super) fn report(result: anyhow::Result<()>) -> ExitCode {
     }
     eprintln!("dgt2mqtt: {error:#}");
     ExitCode::from(FAILED)
+}
+
+/// Waits until somebody wants the program to end: Ctrl-C or SIGTERM.
+pub(super) async fn stopped() -> io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        pressed = ctrl_c() => pressed,
+        _ = terminate.recv() => Ok(()),
+    }
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -3,7 +3,11 @@
 
 mod exit;
 mod names;
+mod ports;
+mod record;
 mod replay;
+pub mod schema;
+mod simulate;
 
 use std::process::ExitCode;
 
@@ -20,6 +24,10 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Replay(replay::Replay),
+    Record(record::Record),
+    Simulate(simulate::Simulate),
+    Ports(ports::Ports),
+    Schema(schema::PrintSchema),
 }
 
 /// Reads the command line, runs the command and says how it went: 0 done, 1 failed, 2 wrong usage,
@@ -40,5 +48,9 @@ pub fn main() -> ExitCode {
     };
     exit::report(match cli.command {
         Command::Replay(replay) => replay.run(),
+        Command::Record(record) => record.run(),
+        Command::Simulate(simulate) => simulate.run(),
+        Command::Ports(ports) => ports.run(),
+        Command::Schema(schema) => schema.run(),
     })
 }
