@@ -11,3 +11,4 @@ pub mod port;
 pub mod pty;
 pub mod sensors;
 pub mod serve;
+pub mod story;
