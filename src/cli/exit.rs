@@ -33,8 +33,11 @@ pub(super) async fn stopped() -> io::Result<()> {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kind = |cause: &(dyn std::error::Error + 'static)| {
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        io.or_else(|| cause.downcast_ref::<serde_json::Error>()?.io_error_kind())
+    };
     error
         .chain()
-        .filter_map(|cause| cause.downcast_ref::<io::Error>())
-        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+        .any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
 }

@@ -6,10 +6,11 @@ mod names;
 mod ports;
 mod record;
 mod replay;
+pub mod rule;
 pub mod schema;
 mod simulate;
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
@@ -28,6 +29,8 @@ enum Command {
     Simulate(simulate::Simulate),
     Ports(ports::Ports),
     Schema(schema::PrintSchema),
+    /// Say what the Laws prescribe: one JSON case a line in, one ruling a line out
+    Rule,
 }
 
 /// Reads the command line, runs the command and says how it went: 0 done, 1 failed, 2 wrong usage,
@@ -52,5 +55,6 @@ pub fn main() -> ExitCode {
         Command::Simulate(simulate) => simulate.run(),
         Command::Ports(ports) => ports.run(),
         Command::Schema(schema) => schema.run(),
+        Command::Rule => rule::run(io::stdin().lock(), io::stdout().lock()),
     })
 }
