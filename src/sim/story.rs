@@ -96,7 +96,7 @@ fn acts() -> Result<Vec<Act>, StoryError> {
             16 => {
                 acts.extend([
                     Act::Carry(Square::D3, Square::D8),
-                    Act::Wait(3500),
+                    Act::Wait(4500),
                     Act::Stop,
                     Act::Wait(1000),
                 ]);
