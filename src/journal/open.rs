@@ -35,7 +35,9 @@ pub enum JournalError {
     )]
     Locked { path: PathBuf, pid: String },
     /// Written by a later version.
-    #[error("the journal {path} has tables of version {found}, this program knows {TABLES_VERSION}: run the newer program, or move the file away")]
+    #[error(
+        "the journal {path} has tables of version {found}, this program knows {TABLES_VERSION}: run the newer program, or move the file away"
+    )]
     Newer { path: PathBuf, found: i64 },
     /// An SQLite file of something else.
     #[error("{path} is an SQLite file but no journal of this program: give another path")]
@@ -159,7 +161,9 @@ fn open_sound(path: &Path) -> Result<Result<Store, String>, JournalError> {
         Err(error) => return judge(error),
     }
     match (store.tables_version(), store.has_tables()) {
-        (Ok(0), Ok(true)) => Err(JournalError::Foreign { path: path.to_owned() }),
+        (Ok(0), Ok(true)) => Err(JournalError::Foreign {
+            path: path.to_owned(),
+        }),
         (Ok(found), Ok(_)) if found > TABLES_VERSION => Err(JournalError::Newer {
             path: path.to_owned(),
             found,
@@ -262,8 +266,10 @@ impl Salvage {
 
     fn into_batch(mut self, base: u64) -> Batch {
         let mut seen = std::collections::BTreeSet::new();
-        self.rows.retain(|new| seen.insert((new.row.board.clone(), new.row.seq)));
-        let boards: std::collections::BTreeSet<_> = self.rows.iter().map(|new| new.row.board.clone()).collect();
+        self.rows
+            .retain(|new| seen.insert((new.row.board.clone(), new.row.seq)));
+        let boards: std::collections::BTreeSet<_> =
+            self.rows.iter().map(|new| new.row.board.clone()).collect();
         Batch {
             snapshots: boards.into_iter().map(|board| (board, (base, None))).collect(),
             rows: self.rows,

@@ -101,7 +101,8 @@ impl Store {
     }
 
     pub(crate) fn tables_version(&self) -> rusqlite::Result<i64> {
-        self.connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+        self.connection
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
     }
 
     /// Creates the tables of a fresh file.
@@ -116,13 +117,17 @@ impl Store {
     pub(crate) fn set_gateway(&mut self, gateway: &str) -> rusqlite::Result<Option<String>> {
         let former: Option<String> = self
             .connection
-            .query_row("SELECT value FROM meta WHERE key = 'gateway'", [], |row| row.get(0))
+            .query_row("SELECT value FROM meta WHERE key = 'gateway'", [], |row| {
+                row.get(0)
+            })
             .optional()?;
         if former.as_deref() == Some(gateway) {
             return Ok(None);
         }
-        self.connection
-            .execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('gateway', ?1)", [gateway])?;
+        self.connection.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('gateway', ?1)",
+            [gateway],
+        )?;
         Ok(former)
     }
 
@@ -136,7 +141,9 @@ impl Store {
     pub(crate) fn seq_base(&self) -> rusqlite::Result<u64> {
         let base: Option<String> = self
             .connection
-            .query_row("SELECT value FROM meta WHERE key = 'seq_base'", [], |row| row.get(0))
+            .query_row("SELECT value FROM meta WHERE key = 'seq_base'", [], |row| {
+                row.get(0)
+            })
             .optional()?;
         Ok(base.and_then(|text| text.parse().ok()).unwrap_or(0))
     }
@@ -151,7 +158,9 @@ impl Store {
 
     /// What SQLite finds wrong with the file; none when it is sound.
     pub(crate) fn damage(&self) -> rusqlite::Result<Option<String>> {
-        let verdict: String = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        let verdict: String = self
+            .connection
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         Ok((verdict != "ok").then_some(verdict))
     }
 
@@ -173,7 +182,17 @@ impl Store {
                 } = &new.row;
                 let json = String::from_utf8_lossy(json);
                 let acked = batch.acked.contains(n);
-                insert.execute(params![n, board, seq, new.id, kind, new.game, json, new.created_ms, acked])?;
+                insert.execute(params![
+                    n,
+                    board,
+                    seq,
+                    new.id,
+                    kind,
+                    new.game,
+                    json,
+                    new.created_ms,
+                    acked
+                ])?;
             }
             let mut resume = transaction.prepare_cached(
                 "INSERT INTO snapshots (board, last_seq, json, written_ms) VALUES (?1, ?2, ?3, ?4)
@@ -194,7 +213,14 @@ impl Store {
                     payload,
                     reply,
                 } = &new.record;
-                command.execute(params![new.board, reference, verb, payload, reply, new.received_ms])?;
+                command.execute(params![
+                    new.board,
+                    reference,
+                    verb,
+                    payload,
+                    reply,
+                    new.received_ms
+                ])?;
             }
             let mut ack = transaction.prepare_cached("UPDATE events SET acked = 1 WHERE n = ?1")?;
             for n in &batch.acked {
@@ -225,7 +251,9 @@ impl Store {
     pub(crate) fn outbox(&self) -> rusqlite::Result<u64> {
         let depth = self
             .connection
-            .query_row("SELECT count(*) FROM events WHERE acked = 0", [], |row| row.get(0))?;
+            .query_row("SELECT count(*) FROM events WHERE acked = 0", [], |row| {
+                row.get(0)
+            })?;
         Ok(depth)
     }
 

@@ -215,7 +215,9 @@ impl Writer {
                     break;
                 }
                 self.take(request, &mut answers);
-                next = (answers.len() < GROUP).then(|| requests.try_recv().ok()).flatten();
+                next = (answers.len() < GROUP)
+                    .then(|| requests.try_recv().ok())
+                    .flatten();
             }
             self.settle(answers);
             if let Some(answer) = closing {
@@ -268,7 +270,9 @@ impl Writer {
             snapshot,
             command,
         } = entry;
-        if self.failing_since.is_some() && self.pending.rows.len() + events.len() > self.settings.max_in_memory {
+        if self.failing_since.is_some()
+            && self.pending.rows.len() + events.len() > self.settings.max_in_memory
+        {
             self.refused += events.len() as u64;
             return Err(AppendError::MemoryFull(self.pending.rows.len()));
         }
@@ -330,7 +334,11 @@ impl Writer {
             return;
         }
         let has_news = !self.pending.rows.is_empty();
-        let written = if self.pending.is_urgent() { self.flush() } else { Written::Disk };
+        let written = if self.pending.is_urgent() {
+            self.flush()
+        } else {
+            Written::Disk
+        };
         if written == Written::Memory {
             self.cover_pending();
         }
@@ -371,17 +379,23 @@ impl Writer {
         let notice = if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) {
             Notice::new(
                 "disk_full",
-                format!("no room for the journal {path}: events are sent from memory until there is; make room"),
+                format!(
+                    "no room for the journal {path}: events are sent from memory until there is; make room"
+                ),
             )
         } else if is_damage(error) {
             Notice::new(
                 "journal_damaged",
-                format!("the journal {path} is damaged ({error}): events are sent from memory; restart the daemon to begin a new journal"),
+                format!(
+                    "the journal {path} is damaged ({error}): events are sent from memory; restart the daemon to begin a new journal"
+                ),
             )
         } else {
             Notice::new(
                 "journal_failing",
-                format!("cannot write the journal {path} ({error}): events are sent from memory until it can be written"),
+                format!(
+                    "cannot write the journal {path} ({error}): events are sent from memory until it can be written"
+                ),
             )
         };
         tracing::error!(code = notice.code, "{}", notice.message);
@@ -446,10 +460,12 @@ impl Writer {
             return Some(found.record.clone());
         }
         let since = super::wall_ms() - REFERENCE_MS;
-        self.store.command(board, reference, since).unwrap_or_else(|error| {
-            tracing::error!(%error, "cannot look up a command");
-            None
-        })
+        self.store
+            .command(board, reference, since)
+            .unwrap_or_else(|error| {
+                tracing::error!(%error, "cannot look up a command");
+                None
+            })
     }
 
     fn tick(&mut self) {
@@ -460,7 +476,10 @@ impl Writer {
             Ok(0) => {}
             Ok(count) => {
                 self.pruned += count;
-                tracing::info!(count, "acknowledged events dropped from the journal for age or size");
+                tracing::info!(
+                    count,
+                    "acknowledged events dropped from the journal for age or size"
+                );
             }
             Err(error) => self.fail_softly(&error),
         }
@@ -476,7 +495,11 @@ impl Writer {
     fn watch_size(&mut self) {
         let bytes = self.store.bytes().unwrap_or(0);
         let is_over = bytes > self.settings.max_bytes;
-        let is_said = self.trouble.borrow().as_ref().is_some_and(|n| n.code == "outbox_filling");
+        let is_said = self
+            .trouble
+            .borrow()
+            .as_ref()
+            .is_some_and(|n| n.code == "outbox_filling");
         if is_over && !is_said {
             let notice = Notice::new(
                 "outbox_filling",
@@ -535,4 +558,7 @@ impl Writer {
     }
 }
 
-type Answer = (Result<(), AppendError>, oneshot::Sender<Result<Written, AppendError>>);
+type Answer = (
+    Result<(), AppendError>,
+    oneshot::Sender<Result<Written, AppendError>>,
+);
