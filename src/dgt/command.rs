@@ -1,11 +1,135 @@
 //! What the host may say to a board. Commands that write its EEPROM or start its boot loader
 //! cannot be expressed, nor can the request for its identification text.
 
-/// One command in single-board mode.
+use super::clock_command::ClockCommand;
+
+/// One command in single-board mode (protocol 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// Back to idle.
+    /// Back to idle: the board sends nothing by itself.
     Reset,
+    /// The times of the clock.
+    Clock,
     /// The whole board.
     Dump,
+    /// Mode: changes of the board, and the clock about once a second.
+    Update,
+    /// Mode: changes of the board only.
+    UpdateBoard,
+    /// Mode: changes of the board and of the clock.
+    UpdateNice,
+    /// The serial number of five digits.
+    Serial,
+    /// The serial number of ten digits, of newer boards.
+    LongSerial,
+    /// The address on a bus.
+    BusAddress,
+    /// The firmware version.
+    Firmware,
+    /// The hardware version, of newer boards.
+    Hardware,
+    /// The battery, of boards that have one.
+    Battery,
+    /// The event log. Blocks a line of 9600 baud for 8.3 s.
+    EventLog,
+    /// To bus mode.
+    BusMode,
+    /// Draughts boards: the dark squares.
+    DraughtsBlack,
+    /// Draughts boards: the light squares.
+    DraughtsWhite,
+    /// A command to the clock behind the board.
+    ToClock(ClockCommand),
+}
+
+impl Command {
+    /// The bytes on the wire.
+    #[must_use]
+    pub fn bytes(&self) -> CommandBytes {
+        match self {
+            Self::ToClock(command) => command.bytes(),
+            plain => CommandBytes::of(&[plain.code()]),
+        }
+    }
+
+    /// The first byte on the wire.
+    fn code(&self) -> u8 {
+        match self {
+            Self::Reset => 0x40,
+            Self::Clock => 0x41,
+            Self::Dump => 0x42,
+            Self::Update => 0x43,
+            Self::UpdateBoard => 0x44,
+            Self::Serial => 0x45,
+            Self::BusAddress => 0x46,
+            Self::Hardware => 0x48,
+            Self::EventLog => 0x49,
+            Self::BusMode => 0x4a,
+            Self::UpdateNice => 0x4b,
+            Self::Battery => 0x4c,
+            Self::Firmware => 0x4d,
+            Self::DraughtsBlack => 0x50,
+            Self::DraughtsWhite => 0x52,
+            Self::LongSerial => 0x55,
+            Self::ToClock(_) => ClockCommand::CODE,
+        }
+    }
+
+    /// The command of one byte that `byte` is.
+    pub(super) fn from_code(byte: u8) -> Option<Self> {
+        Self::PLAIN.into_iter().find(|command| command.code() == byte)
+    }
+
+    /// All commands of one byte.
+    pub(super) const PLAIN: [Self; 16] = [
+        Self::Reset,
+        Self::Clock,
+        Self::Dump,
+        Self::Update,
+        Self::UpdateBoard,
+        Self::UpdateNice,
+        Self::Serial,
+        Self::LongSerial,
+        Self::BusAddress,
+        Self::Firmware,
+        Self::Hardware,
+        Self::Battery,
+        Self::EventLog,
+        Self::BusMode,
+        Self::DraughtsBlack,
+        Self::DraughtsWhite,
+    ];
+}
+
+/// The bytes of one command, kept in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandBytes {
+    bytes: [u8; Self::MAX],
+    len: usize,
+}
+
+impl CommandBytes {
+    /// The longest command: a text of eleven characters for the clock.
+    pub(super) const MAX: usize = 17;
+
+    /// Copies at most [`Self::MAX`] bytes.
+    pub(super) fn of(command: &[u8]) -> Self {
+        let len = command.len().min(Self::MAX);
+        let mut bytes = [0; Self::MAX];
+        bytes[..len].copy_from_slice(&command[..len]);
+        Self { bytes, len }
+    }
+}
+
+impl AsRef<[u8]> for CommandBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl std::ops::Deref for CommandBytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.as_ref()
+    }
 }

@@ -1,10 +1,29 @@
 //! The wire: frames, messages and commands of an electronic board and its clock, and the state
 //! machine that keeps a board talking. Knows no chess rules, no time source, no tokio.
+//!
+//! Board to host: [`Decoder`] turns bytes into [`Message`]s, [`Message::encode`] is its mirror for
+//! a simulated board. Host to board: [`Command::bytes`], mirrored by [`HostDecoder`]. [`Session`]
+//! decides what to say when. [`bus`] is another dialect with its own codec: ids mean other things there.
 
+pub mod ack;
+pub mod bus;
 pub mod clock;
+pub mod clock_command;
 pub mod command;
+pub mod decoder;
+pub mod encode;
+pub mod eventlog;
+mod framing;
+pub mod host;
 pub mod message;
+pub mod session;
 
-pub use clock::{ClockReading, ClockTime, Lever};
+pub use ack::{AckMeaning, ClockAck};
+pub use clock::{ClockReading, ClockSide, ClockTime, Lever};
+pub use clock_command::ClockCommand;
 pub use command::Command;
-pub use message::{Message, PieceCode};
+pub use decoder::Decoder;
+pub use framing::Stats;
+pub use host::{Heard, HostDecoder};
+pub use message::{Battery, Message, PieceCode};
+pub use session::{Identity, Session, SessionState, Wish};

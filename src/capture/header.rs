@@ -1,0 +1,133 @@
+//! The `# key: value` lines of a capture.
+
+use jiff::Timestamp;
+use serde::de::{DeserializeOwned, IntoDeserializer, value};
+
+use crate::laws::{Edition, Supervision, TimeControl};
+
+/// The `# key: value` lines in their order. Keys that mean something to us have been checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    lines: Vec<(String, String)>,
+    board: Option<String>,
+    laws: Option<Edition>,
+    time_control: Option<TimeControl>,
+    supervision: Option<Supervision>,
+    start: Option<Timestamp>,
+}
+
+/// Why a header line is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// The value of a known key cannot be understood.
+    #[error("`{key}: {value}` cannot be understood: {reason}")]
+    Value {
+        /// The key.
+        key: String,
+        /// Its value.
+        value: String,
+        /// What is wrong with it, or what is possible.
+        reason: String,
+    },
+    /// A known key stands twice.
+    #[error("`{0}` stands twice")]
+    Twice(String),
+}
+
+impl Header {
+    /// Keys that say how to read the records.
+    pub const KNOWN: [&str; 5] = ["board", "laws", "time-control", "supervision", "start"];
+
+    /// The board's id.
+    #[must_use]
+    pub fn board(&self) -> Option<&str> {
+        self.board.as_deref()
+    }
+
+    /// Edition of the Laws.
+    #[must_use]
+    pub fn laws(&self) -> Option<Edition> {
+        self.laws
+    }
+
+    /// Time control of the game.
+    #[must_use]
+    pub fn time_control(&self) -> Option<TimeControl> {
+        self.time_control
+    }
+
+    /// Supervision of the game.
+    #[must_use]
+    pub fn supervision(&self) -> Option<Supervision> {
+        self.supervision
+    }
+
+    /// Unix time in milliseconds at second 0.
+    #[must_use]
+    pub fn epoch_ms(&self) -> Option<i64> {
+        self.start.map(Timestamp::as_millisecond)
+    }
+
+    /// All lines, known and unknown, in their order.
+    #[must_use]
+    pub fn lines(&self) -> &[(String, String)] {
+        &self.lines
+    }
+
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// When a known key has a value that cannot be understood, or stands twice.
+    pub fn push(&mut self, key: &str, value: &str) -> Result<(), HeaderError> {
+        match key {
+            "board" => set(&mut self.board, key, value, board_id(value)),
+            "laws" => set(&mut self.laws, key, value, named(value)),
+            "time-control" => set(&mut self.time_control, key, value, named(value)),
+            "supervision" => set(&mut self.supervision, key, value, named(value)),
+            "start" => set(&mut self.start, key, value, instant(value)),
+            _ => Ok(()),
+        }?;
+        self.lines.push((key.to_owned(), value.to_owned()));
+        Ok(())
+    }
+}
+
+fn set<T>(slot: &mut Option<T>, key: &str, text: &str, value: Result<T, String>) -> Result<(), HeaderError> {
+    if slot.is_some() {
+        return Err(HeaderError::Twice(key.to_owned()));
+    }
+    *slot = Some(value.map_err(|reason| HeaderError::Value {
+        key: key.to_owned(),
+        value: text.to_owned(),
+        reason,
+    })?);
+    Ok(())
+}
+
+/// A name as the payloads spell it.
+fn named<T: DeserializeOwned>(name: &str) -> Result<T, String> {
+    let name: value::StrDeserializer<'_, value::Error> = name.into_deserializer();
+    T::deserialize(name).map_err(|e| e.to_string())
+}
+
+fn instant(text: &str) -> Result<Timestamp, String> {
+    text.parse()
+        .map_err(|e: jiff::Error| format!("{e}; write it as 2026-11-21T14:00:00Z"))
+}
+
+fn board_id(id: &str) -> Result<String, String> {
+    if is_board_id(id) {
+        Ok(id.to_owned())
+    } else {
+        Err("a board's id is 1 to 32 of a-z, 0-9, `_` and `-`".to_owned())
+    }
+}
+
+/// Whether `id` may name a board: `[a-z0-9_-]{1,32}`, because it becomes a level of a topic.
+#[must_use]
+pub fn is_board_id(id: &str) -> bool {
+    (1..=32).contains(&id.len())
+        && id
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-')
+}

@@ -1,0 +1,260 @@
+//! Reading a capture: strict, with the line number and the reason.
+
+use std::str::from_utf8;
+
+use super::{Act, Capture, Header, HeaderError, Record};
+use crate::time::Millis;
+
+/// A capture that breaks the rules of its format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {flaw}")]
+pub struct ParseError {
+    /// From 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub flaw: Flaw,
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Flaw {
+    /// The first line does not name the format.
+    #[error("a capture begins with `# dgtcap 1`")]
+    NotACapture,
+    /// A later version of the format.
+    #[error("version {0:?} of the format is not known, only 1")]
+    Version(String),
+    /// Not text.
+    #[error("not UTF-8")]
+    NotText,
+    /// A `#` line that is not `# key: value`.
+    #[error("a line with `#` has the form `# key: value`")]
+    NotAHeader,
+    /// A key that says how to read the records stands after the first of them.
+    #[error("`{0}` belongs before the first record")]
+    LateHeader(String),
+    /// A header line with a bad value.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// Less than `SECONDS DIRECTION BYTES`.
+    #[error("a record is `SECONDS DIRECTION BYTES`, for example `31.460 < 8e 00 05 24 01`")]
+    Incomplete,
+    /// The time is not a decimal number of seconds.
+    #[error("{0:?} is not a time in seconds, for example `31.460`")]
+    Time(String),
+    /// Time goes backwards.
+    #[error("the time goes back")]
+    TimeGoesBack,
+    /// Neither `<` nor `>` nor `!`.
+    #[error("{0:?} is no direction: `<` is board to host, `>` host to board, `!` the link")]
+    Direction(String),
+    /// Not pairs of hexadecimal digits.
+    #[error("{0:?} is not pairs of hexadecimal digits")]
+    Hex(String),
+    /// Neither `up` nor `down`.
+    #[error("a link goes `up` or `down`, not {0:?}")]
+    Link(String),
+}
+
+impl Capture {
+    /// Reads a capture.
+    ///
+    /// # Errors
+    /// The first line that breaks the rules.
+    pub fn parse(text: &[u8]) -> Result<Self, ParseError> {
+        let mut reader = Reader::default();
+        for (index, line) in text.split(|&b| b == b'\n').enumerate() {
+            reader.line(index, line).map_err(|flaw| ParseError {
+                line: index + 1,
+                flaw,
+            })?;
+        }
+        Ok(reader.capture)
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    capture: Capture,
+    /// Microseconds of the last record: two times within a millisecond are still compared.
+    last: u64,
+}
+
+impl Reader {
+    fn line(&mut self, index: usize, line: &[u8]) -> Result<(), Flaw> {
+        let line = from_utf8(line);
+        if index == 0 {
+            return first_line(line.unwrap_or_default());
+        }
+        // `trim` takes the CR of a CRLF as well.
+        let line = line.map_err(|_| Flaw::NotText)?.trim();
+        match line.strip_prefix('#') {
+            Some(rest) => self.header(rest),
+            None if line.is_empty() => Ok(()),
+            None => self.record(line),
+        }
+    }
+
+    fn header(&mut self, rest: &str) -> Result<(), Flaw> {
+        let (key, value) = rest.split_once(':').ok_or(Flaw::NotAHeader)?;
+        let (key, value) = (key.trim(), value.trim());
+        if key.is_empty() {
+            return Err(Flaw::NotAHeader);
+        }
+        if !self.capture.records.is_empty() && Header::KNOWN.contains(&key) {
+            return Err(Flaw::LateHeader(key.to_owned()));
+        }
+        Ok(self.capture.header.push(key, value)?)
+    }
+
+    fn record(&mut self, line: &str) -> Result<(), Flaw> {
+        let (seconds, rest) = line.split_once(char::is_whitespace).ok_or(Flaw::Incomplete)?;
+        let micros = microseconds(seconds).ok_or_else(|| Flaw::Time(seconds.to_owned()))?;
+        if micros < self.last {
+            return Err(Flaw::TimeGoesBack);
+        }
+        let (direction, rest) = rest
+            .trim_start()
+            .split_once(char::is_whitespace)
+            .ok_or(Flaw::Incomplete)?;
+        let act = match direction {
+            "<" => Act::FromBoard(bytes(rest)?),
+            ">" => Act::ToBoard(bytes(rest)?),
+            "!" => match rest.trim() {
+                "up" => Act::LinkUp,
+                "down" => Act::LinkDown,
+                other => return Err(Flaw::Link(other.to_owned())),
+            },
+            other => return Err(Flaw::Direction(other.to_owned())),
+        };
+        self.last = micros;
+        self.capture.records.push(Record {
+            at: Millis(micros / 1000),
+            act,
+        });
+        Ok(())
+    }
+}
+
+fn first_line(line: &str) -> Result<(), Flaw> {
+    let version = line
+        .strip_prefix('#')
+        .and_then(|l| l.trim().strip_prefix("dgtcap "))
+        .ok_or(Flaw::NotACapture)?
+        .trim();
+    if version == "1" {
+        Ok(())
+    } else {
+        Err(Flaw::Version(version.to_owned()))
+    }
+}
+
+/// `31.460` as microseconds; digits beyond the sixth are cut.
+fn microseconds(text: &str) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    let mut micros = 0;
+    for index in 0..6 {
+        let digit = fraction.as_bytes().get(index).map_or(0, |b| b - b'0');
+        micros = micros * 10 + u64::from(digit);
+    }
+    whole
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1_000_000)?
+        .checked_add(micros)
+}
+
+fn bytes(text: &str) -> Result<Vec<u8>, Flaw> {
+    let mut bytes = Vec::with_capacity(text.len() / 3 + 1);
+    for group in text.split_whitespace() {
+        let bad = || Flaw::Hex(group.to_owned());
+        if group.len() % 2 != 0 {
+            return Err(bad());
+        }
+        for pair in group.as_bytes().chunks_exact(2) {
+            let [high, low] = [pair[0], pair[1]].map(|b| char::from(b).to_digit(16));
+            let (high, low) = (high.ok_or_else(bad)?, low.ok_or_else(bad)?);
+            bytes.push((high << 4 | low) as u8);
+        }
+    }
+    if bytes.is_empty() {
+        Err(Flaw::Incomplete)
+    } else {
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flaw(body: &str) -> (usize, Flaw) {
+        let error = Capture::parse(format!("# dgtcap 1\n{body}").as_bytes()).unwrap_err();
+        (error.line, error.flaw)
+    }
+
+    #[test]
+    fn reads_every_kind_of_record() {
+        let text = "# dgtcap 1\r\n# board: 7\r\n# origin: my kitchen: table\r\n\r\n\
+                    0.000 > 42\r\n0.09 < 8E0005 24 01\r\n40 ! down\r\n47.2509 ! up";
+        let capture = Capture::parse(text.as_bytes()).unwrap();
+        assert_eq!(capture.header.board(), Some("7"));
+        assert_eq!(
+            capture.header.lines()[1],
+            ("origin".into(), "my kitchen: table".into())
+        );
+        let records: Vec<_> = capture.records.into_iter().map(|r| (r.at.0, r.act)).collect();
+        assert_eq!(
+            records,
+            [
+                (0, Act::ToBoard(vec![0x42])),
+                (90, Act::FromBoard(vec![0x8e, 0, 5, 0x24, 1])),
+                (40_000, Act::LinkDown),
+                (47_250, Act::LinkUp),
+            ]
+        );
+    }
+
+    #[test]
+    fn refuses_bad_lines_with_their_number() {
+        assert_eq!(flaw("1.0 < 80\n0.999 < 80"), (3, Flaw::TimeGoesBack));
+        assert_eq!(flaw("1.0009 < 80\n1.0001 < 80"), (3, Flaw::TimeGoesBack));
+        assert_eq!(flaw("1.0 < 8"), (2, Flaw::Hex("8".into())));
+        assert_eq!(flaw("1.0 < 0x80"), (2, Flaw::Hex("0x80".into())));
+        assert_eq!(flaw("1.0 <"), (2, Flaw::Incomplete));
+        assert_eq!(flaw("1.0 < "), (2, Flaw::Incomplete));
+        assert_eq!(flaw("\n-1 < 80"), (3, Flaw::Time("-1".into())));
+        assert_eq!(flaw("1e3 < 80"), (2, Flaw::Time("1e3".into())));
+        assert_eq!(
+            flaw("99999999999999 < 80"),
+            (2, Flaw::Time("99999999999999".into()))
+        );
+        assert_eq!(flaw("1.0 = 80"), (2, Flaw::Direction("=".into())));
+        assert_eq!(flaw("1.0 ! left"), (2, Flaw::Link("left".into())));
+        assert_eq!(flaw("# no key"), (2, Flaw::NotAHeader));
+        assert_eq!(
+            flaw("1.0 < 80\n# laws: 2018"),
+            (3, Flaw::LateHeader("laws".into()))
+        );
+        assert_eq!(flaw("# laws: 2018\n# laws: 2023").0, 3);
+        assert_eq!(flaw("# laws: 2019").0, 2);
+        assert_eq!(flaw("# board: a/b").0, 2);
+        assert_eq!(flaw("# start: yesterday").0, 2);
+    }
+
+    #[test]
+    fn refuses_what_is_no_capture() {
+        assert_eq!(Capture::parse(b"").unwrap_err().flaw, Flaw::NotACapture);
+        assert_eq!(Capture::parse(b"1.0 < 80").unwrap_err().flaw, Flaw::NotACapture);
+        assert_eq!(
+            Capture::parse(b"# dgtcap 2").unwrap_err().flaw,
+            Flaw::Version("2".into())
+        );
+        let not_text = Capture::parse(b"# dgtcap 1\n1.0 < \xff\xff").unwrap_err();
+        assert_eq!((not_text.line, not_text.flaw), (2, Flaw::NotText));
+    }
+}

@@ -1,0 +1,19 @@
+//! Names on the command line, spelled as in the payloads.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde::de::{DeserializeOwned, IntoDeserializer, value};
+
+pub(super) const LAWS: [&str; 5] = ["1997-fritz", "2014", "2017-rc-proposal", "2018", "2023"];
+pub(super) const TIME_CONTROLS: [&str; 3] = ["standard", "rapid", "blitz"];
+pub(super) const SUPERVISIONS: [&str; 2] = ["adequate", "not_adequate"];
+
+/// One of `names`, as the type that spells them so.
+pub(super) fn one_of<T, const N: usize>(names: [&'static str; N]) -> impl TypedValueParser<Value = T>
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| {
+        let name: value::StringDeserializer<value::Error> = name.into_deserializer();
+        T::deserialize(name)
+    })
+}

@@ -1,0 +1,291 @@
+//! Bus mode: several boards on one line, each with an address (protocol 2.5, 2.6). Nothing is said
+//! unasked. Ids mean other things than in single-board mode, so this is a codec of its own: who
+//! opened the line knows which one to use.
+
+use super::{
+    clock,
+    decoder::read_squares,
+    framing::{Dialect, Framer, HEADER, Stats},
+    message::{Message, PieceCode, id as single},
+};
+use crate::time::Millis;
+
+/// How long to wait for an answer (milliseconds): boards that write their memory take 20.
+pub const ANSWER_TIMEOUT: u64 = 80;
+/// How long to wait for the answers to a ping of all boards (milliseconds): they are spread at random.
+pub const PING_ALL_TIMEOUT: u64 = 1500;
+
+/// The address of one board, 1..=16383: its numeric serial number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Address(u16);
+
+impl Address {
+    /// None for 0, which means all boards, and for what two times seven bits cannot hold.
+    #[must_use]
+    pub fn new(address: u16) -> Option<Self> {
+        (1..=0x3fff).contains(&address).then_some(Self(address))
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> u16 {
+        self.0
+    }
+}
+
+/// One command on a bus. The one that writes a start tag into a board's memory is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BusCommand {
+    /// The times of the clock.
+    Clock(Address),
+    /// The whole board.
+    Dump(Address),
+    /// What changed since it was asked last. A lost answer is fetched by [`Self::RepeatChanges`];
+    /// asking again would lose it for good.
+    Changes(Address),
+    /// The last answer to [`Self::Changes`] once more.
+    RepeatChanges(Address),
+    /// Everything since the start tag.
+    SinceStart(Address),
+    /// Are you there? None asks all boards.
+    Ping(Option<Address>),
+    /// To single-board mode. Never to all boards of a real bus: their answers would collide.
+    EndBusMode(Option<Address>),
+    /// Reset; takes some seconds.
+    Reset(Option<Address>),
+    /// Leave the next ping to all unanswered: this board is known.
+    IgnoreNextPing(Address),
+    /// The firmware version.
+    Version(Address),
+    /// Draughts boards: the dark squares.
+    DraughtsBlack(Address),
+    /// Changes, clock and board, one after the other.
+    All(Address),
+}
+
+impl BusCommand {
+    /// The bytes on the wire.
+    #[must_use]
+    pub fn bytes(&self) -> [u8; 4] {
+        let (code, address) = match *self {
+            Self::Clock(to) => (0x81, Some(to)),
+            Self::Dump(to) => (0x82, Some(to)),
+            Self::Changes(to) => (0x83, Some(to)),
+            Self::RepeatChanges(to) => (0x84, Some(to)),
+            Self::SinceStart(to) => (0x86, Some(to)),
+            Self::Ping(to) => (0x87, to),
+            Self::EndBusMode(to) => (0x88, to),
+            Self::Reset(to) => (0x89, to),
+            Self::IgnoreNextPing(to) => (0x8a, Some(to)),
+            Self::Version(to) => (0x8b, Some(to)),
+            Self::DraughtsBlack(to) => (0x8c, Some(to)),
+            Self::All(to) => (0x8d, Some(to)),
+        };
+        let [high, low] = halves(address.map_or(0, Address::get));
+        [code, high, low, checksum(&[code, high, low])]
+    }
+}
+
+/// The code and the address (0: all boards) of a bus command; none when its checksum is wrong.
+#[must_use]
+pub fn read_command(bytes: [u8; 4]) -> Option<(u8, u16)> {
+    let [code, high, low, sum] = bytes;
+    (checksum(&[code, high, low]) == sum).then(|| (code, joined(high, low)))
+}
+
+/// What a board on a bus answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BusAnswer<'a> {
+    /// The whole board, a clock frame or a firmware version, as in single-board mode.
+    Said(Message<'a>),
+    /// Changes since the last request: records for [`LogRecords`](super::eventlog::LogRecords).
+    Changes(&'a [u8]),
+    /// Changes since the start tag, in the same form.
+    SinceStart(&'a [u8]),
+    /// It is there.
+    Pong,
+    /// The start tag was written.
+    StartTagWritten,
+    /// An unknown answer.
+    Other {
+        /// The id with bit 7 set.
+        id: u8,
+        /// What it carries.
+        data: &'a [u8],
+    },
+}
+
+mod id {
+    pub(super) const DUMP: u8 = 0x83;
+    pub(super) const CLOCK: u8 = 0x84;
+    pub(super) const CHANGES: u8 = 0x85;
+    pub(super) const SINCE_START: u8 = 0x86;
+    pub(super) const PONG: u8 = 0x87;
+    pub(super) const START_TAG: u8 = 0x88;
+    pub(super) const VERSION: u8 = 0x89;
+    /// Newer boards alternate it with [`CHANGES`].
+    pub(super) const CHANGES_EVEN: u8 = 0x8b;
+}
+
+/// Header and address before the data, checksum after it.
+const BEFORE: usize = HEADER + 2;
+const AROUND: usize = BEFORE + 1;
+
+struct Bus;
+
+impl Dialect for Bus {
+    /// All that an event log can hold.
+    const MAX_FRAME: usize = 0x1f00 + AROUND;
+
+    fn fits(id: u8, total: usize) -> bool {
+        let Some(data) = total.checked_sub(AROUND) else {
+            return false;
+        };
+        match id {
+            id::DUMP => data == 64 || data == 100,
+            id::CLOCK => data == clock::PAYLOAD,
+            id::PONG | id::START_TAG => data == 0,
+            // Empty up to firmware 1.2.
+            id::VERSION => data == 0 || data == 2,
+            _ => true,
+        }
+    }
+
+    fn is_nothing(_: u8) -> bool {
+        false
+    }
+
+    fn is_patient(_: u8) -> bool {
+        false
+    }
+}
+
+/// Turns what comes over a bus into answers, in any split. Frames with a wrong checksum are
+/// rejected and counted.
+#[derive(Clone, Debug)]
+pub struct BusDecoder {
+    framer: Framer,
+    squares: [PieceCode; 64],
+    wrong_checksums: u64,
+}
+
+impl Default for BusDecoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl BusDecoder {
+    /// A decoder that waits for the start of an answer.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            framer: Framer::new::<Bus>(),
+            squares: [PieceCode::EMPTY; 64],
+            wrong_checksums: 0,
+        }
+    }
+
+    /// Takes bytes that arrived at `now` and calls `sink` with the address and the content of
+    /// every answer that they complete.
+    pub fn push(&mut self, now: Millis, bytes: &[u8], sink: &mut impl FnMut(u16, BusAnswer<'_>)) {
+        let Self {
+            framer,
+            squares,
+            wrong_checksums,
+        } = self;
+        framer.push::<Bus>(now, bytes, &mut |frame| {
+            let Some((&sum, summed)) = frame.split_last() else {
+                return;
+            };
+            match summed {
+                [id, _, _, high, low, data @ ..] if checksum(summed) == sum => {
+                    sink(joined(*high, *low), read_answer(*id, data, squares));
+                }
+                _ => *wrong_checksums += 1,
+            }
+        });
+    }
+
+    /// What was seen so far.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let stats = self.framer.stats;
+        Stats {
+            frames: stats.frames - self.wrong_checksums,
+            rejected_frames: stats.rejected_frames + self.wrong_checksums,
+            ..stats
+        }
+    }
+}
+
+fn read_answer<'a>(id: u8, data: &'a [u8], squares: &'a mut [PieceCode; 64]) -> BusAnswer<'a> {
+    match (id, data) {
+        (id::DUMP, codes) if codes.len() == squares.len() => {
+            read_squares(codes, squares);
+            BusAnswer::Said(Message::Dump(squares))
+        }
+        (id::CLOCK, &[a, b, c, d, e, f, g]) => {
+            let illegible = Message::Other {
+                id: single::CLOCK,
+                payload: data,
+            };
+            BusAnswer::Said(clock::decode(&[a, b, c, d, e, f, g]).unwrap_or(illegible))
+        }
+        (id::VERSION, &[main, sub]) => BusAnswer::Said(Message::Firmware(main, sub)),
+        (id::CHANGES | id::CHANGES_EVEN, records) => BusAnswer::Changes(records),
+        (id::SINCE_START, records) => BusAnswer::SinceStart(records),
+        (id::PONG, _) => BusAnswer::Pong,
+        (id::START_TAG, _) => BusAnswer::StartTagWritten,
+        _ => BusAnswer::Other { id, data },
+    }
+}
+
+impl BusAnswer<'_> {
+    /// Appends the frame of this answer from the board of this address. A message that has no
+    /// place on a bus is left out.
+    pub fn encode(&self, address: u16, out: &mut Vec<u8>) {
+        let mut said = Vec::new();
+        let (id, data) = match *self {
+            Self::Said(message) => {
+                message.encode(&mut said);
+                let id = match said[0] {
+                    single::DUMP => id::DUMP,
+                    single::CLOCK => id::CLOCK,
+                    single::FIRMWARE => id::VERSION,
+                    _ => return,
+                };
+                (id, &said[HEADER..])
+            }
+            Self::Changes(records) => (id::CHANGES, records),
+            Self::SinceStart(records) => (id::SINCE_START, records),
+            Self::Pong => (id::PONG, &[][..]),
+            Self::StartTagWritten => (id::START_TAG, &[][..]),
+            Self::Other { id, data } => (id | 0x80, data),
+        };
+        let data = &data[..data.len().min(Bus::MAX_FRAME - AROUND)];
+        let [length_high, length_low] = halves((data.len() + AROUND) as u16);
+        let [high, low] = halves(address);
+        let start = out.len();
+        out.extend([id, length_high, length_low, high, low]);
+        out.extend(data.iter().map(|byte| byte & 0x7f));
+        out.push(checksum(&out[start..]));
+    }
+}
+
+/// The sum of all bytes before it, seven bits of it.
+fn checksum(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)) & 0x7f
+}
+
+/// Two times seven bits; what is above them is cut.
+fn halves(number: u16) -> [u8; 2] {
+    [(number >> 7 & 0x7f) as u8, (number & 0x7f) as u8]
+}
+
+fn joined(high: u8, low: u8) -> u16 {
+    u16::from(high) << 7 | u16::from(low)
+}
+
+#[cfg(test)]
+mod tests;

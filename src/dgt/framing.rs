@@ -1,0 +1,201 @@
+//! Frames out of bytes: the resync rules of protocol 1.4, the same for single-board and bus mode.
+//!
+//! A byte with bit 7 set is the start of a frame, always and only, so a frame is known to be
+//! whole when its announced length has come without such a byte.
+
+use crate::time::Millis;
+
+/// Id and two length bytes.
+pub(super) const HEADER: usize = 3;
+/// A started frame that gets no byte for this long is dropped (milliseconds).
+const BYTE_TIMEOUT: u64 = 500;
+
+/// What a decoder has seen, in counts since its creation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Frames taken whole.
+    pub frames: u64,
+    /// Bytes outside any frame.
+    pub garbage_bytes: u64,
+    /// Frames dropped: cut short by another, of impossible length, with a wrong checksum.
+    pub rejected_frames: u64,
+    /// Frames dropped because their rest did not come in time.
+    pub timeouts: u64,
+    /// Bytes `80`, which some boards send for "nothing".
+    pub nothings: u64,
+    /// Field updates with bits set beyond square and piece.
+    pub odd_fields: u64,
+    /// Clock frames with digits that no clock can show.
+    pub illegible_clocks: u64,
+}
+
+impl Stats {
+    /// Counts everything that may have cost a message.
+    #[must_use]
+    pub fn damage(&self) -> u64 {
+        self.garbage_bytes + self.rejected_frames + self.timeouts
+    }
+}
+
+/// Which frames one dialect of the protocol has.
+pub(super) trait Dialect {
+    /// The largest frame there is.
+    const MAX_FRAME: usize;
+    /// Whether a frame of this id may have this total length, which is sane otherwise.
+    fn fits(id: u8, total: usize) -> bool;
+    /// Whether this id is a byte of its own and no frame.
+    fn is_nothing(id: u8) -> bool;
+    /// Whether the rest of such a frame may take its time.
+    fn is_patient(id: u8) -> bool;
+}
+
+/// Collects bytes until a frame is whole.
+#[derive(Clone, Debug)]
+pub(super) struct Framer {
+    /// The frame that has started; `buffer[..len]` holds no byte with bit 7 set but the first.
+    buffer: Box<[u8]>,
+    len: usize,
+    last_byte: Millis,
+    pub(super) stats: Stats,
+}
+
+impl Framer {
+    pub(super) fn new<D: Dialect>() -> Self {
+        Self {
+            buffer: vec![0; D::MAX_FRAME].into_boxed_slice(),
+            len: 0,
+            last_byte: Millis::default(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// Forgets the frame that has started: what follows comes over another link.
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Takes bytes in any split; calls `on_frame` with every whole frame.
+    pub(super) fn push<D: Dialect>(&mut self, now: Millis, bytes: &[u8], on_frame: &mut impl FnMut(&[u8])) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.expire::<D>(now);
+        self.last_byte = now;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let used = if self.len > 0 {
+                self.go_on::<D>(rest, on_frame)
+            } else {
+                self.begin::<D>(rest, on_frame)
+            };
+            rest = &rest[used..];
+        }
+    }
+
+    fn expire<D: Dialect>(&mut self, now: Millis) {
+        let late = now.since(self.last_byte) >= BYTE_TIMEOUT;
+        if self.len > 0 && late && !D::is_patient(self.buffer[0]) {
+            self.len = 0;
+            self.stats.timeouts += 1;
+        }
+    }
+
+    /// Between frames. Returns the number of bytes dealt with, at least one.
+    #[inline]
+    fn begin<D: Dialect>(&mut self, bytes: &[u8], on_frame: &mut impl FnMut(&[u8])) -> usize {
+        // The way of nearly all frames: whole within the slice, no copy.
+        if let &[id, high, low, ..] = bytes
+            && let Some(total) = total_length::<D>(id, high, low)
+            && let Some(frame) = bytes.get(..total)
+            && is_payload(&frame[HEADER..])
+        {
+            self.stats.frames += 1;
+            on_frame(frame);
+            return total;
+        }
+        let first = bytes[0];
+        if !is_start(first) {
+            let garbage = run_of_payload(bytes);
+            self.stats.garbage_bytes += garbage as u64;
+            return garbage;
+        }
+        if D::is_nothing(first) {
+            self.stats.nothings += 1;
+            return 1;
+        }
+        self.buffer[0] = first;
+        self.len = 1;
+        1
+    }
+
+    /// Within a frame. Returns the number of bytes dealt with; may be 0 when the frame was cut.
+    fn go_on<D: Dialect>(&mut self, bytes: &[u8], on_frame: &mut impl FnMut(&[u8])) -> usize {
+        let wanted = if self.len < HEADER {
+            HEADER
+        } else {
+            announced(self.buffer[1], self.buffer[2])
+        };
+        let offered = &bytes[..bytes.len().min(wanted - self.len)];
+        let taken = run_of_payload(offered);
+        self.buffer[self.len..self.len + taken].copy_from_slice(&offered[..taken]);
+        self.len += taken;
+        if taken < offered.len() {
+            // The next frame starts before this one ended.
+            self.reject();
+        } else if self.len == HEADER {
+            let [id, high, low] = [self.buffer[0], self.buffer[1], self.buffer[2]];
+            match total_length::<D>(id, high, low) {
+                Some(HEADER) => self.finish(on_frame),
+                Some(_) => {}
+                None => self.reject(),
+            }
+        } else if self.len > HEADER && self.len == wanted {
+            self.finish(on_frame);
+        }
+        taken
+    }
+
+    fn finish(&mut self, on_frame: &mut impl FnMut(&[u8])) {
+        self.stats.frames += 1;
+        on_frame(&self.buffer[..self.len]);
+        self.len = 0;
+    }
+
+    fn reject(&mut self) {
+        self.stats.rejected_frames += 1;
+        self.len = 0;
+    }
+}
+
+/// The length of a frame with this header; none when it is no header of this dialect.
+#[inline]
+fn total_length<D: Dialect>(id: u8, high: u8, low: u8) -> Option<usize> {
+    if !is_start(id) || D::is_nothing(id) || is_start(high | low) {
+        return None;
+    }
+    let total = announced(high, low);
+    ((HEADER..=D::MAX_FRAME).contains(&total) && D::fits(id, total)).then_some(total)
+}
+
+#[inline]
+fn announced(high: u8, low: u8) -> usize {
+    usize::from(high) << 7 | usize::from(low)
+}
+
+#[inline]
+fn is_start(byte: u8) -> bool {
+    byte & 0x80 != 0
+}
+
+#[inline]
+fn is_payload(bytes: &[u8]) -> bool {
+    !is_start(bytes.iter().fold(0, |all, byte| all | byte))
+}
+
+/// The number of bytes before the first that starts a frame.
+fn run_of_payload(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .position(|&byte| is_start(byte))
+        .unwrap_or(bytes.len())
+}

@@ -1,0 +1,460 @@
+//! The conversation with one board: greeting, keep-alive, regular dumps, watchdog.
+//!
+//! A state machine without I/O: tell it what happened, then drain [`Session::poll_transmit`] and
+//! [`Session::poll_wish`], then sleep until [`Session::poll_timeout`]. It never depends on its
+//! questions being asked or answered: a capture in which somebody else asked is as good.
+
+use std::collections::VecDeque;
+
+use super::{
+    command::Command,
+    framing::Stats,
+    message::{Message, PieceCode},
+};
+use crate::time::Millis;
+
+/// What was in the line before the opening runs off (milliseconds, as all below).
+const DRAIN: u64 = 300;
+/// Between two commands (protocol 1.2).
+const PACE: u64 = 100;
+/// Between two tries of the greeting.
+const GREETING_RETRY: u64 = 2000;
+/// Tries of the greeting before the port is to be opened anew.
+const GREETING_TRIES: u32 = 3;
+/// Silence after which the board is asked for a sign of life.
+const KEEP_ALIVE: u64 = 2500;
+/// Time to answer it: 5 s of silence in all.
+const ANSWER: u64 = 2500;
+/// From the last change on the board to the dump that verifies it.
+const SETTLED: u64 = 1000;
+/// Between dumps of a quiet board.
+const QUIET_DUMP: u64 = 5000;
+/// From damage on the line to the dump that mends it.
+const MEND: u64 = 300;
+/// A running clock speaks every second; later than this the board has lost its mode.
+const CLOCK_SILENCE: u64 = 3000;
+/// The event log takes 8.3 s at 9600 baud.
+const LOG_FETCH: u64 = 12_000;
+/// Bytes "nothing" in a row after which the board is greeted anew (protocol 1.4 rule 7).
+const NOTHINGS: u64 = 64;
+
+/// What a board has said of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    short_serial: Option<String>,
+    long_serial: Option<String>,
+    /// Firmware version, main and sub.
+    pub firmware: Option<(u8, u8)>,
+}
+
+impl Identity {
+    /// The serial number: the long one where the board has both.
+    #[must_use]
+    pub fn serial(&self) -> Option<&str> {
+        self.long_serial.as_deref().or(self.short_serial.as_deref())
+    }
+}
+
+/// How far the conversation has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionState {
+    /// No link.
+    Down,
+    /// The link is open, the board has not (or no longer) answered.
+    Greeting,
+    /// The board answers; identity, position and mode have been asked for.
+    Up,
+}
+
+/// What the session wishes of whoever holds the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// The board does not answer: close the port and open it again.
+    Reopen,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Down,
+    Draining {
+        until: Millis,
+    },
+    /// Asks for the firmware until it is told.
+    Greeting {
+        next: Millis,
+        tries: u32,
+        heard: bool,
+    },
+    /// The rest of the handshake is in the queue.
+    Opening,
+    Up,
+    /// The event log fills the line: nothing is said.
+    Fetching {
+        until: Millis,
+    },
+}
+
+/// The conversation with one board.
+#[derive(Clone, Debug)]
+pub struct Session {
+    phase: Phase,
+    identity: Identity,
+    /// Commands to come, each at most once.
+    queue: VecDeque<Command>,
+    /// The command to be sent now. Who does not take it before the next one loses it.
+    ready: Option<Command>,
+    next_send: Millis,
+    wish: Option<Wish>,
+    log_wanted: bool,
+
+    last_heard: Millis,
+    /// When the sign of life was asked for that has not come yet.
+    probed: Option<Millis>,
+    dump_due: Millis,
+    last_clock: Millis,
+    /// When a running clock must have spoken.
+    clock_due: Option<Millis>,
+    /// The board as dumps and changes tell it; a dump that differs betrays lost changes.
+    squares: Option<[PieceCode; 64]>,
+    line: Stats,
+    /// `nothings` of the line when the last message came.
+    nothings_before: u64,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Session {
+    /// A session without a link.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            phase: Phase::Down,
+            identity: Identity::default(),
+            queue: VecDeque::new(),
+            ready: None,
+            next_send: Millis::default(),
+            wish: None,
+            log_wanted: false,
+            last_heard: Millis::default(),
+            probed: None,
+            dump_due: Millis::default(),
+            last_clock: Millis::default(),
+            clock_due: None,
+            squares: None,
+            line: Stats::default(),
+            nothings_before: 0,
+        }
+    }
+
+    /// What the board has said of itself on this link.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// How far the conversation has come.
+    #[must_use]
+    pub fn state(&self) -> SessionState {
+        match self.phase {
+            Phase::Down => SessionState::Down,
+            Phase::Draining { .. } | Phase::Greeting { .. } | Phase::Opening => SessionState::Greeting,
+            Phase::Up | Phase::Fetching { .. } => SessionState::Up,
+        }
+    }
+
+    /// A link is open. It may lead to another board, in any mode, in mid-sentence.
+    pub fn link_up(&mut self, now: Millis) {
+        *self = Self {
+            phase: Phase::Draining { until: now + DRAIN },
+            next_send: self.next_send,
+            last_heard: now,
+            line: self.line,
+            nothings_before: self.line.nothings,
+            ..Self::new()
+        };
+    }
+
+    /// The link is gone. What the board said of itself stays known until the next link.
+    pub fn link_down(&mut self, _now: Millis) {
+        *self = Self {
+            identity: std::mem::take(&mut self.identity),
+            next_send: self.next_send,
+            line: self.line,
+            ..Self::new()
+        };
+    }
+
+    /// The board said something.
+    pub fn heard(&mut self, now: Millis, message: &Message<'_>) {
+        if self.phase == Phase::Down {
+            return;
+        }
+        self.last_heard = now;
+        self.probed = None;
+        self.nothings_before = self.line.nothings;
+        if let Phase::Greeting { heard, .. } = &mut self.phase {
+            *heard = true;
+        }
+        match message {
+            Message::Firmware(main, sub) => {
+                self.identity.firmware = Some((*main, *sub));
+                if matches!(self.phase, Phase::Greeting { .. }) {
+                    self.open(now);
+                }
+            }
+            Message::Serial(serial) => self.learn_serial(serial),
+            Message::Field { square, piece } => self.field_changed(now, *square, *piece),
+            Message::Dump(squares) => self.dumped(squares),
+            Message::Clock(reading) => {
+                self.last_clock = now;
+                self.clock_due = reading.running.then(|| now + CLOCK_SILENCE);
+            }
+            Message::NoClock => {
+                self.last_clock = now;
+                self.clock_due = None;
+            }
+            Message::EventLog(_) => {
+                if let Phase::Fetching { .. } = self.phase {
+                    self.fetched(now);
+                }
+            }
+            _ => {}
+        }
+        self.pump(now);
+    }
+
+    /// Tells what the decoder has counted so far, after each read: damage may have cost messages.
+    pub fn check_line(&mut self, now: Millis, line: Stats) {
+        let damaged = line.damage() > self.line.damage();
+        self.line = line;
+        if damaged {
+            self.dump_due = self.dump_due.min(now + MEND);
+        }
+        let stuck = line.nothings.saturating_sub(self.nothings_before) >= NOTHINGS;
+        if stuck && matches!(self.phase, Phase::Opening | Phase::Up) {
+            self.nothings_before = line.nothings;
+            self.greet(now, 0);
+            self.pump(now);
+        }
+    }
+
+    /// Asks for the whole board at the next opportunity.
+    pub fn request_dump(&mut self, now: Millis) {
+        // Before the handshake is through, it asks by itself.
+        if matches!(self.phase, Phase::Up) {
+            self.dump_due = now;
+            self.handle_timeout(now);
+        } else if matches!(self.phase, Phase::Opening) {
+            self.ask(Command::Dump);
+        }
+    }
+
+    /// Asks for the event log, once the board answers. It blocks a line of 9600 baud for 8.3 s;
+    /// until it has come nothing else is said. Forgotten when the link goes.
+    pub fn request_event_log(&mut self, now: Millis) {
+        match self.phase {
+            Phase::Opening | Phase::Up => self.ask(Command::EventLog),
+            Phase::Draining { .. } | Phase::Greeting { .. } => self.log_wanted = true,
+            Phase::Down | Phase::Fetching { .. } => {}
+        }
+        self.pump(now);
+    }
+
+    /// The time of [`Self::poll_timeout`] has come (calling it earlier or later does no harm).
+    pub fn handle_timeout(&mut self, now: Millis) {
+        match self.phase {
+            Phase::Draining { until } if now >= until => self.greet(now, 0),
+            Phase::Greeting { next, tries, heard } if now >= next => self.greet_again(now, tries, heard),
+            Phase::Fetching { until } if now >= until => self.fetched(now),
+            Phase::Up => self.watch(now),
+            _ => {}
+        }
+        self.pump(now);
+    }
+
+    /// When to call [`Self::handle_timeout`] at the latest; later than `now` once that was called.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        let send = (!self.queue.is_empty()).then_some(self.next_send);
+        match self.phase {
+            Phase::Down => None,
+            Phase::Draining { until } | Phase::Fetching { until } => Some(until),
+            Phase::Greeting { next, .. } => Some(send.map_or(next, |send| send.min(next))),
+            Phase::Opening => send,
+            Phase::Up => [Some(self.dump_due), Some(self.life_due()), self.clock_due, send]
+                .into_iter()
+                .flatten()
+                .min(),
+        }
+    }
+
+    /// The command to send now.
+    pub fn poll_transmit(&mut self) -> Option<Command> {
+        self.ready.take()
+    }
+
+    /// What to do with the link.
+    pub fn poll_wish(&mut self) -> Option<Wish> {
+        self.wish.take()
+    }
+
+    /// From the beginning: the board may be in any mode.
+    fn greet(&mut self, now: Millis, tries: u32) {
+        self.log_wanted |= self.queue.contains(&Command::EventLog);
+        self.queue.clear();
+        if tries == 0 {
+            self.ask(Command::Reset);
+        }
+        self.ask(Command::Firmware);
+        self.phase = Phase::Greeting {
+            next: now + GREETING_RETRY,
+            tries: tries + 1,
+            heard: false,
+        };
+    }
+
+    fn greet_again(&mut self, now: Millis, tries: u32, heard: bool) {
+        if tries < GREETING_TRIES {
+            self.greet(now, tries);
+            if let Phase::Greeting { heard: anything, .. } = &mut self.phase {
+                *anything = heard;
+            }
+        } else if heard {
+            // It talks but does not tell its firmware: somebody else's questions, or a clone.
+            self.open(now);
+        } else {
+            self.wish = Some(Wish::Reopen);
+            self.greet(now, 0);
+        }
+    }
+
+    /// The board is there: who is it, what stands on it, and tell what changes from now on.
+    fn open(&mut self, now: Millis) {
+        self.queue.clear();
+        self.phase = Phase::Opening;
+        for command in [
+            Command::Serial,
+            Command::LongSerial,
+            Command::Dump,
+            Command::UpdateNice,
+            Command::Clock,
+        ] {
+            self.ask(command);
+        }
+        if std::mem::take(&mut self.log_wanted) {
+            self.ask(Command::EventLog);
+        }
+        self.squares = None;
+        self.clock_due = None;
+        self.next_send = self.next_send.max(now);
+    }
+
+    /// The handshake is said. What changed between its dump and its mode shows in another dump.
+    fn opened(&mut self, now: Millis) {
+        self.phase = Phase::Up;
+        self.last_heard = now;
+        self.probed = None;
+        self.dump_due = now + MEND;
+    }
+
+    fn fetched(&mut self, now: Millis) {
+        self.phase = Phase::Up;
+        self.last_heard = now;
+        self.probed = None;
+        self.clock_due = self.clock_due.map(|_| now + CLOCK_SILENCE);
+        self.dump_due = now;
+    }
+
+    /// The deadlines of a board that answers.
+    fn watch(&mut self, now: Millis) {
+        if now >= self.life_due() {
+            if self.probed.is_some() {
+                self.greet(now, 0);
+                return;
+            }
+            self.probed = Some(now);
+            self.ask(Command::Firmware);
+        }
+        if now >= self.dump_due {
+            self.ask(Command::Dump);
+            if now.since(self.last_clock) >= QUIET_DUMP {
+                self.ask(Command::Clock);
+            }
+            self.dump_due = now + QUIET_DUMP;
+        }
+        if self.clock_due.is_some_and(|due| now >= due) {
+            self.enter_mode();
+            self.clock_due = Some(now + CLOCK_SILENCE);
+        }
+    }
+
+    fn life_due(&self) -> Millis {
+        match self.probed {
+            Some(asked) => asked + ANSWER,
+            None => self.last_heard + KEEP_ALIVE,
+        }
+    }
+
+    /// A board that was without power is back in a mode that reports nothing.
+    fn enter_mode(&mut self) {
+        self.ask(Command::UpdateNice);
+        self.ask(Command::Clock);
+    }
+
+    fn learn_serial(&mut self, serial: &str) {
+        let slot = if serial.len() > 5 {
+            &mut self.identity.long_serial
+        } else {
+            &mut self.identity.short_serial
+        };
+        *slot = Some(serial.to_owned());
+    }
+
+    fn field_changed(&mut self, now: Millis, square: u8, piece: PieceCode) {
+        if let Some(place) = self
+            .squares
+            .as_mut()
+            .and_then(|all| all.get_mut(usize::from(square)))
+        {
+            *place = piece;
+        }
+        self.dump_due = now + SETTLED;
+    }
+
+    fn dumped(&mut self, squares: &[PieceCode; 64]) {
+        let known = self.squares.replace(*squares);
+        if self.phase == Phase::Up && known.is_some_and(|known| known != *squares) {
+            self.enter_mode();
+        }
+    }
+
+    fn ask(&mut self, command: Command) {
+        if !self.queue.contains(&command) {
+            self.queue.push_back(command);
+        }
+    }
+
+    /// Makes the next command ready when the board has had time for the last one.
+    fn pump(&mut self, now: Millis) {
+        if now < self.next_send || matches!(self.phase, Phase::Fetching { .. }) {
+            return;
+        }
+        let Some(command) = self.queue.pop_front() else {
+            return;
+        };
+        self.ready = Some(command);
+        self.next_send = now + PACE;
+        if self.phase == Phase::Opening && self.queue.iter().all(|c| *c == Command::EventLog) {
+            self.opened(now);
+        }
+        if command == Command::EventLog {
+            self.phase = Phase::Fetching {
+                until: now + LOG_FETCH,
+            };
+        }
+    }
+}

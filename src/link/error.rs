@@ -1,0 +1,75 @@
+//! Why a source cannot be opened, said so that a person can mend it.
+
+use std::{io, path::PathBuf};
+
+use super::{denied::Denied, file::CaptureFileError};
+
+/// Why a source cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is no such device now. Not an error of the configuration: a cable may be out.
+    #[error("no port {0}: is the board plugged in? `dgt2mqtt ports` lists what is there")]
+    NotFound(String),
+    /// The operating system refuses.
+    #[error(transparent)]
+    Denied(#[from] Box<Denied>),
+    /// Another program has it.
+    #[error("{} is in use by another program; close that one (`fuser -v {}` names it)", .0.display(), .0.display())]
+    Busy(PathBuf),
+    /// Two devices carry the same USB serial number, as cheap converters do.
+    #[error("the USB serial number {number} belongs to {}: configure one by its path", .ports.join(" and "))]
+    Ambiguous {
+        /// The USB serial number.
+        number: String,
+        /// The ports that carry it.
+        ports: Vec<String>,
+    },
+    /// No port that may be asked leads to this board.
+    #[error("no board says that its serial number is {serial}; asked: {}", if .asked.is_empty() { "no port at all".to_owned() } else { .asked.join(", ") })]
+    NoSuchBoard {
+        /// The number looked for.
+        serial: String,
+        /// What was asked, and what became of it.
+        asked: Vec<String>,
+    },
+    /// The port cannot be used.
+    #[error("cannot open {}: {reason}", path.display())]
+    Port {
+        /// The port.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// The network address cannot be reached.
+    #[error("cannot reach tcp://{address}: {source}")]
+    Unreachable {
+        /// `host:port`.
+        address: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The capture cannot be read.
+    #[error(transparent)]
+    Capture(#[from] CaptureFileError),
+    /// The capture has been played to its end.
+    #[error("the capture {} is over", .0.display())]
+    CaptureOver(PathBuf),
+}
+
+impl OpenError {
+    /// Stable code for logs and notices.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound(_) => "port_not_found",
+            Self::Denied(_) => "port_denied",
+            Self::Busy(_) => "port_busy",
+            Self::Ambiguous { .. } => "port_ambiguous",
+            Self::NoSuchBoard { .. } => "board_not_found",
+            Self::Port { .. } => "port_unusable",
+            Self::Unreachable { .. } => "tcp_unreachable",
+            Self::Capture(_) => "capture_unreadable",
+            Self::CaptureOver(_) => "capture_over",
+        }
+    }
+}

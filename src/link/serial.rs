@@ -1,0 +1,122 @@
+//! Serial ports.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_serial::{DataBits, FlowControl, Parity, SerialStream, StopBits};
+
+use super::{
+    OpenError, Opened,
+    denied::Denied,
+    enumerate::{self, Kind},
+};
+
+/// All boards speak at this rate (protocol reference, section 1.1).
+const BAUD: u32 = 9600;
+
+/// A serial port whose `flush` and `shutdown` do nothing. Those of the library wait in the kernel until
+/// all is sent, which blocks the whole runtime when an adapter hangs; writes leave without them.
+#[derive(Debug)]
+struct Port(SerialStream);
+
+impl AsyncRead for Port {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Port {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, buf)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Opens the port at `path`, alone.
+pub(super) async fn open(path: PathBuf) -> Result<Opened, OpenError> {
+    // Opening waits for the device in some drivers. The port is registered with the runtime after that,
+    // in `SerialStream::open`, which therefore needs the runtime's context: `spawn_blocking` has it.
+    let wanted = path.clone();
+    let opened = tokio::task::spawn_blocking(move || open_blocking(&wanted)).await;
+    let port = opened.unwrap_or_else(|panic| {
+        Err(OpenError::Port {
+            path: path.clone(),
+            reason: panic.to_string(),
+        })
+    })?;
+    Ok(Opened {
+        io: Box::new(port),
+        name: path.display().to_string(),
+    })
+}
+
+fn open_blocking(path: &Path) -> Result<Port, OpenError> {
+    let builder = tokio_serial::new(path.to_string_lossy(), BAUD)
+        .data_bits(DataBits::Eight)
+        .parity(Parity::None)
+        .stop_bits(StopBits::One)
+        .flow_control(FlowControl::None)
+        .timeout(Duration::ZERO);
+    SerialStream::open(&builder)
+        .map(Port)
+        .map_err(|error| explain(path, &error))
+}
+
+fn explain(path: &Path, error: &serialport::Error) -> OpenError {
+    match error.kind() {
+        serialport::ErrorKind::Io(io::ErrorKind::PermissionDenied) => {
+            Box::new(Denied::gather(path.to_owned())).into()
+        }
+        serialport::ErrorKind::Io(io::ErrorKind::NotFound) => OpenError::NotFound(path.display().to_string()),
+        // Both the lock that is taken and a device that is just leaving are said so.
+        serialport::ErrorKind::NoDevice if path.exists() => OpenError::Busy(path.to_owned()),
+        serialport::ErrorKind::NoDevice => OpenError::NotFound(path.display().to_string()),
+        _ => OpenError::Port {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        },
+    }
+}
+
+/// Opens the port of the USB device with this serial number.
+pub(super) async fn open_usb(number: &str) -> Result<Opened, OpenError> {
+    let ports = list(&format!("usb:{number}")).await?;
+    let mut matching: Vec<PathBuf> = ports
+        .into_iter()
+        .filter(|port| matches!(&port.kind, Kind::Usb(usb) if usb.serial.as_deref() == Some(number)))
+        .map(|port| port.path)
+        .collect();
+    match matching.len() {
+        1 => open(matching.remove(0)).await,
+        0 => Err(OpenError::NotFound(format!("of the USB device {number}"))),
+        _ => Err(OpenError::Ambiguous {
+            number: number.to_owned(),
+            ports: matching.iter().map(|p| p.display().to_string()).collect(),
+        }),
+    }
+}
+
+/// The ports of the machine, for someone who looks for `what`.
+pub(super) async fn list(what: &str) -> Result<Vec<enumerate::Port>, OpenError> {
+    enumerate::ports_async().await.map_err(|error| OpenError::Port {
+        path: what.into(),
+        reason: error.to_string(),
+    })
+}

@@ -1,0 +1,202 @@
+//! What the configuration says of a board's port.
+
+use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use tokio::{net::TcpStream, time::timeout};
+
+use super::{OpenError, Opened, playback::Playback, probe, serial};
+
+/// How long a TCP connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Where a board's bytes come from.
+///
+/// Written as `/dev/ttyUSB0`, `/dev/serial/by-id/...`, `usb:SERIAL`, `board:SERIAL`,
+/// `board:SERIAL@/dev/ttyS0,/dev/ttyS1`, `tcp://host:port` or `capture:PATH`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Source {
+    /// A serial port, 9600 8N1.
+    Serial(PortMatch),
+    /// `host:port` of a bridge to a serial line (ser2net, Bluetooth).
+    Tcp(String),
+    /// A capture, played in real time. Clones play on from where another one stopped.
+    Capture(Playback),
+}
+
+/// Which serial port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PortMatch {
+    /// A device node, or a link to one (`/dev/serial/by-id/...`): followed at each opening.
+    Path(PathBuf),
+    /// The serial number of the USB device.
+    Usb(String),
+    /// The serial number that the board itself reports.
+    Board {
+        /// The number, with or without leading zeros.
+        serial: String,
+        /// The ports that may be asked; none: those whose USB ids are known from boards. Others are
+        /// never written to, because what hangs there may take a question for an order.
+        candidates: Vec<PathBuf>,
+    },
+}
+
+/// A source that cannot be understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} names no port: write /dev/ttyUSB0, /dev/serial/by-id/..., usb:SERIAL, board:SERIAL, tcp://host:port \
+     or capture:PATH"
+)]
+pub struct SourceSyntaxError(pub String);
+
+impl Source {
+    /// Finds and opens it.
+    ///
+    /// # Errors
+    /// Says what is missing and what to do; [`OpenError::code`] is stable.
+    pub async fn open(&self) -> Result<Opened, OpenError> {
+        match self {
+            Self::Serial(PortMatch::Path(path)) => serial::open(path.clone()).await,
+            Self::Serial(PortMatch::Usb(number)) => serial::open_usb(number).await,
+            Self::Serial(PortMatch::Board { serial, candidates }) => probe::open(serial, candidates).await,
+            Self::Tcp(address) => tcp(address).await,
+            Self::Capture(playback) => playback.open(),
+        }
+    }
+}
+
+async fn tcp(address: &str) -> Result<Opened, OpenError> {
+    let unreachable = |source| OpenError::Unreachable {
+        address: address.to_owned(),
+        source,
+    };
+    let stream = timeout(CONNECT, TcpStream::connect(address))
+        .await
+        .unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
+        .map_err(unreachable)?;
+    // Commands are single bytes: waiting to fill a packet would only delay them.
+    stream.set_nodelay(true).map_err(unreachable)?;
+    Ok(Opened {
+        io: Box::new(stream),
+        name: format!("tcp://{address}"),
+    })
+}
+
+impl FromStr for Source {
+    type Err = SourceSyntaxError;
+
+    fn from_str(text: &str) -> Result<Self, SourceSyntaxError> {
+        let bad = || SourceSyntaxError(text.to_owned());
+        let non_empty = |s: &str| {
+            if s.is_empty() {
+                Err(bad())
+            } else {
+                Ok(s.to_owned())
+            }
+        };
+        if let Some(address) = text.strip_prefix("tcp://") {
+            let (host, port) = address.rsplit_once(':').ok_or_else(bad)?;
+            non_empty(host)?;
+            port.parse::<u16>().map_err(|_| bad())?;
+            return Ok(Self::Tcp(address.to_owned()));
+        }
+        if let Some(path) = text.strip_prefix("capture:") {
+            return Ok(Self::Capture(Playback::new(non_empty(path)?.into())));
+        }
+        if let Some(serial) = text.strip_prefix("usb:") {
+            return Ok(Self::Serial(PortMatch::Usb(non_empty(serial)?)));
+        }
+        if let Some(rest) = text.strip_prefix("board:") {
+            let (serial, ports) = rest.split_once('@').unwrap_or((rest, ""));
+            let candidates = ports
+                .split(',')
+                .filter(|p| !p.is_empty())
+                .map(PathBuf::from)
+                .collect();
+            return Ok(Self::Serial(PortMatch::Board {
+                serial: non_empty(serial)?,
+                candidates,
+            }));
+        }
+        if text.starts_with('/') {
+            return Ok(Self::Serial(PortMatch::Path(text.into())));
+        }
+        Err(bad())
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Serial(PortMatch::Path(path)) => write!(f, "{}", path.display()),
+            Self::Serial(PortMatch::Usb(serial)) => write!(f, "usb:{serial}"),
+            Self::Serial(PortMatch::Board { serial, candidates }) => {
+                write!(f, "board:{serial}")?;
+                for (i, path) in candidates.iter().enumerate() {
+                    write!(f, "{}{}", if i == 0 { '@' } else { ',' }, path.display())?;
+                }
+                Ok(())
+            }
+            Self::Tcp(address) => write!(f, "tcp://{address}"),
+            Self::Capture(playback) => write!(f, "capture:{}", playback.path().display()),
+        }
+    }
+}
+
+impl TryFrom<String> for Source {
+    type Error = SourceSyntaxError;
+
+    fn try_from(text: String) -> Result<Self, SourceSyntaxError> {
+        text.parse()
+    }
+}
+
+impl From<Source> for String {
+    fn from(source: Source) -> Self {
+        source.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_is_read_and_written() {
+        for text in [
+            "/dev/ttyUSB0",
+            "/dev/serial/by-id/usb-0403_board-if00-port0",
+            "usb:A50285BI",
+            "board:01025",
+            "board:3000000001@/dev/ttyS0,/dev/pts/3",
+            "tcp://[::1]:2000",
+            "tcp://ser2net.hall:2000",
+            "capture:fixtures/a.dgtcap.zst",
+        ] {
+            assert_eq!(text.parse::<Source>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in [
+            "",
+            "ttyUSB0",
+            "usb:",
+            "board:",
+            "board:@/dev/x",
+            "tcp://",
+            "tcp://host",
+            "tcp://host:99999",
+            "tcp://:1",
+            "capture:",
+            "COM3",
+        ] {
+            assert_eq!(
+                text.parse::<Source>().unwrap_err(),
+                SourceSyntaxError(text.to_owned())
+            );
+        }
+    }
+}
