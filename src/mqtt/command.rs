@@ -6,8 +6,6 @@ use tokio_util::bytes::Bytes;
 use super::{link::Arrived, topic::Topics};
 use crate::watcher;
 
-/// The largest payload of a command.
-pub const MAX_COMMAND: usize = 64 << 10;
 /// The longest reference, as JSON text.
 const MAX_REFERENCE: usize = 128;
 
@@ -91,8 +89,8 @@ pub enum Refusal {
     )]
     Retained,
     /// Larger than any command can be.
-    #[error("the payload has {0} bytes, a command at most {MAX_COMMAND}")]
-    TooLarge(usize),
+    #[error("the payload has {have} bytes, a command at most {most}")]
+    TooLarge { have: usize, most: usize },
     /// Not JSON.
     #[error("the payload is not a JSON object: {0}")]
     BadJson(String),
@@ -122,7 +120,7 @@ impl Refusal {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Retained => "retained",
-            Self::TooLarge(_) => "too_large",
+            Self::TooLarge { .. } => "too_large",
             Self::BadJson(_) => "bad_json",
             Self::BadReference => "bad_ref",
             Self::UnknownVerb { .. } => "unknown_verb",
@@ -138,8 +136,9 @@ impl Refusal {
 pub fn receive(
     topics: &Topics,
     arrived: &Arrived,
+    most_bytes: usize,
     is_board: impl Fn(&str) -> bool,
-) -> Option<Result<Request, (Refusal, Answer)>> {
+) -> Option<Result<Request, Box<(Refusal, Answer)>>> {
     let (board, verb) = topics.parse_command(&arrived.topic)?;
     let named = arrived
         .response_topic
@@ -150,7 +149,7 @@ pub fn receive(
         correlation: arrived.correlation.clone(),
         reference: Value::Null,
     };
-    let judged = fields(&arrived.payload, &mut answer.reference).and_then(|mut fields| {
+    let judged = fields(&arrived.payload, most_bytes, &mut answer.reference).and_then(|mut fields| {
         if arrived.retain {
             return Err(Refusal::Retained);
         }
@@ -172,14 +171,21 @@ pub fn receive(
             payload,
             answer,
         }),
-        Err(refusal) => Err((refusal, answer)),
+        Err(refusal) => Err(Box::new((refusal, answer))),
     })
 }
 
 /// The payload's fields; the reference is taken out of them.
-fn fields(payload: &[u8], reference: &mut Value) -> Result<serde_json::Map<String, Value>, Refusal> {
-    if payload.len() > MAX_COMMAND {
-        return Err(Refusal::TooLarge(payload.len()));
+fn fields(
+    payload: &[u8],
+    most: usize,
+    reference: &mut Value,
+) -> Result<serde_json::Map<String, Value>, Refusal> {
+    if payload.len() > most {
+        return Err(Refusal::TooLarge {
+            have: payload.len(),
+            most,
+        });
     }
     if payload.is_empty() {
         return Ok(serde_json::Map::new());
@@ -233,7 +239,7 @@ mod tests {
     use super::*;
     use crate::event::GameResult;
 
-    fn judge(topic: &str, payload: &str) -> Result<Request, (Refusal, Answer)> {
+    fn judge(topic: &str, payload: &str) -> Result<Request, Box<(Refusal, Answer)>> {
         judge_arrived(&Arrived {
             topic: topic.to_owned(),
             payload: payload.to_owned().into(),
@@ -243,9 +249,9 @@ mod tests {
         })
     }
 
-    fn judge_arrived(arrived: &Arrived) -> Result<Request, (Refusal, Answer)> {
-        let topics = Topics::new("dgt2mqtt", &"gw".parse().unwrap()).unwrap();
-        receive(&topics, arrived, |board| board == "7").unwrap()
+    fn judge_arrived(arrived: &Arrived) -> Result<Request, Box<(Refusal, Answer)>> {
+        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+        receive(&topics, arrived, 1000, |board| board == "7").unwrap()
     }
 
     fn code(topic: &str, payload: &str) -> &'static str {
@@ -275,9 +281,13 @@ mod tests {
             let topic = format!("dgt2mqtt/gw/board/7/cmd/{verb}");
             match judge(&topic, "{}") {
                 Ok(_) => {}
-                Err((refusal, _)) => {
-                    assert_eq!(refusal.code(), "bad_fields", "{verb}");
-                    assert!(!refusal.to_string().contains("unknown variant"), "{refusal}");
+                Err(refused) => {
+                    assert_eq!(refused.0.code(), "bad_fields", "{verb}");
+                    assert!(
+                        !refused.0.to_string().contains("unknown variant"),
+                        "{}",
+                        refused.0
+                    );
                 }
             }
         }
@@ -295,7 +305,7 @@ mod tests {
             "bad_ref"
         );
         assert_eq!(code(new_game, r#"{"verb":"result"}"#), "bad_fields");
-        assert_eq!(code(new_game, &" ".repeat(MAX_COMMAND + 1)), "too_large");
+        assert_eq!(code(new_game, &" ".repeat(1001)), "too_large");
         assert_eq!(code("dgt2mqtt/gw/board/7/cmd/explode", "{}"), "unknown_verb");
         assert_eq!(code("dgt2mqtt/gw/board/8/cmd/new_game", "{}"), "unknown_board");
         assert_eq!(code("dgt2mqtt/gw/cmd/explode", "{}"), "unknown_verb");
@@ -315,7 +325,7 @@ mod tests {
             response_topic: Some("arbiter/inbox".to_owned()),
             correlation: Some("c".into()),
         };
-        let (refusal, answer) = judge_arrived(&arrived).unwrap_err();
+        let (refusal, answer) = *judge_arrived(&arrived).unwrap_err();
         assert_eq!(refusal, Refusal::Retained);
         assert_eq!(answer.topic, "arbiter/inbox");
         assert_eq!(answer.correlation.as_deref(), Some("c".as_bytes()));

@@ -7,22 +7,18 @@
 //! survives.
 #![allow(clippy::disallowed_methods)] // connections live on the wall clock.
 
-pub mod backoff;
 pub mod command;
 pub mod link;
 pub mod outbox;
 pub mod publisher;
 pub mod rumqtt;
 pub mod session;
-pub mod settings;
 pub mod states;
 pub mod tls;
 pub mod topic;
 
-pub use backoff::Backoff;
 pub use command::{Refusal, Request, Target};
 pub use link::{Arrived, BrokerLink, Dial, LinkEvent, Message, Qos};
-pub use publisher::{Figures, Publisher, PublisherHandle, Reply};
-pub use settings::{Address, BrokerSettings, Secret, TlsSettings};
+pub use publisher::{Figures, Publisher, PublisherHandle, PublisherSettings, Reply};
 pub use states::{StateKey, States};
-pub use topic::{BoardState, Name, Topics};
+pub use topic::{BoardState, Topics};

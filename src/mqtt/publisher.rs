@@ -10,21 +10,39 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::{bytes::Bytes, sync::CancellationToken};
 
 use super::{
-    backoff::Backoff,
     command::{Answer, Refusal, Request},
     link::{Closed, Dial, Message, Qos},
     outbox::Outbox,
     session::{End, Session},
-    settings::{Address, BrokerSettings},
     states::States,
-    topic::{Name, Topics},
+    topic::Topics,
 };
-use crate::journal::Journal;
+use crate::{
+    config::{Broker, Id},
+    journal::Journal,
+    link::Backoff,
+    time::Millis,
+};
 
 /// Replies that may wait for the broker.
 const REPLIES: usize = 256;
-/// A connection that lasted this long was a good one: the next delay starts small again.
-const GOOD_CONNECTION: Duration = Duration::from_secs(5);
+/// First and longest delay between attempts, and how long a connection must last to count as good.
+const BACKOFF_MS: (u64, u64, u64) = (250, 30_000, 5_000);
+
+/// Which brokers, and how patient.
+#[derive(Clone, Debug)]
+pub struct PublisherSettings {
+    /// Tried in turn.
+    pub brokers: Vec<Broker>,
+    /// Whether commands are subscribed to.
+    pub commands: bool,
+    /// The longest command (bytes).
+    pub command_bytes: usize,
+    /// Connected, but the oldest message under way is older than this: the connection is given up.
+    pub ack_timeout: Duration,
+    /// How long a stop may take: sending what is left, `offline`, good-bye.
+    pub stop_bound: Duration,
+}
 
 /// The answer to a command, on its way out.
 #[derive(Clone, Debug)]
@@ -105,16 +123,14 @@ pub type Beat = Arc<dyn Fn() + Send + Sync>;
 /// The task that owns the broker link.
 pub struct Publisher<D> {
     dial: D,
-    settings: BrokerSettings,
-    /// How long a stop may take.
-    stop_bound: Duration,
-    pub(crate) core: Core,
+    core: Core,
 }
 
 /// What outlives a connection.
 pub(crate) struct Core {
     pub(crate) topics: Topics,
-    pub(crate) boards: Vec<Name>,
+    pub(crate) settings: PublisherSettings,
+    pub(crate) boards: Vec<Id>,
     pub(crate) journal: Journal,
     pub(crate) news: watch::Receiver<u64>,
     pub(crate) outbox: Outbox,
@@ -123,7 +139,6 @@ pub(crate) struct Core {
     pub(crate) requests: mpsc::Sender<Request>,
     pub(crate) figures: Arc<Mutex<Figures>>,
     pub(crate) beat: Beat,
-    pub(crate) ack_timeout: Duration,
     /// Refusals already said, by topic: once is enough.
     pub(crate) alarms: std::collections::BTreeSet<String>,
     /// False after a message that was too large: it may lie retained on a command topic, and a
@@ -137,13 +152,13 @@ impl Core {
     }
 
     /// Passes a command on, unless the gateway is behind.
-    pub(crate) fn pass_on(&self, request: Request) -> Result<(), (Refusal, Answer)> {
+    pub(crate) fn pass_on(&self, request: Request) -> Result<(), Box<(Refusal, Answer)>> {
         match self.requests.try_reserve() {
             Ok(place) => {
                 place.send(request);
                 Ok(())
             }
-            Err(_) => Err((Refusal::Busy, request.answer)),
+            Err(_) => Err(Box::new((Refusal::Busy, request.answer))),
         }
     }
 }
@@ -152,9 +167,9 @@ impl<D: Dial> Publisher<D> {
     /// A publisher for `boards`, and the handle to it. Commands that pass the door go to `requests`.
     pub fn new(
         dial: D,
-        settings: BrokerSettings,
+        settings: PublisherSettings,
         topics: Topics,
-        boards: Vec<Name>,
+        boards: Vec<Id>,
         journal: Journal,
         requests: mpsc::Sender<Request>,
         beat: Beat,
@@ -169,6 +184,7 @@ impl<D: Dial> Publisher<D> {
         };
         let core = Core {
             topics,
+            settings,
             boards,
             news: journal.news(),
             journal,
@@ -178,48 +194,45 @@ impl<D: Dial> Publisher<D> {
             requests,
             figures,
             beat,
-            ack_timeout: settings.ack_timeout,
             alarms: std::collections::BTreeSet::new(),
             wants_retained: true,
         };
-        let publisher = Self {
-            dial,
-            settings,
-            stop_bound: Duration::from_secs(3),
-            core,
-        };
-        (publisher, handle)
-    }
-
-    /// How long a stop may take: sending what is left, `offline`, good-bye.
-    #[must_use]
-    pub fn stop_within(mut self, bound: Duration) -> Self {
-        self.stop_bound = bound;
-        self
+        (Self { dial, core }, handle)
     }
 
     /// Keeps a connection until `stop`, then drains, says `offline` and ends.
     pub async fn run(mut self, stop: CancellationToken) {
-        let (first, longest) = self.settings.backoff;
-        let mut backoff = Backoff::new(first, longest);
+        let (first, longest, stable) = BACKOFF_MS;
+        let mut backoff = Backoff::new(first, longest, stable);
+        let mut rng = fastrand::Rng::new();
+        let start = Instant::now();
+        let now = || Millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX));
         let mut turn = 0;
         let mut log = StateLog::default();
         while !stop.is_cancelled() {
-            let count = self.settings.addresses.len().max(1);
-            let Some(address) = self.settings.addresses.get(turn % count).cloned() else {
-                tracing::error!("no broker address is configured");
+            let brokers = &self.core.settings.brokers;
+            let count = brokers.len().max(1);
+            let Some(broker) = brokers.get(turn % count).cloned() else {
+                tracing::error!("no broker is configured");
                 stop.cancelled().await;
                 return;
             };
-            let began = Instant::now();
-            let end = match self.dial.dial(&address) {
+            let address = broker.url.to_string();
+            let end = match self.dial.dial(&broker) {
                 Ok(link) => {
-                    Session::new(link, &mut self.core, self.stop_bound)
+                    Session::new(link, &mut self.core)
                         .run(&address, &stop, &mut log)
                         .await
                 }
                 Err(reason) => End::failed(reason),
             };
+            if let Some(at) = end.connected_at {
+                backoff.up(Millis(
+                    u64::try_from((at - start).as_millis()).unwrap_or(u64::MAX),
+                ));
+            } else {
+                turn += 1;
+            }
             let Some(Closed { reason, oversize }) = end.closed else {
                 return;
             };
@@ -232,17 +245,11 @@ impl<D: Dial> Publisher<D> {
                 figures.broker = None;
                 figures.last_error = Some(reason);
             });
-            let was_good = end.was_connected && began.elapsed() >= GOOD_CONNECTION;
-            if was_good {
-                backoff.reset();
-            } else {
-                turn += 1;
-                // The first round through several addresses is made without a pause.
-                if turn < count {
-                    continue;
-                }
+            // The first round through several brokers is made without a pause.
+            if turn == 0 || turn >= count {
+                let delay = backoff.failed(now(), &mut rng);
+                self.rest(Duration::from_millis(delay), &stop).await;
             }
-            self.rest(backoff.delay(), &stop).await;
         }
     }
 
@@ -270,17 +277,21 @@ pub(crate) struct StateLog {
 }
 
 impl StateLog {
-    pub(crate) fn back(&mut self, address: &Address) {
-        tracing::info!(broker = %address, "connected to the broker");
+    pub(crate) fn back(&mut self, address: &str) {
+        tracing::info!(broker = address, "connected to the broker");
         self.last = None;
     }
 
-    fn lost(&mut self, address: &Address, reason: &str) {
+    fn lost(&mut self, address: &str, reason: &str) {
         let line = format!("{address}: {reason}");
         if self.last.is_none() {
-            tracing::warn!(broker = %address, reason, "no broker; events are kept and the daemon goes on trying");
+            tracing::warn!(
+                broker = address,
+                reason,
+                "no broker; events are kept and the daemon goes on trying"
+            );
         } else if self.last.as_ref() != Some(&line) {
-            tracing::debug!(broker = %address, reason, "still no broker");
+            tracing::debug!(broker = address, reason, "still no broker");
         }
         self.last = Some(line);
     }

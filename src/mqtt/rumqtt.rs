@@ -28,9 +28,9 @@ use rumqttc::{
 
 use super::{
     link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Message, Qos, Ticket},
-    settings::{Address, BrokerSettings},
     tls,
 };
+use crate::config::Broker;
 
 /// Room for packet ids: the library reserves memory for each. Twice the window, so that ids cannot
 /// wrap onto one that is still unacknowledged.
@@ -48,25 +48,29 @@ type Polled = (EventLoop, Result<Event, ConnectionError>);
 /// Makes connections with rumqttc.
 #[derive(Clone, Debug)]
 pub struct RumqttDial {
-    settings: BrokerSettings,
     will_topic: String,
+    connect_timeout: Duration,
 }
 
 impl RumqttDial {
-    /// Connections as `settings` say, with the will `offline` on `will_topic`.
+    /// Connections with the will `offline` on `will_topic`; an attempt may take `connect_timeout`,
+    /// TCP, TLS and MQTT together.
     #[must_use]
-    pub fn new(settings: BrokerSettings, will_topic: String) -> Self {
-        Self { settings, will_topic }
+    pub fn new(will_topic: String, connect_timeout: Duration) -> Self {
+        Self {
+            will_topic,
+            connect_timeout,
+        }
     }
 
-    fn options(&self, address: &Address) -> Result<MqttOptions, String> {
-        let settings = &self.settings;
-        let mut options = MqttOptions::new(&settings.client_id, &address.host, address.port);
+    fn options(&self, broker: &Broker) -> Result<MqttOptions, String> {
+        let seconds = self.connect_timeout.as_secs().max(1);
+        let mut options = MqttOptions::new(&broker.client_id, &broker.url.host, broker.url.port);
         options
             // The library panics below five seconds.
-            .set_keep_alive(settings.keep_alive.max(Duration::from_secs(5)))
+            .set_keep_alive(broker.keep_alive.max(Duration::from_secs(5)))
             .set_clean_start(true)
-            .set_connection_timeout(settings.connect_timeout.as_secs().max(1))
+            .set_connection_timeout(seconds)
             .set_outgoing_inflight_upper_limit(INFLIGHT_LIMIT)
             .set_last_will(LastWill::new(&self.will_topic, "offline", QoS::AtLeastOnce, true, None));
         let mut properties = ConnectProperties::new();
@@ -75,13 +79,13 @@ impl RumqttDial {
         options.set_connect_properties(properties);
         let mut network = options.network_options();
         network.set_tcp_nodelay(true);
-        network.set_connection_timeout(settings.connect_timeout.as_secs().max(1));
+        network.set_connection_timeout(seconds);
         options.set_network_options(network);
-        if let Some(user) = &settings.user {
-            let password = settings.password.as_ref().map_or("", |secret| secret.reveal());
-            options.set_credentials(user, password);
+        if let Some(login) = &broker.login {
+            let password = login.password.as_ref().map_or("", |secret| secret.reveal());
+            options.set_credentials(&login.username, password);
         }
-        if let Some(tls) = &settings.tls {
+        if let Some(tls) = &broker.tls {
             let config = tls::client_config(tls).map_err(|error| error.to_string())?;
             options.set_transport(Transport::Tls(TlsConfiguration::Rustls(config)));
         }
@@ -92,8 +96,8 @@ impl RumqttDial {
 impl Dial for RumqttDial {
     type Link = RumqttLink;
 
-    fn dial(&mut self, address: &Address) -> Result<RumqttLink, String> {
-        let (client, events) = AsyncClient::new(self.options(address)?, REQUESTS);
+    fn dial(&mut self, broker: &Broker) -> Result<RumqttLink, String> {
+        let (client, events) = AsyncClient::new(self.options(broker)?, REQUESTS);
         Ok(RumqttLink {
             client,
             poll: Some(Box::pin(poll(events))),

@@ -11,7 +11,6 @@ use super::{
     command,
     link::{Arrived, BrokerLink, Closed, LinkEvent, Message, Qos, Ticket},
     publisher::{Core, Reply, StateLog},
-    settings::Address,
 };
 
 /// How often the loop wakes to look at its watch.
@@ -47,7 +46,7 @@ enum Phase {
 pub(crate) struct End {
     /// None after a stop that was asked for.
     pub(crate) closed: Option<Closed>,
-    pub(crate) was_connected: bool,
+    pub(crate) connected_at: Option<Instant>,
 }
 
 impl End {
@@ -57,7 +56,7 @@ impl End {
                 reason,
                 oversize: false,
             }),
-            was_connected: false,
+            connected_at: None,
         }
     }
 }
@@ -66,9 +65,8 @@ impl End {
 pub(crate) struct Session<'a, L> {
     link: L,
     core: &'a mut Core,
-    stop_bound: Duration,
     phase: Phase,
-    is_connected: bool,
+    connected_at: Option<Instant>,
     window: usize,
     max_packet: Option<usize>,
     next_ticket: u64,
@@ -79,13 +77,12 @@ pub(crate) struct Session<'a, L> {
 }
 
 impl<'a, L: BrokerLink> Session<'a, L> {
-    pub(crate) fn new(link: L, core: &'a mut Core, stop_bound: Duration) -> Self {
+    pub(crate) fn new(link: L, core: &'a mut Core) -> Self {
         Self {
             link,
             core,
-            stop_bound,
             phase: Phase::Running,
-            is_connected: false,
+            connected_at: None,
             window: 1,
             max_packet: None,
             next_ticket: 1,
@@ -96,31 +93,21 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     }
 
     /// Until the connection ends or the stop is done.
-    pub(crate) async fn run(
-        mut self,
-        address: &Address,
-        stop: &CancellationToken,
-        log: &mut StateLog,
-    ) -> End {
+    pub(crate) async fn run(mut self, address: &str, stop: &CancellationToken, log: &mut StateLog) -> End {
         let closed = self.work(address, stop, log).await;
         let end = End {
             // A connection that ends while stopping is no reason to make another.
             closed: closed.filter(|_| self.phase == Phase::Running),
-            was_connected: self.is_connected,
+            connected_at: self.connected_at,
         };
         self.core.states.restart();
         end
     }
 
-    async fn work(
-        &mut self,
-        address: &Address,
-        stop: &CancellationToken,
-        log: &mut StateLog,
-    ) -> Option<Closed> {
+    async fn work(&mut self, address: &str, stop: &CancellationToken, log: &mut StateLog) -> Option<Closed> {
         loop {
             (self.core.beat)();
-            if self.is_connected {
+            if self.connected_at.is_some() {
                 self.load().await;
                 self.pump();
             }
@@ -144,25 +131,28 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                 }
                 () = tokio::time::sleep_until(wake) => {}
                 () = stop.cancelled(), if self.phase == Phase::Running => {
-                    self.phase = Phase::Draining(Instant::now() + self.stop_bound);
+                    self.phase = Phase::Draining(Instant::now() + self.core.settings.stop_bound);
                 }
             }
         }
     }
 
     /// Birth first, then the subscription; the table and the backlog follow by the lanes.
-    fn connected(&mut self, address: &Address, window: usize, max_packet: Option<usize>) {
-        self.is_connected = true;
+    fn connected(&mut self, address: &str, window: usize, max_packet: Option<usize>) {
+        self.connected_at = Some(Instant::now());
         self.window = window;
         self.max_packet = max_packet;
         self.core.outbox = super::outbox::Outbox::default();
         self.core.states.restart();
         self.core.count(|figures| {
             figures.connected = true;
-            figures.broker = Some(address.to_string());
+            figures.broker = Some(address.to_owned());
             figures.connects += 1;
         });
         self.say("online");
+        if !self.core.settings.commands {
+            return;
+        }
         let filters = self.core.topics.command_filters();
         // A fresh link has room for these two.
         if self.link.subscribe(&filters, self.core.wants_retained).is_err() {
@@ -374,14 +364,15 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         if self.phase != Phase::Running {
             return;
         }
-        let boards = &self.core.boards;
+        let (boards, most) = (&self.core.boards, self.core.settings.command_bytes);
         let is_board = |id: &str| boards.iter().any(|board| board.as_str() == id);
-        let Some(judged) = command::receive(&self.core.topics, arrived, is_board) else {
+        let Some(judged) = command::receive(&self.core.topics, arrived, most, is_board) else {
             return;
         };
         let judged = judged.and_then(|request| self.core.pass_on(request));
         self.core.count(|figures| figures.commands += 1);
-        if let Err((refusal, answer)) = judged {
+        if let Err(refused) = judged {
+            let (refusal, answer) = *refused;
             self.core.count(|figures| figures.commands_refused += 1);
             tracing::debug!(topic = arrived.topic, code = refusal.code(), "command refused");
             let payload = answer.refused(refusal.code(), &refusal.to_string());
@@ -406,7 +397,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             .core
             .states
             .due()
-            .filter(|_| self.is_connected && self.has_room());
+            .filter(|_| self.connected_at.is_some() && self.has_room());
         let phase = match self.phase {
             Phase::Running => None,
             Phase::Draining(until) | Phase::LastWords(until) | Phase::Leaving(until) => Some(until),
@@ -420,7 +411,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         match self.phase {
             Phase::Running => {
                 let oldest = self.under_way.values().map(|(_, since)| *since).min();
-                let is_stuck = oldest.is_some_and(|since| now - since > self.core.ack_timeout);
+                let is_stuck = oldest.is_some_and(|since| now - since > self.core.settings.ack_timeout);
                 is_stuck.then(|| {
                     Some(Closed {
                         reason: "the broker acknowledges nothing".to_owned(),
@@ -428,7 +419,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                     })
                 })
             }
-            _ if !self.is_connected => Some(None),
+            _ if self.connected_at.is_none() => Some(None),
             Phase::Draining(until) => {
                 if self.is_drained() || now >= until {
                     self.say("offline");

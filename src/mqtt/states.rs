@@ -11,11 +11,9 @@ use tokio_util::bytes::Bytes;
 
 use super::{
     link::{Message, Qos},
-    topic::{BoardState, Name, Topics},
+    topic::{BoardState, Topics},
 };
-
-/// A clock's times change all the time: this often is enough for a display.
-const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
+use crate::config::Id;
 
 /// A topic of the table and how it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,15 +43,17 @@ impl StateKey {
 
     /// A state of a board.
     #[must_use]
-    pub fn board(topics: &Topics, board: &Name, state: BoardState) -> Self {
-        let key = Self::plain(topics.board_state(board, state));
-        match state {
-            BoardState::Clock => Self {
-                qos: Qos::AtMostOnce,
-                interval: CLOCK_INTERVAL,
-                ..key
-            },
-            _ => key,
+    pub fn board(topics: &Topics, board: &Id, state: BoardState) -> Self {
+        Self::plain(topics.board_state(board, state))
+    }
+
+    /// The clock of a board, whose times change all the time: at most one in `interval`.
+    #[must_use]
+    pub fn clock(topics: &Topics, board: &Id, interval: Duration) -> Self {
+        Self {
+            qos: Qos::AtMostOnce,
+            interval,
+            ..Self::plain(topics.board_state(board, BoardState::Clock))
         }
     }
 
@@ -221,9 +221,15 @@ impl States {
 mod tests {
     use super::*;
 
+    const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
+
     fn key(state: BoardState) -> StateKey {
-        let topics = Topics::new("dgt2mqtt", &"gw".parse().unwrap()).unwrap();
-        StateKey::board(&topics, &"7".parse().unwrap(), state)
+        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+        let board = "7".parse().unwrap();
+        match state {
+            BoardState::Clock => StateKey::clock(&topics, &board, CLOCK_INTERVAL),
+            state => StateKey::board(&topics, &board, state),
+        }
     }
 
     #[test]
