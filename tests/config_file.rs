@@ -101,8 +101,8 @@ fn the_commented_settings_of_the_example_are_the_defaults() {
         (full.journal.max_size, full.journal.max_age),
         (default.journal.max_size, default.journal.max_age)
     );
-    assert_eq!(full.brokers[0].keep_alive, default.brokers[0].keep_alive);
-    assert_eq!(full.brokers[0].client_id, default.brokers[0].client_id);
+    assert_eq!(full.broker.keep_alive, default.broker.keep_alive);
+    assert_eq!(full.broker.client_id, default.broker.client_id);
     let (a, b) = (&full.boards[0], &default.boards[0]);
     assert_eq!((a.orientation, a.clock_side), (b.orientation, b.clock_side));
     assert_eq!(a.rules.laws, b.rules.laws);
@@ -110,7 +110,7 @@ fn the_commented_settings_of_the_example_are_the_defaults() {
     assert_eq!(a.rules.supervision, b.rules.supervision);
     // What has no default is an example.
     assert_eq!(a.table.white.as_deref(), Some("Anna Ivanova"));
-    let tls = full.brokers[0].tls.as_ref().expect("mqtts");
+    let tls = full.broker.tls.as_ref().expect("mqtts");
     assert_eq!(tls.ca_file, folder.path().join("ca.pem"));
     assert!(tls.client.is_some());
     assert_eq!(full.journal.path, folder.path().join("journal.sqlite"));
@@ -124,7 +124,7 @@ fn the_example_and_the_manual_name_every_key() {
         ("gateway", "[gateway]\n"),
         ("event", "[event]\n"),
         ("board", "[[board]]\n"),
-        ("broker", "[[broker]]\n"),
+        ("broker", "[broker]\n"),
         ("journal", "[journal]\n"),
         ("limits", "[limits]\n"),
     ] {
@@ -151,8 +151,8 @@ fn the_example_and_the_manual_name_every_key() {
 fn little_is_enough() {
     let config = good(SMALL);
     assert_eq!(config.base_topic.as_str(), "dgt2mqtt");
-    assert_eq!(config.brokers[0].url.to_string(), "mqtt://localhost:1883");
-    assert_eq!(config.brokers[0].client_id, "dgt2mqtt-hall");
+    assert_eq!(config.broker.urls[0].to_string(), "mqtt://localhost:1883");
+    assert_eq!(config.broker.client_id, "dgt2mqtt-hall");
     assert_eq!(
         config.journal.path,
         Path::new("/home/anna/.local/state/dgt2mqtt/journal.sqlite")
@@ -199,7 +199,7 @@ fn an_unknown_key_is_refused_with_its_place_and_a_suggestion() {
     );
     assert!(said.contains("did you mean `time_control`?"), "{said}");
 
-    let (line, _, said) = problem(&format!("{SMALL}[[brokers]]\nurl = \"mqtt://a\"\n"));
+    let (line, _, said) = problem(&format!("{SMALL}[brokers]\nurls = [\"mqtt://a\"]\n"));
     assert_eq!(line, 6);
     assert!(said.contains("did you mean `broker`?"), "{said}");
 
@@ -224,7 +224,7 @@ fn all_mistakes_are_told_at_once_in_the_order_of_the_file() {
          [event]\nlwas = \"2023\"\ntime_control = \"slow\"\n\
          [[board]]\nid = \"1\"\nport = \"COM3\"\n[[board]]\nid = \"1\"\nport = \"usb:2\"\n\
          [[board]]\nid = \"2\"\nport = \"usb:2\"\n\
-         [[broker]]\nurl = \"http://x\"\nkeep_alive = 4\n[journal]\nmax_age_days = 0\n",
+         [broker]\nurls = [\"http://x\"]\nkeep_alive = 4\n[journal]\nmax_age_days = 0\n",
     );
     let lines: Vec<_> = all
         .iter()
@@ -260,7 +260,7 @@ fn broken_toml_is_told_with_its_line() {
 
 #[test]
 fn wrong_types_are_told_in_words() {
-    let (line, _, said) = problem(&format!("{SMALL}[limits]\ncommand_bytes = \"many\"\n"));
+    let (line, _, said) = problem(&format!("{SMALL}[limits]\nhealth_interval_s = \"many\"\n"));
     assert_eq!(line, 7);
     assert!(said.contains("expected a whole number"), "{said}");
     let (_, _, said) = problem(&format!("{SMALL}[event]\nperiods = [{{ increment = 3 }}]\n"));
@@ -296,10 +296,10 @@ fn the_environment_overrides_the_file() {
         ("DGT2MQTT__GATEWAY__COMMANDS", "false"),
         ("DGT2MQTT__EVENT__LAWS", "2018"),
         ("DGT2MQTT__BOARD__0__PORT", "usb:B7"),
-        ("DGT2MQTT__BROKER__0__URL", "mqtt://broker"),
-        ("DGT2MQTT__BROKER__0__USERNAME", "anna"),
-        ("DGT2MQTT__BROKER__0__PASSWORD", "true"),
-        ("DGT2MQTT__BROKER__0__KEEP_ALIVE", "20"),
+        ("DGT2MQTT__BROKER__URLS__0", "mqtt://broker"),
+        ("DGT2MQTT__BROKER__USERNAME", "anna"),
+        ("DGT2MQTT__BROKER__PASSWORD", "true"),
+        ("DGT2MQTT__BROKER__KEEP_ALIVE", "20"),
     ]);
     let config =
         Config::from_text(SMALL, Path::new("t.toml"), &env).unwrap_or_else(|error| panic!("{error}"));
@@ -307,7 +307,8 @@ fn the_environment_overrides_the_file() {
     assert!(!config.commands);
     assert_eq!(config.boards[0].rules.laws, Edition::Laws2018);
     assert_eq!(config.boards[0].port.as_str(), "usb:B7");
-    let broker = &config.brokers[0];
+    let broker = &config.broker;
+    assert_eq!(broker.urls[0].host, "broker");
     assert_eq!(broker.keep_alive, Duration::from_secs(20));
     let login = broker.login.as_ref().expect("a login");
     assert_eq!(login.username, "anna");
@@ -319,8 +320,9 @@ fn mistakes_in_the_environment_name_the_variable() {
     for (name, value, why) in [
         ("DGT2MQTT__EVENT__LAW", "2023", "did you mean `laws`?"),
         ("DGT2MQTT__EVENT__LAWS", "2022", "possible are"),
-        ("DGT2MQTT__BROKER__0__KEEP_ALIVE", "soon", "whole number"),
-        ("DGT2MQTT__BROKER__7__URL", "mqtt://a", "number from 0"),
+        ("DGT2MQTT__BROKER__KEEP_ALIVE", "soon", "whole number"),
+        ("DGT2MQTT__BOARD__7__PORT", "usb:1", "from 0"),
+        ("DGT2MQTT__BROKER__URLS__1", "mqtt://a", "from 0"),
         ("DGT2MQTT__GATEWAY__NAME__X", "a", "leads to no key"),
         ("DGT2MQTT__GATEWAY__NAME", "A", "cannot be an id"),
     ] {
@@ -341,9 +343,10 @@ fn passwords_come_from_files_and_are_never_shown() {
     fs::write(folder.path().join("pw"), "hunter2\n").expect("a file");
     let path = folder.path().join("dgt2mqtt.toml");
     let text =
-        format!("{SMALL}[[broker]]\nurl = \"mqtt://b\"\nusername = \"anna\"\npassword_file = \"pw\"\n");
+        format!("{SMALL}[broker]\nurls = [\"mqtt://b\"]\nusername = \"anna\"\npassword_file = \"pw\"\n");
     let config = Config::from_text(&text, &path, &home()).unwrap_or_else(|error| panic!("{error}"));
-    let password = config.brokers[0]
+    let password = config
+        .broker
         .login
         .as_ref()
         .and_then(|login| login.password.as_ref());
@@ -351,15 +354,15 @@ fn passwords_come_from_files_and_are_never_shown() {
     assert!(!format!("{config:?}").contains("hunter2"));
 
     let (_, _, said) = problem(&format!(
-        "{SMALL}[[broker]]\nurl = \"mqtt://b\"\nusername = \"a\"\npassword = \"hunter2\"\n"
+        "{SMALL}[broker]\nurls = [\"mqtt://b\"]\nusername = \"a\"\npassword = \"hunter2\"\n"
     ));
     assert!(
         said.contains("password_file") && !said.contains("hunter2"),
         "{said}"
     );
-    let (_, _, said) = problem(&format!("{SMALL}[[broker]]\nurl = \"mqtt://a:hunter2@b\"\n"));
+    let (_, _, said) = problem(&format!("{SMALL}[broker]\nurls = [\"mqtt://a:hunter2@b\"]\n"));
     assert!(!said.contains("hunter2"), "{said}");
-    let env = Env::from([("HOME", "/"), ("DGT2MQTT__BROKER__0__PASSWORT", "hunter2")]);
+    let env = Env::from([("HOME", "/"), ("DGT2MQTT__BROKER__PASSWORT", "hunter2")]);
     assert!(!problems_with(SMALL, &env).to_string().contains("hunter2"));
     assert!(!format!("{env:?}").contains("hunter2"));
 }
@@ -367,16 +370,17 @@ fn passwords_come_from_files_and_are_never_shown() {
 #[test]
 fn brokers_must_be_consistent() {
     for (broker, why) in [
-        ("username = \"a\"", "no address"),
+        ("urls = []", "no address"),
+        ("urls = [\"mqtt://b\", \"mqtts://b\"]", "protect nothing"),
         (
-            "url = \"mqtt://b\"\npassword_file = \"nowhere\"\nusername = \"a\"",
+            "urls = [\"mqtt://b\"]\npassword_file = \"nowhere\"\nusername = \"a\"",
             "cannot read",
         ),
-        ("url = \"mqtt://b\"\nca_file = \"ca.pem\"", "without TLS"),
-        ("url = \"mqtts://b\"\nca_file = \"nowhere.pem\"", "nowhere.pem"),
-        ("url = \"mqtt://b\"\nclient_id = \"\"", "session"),
+        ("urls = [\"mqtt://b\"]\nca_file = \"ca.pem\"", "without TLS"),
+        ("urls = [\"mqtts://b\"]\nca_file = \"nowhere.pem\"", "nowhere.pem"),
+        ("urls = [\"mqtt://b\"]\nclient_id = \"\"", "session"),
     ] {
-        let (_, _, said) = problem(&format!("{SMALL}[[broker]]\n{broker}\n"));
+        let (_, _, said) = problem(&format!("{SMALL}[broker]\n{broker}\n"));
         assert!(said.contains(why), "{said}");
     }
 }

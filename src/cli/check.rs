@@ -24,8 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Reach<'a> {
     /// Opens a port and asks the board who it is.
     pub(super) port: &'a dyn Fn(&Port) -> Result<String, String>,
-    /// Opens an MQTT session with a broker that accepts connections.
-    pub(super) session: &'a dyn Fn(&Broker) -> Result<String, String>,
+    /// Opens an MQTT session at an address that accepts connections.
+    pub(super) session: &'a dyn Fn(&Broker, &BrokerUrl) -> Result<String, String>,
 }
 
 /// Checks the configuration and tells `out` what it means; with `reach` also what could be reached.
@@ -72,9 +72,9 @@ fn connect(config: &Config, reach: &Reach<'_>, out: &mut dyn io::Write) -> io::R
             (reach.port)(&board.port),
         )?;
     }
-    for broker in &config.brokers {
-        let outcome = connect_tcp(&broker.url).and_then(|()| (reach.session)(broker));
-        tell(format!("broker {}", broker.url), outcome)?;
+    for url in &config.broker.urls {
+        let outcome = connect_tcp(url).and_then(|()| (reach.session)(&config.broker, url));
+        tell(format!("broker {url}"), outcome)?;
     }
     Ok(failed)
 }
@@ -125,9 +125,7 @@ fn describe(config: &Config) -> String {
     for board in &config.boards {
         describe_board(&mut text, board);
     }
-    for (index, broker) in config.brokers.iter().enumerate() {
-        describe_broker(&mut text, index, broker);
-    }
+    describe_broker(&mut text, &config.broker);
     let journal = &config.journal;
     let _ = writeln!(
         text,
@@ -139,8 +137,8 @@ fn describe(config: &Config) -> String {
     let limits = &config.limits;
     let _ = writeln!(
         text,
-        "Commands of up to {} bytes; clocks at most every {:?}, health every {:?}; a stop takes up to {:?}.",
-        limits.command_bytes, limits.clock_interval, limits.health_interval, limits.shutdown_timeout,
+        "Clocks at most every {:?}, health every {:?}; a stop takes up to {:?}.",
+        limits.clock_interval, limits.health_interval, limits.shutdown_timeout,
     );
     text
 }
@@ -257,8 +255,8 @@ fn doubt(rules: &Rules) -> Option<String> {
     })
 }
 
-fn describe_broker(text: &mut String, index: usize, broker: &Broker) {
-    let turn = if index == 0 { "first" } else { "then" };
+fn describe_broker(text: &mut String, broker: &Broker) {
+    let urls: Vec<_> = broker.urls.iter().map(ToString::to_string).collect();
     let login = match &broker.login {
         None => "without a user name".to_owned(),
         Some(login) => {
@@ -272,8 +270,8 @@ fn describe_broker(text: &mut String, index: usize, broker: &Broker) {
     };
     let _ = writeln!(
         text,
-        "\nBroker, {turn}: {} {login}, session {:?}, pinged after {} seconds of silence.",
-        broker.url,
+        "\nBroker {} {login}, session {:?}, pinged after {} seconds of silence.",
+        urls.join(", then "),
         broker.client_id,
         broker.keep_alive.as_secs()
     );
@@ -294,7 +292,7 @@ fn describe_broker(text: &mut String, index: usize, broker: &Broker) {
             .login
             .as_ref()
             .is_some_and(|login| login.password.is_some())
-            && !is_local(&broker.url.host) =>
+            && !broker.urls.iter().all(|url| is_local(&url.host)) =>
         {
             let _ = writeln!(
                 text,
@@ -343,7 +341,7 @@ mod tests {
             "[gateway]\nname = \"hall\"\n[event]\ntime_control = \"rapid\"\n\
              periods = [{ moves = 40, minutes = 15, increment = 10 }, { minutes = 5 }]\n\
              [[board]]\nid = \"7\"\nport = \"board:3000147740\"\nclock_side = \"white_left\"\ntable = { white = \"Anna\" }\n\
-             [[broker]]\nurl = \"mqtt://10.0.0.9\"\n",
+             [broker]\nurls = [\"mqtt://10.0.0.9\"]\n",
             None,
         );
         result.expect("good");
@@ -389,7 +387,7 @@ mod tests {
             .expect("its address");
         let text = format!(
             "[gateway]\nname = \"a\"\n[[board]]\nid = \"1\"\nport = \"usb:1\"\n[[board]]\nid = \"2\"\nport = \"usb:2\"\n\
-             [[broker]]\nurl = \"mqtt://{}\"\n[[broker]]\nurl = \"mqtt://{closed}\"\n",
+             [broker]\nurls = [\"mqtt://{}\", \"mqtt://{closed}\"]\n",
             open.local_addr().expect("its address"),
         );
         let reach = Reach {
@@ -397,7 +395,7 @@ mod tests {
                 "usb:1" => Ok("board 12345 answers".to_owned()),
                 _ => Err("no such adapter; plug it in".to_owned()),
             },
-            session: &|_| Ok("welcomes us".to_owned()),
+            session: &|_, _| Ok("welcomes us".to_owned()),
         };
         let (result, words) = said(&text, Some(&reach));
         assert_eq!(

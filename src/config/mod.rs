@@ -7,6 +7,7 @@
 //!
 //! The keys are described in `docs/configuration.md`; `docs/dgt2mqtt.example.toml` shows them all.
 
+mod broker;
 mod env;
 mod problem;
 mod raw;
@@ -40,8 +41,8 @@ pub struct Config {
     pub commands: bool,
     /// The boards, at least one, with distinct ids and ports.
     pub boards: Vec<Board>,
-    /// The brokers in the order in which they are tried, at least one.
-    pub brokers: Vec<Broker>,
+    /// The broker.
+    pub broker: Broker,
     /// The journal of events.
     pub journal: Journal,
     /// Bounds and intervals.
@@ -87,16 +88,16 @@ pub struct Table {
     pub black: Option<String>,
 }
 
-/// One broker.
+/// The broker: one session, at whichever of its addresses answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broker {
-    /// Where it listens.
-    pub url: BrokerUrl,
+    /// Where it listens, tried in turn; at least one, and all with TLS or all without.
+    pub urls: Vec<BrokerUrl>,
     /// What the session is called on the broker.
     pub client_id: String,
     /// User name and password, where the broker wants them.
     pub login: Option<Login>,
-    /// Certificates; present exactly when the address begins with `mqtts://`.
+    /// Certificates; present exactly when the addresses begin with `mqtts://`.
     pub tls: Option<Tls>,
     /// How long the connection may be silent before a ping: 5 seconds or more.
     pub keep_alive: Duration,
@@ -143,8 +144,6 @@ pub struct Journal {
 /// Bounds and intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest command payload that is read, in bytes.
-    pub command_bytes: usize,
     /// The least time between two clock states of a board.
     pub clock_interval: Duration,
     /// The time between two health messages.

@@ -20,7 +20,7 @@ pub(super) struct RawConfig {
     pub(super) gateway: RawGateway,
     pub(super) event: RawRules,
     pub(super) board: Vec<Spanned<RawBoard>>,
-    pub(super) broker: Vec<Spanned<RawBroker>>,
+    pub(super) broker: RawBroker,
     pub(super) journal: RawJournal,
     pub(super) limits: RawLimits,
 }
@@ -67,7 +67,7 @@ pub(super) struct RawTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawBroker {
-    pub(super) url: Option<Spanned<String>>,
+    pub(super) urls: Option<Spanned<Vec<Spanned<String>>>>,
     pub(super) client_id: Option<Spanned<String>>,
     pub(super) username: Option<String>,
     /// From the environment only: a file that people show each other is no place for it.
@@ -90,7 +90,6 @@ pub(super) struct RawJournal {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawLimits {
-    pub(super) command_bytes: Option<Spanned<u32>>,
     pub(super) clock_interval_ms: Option<Spanned<u32>>,
     pub(super) health_interval_s: Option<Spanned<u32>>,
     pub(super) shutdown_timeout_s: Option<Spanned<u32>>,

@@ -158,8 +158,8 @@ impl<'t> Document<'t> {
         let value_span = start + 1..start + 1;
         let value = Spanned::new(value_span, DeValue::String(Cow::Borrowed(value)));
         if insert(root, path, &key_span, value).is_err() {
-            let help = "write DGT2MQTT__TABLE__KEY, and for boards and brokers their number from 0 between the two, \
-                        as in DGT2MQTT__BROKER__0__PASSWORD_FILE; the number may be that of the next new one";
+            let help = "write DGT2MQTT__TABLE__KEY; boards and elements of lists have their number, from 0 and without gaps, \
+                        as in DGT2MQTT__BOARD__0__PORT";
             self.problem(key_span, "the name leads to no key", help);
         }
     }
@@ -193,6 +193,13 @@ fn insert<'v>(
     });
     match (within.get_mut(), index) {
         (DeValue::Table(table), _) => insert(table, rest, key_span, value),
+        (DeValue::Array(array), Some(index)) if index <= array.len() && rest.len() == 1 => {
+            match array.get_mut(index) {
+                Some(element) => *element = value,
+                None => array.push(value),
+            }
+            Ok(())
+        }
         (DeValue::Array(array), Some(index)) if index <= array.len() => {
             if index == array.len() {
                 array.push(Spanned::new(key_span.clone(), DeValue::Table(DeTable::new())));

@@ -2,10 +2,8 @@
 
 use std::{
     collections::HashSet,
-    fs::File,
     hash::Hash,
     ops::{Range, RangeInclusive},
-    path::{Path, PathBuf},
     str::FromStr,
     time::Duration,
 };
@@ -13,20 +11,12 @@ use std::{
 use toml::Spanned;
 
 use super::{
-    BaseTopic, Board, Broker, BrokerUrl, ClientCertificate, Config, Env, Id, Journal, Limits, Login, Rules,
-    Secret, Table, Tls,
-    raw::{RawBoard, RawBroker, RawConfig, RawJournal, RawLimits},
+    BaseTopic, Board, Config, Env, Id, Journal, Limits, Port, Rules, Table, broker,
+    raw::{RawBoard, RawConfig, RawJournal, RawLimits},
     read::Document,
     value::ValueError,
 };
 use crate::watcher::Period;
-
-/// Where distributions keep the certificates of public authorities.
-const SYSTEM_AUTHORITIES: [&str; 3] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/cert.pem",
-];
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -61,7 +51,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
     let client_id = gateway
         .as_ref()
         .map_or_else(String::new, |id| format!("dgt2mqtt-{id}"));
-    let brokers = brokers(raw.broker, &client_id, document);
+    let broker = broker::broker(&raw.broker, &client_id, document);
     let journal = journal(raw.journal, document, env);
     let limits = limits(&raw.limits, document);
     Some(Config {
@@ -69,14 +59,17 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         base_topic: base_topic?,
         commands: raw.gateway.commands.unwrap_or(true),
         boards,
-        brokers,
+        broker: broker?,
         journal: journal?,
         limits,
     })
 }
 
 /// Reads a value, or notes why it cannot be one.
-fn parse<T: FromStr<Err = ValueError>>(text: Spanned<String>, document: &mut Document<'_>) -> Option<T> {
+pub(super) fn parse<T: FromStr<Err = ValueError>>(
+    text: Spanned<String>,
+    document: &mut Document<'_>,
+) -> Option<T> {
     let span = text.span();
     match text.into_inner().parse() {
         Ok(value) => Some(value),
@@ -180,7 +173,7 @@ fn board(
     raw: RawBoard,
     span: &Range<usize>,
     event: &Rules,
-    (ids, ports): (&mut Seen<Id>, &mut Seen<super::Port>),
+    (ids, ports): (&mut Seen<Id>, &mut Seen<Port>),
     document: &mut Document<'_>,
 ) -> Option<Board> {
     let id = match raw.id {
@@ -215,6 +208,10 @@ fn board(
             None
         }
     };
+    let port = port.map(|port: Port| match port.capture() {
+        Some(file) => Port::from_capture(&document.resolve(file)),
+        None => port,
+    });
     let rules = Rules {
         laws: raw.laws.unwrap_or(event.laws),
         time_control: raw.time_control.unwrap_or(event.time_control),
@@ -263,215 +260,6 @@ impl<T: FromStr<Err = ValueError> + Clone + Eq + Hash + std::fmt::Display> Seen<
     }
 }
 
-fn brokers(list: Vec<Spanned<RawBroker>>, client_id: &str, document: &mut Document<'_>) -> Vec<Broker> {
-    if list.is_empty() {
-        return vec![Broker {
-            url: BrokerUrl::default(),
-            client_id: client_id.to_owned(),
-            login: None,
-            tls: None,
-            keep_alive: Duration::from_secs(15),
-        }];
-    }
-    let mut brokers = Vec::with_capacity(list.len());
-    for raw in list {
-        let span = raw.span();
-        brokers.extend(broker(raw.get_ref(), &span, client_id, document));
-    }
-    brokers
-}
-
-fn broker(
-    raw: &RawBroker,
-    span: &Range<usize>,
-    client_id: &str,
-    document: &mut Document<'_>,
-) -> Option<Broker> {
-    let login = login(raw, span, document);
-    let client_id = match &raw.client_id {
-        Some(id)
-            if id.get_ref().is_empty()
-                || id.get_ref().len() > 64
-                || id.get_ref().chars().any(char::is_control) =>
-        {
-            document.problem(
-                id.span(),
-                "no name for a session",
-                "use 1 to 64 letters, digits, _ and -",
-            );
-            return None;
-        }
-        Some(id) => id.get_ref().clone(),
-        None => client_id.to_owned(),
-    };
-    let keep_alive = match &raw.keep_alive {
-        Some(seconds) if *seconds.get_ref() < 5 => {
-            document.problem(
-                seconds.span(),
-                "the broker would be pinged too often",
-                "`keep_alive` counts seconds: 5 at least, 15 if left out",
-            );
-            15
-        }
-        Some(seconds) => *seconds.get_ref(),
-        None => 15,
-    };
-    let Some(url) = &raw.url else {
-        document.missing(
-            Some(span.clone()),
-            "the broker has no address",
-            "write `url = \"mqtt://HOST\"`, or mqtts:// for TLS",
-        );
-        return None;
-    };
-    let url: BrokerUrl = parse(url.clone(), document)?;
-    let tls = if url.tls {
-        Some(tls(raw, span, document)?)
-    } else {
-        let given = [&raw.ca_file, &raw.client_cert, &raw.client_key];
-        if let Some(file) = given.into_iter().flatten().next() {
-            document.problem(
-                file.span(),
-                "a certificate for a connection without TLS",
-                "begin `url` with mqtts://, or leave the certificate out",
-            );
-        }
-        None
-    };
-    Some(Broker {
-        url,
-        client_id,
-        login,
-        tls,
-        keep_alive: Duration::from_secs(u64::from(keep_alive)),
-    })
-}
-
-fn login(raw: &RawBroker, span: &Range<usize>, document: &mut Document<'_>) -> Option<Login> {
-    let mut password = None;
-    if let Some(direct) = &raw.password {
-        if !document.is_variable(&direct.span()) {
-            document.problem(
-                direct.span(),
-                "a password does not belong into this file, which is shown around",
-                "put it into a file of its own that only the daemon may read, and name that in `password_file`",
-            );
-        } else if raw.password_file.is_none() {
-            password = Some(direct.get_ref().clone());
-        } else {
-            document.problem(
-                direct.span(),
-                "there is a `password_file`, too",
-                "give one of the two",
-            );
-        }
-    }
-    if let Some(file) = &raw.password_file {
-        password = read_password(file, document);
-    }
-    if let Some(username) = &raw.username {
-        return Some(Login {
-            username: username.clone(),
-            password,
-        });
-    }
-    if raw.password.is_some() || raw.password_file.is_some() {
-        document.missing(
-            Some(span.clone()),
-            "there is a password without a user",
-            "write `username = \"...\"`",
-        );
-    }
-    None
-}
-
-fn read_password(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<Secret> {
-    let path = document.resolve(file.get_ref());
-    match std::fs::read_to_string(&path) {
-        Ok(text) if text.trim_end_matches(['\r', '\n']).is_empty() => {
-            document.problem(
-                file.span(),
-                format!("{} is empty", path.display()),
-                "write the password into it",
-            );
-            None
-        }
-        // Editors end the last line, passwords do not.
-        Ok(text) => Some(Secret::new(text.trim_end_matches(['\r', '\n']))),
-        Err(error) => {
-            unreadable(file, &path, &error, document);
-            None
-        }
-    }
-}
-
-fn unreadable(file: &Spanned<PathBuf>, path: &Path, error: &std::io::Error, document: &mut Document<'_>) {
-    document.problem(
-        file.span(),
-        format!("cannot read {}: {error}", path.display()),
-        "check the name, and that the user of the daemon may read the file and enter its folders",
-    );
-}
-
-fn tls(raw: &RawBroker, span: &Range<usize>, document: &mut Document<'_>) -> Option<Tls> {
-    let ca_file = match &raw.ca_file {
-        Some(file) => readable(file, document),
-        None => {
-            let system = SYSTEM_AUTHORITIES
-                .iter()
-                .map(PathBuf::from)
-                .find(|path| path.exists());
-            if system.is_none() {
-                document.problem(
-                    span.clone(),
-                    "this machine has no list of certificate authorities",
-                    "name one in `ca_file`, or install the package ca-certificates",
-                );
-            }
-            system
-        }
-    };
-    let client = match (&raw.client_cert, &raw.client_key) {
-        (Some(certificate), Some(key)) => Some(ClientCertificate {
-            certificate: readable(certificate, document)?,
-            key: readable(key, document)?,
-        }),
-        (None, None) => None,
-        (Some(one), None) | (None, Some(one)) => {
-            document.problem(
-                one.span(),
-                "a certificate and its key go together",
-                "give both `client_cert` and `client_key`, or neither",
-            );
-            None
-        }
-    };
-    Some(Tls {
-        ca_file: ca_file?,
-        client,
-    })
-}
-
-/// The path of a file that can be opened.
-fn readable(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<PathBuf> {
-    let path = document.resolve(file.get_ref());
-    match File::open(&path).and_then(|file| file.metadata()) {
-        Ok(kind) if kind.is_file() => Some(path),
-        Ok(_) => {
-            document.problem(
-                file.span(),
-                format!("{} is no file", path.display()),
-                "name a PEM file",
-            );
-            None
-        }
-        Err(error) => {
-            unreadable(file, &path, &error, document);
-            None
-        }
-    }
-}
-
 fn journal(raw: RawJournal, document: &mut Document<'_>, env: &Env) -> Option<Journal> {
     let size = within(raw.max_size_mib.as_ref(), 256, 1..=1_048_576, "MiB", document);
     let age = within(raw.max_age_days.as_ref(), 90, 1..=36_500, "days", document);
@@ -494,14 +282,6 @@ fn journal(raw: RawJournal, document: &mut Document<'_>, env: &Env) -> Option<Jo
 }
 
 fn limits(raw: &RawLimits, document: &mut Document<'_>) -> Limits {
-    // The upper bound is what the daemon lets a packet have, less its topic and properties.
-    let command = within(
-        raw.command_bytes.as_ref(),
-        16_384,
-        256..=196_608,
-        "bytes",
-        document,
-    );
     let clock = within(
         raw.clock_interval_ms.as_ref(),
         1000,
@@ -512,7 +292,6 @@ fn limits(raw: &RawLimits, document: &mut Document<'_>) -> Limits {
     let health = within(raw.health_interval_s.as_ref(), 30, 5..=3600, "seconds", document);
     let shutdown = within(raw.shutdown_timeout_s.as_ref(), 10, 1..=60, "seconds", document);
     Limits {
-        command_bytes: usize::try_from(command).unwrap_or(usize::MAX),
         clock_interval: Duration::from_millis(u64::from(clock)),
         health_interval: Duration::from_secs(u64::from(health)),
         shutdown_timeout: Duration::from_secs(u64::from(shutdown)),

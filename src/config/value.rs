@@ -1,6 +1,6 @@
 //! Values of the configuration that cannot be wrong once they exist.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, path::Path, str::FromStr};
 
 use serde::Deserialize;
 
@@ -106,6 +106,15 @@ impl Port {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The recording that is played, if it is one.
+    pub(super) fn capture(&self) -> Option<&Path> {
+        self.0.strip_prefix("capture:").map(Path::new)
+    }
+
+    pub(super) fn from_capture(file: &Path) -> Self {
+        Self(format!("capture:{}", file.display()))
     }
 }
 
