@@ -1,1 +1,219 @@
-//! TODO room
+//! The configuration: a TOML file and environment variables in, a checked [`Config`] out.
+//!
+//! Three steps, each in its own file: [`read`](mod@read) turns text and environment into the raw
+//! shape, `validate` turns the shape into values that mean something, and both collect every
+//! problem they meet, so that a person corrects the file once. What is in a [`Config`] needs no
+//! further check: a [`Id`] is fit for a topic, a password has been read, a file was readable.
+//!
+//! The keys are described in `docs/configuration.md`; `docs/dgt2mqtt.example.toml` shows them all.
+
+mod broker;
+mod env;
+mod problem;
+mod raw;
+mod read;
+mod validate;
+mod value;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+pub use env::Env;
+pub use problem::{ConfigError, Place, Problem, Problems};
+pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};
+
+use crate::{
+    laws::{Edition, Supervision, TimeControl},
+    watcher::{ClockSideSetting, OrientationSetting, Period, Settings},
+};
+
+/// A configuration in which everything has been checked that can be checked without a network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Name of this gateway: part of topics and of event ids, so unique among the gateways of a broker.
+    pub gateway: Id,
+    /// First levels of every topic.
+    pub base_topic: BaseTopic,
+    /// Whether commands are subscribed to at all.
+    pub commands: bool,
+    /// The boards, at least one, with distinct ids and ports.
+    pub boards: Vec<Board>,
+    /// The broker.
+    pub broker: Broker,
+    /// The journal of events.
+    pub journal: Journal,
+    /// Bounds and intervals.
+    pub limits: Limits,
+}
+
+/// What the Laws need to know of a game at one board.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Edition of the Laws.
+    pub laws: Edition,
+    /// Time control.
+    pub time_control: TimeControl,
+    /// Supervision.
+    pub supervision: Supervision,
+    /// Periods of the time control; empty when unknown.
+    pub periods: Vec<Period>,
+}
+
+/// One board.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Board {
+    /// Its id in topics and events.
+    pub id: Id,
+    /// Where it is attached.
+    pub port: Port,
+    /// The rules of its game: those of the event, with what the board overrides.
+    pub rules: Rules,
+    /// Which way round it lies.
+    pub orientation: OrientationSetting,
+    /// Which side of the clock is White's.
+    pub clock_side: ClockSideSetting,
+    /// Who sits there.
+    pub table: Table,
+}
+
+/// Who sits at a board: for the tags of its PGN.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// White's name.
+    pub white: Option<String>,
+    /// Black's name.
+    pub black: Option<String>,
+}
+
+/// The broker: one session, at whichever of its addresses answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broker {
+    /// Where it listens, tried in turn; at least one, and all with TLS or all without.
+    pub urls: Vec<BrokerUrl>,
+    /// What the session is called on the broker.
+    pub client_id: String,
+    /// User name and password, where the broker wants them.
+    pub login: Option<Login>,
+    /// Certificates; present exactly when the addresses begin with `mqtts://`.
+    pub tls: Option<Tls>,
+    /// How long the connection may be silent before a ping: 5 seconds or more.
+    pub keep_alive: Duration,
+}
+
+/// User name and password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    /// The user.
+    pub username: String,
+    /// The password; none for a user without one.
+    pub password: Option<Secret>,
+}
+
+/// Certificates for a connection over TLS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// PEM file with the authorities that may have signed the broker's certificate.
+    pub ca_file: PathBuf,
+    /// Our own certificate, where the broker asks for one.
+    pub client: Option<ClientCertificate>,
+}
+
+/// A certificate that proves who we are, and its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// PEM file with the certificate chain.
+    pub certificate: PathBuf,
+    /// PEM file with the private key.
+    pub key: PathBuf,
+}
+
+/// Where the journal is and how much it may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Journal {
+    /// The SQLite file.
+    pub path: PathBuf,
+    /// Above this size in bytes the oldest acknowledged events are dropped.
+    pub max_size: u64,
+    /// Acknowledged events older than this are dropped.
+    pub max_age: Duration,
+}
+
+/// Bounds and intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The least time between two clock states of a board.
+    pub clock_interval: Duration,
+    /// The time between two health messages.
+    pub health_interval: Duration,
+    /// How long a stop may take to hand over what is still in the outbox.
+    pub shutdown_timeout: Duration,
+}
+
+impl Config {
+    /// Which file holds the configuration: the given one, else the first that exists of those in
+    /// [`Env::config_candidates`].
+    ///
+    /// # Errors
+    /// [`ConfigError::NotFound`] lists where was looked.
+    pub fn find(explicit: Option<&Path>, env: &Env) -> Result<PathBuf, ConfigError> {
+        if let Some(path) = explicit {
+            return Ok(path.to_owned());
+        }
+        // A file that a variable names must exist: falling back to another one would surprise.
+        if let Some(path) = env.get("DGT2MQTT_CONFIG") {
+            return Ok(PathBuf::from(path));
+        }
+        let searched = env.config_candidates();
+        match searched.iter().find(|path| path.exists()) {
+            Some(path) => Ok(path.clone()),
+            None => Err(ConfigError::NotFound { searched }),
+        }
+    }
+
+    /// Reads and checks a configuration file and the files that it names.
+    ///
+    /// # Errors
+    /// [`ConfigError::Unreadable`] when the file cannot be read, [`ConfigError::Invalid`] with
+    /// every problem that was found in it or in the environment.
+    pub fn load(path: &Path, env: &Env) -> Result<Self, ConfigError> {
+        let text = fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::from_text(&text, path, env)
+    }
+
+    /// As [`Self::load`], from text that came from `path` (which places messages and relative paths).
+    ///
+    /// # Errors
+    /// [`ConfigError::Invalid`] with every problem that was found.
+    pub fn from_text(text: &str, path: &Path, env: &Env) -> Result<Self, ConfigError> {
+        let mut document = read::Document::new(text, path);
+        let raw = document.read(env);
+        let config = raw.and_then(|raw| validate::validate(raw, &mut document, env));
+        let problems = document.into_problems();
+        match config {
+            Some(config) if problems.is_empty() => Ok(config),
+            _ => Err(ConfigError::Invalid(problems)),
+        }
+    }
+
+    /// What the watcher of `board` is told. The wall clock is set later, by the daemon.
+    #[must_use]
+    pub fn settings(&self, board: &Board) -> Settings {
+        Settings {
+            gateway: self.gateway.to_string(),
+            board: board.id.to_string(),
+            laws: board.rules.laws,
+            time_control: board.rules.time_control,
+            supervision: board.rules.supervision,
+            orientation: board.orientation,
+            clock_side: board.clock_side,
+            periods: board.rules.periods.clone(),
+            epoch_ms: None,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Installs what the tests need and runs them all: formatting, lints, tests, documentation.
+# Needs the Rust toolchain and a C compiler; the rest is installed when missing (root or sudo).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Debian keeps the broker where only root's PATH looks.
+export PATH="$PATH:/usr/sbin:/sbin"
+export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
+export DEBIAN_FRONTEND=noninteractive
+
+say() { printf '\n== %s\n' "$*" >&2; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif have sudo && sudo -n true 2>/dev/null; then
+        sudo -n env DEBIAN_FRONTEND=noninteractive "$@"
+    else
+        return 1
+    fi
+}
+
+apt_updated=no
+# install COMMAND PACKAGE: installs PACKAGE unless COMMAND is there.
+install() {
+    have "$1" && return 0
+    have apt-get || return 1
+    say "installing $2 (for $1)"
+    if [ "$apt_updated" = no ]; then
+        as_root apt-get update -qq || return 1
+        apt_updated=yes
+    fi
+    as_root apt-get install -y -qq --no-install-recommends "$2" </dev/null >/dev/null || return 1
+    have "$1"
+}
+
+# component SUBCOMMAND COMPONENT: adds a part of the Rust toolchain unless it is there.
+component() {
+    cargo "$1" --version >/dev/null 2>&1 && return 0
+    have rustup && rustup component add "$2" >/dev/null 2>&1 && cargo "$1" --version >/dev/null 2>&1
+}
+
+have cargo || { echo "cargo is missing: install Rust from https://rustup.rs" >&2; exit 1; }
+have cc || install cc gcc || { echo "a C compiler is missing: install gcc" >&2; exit 1; }
+# Without these the tests would say less than they claim, so they are a must.
+install mosquitto mosquitto || {
+    echo "mosquitto is missing and cannot be installed by this user; install the package mosquitto, then try again" >&2
+    exit 1
+}
+install openssl openssl || {
+    echo "openssl is missing and cannot be installed by this user; install the package openssl, then try again" >&2
+    exit 1
+}
+# The check of the unit says itself when it is skipped.
+install systemd-analyze systemd || echo "systemd-analyze is missing: the unit is checked by our own tests only" >&2
+
+say "formatting"
+component fmt rustfmt || { echo "rustfmt is missing: rustup component add rustfmt" >&2; exit 1; }
+cargo fmt --check
+
+say "lints"
+component clippy clippy || { echo "clippy is missing: rustup component add clippy" >&2; exit 1; }
+cargo clippy --locked --all-targets -- -D warnings
+
+say "tests"
+cargo test --locked </dev/null
+
+say "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+
+if cargo deny --version >/dev/null 2>&1; then
+    say "licences and advisories"
+    cargo deny --locked check licenses bans sources
+fi
+
+say "all is well"

@@ -1,0 +1,228 @@
+//! The broker: addresses, login and certificates.
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use toml::Spanned;
+
+use super::{
+    Broker, BrokerUrl, ClientCertificate, Login, Secret, Tls, raw::RawBroker, read::Document, validate::parse,
+};
+
+/// Where distributions keep the certificates of public authorities.
+const SYSTEM_AUTHORITIES: [&str; 3] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/cert.pem",
+];
+
+/// What the table says of the broker; the files that it names are read or tried.
+pub(super) fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'_>) -> Option<Broker> {
+    let login = login(raw, document);
+    let client_id = match &raw.client_id {
+        Some(id)
+            if id.get_ref().is_empty()
+                || id.get_ref().len() > 64
+                || id.get_ref().chars().any(char::is_control) =>
+        {
+            document.problem(
+                id.span(),
+                "no name for a session",
+                "use 1 to 64 letters, digits, _ and -",
+            );
+            return None;
+        }
+        Some(id) => id.get_ref().clone(),
+        None => client_id.to_owned(),
+    };
+    let keep_alive = match &raw.keep_alive {
+        Some(seconds) if *seconds.get_ref() < 5 => {
+            document.problem(
+                seconds.span(),
+                "the broker would be pinged too often",
+                "`keep_alive` counts seconds: 5 at least, 15 if left out",
+            );
+            15
+        }
+        Some(seconds) => *seconds.get_ref(),
+        None => 15,
+    };
+    let urls = urls(raw, document)?;
+    let tls = if urls.iter().all(|url| url.tls) {
+        Some(tls(raw, document)?)
+    } else {
+        let given = [&raw.ca_file, &raw.client_cert, &raw.client_key];
+        if let Some(file) = given.into_iter().flatten().next() {
+            document.problem(
+                file.span(),
+                "a certificate for a connection without TLS",
+                "begin `urls` with mqtts://, or leave the certificate out",
+            );
+        }
+        None
+    };
+    Some(Broker {
+        urls,
+        client_id,
+        login,
+        tls,
+        keep_alive: Duration::from_secs(u64::from(keep_alive)),
+    })
+}
+
+fn urls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Vec<BrokerUrl>> {
+    let Some(list) = &raw.urls else {
+        return Some(vec![BrokerUrl::default()]);
+    };
+    let urls: Vec<BrokerUrl> = list
+        .get_ref()
+        .iter()
+        .filter_map(|url| parse(url.clone(), document))
+        .collect();
+    if list.get_ref().is_empty() {
+        document.missing(
+            Some(list.span()),
+            "the broker has no address",
+            "write `urls = [\"mqtt://HOST\"]`, or mqtts:// for TLS",
+        );
+    } else if urls.iter().any(|url| url.tls != urls[0].tls) {
+        document.problem(
+            list.span(),
+            "some addresses are with TLS and some without, so that TLS would protect nothing",
+            "begin all with mqtts://, or all with mqtt://",
+        );
+    } else if urls.len() == list.get_ref().len() {
+        return Some(urls);
+    }
+    None
+}
+
+fn login(raw: &RawBroker, document: &mut Document<'_>) -> Option<Login> {
+    let mut password = None;
+    if let Some(direct) = &raw.password {
+        if !document.is_variable(&direct.span()) {
+            document.problem(
+                direct.span(),
+                "a password does not belong into this file, which is shown around",
+                "put it into a file of its own that only the daemon may read, and name that in `password_file`",
+            );
+        } else if raw.password_file.is_none() {
+            password = Some(direct.get_ref().clone());
+        } else {
+            document.problem(
+                direct.span(),
+                "there is a `password_file`, too",
+                "give one of the two",
+            );
+        }
+    }
+    if let Some(file) = &raw.password_file {
+        password = read_password(file, document);
+    }
+    if let Some(username) = &raw.username {
+        return Some(Login {
+            username: username.clone(),
+            password,
+        });
+    }
+    let password_span = raw.password.as_ref().map(Spanned::span);
+    let span = password_span.or_else(|| raw.password_file.as_ref().map(Spanned::span));
+    if let Some(span) = span {
+        document.missing(
+            Some(span),
+            "there is a password without a user",
+            "write `username = \"...\"`",
+        );
+    }
+    None
+}
+
+fn read_password(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<Secret> {
+    let path = document.resolve(file.get_ref());
+    match std::fs::read_to_string(&path) {
+        Ok(text) if text.trim_end_matches(['\r', '\n']).is_empty() => {
+            document.problem(
+                file.span(),
+                format!("{} is empty", path.display()),
+                "write the password into it",
+            );
+            None
+        }
+        // Editors end the last line, passwords do not.
+        Ok(text) => Some(Secret::new(text.trim_end_matches(['\r', '\n']))),
+        Err(error) => {
+            unreadable(file, &path, &error, document);
+            None
+        }
+    }
+}
+
+fn unreadable(file: &Spanned<PathBuf>, path: &Path, error: &std::io::Error, document: &mut Document<'_>) {
+    document.problem(
+        file.span(),
+        format!("cannot read {}: {error}", path.display()),
+        "check the name, and that the user of the daemon may read the file and enter its folders",
+    );
+}
+
+fn tls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Tls> {
+    let ca_file = match &raw.ca_file {
+        Some(file) => readable(file, document),
+        None => {
+            let system = SYSTEM_AUTHORITIES
+                .iter()
+                .map(PathBuf::from)
+                .find(|path| path.exists());
+            if system.is_none() {
+                document.missing(
+                    None,
+                    "this machine has no list of certificate authorities",
+                    "name one in `ca_file`, or install the package ca-certificates",
+                );
+            }
+            system
+        }
+    };
+    let client = match (&raw.client_cert, &raw.client_key) {
+        (Some(certificate), Some(key)) => Some(ClientCertificate {
+            certificate: readable(certificate, document)?,
+            key: readable(key, document)?,
+        }),
+        (None, None) => None,
+        (Some(one), None) | (None, Some(one)) => {
+            document.problem(
+                one.span(),
+                "a certificate and its key go together",
+                "give both `client_cert` and `client_key`, or neither",
+            );
+            None
+        }
+    };
+    Some(Tls {
+        ca_file: ca_file?,
+        client,
+    })
+}
+
+/// The path of a file that can be opened.
+fn readable(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<PathBuf> {
+    let path = document.resolve(file.get_ref());
+    match File::open(&path).and_then(|file| file.metadata()) {
+        Ok(kind) if kind.is_file() => Some(path),
+        Ok(_) => {
+            document.problem(
+                file.span(),
+                format!("{} is no file", path.display()),
+                "name a PEM file",
+            );
+            None
+        }
+        Err(error) => {
+            unreadable(file, &path, &error, document);
+            None
+        }
+    }
+}

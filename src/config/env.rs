@@ -1,0 +1,91 @@
+//! The environment as a value, so that tests need not change that of the process.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// What a variable that overrides a key of the file begins with; `__` separates the levels.
+const PREFIX: &str = "DGT2MQTT__";
+
+/// Environment variables that are valid Unicode; others cannot concern the configuration.
+#[derive(Clone, Default)]
+pub struct Env(BTreeMap<String, String>);
+
+impl Env {
+    /// The environment of this process.
+    #[must_use]
+    pub fn from_process() -> Self {
+        std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect()
+    }
+
+    /// A variable that is set and not empty.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Where a configuration file is looked for when none is named, in this order.
+    #[must_use]
+    pub fn config_candidates(&self) -> Vec<PathBuf> {
+        let mut candidates = vec![PathBuf::from("dgt2mqtt.toml")];
+        let user = self
+            .get("XDG_CONFIG_HOME")
+            .map(PathBuf::from)
+            .or_else(|| Some(PathBuf::from(self.get("HOME")?).join(".config")));
+        candidates.extend(user.map(|folder| folder.join("dgt2mqtt/dgt2mqtt.toml")));
+        candidates.push(PathBuf::from("/etc/dgt2mqtt/dgt2mqtt.toml"));
+        candidates
+    }
+
+    /// Where the journal is when the configuration does not say: in the state folder that systemd
+    /// gives, else in that of the user.
+    pub(super) fn default_journal(&self) -> Option<PathBuf> {
+        const FILE: &str = "journal.sqlite";
+        if let Some(folders) = self.get("STATE_DIRECTORY") {
+            // systemd separates several folders by colons; the first is ours.
+            return folders
+                .split(':')
+                .next()
+                .map(|folder| PathBuf::from(folder).join(FILE));
+        }
+        let state = match self.get("XDG_STATE_HOME") {
+            Some(folder) => PathBuf::from(folder),
+            None => PathBuf::from(self.get("HOME")?).join(".local/state"),
+        };
+        Some(state.join("dgt2mqtt").join(FILE))
+    }
+
+    /// The overrides: name of the variable, path of the key, text of the value.
+    pub(super) fn overrides(&self) -> impl Iterator<Item = (&str, Vec<String>, &str)> {
+        self.0.iter().filter_map(|(name, value)| {
+            let path = name.strip_prefix(PREFIX)?;
+            let path = path.split("__").map(str::to_ascii_lowercase).collect();
+            Some((name.as_str(), path, value.as_str()))
+        })
+    }
+}
+
+impl FromIterator<(String, String)> for Env {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
+        Self(variables.into_iter().collect())
+    }
+}
+
+impl<const N: usize> From<[(&str, &str); N]> for Env {
+    fn from(variables: [(&str, &str); N]) -> Self {
+        variables
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
+    }
+}
+
+// Values may be passwords.
+impl std::fmt::Debug for Env {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}

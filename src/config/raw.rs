@@ -1,0 +1,96 @@
+//! The shape of the configuration file: what may be written, before it is asked what it means.
+//!
+//! Everything is optional here, so that one missing key does not hide the other problems. Values
+//! that can be wrong in themselves carry their place.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::value::Secret;
+use crate::{
+    laws::{Edition, Supervision, TimeControl},
+    watcher::{ClockSideSetting, OrientationSetting, Period},
+};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawConfig {
+    pub(super) gateway: RawGateway,
+    pub(super) event: RawRules,
+    pub(super) board: Vec<Spanned<RawBoard>>,
+    pub(super) broker: RawBroker,
+    pub(super) journal: RawJournal,
+    pub(super) limits: RawLimits,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawGateway {
+    pub(super) name: Option<Spanned<String>>,
+    pub(super) base_topic: Option<Spanned<String>>,
+    pub(super) commands: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawRules {
+    pub(super) laws: Option<Edition>,
+    pub(super) time_control: Option<TimeControl>,
+    pub(super) supervision: Option<Supervision>,
+    pub(super) periods: Option<Vec<Spanned<Period>>>,
+}
+
+// The keys of `RawRules` are repeated: serde cannot both flatten and refuse unknown keys.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawBoard {
+    pub(super) id: Option<Spanned<String>>,
+    pub(super) port: Option<Spanned<String>>,
+    pub(super) orientation: OrientationSetting,
+    pub(super) clock_side: ClockSideSetting,
+    pub(super) table: RawTable,
+    pub(super) laws: Option<Edition>,
+    pub(super) time_control: Option<TimeControl>,
+    pub(super) supervision: Option<Supervision>,
+    pub(super) periods: Option<Vec<Spanned<Period>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawTable {
+    pub(super) white: Option<String>,
+    pub(super) black: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawBroker {
+    pub(super) urls: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(super) client_id: Option<Spanned<String>>,
+    pub(super) username: Option<String>,
+    /// From the environment only: a file that people show each other is no place for it.
+    pub(super) password: Option<Spanned<Secret>>,
+    pub(super) password_file: Option<Spanned<PathBuf>>,
+    pub(super) ca_file: Option<Spanned<PathBuf>>,
+    pub(super) client_cert: Option<Spanned<PathBuf>>,
+    pub(super) client_key: Option<Spanned<PathBuf>>,
+    pub(super) keep_alive: Option<Spanned<u16>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawJournal {
+    pub(super) path: Option<PathBuf>,
+    pub(super) max_size_mib: Option<Spanned<u32>>,
+    pub(super) max_age_days: Option<Spanned<u32>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawLimits {
+    pub(super) clock_interval_ms: Option<Spanned<u32>>,
+    pub(super) health_interval_s: Option<Spanned<u32>>,
+    pub(super) shutdown_timeout_s: Option<Spanned<u32>>,
+}

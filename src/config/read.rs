@@ -1,0 +1,291 @@
+//! From text and environment to the raw shape.
+//!
+//! serde stops at the first mistake. A person wants to see them all, so what serde refuses is
+//! noted, taken out of the document, and the rest is read again.
+
+use std::{
+    borrow::Cow,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use toml::{
+    Spanned,
+    de::{DeArray, DeTable, DeValue, Deserializer},
+};
+
+use serde::Deserialize;
+
+use super::{Env, Place, Problem, Problems, problem::nearest, raw::RawConfig};
+
+const DOCUMENTATION: &str = "the keys and their values are described in docs/configuration.md";
+
+/// A configuration file while it is being read: its text, and what was found to be wrong.
+pub(super) struct Document<'t> {
+    text: &'t str,
+    path: PathBuf,
+    /// Names of the variables that override keys. Variable `i` owns the two places after the end
+    /// of the text, for key and value, so that one kind of span serves both sources.
+    variables: Vec<String>,
+    problems: Problems,
+}
+
+impl<'t> Document<'t> {
+    pub(super) fn new(text: &'t str, path: &Path) -> Self {
+        Self {
+            text,
+            path: path.to_owned(),
+            variables: Vec::new(),
+            problems: Problems::default(),
+        }
+    }
+
+    /// The raw shape of what could be understood; none when the file is not TOML at all.
+    pub(super) fn read(&mut self, env: &'t Env) -> Option<RawConfig> {
+        let (mut table, errors) = DeTable::parse_recoverable(self.text);
+        for error in &errors {
+            let help = "the file must be TOML: texts in quotes, tables in [brackets], one key = value a line";
+            self.problem(error.span().unwrap_or_default(), error.message(), help);
+        }
+        if !errors.is_empty() {
+            return None;
+        }
+        for (name, path, value) in env.overrides() {
+            self.override_key(table.get_mut(), name, &path, value);
+        }
+        loop {
+            let error = match RawConfig::deserialize(Deserializer::from(table.clone())) {
+                Ok(raw) => return Some(raw),
+                Err(error) => error,
+            };
+            let span = error.span().unwrap_or_default();
+            // A variable is text at first; where the key wants a number or a truth value, its text says it.
+            let wants_other = error.message().starts_with("invalid type: string");
+            if wants_other && self.is_variable(&span) && reinterpret(table.get_mut(), &span) {
+                continue;
+            }
+            self.refused(&span, error.message());
+            if !remove_from_table(table.get_mut(), &span) {
+                return None;
+            }
+        }
+    }
+
+    /// Notes a problem at a span.
+    pub(super) fn problem(&mut self, span: Range<usize>, what: impl Into<String>, help: impl Into<String>) {
+        let place = self.place(&span);
+        self.problems.push(Problem {
+            place,
+            what: what.into(),
+            help: help.into(),
+        });
+    }
+
+    /// Notes that something is missing. Said only when nothing else is wrong: what is missing may
+    /// have been written, but with a mistake that is reported already.
+    pub(super) fn missing(&mut self, span: Option<Range<usize>>, what: &str, help: &str) {
+        if !self.problems.is_empty() {
+            return;
+        }
+        match span {
+            Some(span) => self.problem(span, what, help),
+            None => self.problems.push(Problem {
+                place: Place::Whole(self.path.clone()),
+                what: what.to_owned(),
+                help: help.to_owned(),
+            }),
+        }
+    }
+
+    pub(super) fn into_problems(mut self) -> Problems {
+        self.problems.sort();
+        self.problems
+    }
+
+    /// Whether the value came from the environment rather than from the file.
+    pub(super) fn is_variable(&self, span: &Range<usize>) -> bool {
+        span.start > self.text.len()
+    }
+
+    /// A path as the file means it: relative to where the file lies.
+    pub(super) fn resolve(&self, path: &Path) -> PathBuf {
+        match self.path.parent() {
+            Some(folder) => folder.join(path),
+            None => path.to_owned(),
+        }
+    }
+
+    fn place(&self, span: &Range<usize>) -> Place {
+        if self.is_variable(span) {
+            let index = (span.start - self.text.len() - 1) / 2;
+            return Place::Variable(self.variables.get(index).cloned().unwrap_or_default());
+        }
+        let before = self.text.get(..span.start).unwrap_or_default();
+        Place::File {
+            path: self.path.clone(),
+            line: before.matches('\n').count() + 1,
+            column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
+        }
+    }
+
+    /// Notes what serde refused, in the words of a person, with what was probably meant.
+    fn refused(&mut self, span: &Range<usize>, message: &str) {
+        let mut quoted = message.split('`').skip(1).step_by(2);
+        let wrong = quoted.next().unwrap_or_default();
+        let known: Vec<&str> = quoted.collect();
+        let unknown_key = message.starts_with("unknown field");
+        if !unknown_key && !message.starts_with("unknown variant") {
+            return self.problem(span.clone(), in_words(message), DOCUMENTATION);
+        }
+        let what = if unknown_key {
+            format!("the key `{wrong}` is unknown here")
+        } else {
+            format!("`{wrong}` is none of the values that this key can have")
+        };
+        let help = match nearest(wrong, &known) {
+            Some(meant) => format!("did you mean `{meant}`? possible are: {}", known.join(", ")),
+            None if known.is_empty() => DOCUMENTATION.to_owned(),
+            None => format!("possible are: {}", known.join(", ")),
+        };
+        self.problem(span.clone(), what, help);
+    }
+
+    /// Puts the value of a variable where its name says.
+    fn override_key<'v>(&mut self, root: &mut DeTable<'v>, name: &str, path: &[String], value: &'v str) {
+        let start = self.text.len() + 1 + 2 * self.variables.len();
+        self.variables.push(name.to_owned());
+        let key_span = start..start;
+        let value_span = start + 1..start + 1;
+        let value = Spanned::new(value_span, DeValue::String(Cow::Borrowed(value)));
+        if insert(root, path, &key_span, value).is_err() {
+            let help = "write DGT2MQTT__TABLE__KEY; boards and elements of lists have their number, from 0 and without gaps, \
+                        as in DGT2MQTT__BOARD__0__PORT";
+            self.problem(key_span, "the name leads to no key", help);
+        }
+    }
+}
+
+/// The variable's name leads nowhere.
+struct NoSuchKey;
+
+fn insert<'v>(
+    table: &mut DeTable<'v>,
+    path: &[String],
+    key_span: &Range<usize>,
+    value: Spanned<DeValue<'v>>,
+) -> Result<(), NoSuchKey> {
+    let [first, rest @ ..] = path else {
+        return Err(NoSuchKey);
+    };
+    let key = Spanned::new(key_span.clone(), first.clone().into());
+    let Some(second) = rest.first() else {
+        table.remove(first.as_str());
+        table.insert(key, value);
+        return Ok(());
+    };
+    let index = second.parse::<usize>().ok();
+    let within = table.entry(key).or_insert_with(|| {
+        let empty = match index {
+            Some(_) => DeValue::Array(DeArray::new()),
+            None => DeValue::Table(DeTable::new()),
+        };
+        Spanned::new(key_span.clone(), empty)
+    });
+    match (within.get_mut(), index) {
+        (DeValue::Table(table), _) => insert(table, rest, key_span, value),
+        (DeValue::Array(array), Some(index)) if index <= array.len() && rest.len() == 1 => {
+            match array.get_mut(index) {
+                Some(element) => *element = value,
+                None => array.push(value),
+            }
+            Ok(())
+        }
+        (DeValue::Array(array), Some(index)) if index <= array.len() => {
+            if index == array.len() {
+                array.push(Spanned::new(key_span.clone(), DeValue::Table(DeTable::new())));
+            }
+            match array.get_mut(index).map(Spanned::get_mut) {
+                Some(DeValue::Table(table)) => insert(table, &rest[1..], key_span, value),
+                _ => Err(NoSuchKey),
+            }
+        }
+        _ => Err(NoSuchKey),
+    }
+}
+
+/// Reads the text at `span` as a TOML number or truth value, if it is one.
+fn reinterpret(table: &mut DeTable<'_>, span: &Range<usize>) -> bool {
+    table.iter_mut().any(|(_, value)| reinterpret_value(value, span))
+}
+
+fn reinterpret_value(value: &mut Spanned<DeValue<'_>>, span: &Range<usize>) -> bool {
+    let here = value.span() == *span;
+    match value.get_mut() {
+        DeValue::Table(table) => reinterpret(table, span),
+        DeValue::Array(array) => array.iter_mut().any(|element| reinterpret_value(element, span)),
+        DeValue::String(Cow::Borrowed(text)) if here => match DeValue::parse(text).map(Spanned::into_inner) {
+            Ok(literal @ (DeValue::Integer(_) | DeValue::Boolean(_))) => {
+                *value.get_mut() = literal;
+                true
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Removes the key, value or element at `span`.
+fn remove_from_table(table: &mut DeTable<'_>, span: &Range<usize>) -> bool {
+    let found = table
+        .iter()
+        .find(|(key, value)| key.span() == *span || value.span() == *span)
+        .map(|(key, _)| key.get_ref().to_string());
+    match found {
+        Some(key) => table.remove(key.as_str()).is_some(),
+        None => table
+            .iter_mut()
+            .any(|(_, value)| remove_from_value(value.get_mut(), span)),
+    }
+}
+
+fn remove_from_value(value: &mut DeValue<'_>, span: &Range<usize>) -> bool {
+    match value {
+        DeValue::Table(table) => remove_from_table(table, span),
+        DeValue::Array(array) => {
+            if array.iter().any(|element| element.span() == *span) {
+                let mut rest = DeArray::new();
+                array
+                    .iter()
+                    .filter(|element| element.span() != *span)
+                    .for_each(|element| rest.push(element.clone()));
+                *array = rest;
+                return true;
+            }
+            array
+                .iter_mut()
+                .any(|element| remove_from_value(element.get_mut(), span))
+        }
+        _ => false,
+    }
+}
+
+/// serde's message without the names of Rust's types.
+fn in_words(message: &str) -> String {
+    let mut words = message.to_owned();
+    for (type_name, meaning) in [
+        ("expected a boolean", "expected true or false"),
+        ("expected u16", "expected a whole number from 0 to 65535"),
+        ("expected u32", "expected a whole number from 0 to 4294967295"),
+        ("expected a sequence", "expected a list"),
+        ("expected a map", "expected a table"),
+        ("expected a path string", "expected a text in quotes"),
+        ("expected a string", "expected a text in quotes"),
+    ] {
+        words = words.replace(type_name, meaning);
+    }
+    if let Some(start) = words.find("expected struct ") {
+        words.truncate(start);
+        words.push_str("expected a table");
+    }
+    words
+}

@@ -1,0 +1,299 @@
+//! From the raw shape to values that mean something.
+
+use std::{
+    collections::HashSet,
+    hash::Hash,
+    ops::{Range, RangeInclusive},
+    str::FromStr,
+    time::Duration,
+};
+
+use toml::Spanned;
+
+use super::{
+    BaseTopic, Board, Config, Env, Id, Journal, Limits, Port, Rules, Table, broker,
+    raw::{RawBoard, RawConfig, RawJournal, RawLimits},
+    read::Document,
+    value::ValueError,
+};
+use crate::watcher::Period;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What the shape means; none when something without a default is missing or wrong. Every problem
+/// is noted in `document`.
+pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -> Option<Config> {
+    let gateway = match raw.gateway.name {
+        Some(name) => parse::<Id>(name, document),
+        None => {
+            document.missing(
+                None,
+                "the gateway has no name",
+                "write `name = \"...\"` under [gateway]; events keep it in their ids, so no two gateways of a broker may share one",
+            );
+            None
+        }
+    };
+    let base_topic = match raw.gateway.base_topic {
+        Some(topic) => parse(topic, document),
+        None => Some(BaseTopic::default()),
+    };
+    let event = Rules {
+        laws: raw.event.laws.unwrap_or_default(),
+        time_control: raw.event.time_control.unwrap_or_default(),
+        supervision: raw.event.supervision.unwrap_or_default(),
+        periods: raw
+            .event
+            .periods
+            .map_or_else(Vec::new, |list| periods(list, document)),
+    };
+    let boards = boards(raw.board, &event, document);
+    let client_id = gateway
+        .as_ref()
+        .map_or_else(String::new, |id| format!("dgt2mqtt-{id}"));
+    let broker = broker::broker(&raw.broker, &client_id, document);
+    let journal = journal(raw.journal, document, env);
+    let limits = limits(&raw.limits, document);
+    Some(Config {
+        gateway: gateway?,
+        base_topic: base_topic?,
+        commands: raw.gateway.commands.unwrap_or(true),
+        boards,
+        broker: broker?,
+        journal: journal?,
+        limits,
+    })
+}
+
+/// Reads a value, or notes why it cannot be one.
+pub(super) fn parse<T: FromStr<Err = ValueError>>(
+    text: Spanned<String>,
+    document: &mut Document<'_>,
+) -> Option<T> {
+    let span = text.span();
+    match text.into_inner().parse() {
+        Ok(value) => Some(value),
+        Err(ValueError { what, help }) => {
+            document.problem(span, what, help);
+            None
+        }
+    }
+}
+
+/// A number within bounds, or its default.
+fn within(
+    number: Option<&Spanned<u32>>,
+    default: u32,
+    bounds: RangeInclusive<u32>,
+    unit: &str,
+    document: &mut Document<'_>,
+) -> u32 {
+    let Some(number) = number else {
+        return default;
+    };
+    let value = *number.get_ref();
+    if bounds.contains(&value) {
+        return value;
+    }
+    document.problem(
+        number.span(),
+        format!("{value} is out of bounds"),
+        format!(
+            "possible are {} to {} {unit}; left out, it is {default}",
+            bounds.start(),
+            bounds.end()
+        ),
+    );
+    default
+}
+
+fn periods(list: Vec<Spanned<Period>>, document: &mut Document<'_>) -> Vec<Period> {
+    let last = list.len().saturating_sub(1);
+    let mut periods = Vec::with_capacity(list.len());
+    for (index, period) in list.into_iter().enumerate() {
+        let span = period.span();
+        let period = period.into_inner();
+        match period.moves {
+            Some(0) => document.problem(
+                span.clone(),
+                "a period of no moves",
+                "leave `moves` out for the rest of the game",
+            ),
+            None if index < last => document.problem(
+                span.clone(),
+                "a period for the rest of the game is followed by another",
+                "give `moves` in every period but the last",
+            ),
+            Some(_) | None => {}
+        }
+        if period.minutes == 0 && period.increment == 0 {
+            document.problem(
+                span.clone(),
+                "a period without time",
+                "give `minutes`, or seconds of `increment`",
+            );
+        }
+        if period.minutes > 600 || period.increment > 3600 {
+            document.problem(
+                span,
+                "a period longer than any game",
+                "`minutes` counts minutes, 600 at most; `increment` counts seconds, 3600 at most",
+            );
+        }
+        periods.push(period);
+    }
+    periods
+}
+
+fn boards(list: Vec<Spanned<RawBoard>>, event: &Rules, document: &mut Document<'_>) -> Vec<Board> {
+    if list.is_empty() {
+        document.missing(
+            None,
+            "there is no board",
+            "add a table [[board]] with `id` and `port`; `dgt2mqtt ports` lists what is attached",
+        );
+    }
+    let mut ids = Seen::default();
+    let mut ports = Seen::default();
+    let mut boards = Vec::with_capacity(list.len());
+    for raw in list {
+        let span = raw.span();
+        boards.extend(board(
+            raw.into_inner(),
+            &span,
+            event,
+            (&mut ids, &mut ports),
+            document,
+        ));
+    }
+    boards
+}
+
+fn board(
+    raw: RawBoard,
+    span: &Range<usize>,
+    event: &Rules,
+    (ids, ports): (&mut Seen<Id>, &mut Seen<Port>),
+    document: &mut Document<'_>,
+) -> Option<Board> {
+    let id = match raw.id {
+        Some(id) => ids.parse_new(
+            id,
+            "two boards have the id",
+            "give each board its own id",
+            document,
+        ),
+        None => {
+            document.missing(
+                Some(span.clone()),
+                "the board has no id",
+                "write `id = \"...\"`, for example the number of its table",
+            );
+            None
+        }
+    };
+    let port = match raw.port {
+        Some(port) => ports.parse_new(
+            port,
+            "two boards are on the port",
+            "give each board its own port",
+            document,
+        ),
+        None => {
+            document.missing(
+                Some(span.clone()),
+                "the board has no port",
+                "write `port = \"...\"`; `dgt2mqtt ports` lists what is attached",
+            );
+            None
+        }
+    };
+    let port = port.map(|port: Port| match port.capture() {
+        Some(file) => Port::from_capture(&document.resolve(file)),
+        None => port,
+    });
+    let rules = Rules {
+        laws: raw.laws.unwrap_or(event.laws),
+        time_control: raw.time_control.unwrap_or(event.time_control),
+        supervision: raw.supervision.unwrap_or(event.supervision),
+        periods: raw
+            .periods
+            .map_or_else(|| event.periods.clone(), |list| periods(list, document)),
+    };
+    Some(Board {
+        id: id?,
+        port: port?,
+        rules,
+        orientation: raw.orientation,
+        clock_side: raw.clock_side,
+        table: Table {
+            white: raw.table.white,
+            black: raw.table.black,
+        },
+    })
+}
+
+/// Values that may be given once only.
+struct Seen<T>(HashSet<T>);
+
+impl<T> Default for Seen<T> {
+    fn default() -> Self {
+        Self(HashSet::new())
+    }
+}
+
+impl<T: FromStr<Err = ValueError> + Clone + Eq + Hash + std::fmt::Display> Seen<T> {
+    fn parse_new(
+        &mut self,
+        text: Spanned<String>,
+        what: &str,
+        help: &str,
+        document: &mut Document<'_>,
+    ) -> Option<T> {
+        let span = text.span();
+        let value: T = parse(text, document)?;
+        if !self.0.insert(value.clone()) {
+            document.problem(span, format!("{what} {:?}", value.to_string()), help);
+            return None;
+        }
+        Some(value)
+    }
+}
+
+fn journal(raw: RawJournal, document: &mut Document<'_>, env: &Env) -> Option<Journal> {
+    let size = within(raw.max_size_mib.as_ref(), 256, 1..=1_048_576, "MiB", document);
+    let age = within(raw.max_age_days.as_ref(), 90, 1..=36_500, "days", document);
+    let path = match raw.path {
+        Some(path) => Some(document.resolve(&path)),
+        None => env.default_journal(),
+    };
+    if path.is_none() {
+        document.missing(
+            None,
+            "it is not known where the journal may be kept: none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set",
+            "write `path = \"...\"` under [journal]",
+        );
+    }
+    Some(Journal {
+        path: path?,
+        max_size: u64::from(size) * 1024 * 1024,
+        max_age: DAY * age,
+    })
+}
+
+fn limits(raw: &RawLimits, document: &mut Document<'_>) -> Limits {
+    let clock = within(
+        raw.clock_interval_ms.as_ref(),
+        1000,
+        100..=60_000,
+        "milliseconds",
+        document,
+    );
+    let health = within(raw.health_interval_s.as_ref(), 30, 5..=3600, "seconds", document);
+    let shutdown = within(raw.shutdown_timeout_s.as_ref(), 10, 1..=60, "seconds", document);
+    Limits {
+        clock_interval: Duration::from_millis(u64::from(clock)),
+        health_interval: Duration::from_secs(u64::from(health)),
+        shutdown_timeout: Duration::from_secs(u64::from(shutdown)),
+    }
+}

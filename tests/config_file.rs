@@ -1,0 +1,410 @@
+//! The configuration as a person meets it: the example file, mistakes and what is said to them,
+//! overrides by the environment, passwords that stay where they belong.
+
+use std::{fs, path::Path, time::Duration};
+
+use dgt2mqtt::{
+    config::{Config, ConfigError, Env, Place, Problems},
+    laws::{Edition, Supervision, TimeControl},
+    watcher::{ClockSideSetting, OrientationSetting},
+};
+
+const EXAMPLE: &str = include_str!("../docs/dgt2mqtt.example.toml");
+const SMALL: &str = "[gateway]\nname = \"hall\"\n[[board]]\nid = \"1\"\nport = \"/dev/ttyUSB0\"\n";
+
+fn home() -> Env {
+    Env::from([("HOME", "/home/anna")])
+}
+
+fn read(text: &str) -> Result<Config, ConfigError> {
+    Config::from_text(text, Path::new("/etc/dgt2mqtt/dgt2mqtt.toml"), &home())
+}
+
+fn good(text: &str) -> Config {
+    read(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn problems(text: &str) -> Problems {
+    problems_with(text, &home())
+}
+
+fn problems_with(text: &str, env: &Env) -> Problems {
+    match Config::from_text(text, Path::new("t.toml"), env) {
+        Err(ConfigError::Invalid(problems)) => problems,
+        other => panic!("no problems in {text:?}: {other:?}"),
+    }
+}
+
+/// The only problem: where, and all that is said.
+fn problem(text: &str) -> (usize, usize, String) {
+    let problems = problems(text);
+    assert_eq!(problems.len(), 1, "{problems}");
+    let problem = problems.iter().next().expect("one");
+    match &problem.place {
+        Place::File { line, column, .. } => (*line, *column, problem.to_string()),
+        place => panic!("{place:?}"),
+    }
+}
+
+/// The example with its settings in force: a `#` with no space after it hides a setting.
+fn uncommented() -> String {
+    let setting = |line: &str| {
+        line.strip_prefix('#')
+            .filter(|rest| rest.starts_with(char::is_alphabetic))
+            .map(str::to_owned)
+    };
+    EXAMPLE
+        .lines()
+        .map(|line| setting(line).unwrap_or_else(|| line.to_owned()) + "\n")
+        .collect()
+}
+
+fn without_comments(text: &str) -> String {
+    text.lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+fn certificates() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["mqtt-password", "ca.pem", "client.pem", "client.key"] {
+        fs::write(folder.path().join(name), "secret\n").expect("a file");
+    }
+    folder
+}
+
+#[test]
+fn the_example_holds_as_it_stands_and_without_comments() {
+    let folder = certificates();
+    let path = folder.path().join("dgt2mqtt.toml");
+    // The machine may have no list of authorities, which only mqtts:// without `ca_file` needs.
+    let plain = EXAMPLE.replace("mqtts://", "mqtt://");
+    let as_it_stands = Config::from_text(&plain, &path, &home()).expect("good");
+    let bare = Config::from_text(&without_comments(&plain), &path, &home()).expect("good");
+    assert_eq!(as_it_stands, bare);
+    assert_eq!(as_it_stands.gateway.as_str(), "hall");
+}
+
+#[test]
+fn the_commented_settings_of_the_example_are_the_defaults() {
+    let folder = certificates();
+    let path = folder.path().join("dgt2mqtt.toml");
+    fs::write(&path, uncommented()).expect("a file");
+    let full = Config::load(&path, &home()).unwrap_or_else(|error| panic!("{error}"));
+    let default = Config::from_text(&EXAMPLE.replace("mqtts://", "mqtt://"), &path, &home()).expect("good");
+
+    assert_eq!(full.base_topic, default.base_topic);
+    assert_eq!(full.commands, default.commands);
+    assert_eq!(full.limits, default.limits);
+    assert_eq!(
+        (full.journal.max_size, full.journal.max_age),
+        (default.journal.max_size, default.journal.max_age)
+    );
+    assert_eq!(full.broker.keep_alive, default.broker.keep_alive);
+    assert_eq!(full.broker.client_id, default.broker.client_id);
+    let (a, b) = (&full.boards[0], &default.boards[0]);
+    assert_eq!((a.orientation, a.clock_side), (b.orientation, b.clock_side));
+    assert_eq!(a.rules.laws, b.rules.laws);
+    assert_eq!(a.rules.time_control, b.rules.time_control);
+    assert_eq!(a.rules.supervision, b.rules.supervision);
+    // What has no default is an example.
+    assert_eq!(a.table.white.as_deref(), Some("Anna Ivanova"));
+    let tls = full.broker.tls.as_ref().expect("mqtts");
+    assert_eq!(tls.ca_file, folder.path().join("ca.pem"));
+    assert!(tls.client.is_some());
+    assert_eq!(full.journal.path, folder.path().join("journal.sqlite"));
+}
+
+/// A key that the example forgets is a key that nobody knows of.
+#[test]
+fn the_example_and_the_manual_name_every_key() {
+    let manual = include_str!("../docs/configuration.md");
+    for (table, prefix) in [
+        ("gateway", "[gateway]\n"),
+        ("event", "[event]\n"),
+        ("board", "[[board]]\n"),
+        ("broker", "[broker]\n"),
+        ("journal", "[journal]\n"),
+        ("limits", "[limits]\n"),
+    ] {
+        // The parser itself lists what it knows.
+        let (_, _, said) = problem(&format!("{prefix}zzzzzzzzzzzzzzzz = 1\n"));
+        let keys = said.split("possible are: ").nth(1).expect("a list");
+        for key in keys.trim().split(", ") {
+            let named = EXAMPLE
+                .lines()
+                .any(|line| line.trim_start_matches('#').starts_with(&format!("{key} = ")));
+            assert!(
+                named || key == "password",
+                "{table}.{key} is missing in the example"
+            );
+            assert!(
+                manual.contains(&format!("`{key}`")),
+                "{table}.{key} is missing in docs/configuration.md"
+            );
+        }
+    }
+}
+
+#[test]
+fn little_is_enough() {
+    let config = good(SMALL);
+    assert_eq!(config.base_topic.as_str(), "dgt2mqtt");
+    assert_eq!(config.broker.urls[0].to_string(), "mqtt://localhost:1883");
+    assert_eq!(config.broker.client_id, "dgt2mqtt-hall");
+    assert_eq!(
+        config.journal.path,
+        Path::new("/home/anna/.local/state/dgt2mqtt/journal.sqlite")
+    );
+    assert!(config.commands);
+    let board = &config.boards[0];
+    assert_eq!(
+        (board.orientation, board.clock_side),
+        (OrientationSetting::Auto, ClockSideSetting::Auto)
+    );
+    assert_eq!(board.rules.laws, Edition::Laws2023);
+}
+
+#[test]
+fn a_board_overrides_the_event() {
+    let config = good(
+        "[gateway]\nname = \"hall\"\n[event]\nlaws = \"2018\"\ntime_control = \"rapid\"\nperiods = [{ minutes = 15, increment = 10 }]\n\
+         [[board]]\nid = \"1\"\nport = \"usb:A1\"\n\
+         [[board]]\nid = \"2\"\nport = \"usb:A2\"\ntime_control = \"blitz\"\nsupervision = \"not_adequate\"\nperiods = [{ minutes = 3, increment = 2 }]\n",
+    );
+    let [first, second] = &config.boards[..] else {
+        panic!("{config:?}")
+    };
+    let (one, two) = (config.settings(first), config.settings(second));
+    assert_eq!((one.gateway.as_str(), one.board.as_str()), ("hall", "1"));
+    assert_eq!(
+        (one.laws, one.time_control, one.supervision),
+        (Edition::Laws2018, TimeControl::Rapid, Supervision::Adequate)
+    );
+    assert_eq!(
+        (two.laws, two.time_control, two.supervision),
+        (Edition::Laws2018, TimeControl::Blitz, Supervision::NotAdequate)
+    );
+    assert_eq!((one.periods[0].minutes, two.periods[0].minutes), (15, 3));
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_its_place_and_a_suggestion() {
+    let (line, column, said) = problem(&format!("{SMALL}\n[event]\n  time-control = \"rapid\"\n"));
+    assert_eq!((line, column), (8, 3));
+    assert!(
+        said.starts_with("t.toml:8:3: the key `time-control` is unknown here"),
+        "{said}"
+    );
+    assert!(said.contains("did you mean `time_control`?"), "{said}");
+
+    let (line, _, said) = problem(&format!("{SMALL}[brokers]\nurls = [\"mqtt://a\"]\n"));
+    assert_eq!(line, 6);
+    assert!(said.contains("did you mean `broker`?"), "{said}");
+
+    let (_, _, said) = problem(&format!("{SMALL}[event]\ncolour = 1\n"));
+    assert!(!said.contains("did you mean"), "{said}");
+    assert!(said.contains("possible are: laws, time_control"), "{said}");
+}
+
+#[test]
+fn an_unknown_value_is_refused_with_a_suggestion() {
+    let (line, column, said) = problem(&format!("{SMALL}[event]\ntime_control = \"blits\"\n"));
+    assert_eq!((line, column), (7, 16));
+    assert!(said.contains("did you mean `blitz`?"), "{said}");
+    let (_, _, said) = problem(&format!("{SMALL}[event]\nlaws = \"2022\"\n"));
+    assert!(said.contains("1997-fritz"), "{said}");
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_in_the_order_of_the_file() {
+    let all = problems(
+        "[gateway]\nname = \"The Hall\"\nbase_topic = \"a/#\"\ncommands = \"yes\"\n\
+         [event]\nlwas = \"2023\"\ntime_control = \"slow\"\n\
+         [[board]]\nid = \"1\"\nport = \"COM3\"\n[[board]]\nid = \"1\"\nport = \"usb:2\"\n\
+         [[board]]\nid = \"2\"\nport = \"usb:2\"\n\
+         [broker]\nurls = [\"http://x\"]\nkeep_alive = 4\n[journal]\nmax_age_days = 0\n",
+    );
+    let lines: Vec<_> = all
+        .iter()
+        .map(|problem| match &problem.place {
+            Place::File { line, .. } => *line,
+            place => panic!("{place:?}"),
+        })
+        .collect();
+    assert_eq!(lines, [2, 3, 4, 6, 7, 10, 12, 16, 18, 19, 21], "{all}");
+    assert!(all.iter().all(|problem| !problem.help.is_empty()));
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let said = problems("").to_string();
+    assert!(said.starts_with("t.toml: the gateway has no name"), "{said}");
+    let (line, _, said) = problem("[gateway]\nname = \"a\"\n[[board]]\nport = \"usb:1\"\n");
+    assert_eq!(line, 3);
+    assert!(said.contains("the board has no id"), "{said}");
+    assert!(
+        problems("[gateway]\nname = \"a\"\n")
+            .to_string()
+            .contains("there is no board")
+    );
+}
+
+#[test]
+fn broken_toml_is_told_with_its_line() {
+    let all = problems("[gateway]\nname = hall\n[event\n");
+    let first = all.iter().next().expect("a problem").to_string();
+    assert!(first.starts_with("t.toml:2:"), "{first}");
+}
+
+#[test]
+fn wrong_types_are_told_in_words() {
+    let (line, _, said) = problem(&format!("{SMALL}[limits]\nhealth_interval_s = \"many\"\n"));
+    assert_eq!(line, 7);
+    assert!(said.contains("expected a whole number"), "{said}");
+    let (_, _, said) = problem(&format!("{SMALL}[event]\nperiods = [{{ increment = 3 }}]\n"));
+    assert!(said.contains("minutes"), "{said}");
+}
+
+#[test]
+fn periods_must_make_sense() {
+    let event = |periods: &str| format!("{SMALL}[event]\nperiods = {periods}\n");
+    assert_eq!(
+        good(&event("[{ moves = 40, minutes = 120 }, { minutes = 30 }]")).boards[0]
+            .rules
+            .periods
+            .len(),
+        2
+    );
+    for (periods, why) in [
+        ("[{ minutes = 90 }, { minutes = 30 }]", "followed by another"),
+        ("[{ moves = 0, minutes = 90 }]", "no moves"),
+        ("[{ minutes = 0 }]", "without time"),
+        ("[{ minutes = 5400 }]", "longer than any game"),
+    ] {
+        let (_, _, said) = problem(&event(periods));
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn the_environment_overrides_the_file() {
+    let env = Env::from([
+        ("HOME", "/home/anna"),
+        ("DGT2MQTT__GATEWAY__NAME", "123"),
+        ("DGT2MQTT__GATEWAY__COMMANDS", "false"),
+        ("DGT2MQTT__EVENT__LAWS", "2018"),
+        ("DGT2MQTT__BOARD__0__PORT", "usb:B7"),
+        ("DGT2MQTT__BROKER__URLS__0", "mqtt://broker"),
+        ("DGT2MQTT__BROKER__USERNAME", "anna"),
+        ("DGT2MQTT__BROKER__PASSWORD", "true"),
+        ("DGT2MQTT__BROKER__KEEP_ALIVE", "20"),
+    ]);
+    let config =
+        Config::from_text(SMALL, Path::new("t.toml"), &env).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(config.gateway.as_str(), "123");
+    assert!(!config.commands);
+    assert_eq!(config.boards[0].rules.laws, Edition::Laws2018);
+    assert_eq!(config.boards[0].port.as_str(), "usb:B7");
+    let broker = &config.broker;
+    assert_eq!(broker.urls[0].host, "broker");
+    assert_eq!(broker.keep_alive, Duration::from_secs(20));
+    let login = broker.login.as_ref().expect("a login");
+    assert_eq!(login.username, "anna");
+    assert_eq!(login.password.as_ref().expect("a password").reveal(), "true");
+}
+
+#[test]
+fn mistakes_in_the_environment_name_the_variable() {
+    for (name, value, why) in [
+        ("DGT2MQTT__EVENT__LAW", "2023", "did you mean `laws`?"),
+        ("DGT2MQTT__EVENT__LAWS", "2022", "possible are"),
+        ("DGT2MQTT__BROKER__KEEP_ALIVE", "soon", "whole number"),
+        ("DGT2MQTT__BOARD__7__PORT", "usb:1", "from 0"),
+        ("DGT2MQTT__BROKER__URLS__1", "mqtt://a", "from 0"),
+        ("DGT2MQTT__GATEWAY__NAME__X", "a", "leads to no key"),
+        ("DGT2MQTT__GATEWAY__NAME", "A", "cannot be an id"),
+    ] {
+        let all = problems_with(SMALL, &Env::from([("HOME", "/"), (name, value)]));
+        assert_eq!(all.len(), 1, "{all}");
+        let said = all.to_string();
+        assert!(
+            said.starts_with(&format!("environment variable {name}: ")),
+            "{said}"
+        );
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn passwords_come_from_files_and_are_never_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("pw"), "hunter2\n").expect("a file");
+    let path = folder.path().join("dgt2mqtt.toml");
+    let text =
+        format!("{SMALL}[broker]\nurls = [\"mqtt://b\"]\nusername = \"anna\"\npassword_file = \"pw\"\n");
+    let config = Config::from_text(&text, &path, &home()).unwrap_or_else(|error| panic!("{error}"));
+    let password = config
+        .broker
+        .login
+        .as_ref()
+        .and_then(|login| login.password.as_ref());
+    assert_eq!(password.expect("a password").reveal(), "hunter2");
+    assert!(!format!("{config:?}").contains("hunter2"));
+
+    let (_, _, said) = problem(&format!(
+        "{SMALL}[broker]\nurls = [\"mqtt://b\"]\nusername = \"a\"\npassword = \"hunter2\"\n"
+    ));
+    assert!(
+        said.contains("password_file") && !said.contains("hunter2"),
+        "{said}"
+    );
+    let (_, _, said) = problem(&format!("{SMALL}[broker]\nurls = [\"mqtt://a:hunter2@b\"]\n"));
+    assert!(!said.contains("hunter2"), "{said}");
+    let env = Env::from([("HOME", "/"), ("DGT2MQTT__BROKER__PASSWORT", "hunter2")]);
+    assert!(!problems_with(SMALL, &env).to_string().contains("hunter2"));
+    assert!(!format!("{env:?}").contains("hunter2"));
+}
+
+#[test]
+fn brokers_must_be_consistent() {
+    for (broker, why) in [
+        ("urls = []", "no address"),
+        ("urls = [\"mqtt://b\", \"mqtts://b\"]", "protect nothing"),
+        (
+            "urls = [\"mqtt://b\"]\npassword_file = \"nowhere\"\nusername = \"a\"",
+            "cannot read",
+        ),
+        ("urls = [\"mqtt://b\"]\nca_file = \"ca.pem\"", "without TLS"),
+        ("urls = [\"mqtts://b\"]\nca_file = \"nowhere.pem\"", "nowhere.pem"),
+        ("urls = [\"mqtt://b\"]\nclient_id = \"\"", "session"),
+    ] {
+        let (_, _, said) = problem(&format!("{SMALL}[broker]\n{broker}\n"));
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn the_file_is_searched_for_in_order() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path().to_str().expect("text");
+    let env = Env::from([("XDG_CONFIG_HOME", home)]);
+    let file = folder.path().join("dgt2mqtt/dgt2mqtt.toml");
+    match Config::find(None, &env) {
+        Err(ConfigError::NotFound { searched }) => assert!(searched.contains(&file), "{searched:?}"),
+        other => panic!("{other:?}"),
+    }
+    fs::create_dir(folder.path().join("dgt2mqtt")).expect("a folder");
+    fs::write(&file, SMALL).expect("a file");
+    assert_eq!(Config::find(None, &env).expect("found"), file);
+    let named = Env::from([("XDG_CONFIG_HOME", home), ("DGT2MQTT_CONFIG", "/x.toml")]);
+    assert_eq!(Config::find(None, &named).expect("named"), Path::new("/x.toml"));
+    assert_eq!(
+        Config::find(Some(Path::new("/y.toml")), &named).expect("named"),
+        Path::new("/y.toml")
+    );
+
+    let error = Config::load(Path::new("/nowhere/x.toml"), &env).expect_err("missing");
+    assert!(error.to_string().contains("/nowhere/x.toml"), "{error}");
+}

@@ -1,0 +1,129 @@
+//! The systemd unit is accepted by systemd, hardened, and leaves open what the daemon needs.
+
+use std::{fs, path::Path, process::Command};
+
+const UNIT: &str = include_str!("../systemd/dgt2mqtt.service");
+
+/// The exposure that systemd may compute at most, in tenths.
+const THRESHOLD: &str = "25";
+
+/// The values of a setting, comments excluded.
+fn values(key: &str) -> Vec<&'static str> {
+    let prefix = format!("{key}=");
+    UNIT.lines()
+        .filter_map(|line| line.strip_prefix(&prefix))
+        .collect()
+}
+
+fn has_systemd_analyze() -> bool {
+    let found = Command::new("systemd-analyze").arg("--version").output().is_ok();
+    if !found {
+        eprintln!("skipped: systemd-analyze is not installed (scripts/test.sh installs it)");
+    }
+    found
+}
+
+/// The unit with the program that was just built, because systemd looks whether it exists.
+fn installed(folder: &Path) -> std::path::PathBuf {
+    let path = folder.join("dgt2mqtt.service");
+    fs::write(
+        &path,
+        UNIT.replace("/usr/bin/dgt2mqtt", env!("CARGO_BIN_EXE_dgt2mqtt")),
+    )
+    .expect("a unit");
+    path
+}
+
+#[test]
+fn systemd_accepts_the_unit() {
+    if !has_systemd_analyze() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new("systemd-analyze")
+        .args(["verify", "--man=no"])
+        .arg(installed(folder.path()))
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    // What it says of other units of this machine is not about ours.
+    let about_ours: Vec<_> = said.lines().filter(|line| line.contains("dgt2mqtt")).collect();
+    assert!(about_ours.is_empty(), "{said}");
+}
+
+#[test]
+fn systemd_would_notice_a_mistake() {
+    if !has_systemd_analyze() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = installed(folder.path());
+    let wrong = fs::read_to_string(&path)
+        .expect("the unit")
+        .replace("WatchdogSec=", "WatchdogSecs=");
+    fs::write(&path, wrong).expect("a unit");
+    let output = Command::new("systemd-analyze")
+        .args(["verify", "--man=no"])
+        .arg(&path)
+        .output()
+        .expect("it runs");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("WatchdogSecs"));
+}
+
+#[test]
+fn the_unit_is_hardened() {
+    if !has_systemd_analyze() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new("systemd-analyze")
+        .args(["security", "--offline=true", "--no-pager"])
+        .arg(format!("--threshold={THRESHOLD}"))
+        .arg(installed(folder.path()))
+        .output()
+        .expect("it runs");
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{table}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(table.contains("Overall exposure level"), "{table}");
+}
+
+#[test]
+fn serial_ports_and_brokers_stay_reachable() {
+    let devices = values("DeviceAllow");
+    for class in ["char-ttyUSB rw", "char-ttyACM rw", "char-rfcomm rw"] {
+        assert!(devices.contains(&class), "{devices:?}");
+    }
+    assert_eq!(values("SupplementaryGroups"), ["dialout"]);
+    for hidden in ["PrivateDevices", "PrivateNetwork", "PrivateUsers"] {
+        assert!(
+            values(hidden).is_empty(),
+            "{hidden} would cut off the boards or the broker"
+        );
+    }
+    let families: Vec<_> = values("RestrictAddressFamilies")
+        .join(" ")
+        .split(' ')
+        .map(str::to_owned)
+        .collect();
+    for family in ["AF_INET", "AF_INET6", "AF_UNIX"] {
+        assert!(families.iter().any(|f| f == family), "{families:?}");
+    }
+}
+
+#[test]
+fn the_unit_and_the_program_agree() {
+    assert_eq!(values("Type"), ["notify"]);
+    assert_eq!(values("RestartPreventExitStatus"), ["78"]);
+    assert_eq!(values("StateDirectory"), ["dgt2mqtt"]);
+    assert_eq!(values("WatchdogSec").len(), 1);
+    let stop = values("TimeoutStopSec")[0]
+        .trim_end_matches('s')
+        .parse::<u64>()
+        .expect("seconds");
+    assert!(stop > 60, "a stop may take limits.shutdown_timeout_s, 60 at most");
+    assert!(values("ExecStart")[0].contains(" run --config /etc/dgt2mqtt/dgt2mqtt.toml"));
+}
