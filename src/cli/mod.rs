@@ -1,6 +1,8 @@
 //! The command line: one file for each command. Standard output carries data only.
 #![allow(clippy::disallowed_methods)] // commands run on the wall clock and start the runtime.
 
+#[cfg(feature = "demo")]
+mod demo;
 mod exit;
 mod names;
 mod ports;
@@ -24,6 +26,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[cfg(feature = "demo")]
+    Demo(demo::Demo),
     Replay(replay::Replay),
     Record(record::Record),
     Simulate(simulate::Simulate),
@@ -50,6 +54,8 @@ pub fn main() -> ExitCode {
         }
     };
     exit::report(match cli.command {
+        #[cfg(feature = "demo")]
+        Command::Demo(demo) => demo.run(),
         Command::Replay(replay) => replay.run(),
         Command::Record(record) => record.run(),
         Command::Simulate(simulate) => simulate.run(),
