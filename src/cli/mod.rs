@@ -2,8 +2,10 @@
 #![allow(clippy::disallowed_methods)] // commands run on the wall clock and start the runtime.
 
 mod exit;
+pub mod journal;
 mod names;
 mod replay;
+pub mod run;
 
 use std::process::ExitCode;
 

@@ -173,6 +173,42 @@ impl Watcher {
         StateSet::default()
     }
 
+    /// Whether the board answers.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        Status::default()
+    }
+
+    /// What is known of the board itself.
+    #[must_use]
+    pub fn info(&self) -> BoardInfo {
+        BoardInfo::default()
+    }
+
+    /// What stands on the board.
+    #[must_use]
+    pub fn position(&self) -> PositionView {
+        PositionView::default()
+    }
+
+    /// The game as it is recorded.
+    #[must_use]
+    pub fn game(&self) -> GameView {
+        GameView::default()
+    }
+
+    /// The clock as it stands.
+    #[must_use]
+    pub fn clock(&self) -> ClockView {
+        ClockView { clock: None }
+    }
+
+    /// The game as PGN.
+    #[must_use]
+    pub fn pgn(&self) -> String {
+        String::new()
+    }
+
     /// What must survive a restart.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
