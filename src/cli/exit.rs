@@ -7,9 +7,13 @@ use tokio::signal::{
     unix::{SignalKind, signal},
 };
 
+use crate::config::ConfigError;
+
 pub(super) const DONE: u8 = 0;
 pub(super) const FAILED: u8 = 1;
 pub(super) const USAGE: u8 = 2;
+/// Bad configuration: a unit sets `RestartPreventExitStatus=78`.
+pub(super) const CONFIG: u8 = 78;
 
 /// Says what went wrong on standard error. A reader that has seen enough (`| head`) is no error.
 pub(super) fn report(result: anyhow::Result<()>) -> ExitCode {
@@ -20,7 +24,8 @@ pub(super) fn report(result: anyhow::Result<()>) -> ExitCode {
         return ExitCode::from(DONE);
     }
     eprintln!("dgt2mqtt: {error:#}");
-    ExitCode::from(FAILED)
+    let is_config = error.chain().any(|cause| cause.is::<ConfigError>());
+    ExitCode::from(if is_config { CONFIG } else { FAILED })
 }
 
 /// Waits until somebody wants the program to end: Ctrl-C or SIGTERM.

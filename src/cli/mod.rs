@@ -1,14 +1,20 @@
 //! The command line: one file for each command. Standard output carries data only.
 #![allow(clippy::disallowed_methods)] // commands run on the wall clock and start the runtime.
 
+mod check;
+mod configured;
 #[cfg(feature = "demo")]
 mod demo;
 mod exit;
+mod journal;
+mod logging;
 mod names;
 mod ports;
+mod reach;
 mod record;
 mod replay;
 pub mod rule;
+mod run;
 pub mod schema;
 mod simulate;
 
@@ -26,12 +32,15 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(configured::Run),
     #[cfg(feature = "demo")]
     Demo(demo::Demo),
     Replay(replay::Replay),
     Record(record::Record),
     Simulate(simulate::Simulate),
     Ports(ports::Ports),
+    Check(configured::Check),
+    Journal(configured::ShowJournal),
     Schema(schema::PrintSchema),
     /// Say what the Laws prescribe: one JSON case a line in, one ruling a line out
     Rule,
@@ -54,12 +63,15 @@ pub fn main() -> ExitCode {
         }
     };
     exit::report(match cli.command {
+        Command::Run(run) => run.run(),
         #[cfg(feature = "demo")]
         Command::Demo(demo) => demo.run(),
         Command::Replay(replay) => replay.run(),
         Command::Record(record) => record.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Ports(ports) => ports.run(),
+        Command::Check(check) => check.run(),
+        Command::Journal(journal) => journal.run(),
         Command::Schema(schema) => schema.run(),
         Command::Rule => rule::run(io::stdin().lock(), io::stdout().lock()),
     })

@@ -6,6 +6,8 @@ use tokio_util::bytes::Bytes;
 use super::{link::Arrived, topic::Topics};
 use crate::watcher;
 
+/// The largest payload of a command, in bytes.
+pub const MAX_COMMAND: usize = 64 << 10;
 /// The longest reference, as JSON text.
 const MAX_REFERENCE: usize = 128;
 
@@ -89,8 +91,8 @@ pub enum Refusal {
     )]
     Retained,
     /// Larger than any command can be.
-    #[error("the payload has {have} bytes, a command at most {most}")]
-    TooLarge { have: usize, most: usize },
+    #[error("the payload has {0} bytes, a command at most {MAX_COMMAND}")]
+    TooLarge(usize),
     /// Not JSON.
     #[error("the payload is not a JSON object: {0}")]
     BadJson(String),
@@ -120,7 +122,7 @@ impl Refusal {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Retained => "retained",
-            Self::TooLarge { .. } => "too_large",
+            Self::TooLarge(_) => "too_large",
             Self::BadJson(_) => "bad_json",
             Self::BadReference => "bad_ref",
             Self::UnknownVerb { .. } => "unknown_verb",
@@ -136,7 +138,6 @@ impl Refusal {
 pub fn receive(
     topics: &Topics,
     arrived: &Arrived,
-    most_bytes: usize,
     is_board: impl Fn(&str) -> bool,
 ) -> Option<Result<Request, Box<(Refusal, Answer)>>> {
     let (board, verb) = topics.parse_command(&arrived.topic)?;
@@ -149,7 +150,7 @@ pub fn receive(
         correlation: arrived.correlation.clone(),
         reference: Value::Null,
     };
-    let judged = fields(&arrived.payload, most_bytes, &mut answer.reference).and_then(|mut fields| {
+    let judged = fields(&arrived.payload, &mut answer.reference).and_then(|mut fields| {
         if arrived.retain {
             return Err(Refusal::Retained);
         }
@@ -176,16 +177,9 @@ pub fn receive(
 }
 
 /// The payload's fields; the reference is taken out of them.
-fn fields(
-    payload: &[u8],
-    most: usize,
-    reference: &mut Value,
-) -> Result<serde_json::Map<String, Value>, Refusal> {
-    if payload.len() > most {
-        return Err(Refusal::TooLarge {
-            have: payload.len(),
-            most,
-        });
+fn fields(payload: &[u8], reference: &mut Value) -> Result<serde_json::Map<String, Value>, Refusal> {
+    if payload.len() > MAX_COMMAND {
+        return Err(Refusal::TooLarge(payload.len()));
     }
     if payload.is_empty() {
         return Ok(serde_json::Map::new());
@@ -251,7 +245,7 @@ mod tests {
 
     fn judge_arrived(arrived: &Arrived) -> Result<Request, Box<(Refusal, Answer)>> {
         let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
-        receive(&topics, arrived, 1000, |board| board == "7").unwrap()
+        receive(&topics, arrived, |board| board == "7").unwrap()
     }
 
     fn code(topic: &str, payload: &str) -> &'static str {
@@ -305,7 +299,7 @@ mod tests {
             "bad_ref"
         );
         assert_eq!(code(new_game, r#"{"verb":"result"}"#), "bad_fields");
-        assert_eq!(code(new_game, &" ".repeat(1001)), "too_large");
+        assert_eq!(code(new_game, &" ".repeat(MAX_COMMAND + 1)), "too_large");
         assert_eq!(code("dgt2mqtt/gw/board/7/cmd/explode", "{}"), "unknown_verb");
         assert_eq!(code("dgt2mqtt/gw/board/8/cmd/new_game", "{}"), "unknown_board");
         assert_eq!(code("dgt2mqtt/gw/cmd/explode", "{}"), "unknown_verb");

@@ -5,7 +5,7 @@ use std::future::Future;
 
 use tokio_util::bytes::Bytes;
 
-use crate::config::Broker;
+use crate::config::BrokerUrl;
 
 /// Names a message until it is acknowledged; the caller chooses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -125,5 +125,5 @@ pub trait Dial: Send {
     ///
     /// # Errors
     /// When the settings cannot work (an unreadable certificate), with what to do.
-    fn dial(&mut self, broker: &Broker) -> Result<Self::Link, String>;
+    fn dial(&mut self, url: &BrokerUrl) -> Result<Self::Link, String>;
 }

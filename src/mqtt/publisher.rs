@@ -18,7 +18,7 @@ use super::{
     topic::Topics,
 };
 use crate::{
-    config::{Broker, Id},
+    config::{BrokerUrl, Id},
     journal::Journal,
     link::Backoff,
     time::Millis,
@@ -29,15 +29,13 @@ const REPLIES: usize = 256;
 /// First and longest delay between attempts, and how long a connection must last to count as good.
 const BACKOFF_MS: (u64, u64, u64) = (250, 30_000, 5_000);
 
-/// Which brokers, and how patient.
+/// Which addresses, and how patient.
 #[derive(Clone, Debug)]
 pub struct PublisherSettings {
     /// Tried in turn.
-    pub brokers: Vec<Broker>,
+    pub urls: Vec<BrokerUrl>,
     /// Whether commands are subscribed to.
     pub commands: bool,
-    /// The longest command (bytes).
-    pub command_bytes: usize,
     /// Connected, but the oldest message under way is older than this: the connection is given up.
     pub ack_timeout: Duration,
     /// How long a stop may take: sending what is left, `offline`, good-bye.
@@ -210,15 +208,15 @@ impl<D: Dial> Publisher<D> {
         let mut turn = 0;
         let mut log = StateLog::default();
         while !stop.is_cancelled() {
-            let brokers = &self.core.settings.brokers;
-            let count = brokers.len().max(1);
-            let Some(broker) = brokers.get(turn % count).cloned() else {
-                tracing::error!("no broker is configured");
+            let urls = &self.core.settings.urls;
+            let count = urls.len().max(1);
+            let Some(url) = urls.get(turn % count).cloned() else {
+                tracing::error!("no broker address is configured");
                 stop.cancelled().await;
                 return;
             };
-            let address = broker.url.to_string();
-            let end = match self.dial.dial(&broker) {
+            let address = url.to_string();
+            let end = match self.dial.dial(&url) {
                 Ok(link) => {
                     Session::new(link, &mut self.core)
                         .run(&address, &stop, &mut log)
@@ -245,7 +243,7 @@ impl<D: Dial> Publisher<D> {
                 figures.broker = None;
                 figures.last_error = Some(reason);
             });
-            // The first round through several brokers is made without a pause.
+            // The first round through several addresses is made without a pause.
             if turn == 0 || turn >= count {
                 let delay = backoff.failed(now(), &mut rng);
                 self.rest(Duration::from_millis(delay), &stop).await;

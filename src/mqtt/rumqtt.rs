@@ -30,7 +30,7 @@ use super::{
     link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Message, Qos, Ticket},
     tls,
 };
-use crate::config::Broker;
+use crate::config::{Broker, BrokerUrl};
 
 /// Room for packet ids: the library reserves memory for each. Twice the window, so that ids cannot
 /// wrap onto one that is still unacknowledged.
@@ -48,24 +48,27 @@ type Polled = (EventLoop, Result<Event, ConnectionError>);
 /// Makes connections with rumqttc.
 #[derive(Clone, Debug)]
 pub struct RumqttDial {
+    broker: Broker,
     will_topic: String,
     connect_timeout: Duration,
 }
 
 impl RumqttDial {
-    /// Connections with the will `offline` on `will_topic`; an attempt may take `connect_timeout`,
+    /// Connections to `broker` with the will `offline` on `will_topic`; an attempt may take `connect_timeout`,
     /// TCP, TLS and MQTT together.
     #[must_use]
-    pub fn new(will_topic: String, connect_timeout: Duration) -> Self {
+    pub fn new(broker: Broker, will_topic: String, connect_timeout: Duration) -> Self {
         Self {
+            broker,
             will_topic,
             connect_timeout,
         }
     }
 
-    fn options(&self, broker: &Broker) -> Result<MqttOptions, String> {
+    fn options(&self, url: &BrokerUrl) -> Result<MqttOptions, String> {
+        let broker = &self.broker;
         let seconds = self.connect_timeout.as_secs().max(1);
-        let mut options = MqttOptions::new(&broker.client_id, &broker.url.host, broker.url.port);
+        let mut options = MqttOptions::new(&broker.client_id, &url.host, url.port);
         options
             // The library panics below five seconds.
             .set_keep_alive(broker.keep_alive.max(Duration::from_secs(5)))
@@ -96,8 +99,8 @@ impl RumqttDial {
 impl Dial for RumqttDial {
     type Link = RumqttLink;
 
-    fn dial(&mut self, broker: &Broker) -> Result<RumqttLink, String> {
-        let (client, events) = AsyncClient::new(self.options(broker)?, REQUESTS);
+    fn dial(&mut self, url: &BrokerUrl) -> Result<RumqttLink, String> {
+        let (client, events) = AsyncClient::new(self.options(url)?, REQUESTS);
         Ok(RumqttLink {
             client,
             poll: Some(Box::pin(poll(events))),

@@ -364,9 +364,9 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         if self.phase != Phase::Running {
             return;
         }
-        let (boards, most) = (&self.core.boards, self.core.settings.command_bytes);
+        let boards = &self.core.boards;
         let is_board = |id: &str| boards.iter().any(|board| board.as_str() == id);
-        let Some(judged) = command::receive(&self.core.topics, arrived, most, is_board) else {
+        let Some(judged) = command::receive(&self.core.topics, arrived, is_board) else {
             return;
         };
         let judged = judged.and_then(|request| self.core.pass_on(request));
