@@ -21,14 +21,19 @@ pub enum ClockSignal {
     Pressed(Lever),
 }
 
-/// How long a lever that went straight back is doubted.
-const DOUBT_MS: u64 = 450;
+/// A frame from before a press may come this long after it.
+const STALE_MS: u64 = 1500;
+/// A doubt that no frame has settled is dropped after this time: frames come once a second.
+const DOUBT_MS: u64 = 1300;
 
 /// Follows the frames of one clock.
 #[derive(Clone, Debug, Default)]
 pub struct LeverWatch {
     now: Option<ClockReading>,
-    flipped_at: Millis,
+    /// When the lever last went over.
+    flipped_at: Option<Millis>,
+    /// That press gave its player time: an older frame would show less.
+    gained: bool,
     doubted: Option<(ClockReading, Millis)>,
     signals: VecDeque<(Millis, ClockSignal)>,
 }
@@ -65,13 +70,16 @@ impl LeverWatch {
                 self.believe(at, doubted);
                 self.doubted = None;
             }
-        } else if reading.running
-            && last.running
-            && reading.lever != last.lever
-            && now.since(self.flipped_at) < DOUBT_MS
-        {
-            self.doubted = Some((reading, now));
-            return;
+        } else if self.goes_back(now, &last, &reading) {
+            let presser = last.lever.pressed();
+            if reading.time(presser).seconds < last.time(presser).seconds {
+                // The time of a player who has pressed does not run: the frame is older than the press.
+                return;
+            }
+            if !self.gained {
+                self.doubted = Some((reading, now));
+                return;
+            }
         }
         self.believe(now, reading);
     }
@@ -79,7 +87,7 @@ impl LeverWatch {
     /// Time passes: a doubt that was not refuted is believed.
     pub fn tick(&mut self, now: Millis) {
         if let Some((doubted, at)) = self.doubted
-            && now.since(at) >= 2 * DOUBT_MS
+            && now.since(at) >= DOUBT_MS
         {
             self.doubted = None;
             self.believe(at, doubted);
@@ -89,12 +97,20 @@ impl LeverWatch {
     /// When [`Self::tick`] has something to do.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
-        self.doubted.map(|(_, at)| at + 2 * DOUBT_MS)
+        self.doubted.map(|(_, at)| at + DOUBT_MS)
     }
 
     /// The next signal with its time.
     pub fn poll(&mut self) -> Option<(Millis, ClockSignal)> {
         self.signals.pop_front()
+    }
+
+    /// The lever seems to have gone back soon after a press.
+    fn goes_back(&self, now: Millis, last: &ClockReading, reading: &ClockReading) -> bool {
+        reading.running
+            && last.running
+            && reading.lever != last.lever
+            && self.flipped_at.is_some_and(|at| now.since(at) < STALE_MS)
     }
 
     fn believe(&mut self, at: Millis, reading: ClockReading) {
@@ -109,7 +125,9 @@ impl LeverWatch {
                 self.signals.push_back((at, ClockSignal::Stopped));
             }
             (true, true) if reading.lever != last.lever => {
-                self.flipped_at = at;
+                let presser = reading.lever.pressed();
+                self.gained = reading.time(presser).seconds > last.time(presser).seconds;
+                self.flipped_at = Some(at);
                 self.signals.push_back((at, ClockSignal::Pressed(reading.lever)));
             }
             _ => {}

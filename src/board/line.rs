@@ -81,11 +81,18 @@ pub mod weight {
     pub const EMPTY_PRESS: f32 = 3.0;
     /// A half-move of which nothing but the lifting was seen.
     pub const BLIND: f32 = 2.5;
+    /// A piece arrived and was taken before the square was scanned.
+    pub const TAKEN_AT_ONCE: f32 = 0.8;
     /// Rate at which a lasting difference adds to a line, per second.
     pub const LASTING_RATE: f32 = 0.25;
     /// For how long it does, in milliseconds.
     pub const LASTING_MS: u64 = 3000;
 }
+
+/// Squares are scanned one after the other: what happened later may be seen earlier by this.
+const SCAN_MS: u64 = 250;
+/// A press this soon after a half-move is for it, even when the opponent has replied.
+const SOON_MS: u64 = 2500;
 
 /// What it costs that a square shows `seen` where the line has `expected`.
 fn difference(seen: Code, expected: Code) -> f32 {
@@ -160,6 +167,47 @@ impl Line {
         line
     }
 
+    /// What decides how the line goes on: the position, and which presses are still owed.
+    pub(super) fn state(&self) -> (u64, bool, bool, bool) {
+        let n = self.plies.len();
+        let owed = |back: usize| n >= back && self.plies[n - back].pressed.is_none();
+        (self.stand.key(), self.pending.is_some(), owed(1), owed(2))
+    }
+
+    /// `side` pressed the clock.
+    pub(super) fn pressed_by(&mut self, side: Color, now: Millis) {
+        let mover_of_last = !self.turn();
+        let n = self.plies.len();
+        // Presses come in the order of the half-moves: the first one that is owed, if it is fresh.
+        let since = self.plies.iter().rposition(|p| p.pressed.is_some()).map_or(0, |i| i + 1);
+        let own = |i: usize| ((n - 1 - i) % 2 == 0) == (side == mover_of_last);
+        let fresh = (since..n).find(|i| own(*i) && now.since(self.plies[*i].at) <= SOON_MS);
+        let owed = fresh.or_else(|| (since..n).rev().find(|i| own(*i)).filter(|i| i + 2 >= n));
+        if let Some(i) = owed {
+            if i + 1 < n {
+                self.cost += weight::LATE_PRESS - weight::UNPRESSED;
+            }
+            self.plies[i].pressed = Some(now);
+            if side == mover_of_last {
+                self.unanswered_press();
+            }
+        } else if self.turn() == side {
+            self.pending = Some(now);
+        } else {
+            self.unanswered_press();
+            if n > 0 {
+                self.cost += weight::EMPTY_PRESS;
+            }
+        }
+    }
+
+    /// The other side has pressed since: a press that still waits for its half-move had none.
+    fn unanswered_press(&mut self) {
+        if self.pending.take().is_some() {
+            self.cost += weight::EMPTY_PRESS;
+        }
+    }
+
     /// Adds a cost: what speaks against the line besides the board.
     pub fn charge(&mut self, cost: f32) {
         self.cost += cost;
@@ -218,6 +266,17 @@ impl Line {
         candidate.changes().iter().any(|(square, code)| {
             !code.is_empty() && self.differing.contains(*square) && sensed.at(*square) == *code
         })
+    }
+
+    /// True when the piece that `candidate` moves has left its square and one of the opponent's
+    /// has arrived where it goes: it may have been taken there before it was seen.
+    #[must_use]
+    pub(super) fn taken_at_once(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+        let Some(from) = candidate.mv.from() else { return false };
+        let to = candidate.mv.to();
+        let arrived = sensed.at(to).color() == Some(!self.turn())
+            && sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born);
+        arrived && self.differing.contains(from) && sensed.at(from) != self.placement().at(from)
     }
 
     /// The placement the line says.

@@ -76,20 +76,7 @@ impl Lines {
     pub fn press(&mut self, now: Millis, sensed: &Sensed, side: Color) {
         self.age(now, sensed);
         for line in &mut self.lines {
-            let n = line.plies.len();
-            if line.turn() != side {
-                line.pending = None;
-                match line.plies.last_mut() {
-                    Some(ply) if ply.pressed.is_none() => ply.pressed = Some(now),
-                    Some(_) => line.cost += weight::EMPTY_PRESS,
-                    None => {}
-                }
-            } else if n >= 2 && line.plies[n - 2].pressed.is_none() && line.pending.is_none() {
-                line.plies[n - 2].pressed = Some(now);
-                line.cost += weight::LATE_PRESS - weight::UNPRESSED;
-            } else {
-                line.pending = Some(now);
-            }
+            line.pressed_by(side, now);
         }
         self.rank(now, sensed);
     }
@@ -216,15 +203,18 @@ impl Lines {
     }
 
     fn children(&self, line: &Line, squares: Bitboard, now: Millis, sensed: &Sensed, into: &mut Vec<Line>) {
-        let evidence = line.differing & squares;
-        if evidence.is_empty() {
+        if line.differing.is_empty() {
             return;
         }
         for candidate in line.stand.candidates() {
-            if (candidate.squares() & evidence).is_empty() || !line.speaks_for(candidate, sensed) {
+            if (candidate.squares() & squares).is_empty() {
                 continue;
             }
-            into.push(self.child(line, candidate, now, sensed, weight::PLY));
+            if line.speaks_for(candidate, sensed) {
+                into.push(self.child(line, candidate, now, sensed, weight::PLY));
+            } else if line.taken_at_once(candidate, sensed) {
+                into.push(self.child(line, candidate, now, sensed, weight::PLY + weight::TAKEN_AT_ONCE));
+            }
         }
     }
 
@@ -263,6 +253,16 @@ impl Lines {
             a.total(sensed, now)
                 .total_cmp(&b.total(sensed, now))
                 .then(a.plies.len().cmp(&b.plies.len()))
+        });
+        // Lines that reach the same position go on alike: the likelier way there is kept.
+        let mut reached = Vec::with_capacity(self.lines.len());
+        self.lines.retain(|line| {
+            let state = line.state();
+            let fresh = !reached.contains(&state);
+            if fresh {
+                reached.push(state);
+            }
+            fresh
         });
         let limit = self.lines[0].total(sensed, now) + BEHIND;
         let keep = self

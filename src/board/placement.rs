@@ -113,6 +113,14 @@ impl Placement {
         !self.squares_of(Code::EMPTY)
     }
 
+    /// A hash that is the same on every machine and in every run (FNV-1a).
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        self.0.iter().fold(0xcbf2_9ce4_8422_2325, |hash, code| {
+            (hash ^ u64::from(code.0)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+
     /// The chess pieces; codes that are none are left out.
     #[must_use]
     pub fn board(&self) -> Board {

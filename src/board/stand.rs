@@ -4,6 +4,7 @@ use shakmaty::{
     Bitboard, Board, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Piece, Position, Rank, Role,
     Setup, Square, attacks,
     fen::{Epd, Fen},
+    zobrist::Zobrist64,
 };
 
 use super::{candidate::Candidate, placement::Placement};
@@ -15,6 +16,7 @@ pub struct Stand {
     mode: CastlingMode,
     placement: Placement,
     candidates: Vec<Candidate>,
+    key: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -36,12 +38,8 @@ impl Stand {
             .into_iter()
             .map(|m| Candidate::new(&board, m))
             .collect();
-        Self {
-            kind: Kind::Legal(Box::new(chess)),
-            mode,
-            placement,
-            candidates,
-        }
+        let Zobrist64(key) = chess.zobrist_hash(EnPassantMode::Legal);
+        Self { kind: Kind::Legal(Box::new(chess)), mode, placement, candidates, key }
     }
 
     /// The stand of any setup: playable if it can be, else with the half-moves that keep the
@@ -61,12 +59,8 @@ impl Stand {
                     .into_iter()
                     .map(|m| Candidate::new(&setup.board, m))
                     .collect();
-                Self {
-                    kind: Kind::Irregular(Box::new(setup)),
-                    mode,
-                    placement,
-                    candidates,
-                }
+                let key = setup.turn.fold_wb(placement.hash(), !placement.hash());
+                Self { kind: Kind::Irregular(Box::new(setup)), mode, placement, candidates, key }
             }
         }
     }
@@ -93,6 +87,13 @@ impl Stand {
     #[must_use]
     pub fn mode(&self) -> CastlingMode {
         self.mode
+    }
+
+    /// The same for positions that are the same for all that follows, different for others as far
+    /// as 64 bits go: used to rank explanations, never to prove anything.
+    #[must_use]
+    pub fn key(&self) -> u64 {
+        self.key
     }
 
     /// The placement.

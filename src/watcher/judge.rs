@@ -10,7 +10,11 @@ use super::{
     game::{Ctx, Game, Press},
 };
 use crate::{
-    board::{Act, Explanation, Line, PlyKind, Stand, act::displaced, explain},
+    board::{
+        Act, Explanation, Line, PlyKind, Stand,
+        act::{Reason, displaced},
+        explain,
+    },
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,
@@ -49,15 +53,18 @@ impl Game {
             press.rest = Some(ctx.sensed.placement().clone());
             self.press = Some(press.clone());
         }
+        if !ctx.passed(press.at, JUDGE_MS) {
+            return;
+        }
         let best = self.lines.best();
         if best.pending.is_none() {
+            if self.single_act(ctx, &press) {
+                return;
+            }
             if ctx.passed(press.at, DISPLACED_MS) {
                 self.press = None;
                 self.left_displaced(ctx, &press);
             }
-            return;
-        }
-        if !ctx.passed(press.at, JUDGE_MS) {
             return;
         }
         if ctx.now.since(press.at) > GIVE_UP_MS || self.gap {
@@ -77,9 +84,40 @@ impl Game {
         self.accuse_press(ctx, &press);
     }
 
+    /// The best line has a legal half-move for the press, but leaves pieces where they do not
+    /// belong, and one act of the player explains the whole board: then that is what he did.
+    /// Returns true when he was accused of it.
+    fn single_act(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
+        let best = self.lines.best();
+        let n = best.plies.len();
+        if best.misplaced(ctx.sensed).is_empty()
+            || best.turn() == press.side
+            || n != self.announced() + 1
+            || best.plies[n - 1].pressed != Some(press.at)
+        {
+            return false;
+        }
+        let before = self.stand().clone();
+        let seen = press.rest.clone().unwrap_or_else(|| ctx.sensed.placement().clone());
+        let by_one = match explain(&before, &seen) {
+            Explanation::Illegal(act) => act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved,
+            Explanation::PawnNotReplaced { .. }
+            | Explanation::WrongColour { .. }
+            | Explanation::CastlingIncomplete { .. } => true,
+            Explanation::Nothing | Explanation::OnlyMissing(_) => false,
+        };
+        if !by_one {
+            return false;
+        }
+        let base = Line::new(before, ctx.sensed, ctx.now);
+        self.rebase(ctx, vec![(base, 0.0)]);
+        self.accuse_press(ctx, press);
+        true
+    }
+
     /// The player to move has pressed and no legal half-move explains the board.
     fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
-        let stand = self.lines.best().stand.clone();
+        let stand = self.stand().clone();
         if stand.turn() != press.side {
             self.press = None;
             return;

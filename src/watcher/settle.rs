@@ -33,7 +33,7 @@ impl Game {
     /// Says every half-move that is sure enough.
     pub(super) fn settle(&mut self, ctx: &mut Ctx<'_>) {
         self.correct(ctx);
-        while self.result.is_none() {
+        while self.result.is_none() && self.on_record() {
             let k = self.announced();
             let best = self.lines.best();
             let Some(ply) = best.plies.get(k).cloned() else {
@@ -236,7 +236,7 @@ impl Game {
     /// taken as played.
     pub(super) fn settle_rest(&mut self, ctx: &mut Ctx<'_>) {
         self.settle(ctx);
-        while self.result.is_none() {
+        while self.result.is_none() && self.on_record() {
             let k = self.announced();
             let best = self.lines.best();
             let Some(ply) = best.plies.get(k).cloned() else {
