@@ -179,7 +179,11 @@ impl Line {
         let mover_of_last = !self.turn();
         let n = self.plies.len();
         // Presses come in the order of the half-moves: the first one that is owed, if it is fresh.
-        let since = self.plies.iter().rposition(|p| p.pressed.is_some()).map_or(0, |i| i + 1);
+        let since = self
+            .plies
+            .iter()
+            .rposition(|p| p.pressed.is_some())
+            .map_or(0, |i| i + 1);
         let own = |i: usize| ((n - 1 - i) % 2 == 0) == (side == mover_of_last);
         let fresh = (since..n).find(|i| own(*i) && now.since(self.plies[*i].at) <= SOON_MS);
         let owed = fresh.or_else(|| (since..n).rev().find(|i| own(*i)).filter(|i| i + 2 >= n));
@@ -272,7 +276,9 @@ impl Line {
     /// has arrived where it goes: it may have been taken there before it was seen.
     #[must_use]
     pub(super) fn taken_at_once(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
-        let Some(from) = candidate.mv.from() else { return false };
+        let Some(from) = candidate.mv.from() else {
+            return false;
+        };
         let to = candidate.mv.to();
         let arrived = sensed.at(to).color() == Some(!self.turn())
             && sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born);

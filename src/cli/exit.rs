@@ -24,7 +24,7 @@ pub(super) fn report(result: anyhow::Result<()>) -> ExitCode {
         return ExitCode::from(DONE);
     }
     eprintln!("dgt2mqtt: {error:#}");
-    let is_config = error.chain().any(|cause| cause.is::<ConfigError>());
+    let is_config = error.downcast_ref::<ConfigError>().is_some();
     ExitCode::from(if is_config { CONFIG } else { FAILED })
 }
 

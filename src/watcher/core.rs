@@ -399,9 +399,34 @@ impl Core {
         }
         game.settle(&mut ctx);
         if std::env::var_os("DBG").is_some() {
-            eprintln!("{} ann {} press {:?}", now.0, game.announced(), game.press.as_ref().map(|p| (p.side, p.at.0)));
+            eprintln!(
+                "{} ann {} press {:?}",
+                now.0,
+                game.announced(),
+                game.press.as_ref().map(|p| (p.side, p.at.0))
+            );
             for l in game.lines.all().iter().take(5) {
-                eprintln!("    {:.2} pend {:?} diff {:?} {}", l.total(ctx.sensed, now), l.pending.map(|p| p.0), l.differing().into_iter().map(|s| s.to_string()).collect::<Vec<_>>(), l.plies.iter().rev().take(5).rev().map(|p| format!("{}{}", p.kind.legal().map_or("ILL".into(), |m| m.to_string()), p.pressed.map_or(String::new(), |x| format!("@{}", x.0)))).collect::<Vec<_>>().join(" "));
+                eprintln!(
+                    "    {:.2} pend {:?} diff {:?} {}",
+                    l.total(ctx.sensed, now),
+                    l.pending.map(|p| p.0),
+                    l.differing()
+                        .into_iter()
+                        .map(|s| s.to_string())
+                        .collect::<Vec<_>>(),
+                    l.plies
+                        .iter()
+                        .rev()
+                        .take(5)
+                        .rev()
+                        .map(|p| format!(
+                            "{}{}",
+                            p.kind.legal().map_or("ILL".into(), |m| m.to_string()),
+                            p.pressed.map_or(String::new(), |x| format!("@{}", x.0))
+                        ))
+                        .collect::<Vec<_>>()
+                        .join(" ")
+                );
             }
         }
         game.judge(&mut ctx);

@@ -98,7 +98,10 @@ impl Game {
             return false;
         }
         let before = self.stand().clone();
-        let seen = press.rest.clone().unwrap_or_else(|| ctx.sensed.placement().clone());
+        let seen = press
+            .rest
+            .clone()
+            .unwrap_or_else(|| ctx.sensed.placement().clone());
         let by_one = match explain(&before, &seen) {
             Explanation::Illegal(act) => act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved,
             Explanation::PawnNotReplaced { .. }

@@ -45,7 +45,7 @@ impl Subscriber {
         loop {
             match self.events.poll().await? {
                 MqttEvent::Incoming(Incoming::ConnAck(_)) => {
-                    self.client.try_subscribe(TOPICS, QoS::AtLeastOnce)?
+                    self.client.try_subscribe(TOPICS, QoS::AtLeastOnce)?;
                 }
                 MqttEvent::Incoming(Incoming::SubAck(_)) => return Ok(()),
                 _ => {}

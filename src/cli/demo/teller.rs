@@ -24,7 +24,12 @@ impl Teller {
 
     /// The text of `event`, with its line end.
     pub(super) fn tell(&mut self, event: &Event) -> String {
-        let mut text = format!("{:7.1} s  ", event.t);
+        let gap = if matches!(event.body, Body::Irregularity(_)) {
+            "\n"
+        } else {
+            ""
+        };
+        let mut text = format!("{gap}{:7.1} s  ", event.t);
         match &event.body {
             Body::Move(mv) => text += &tell_move(mv),
             Body::Irregularity(it) => {
@@ -47,9 +52,8 @@ impl Teller {
     }
 
     fn tell_irregularity(&self, it: &Irregularity) -> String {
-        let mut text = self.paint(RED, &format!("IRREGULARITY  {}", title(it)));
-        let articles = it.articles.join(", ");
-        let _ = write!(text, "\n{INDENT}Articles {articles}; {:?}.", it.certainty);
+        let certainty = format!("{:?}", it.certainty).to_lowercase();
+        let mut text = self.paint(RED, &format!("IRREGULARITY ({certainty}): {}", title(it)));
         let words = it.text.get("en").map_or("", |words| &words.advice);
         for line in wrapped(words, 92) {
             let _ = write!(text, "\n{INDENT}{line}");
@@ -72,9 +76,6 @@ impl Teller {
                     let _ = write!(text, "\n{INDENT}{left}    {right}");
                 }
             }
-        }
-        if let Some(clock) = &it.ruling.clock_proposal {
-            let _ = write!(text, "\n{INDENT}Times to set: {}", times(clock));
         }
         text.push('\n');
         text
@@ -119,11 +120,16 @@ fn tell_move(mv: &MoveMade) -> String {
 
 fn tell_plain(body: &Body) -> String {
     match body {
-        Body::BoardConnected { serial, firmware, .. } => format!(
-            "The board answers: serial number {}, firmware {}",
-            serial.as_deref().unwrap_or("unknown"),
-            firmware.as_deref().unwrap_or("unknown"),
-        ),
+        Body::BoardConnected { serial, firmware, .. } => {
+            let known = [("serial number", serial), ("firmware", firmware)];
+            known.iter().fold(
+                "The board answers".to_owned(),
+                |text, (what, value)| match value {
+                    Some(value) => format!("{text}, {what} {value}"),
+                    None => text,
+                },
+            )
+        }
         Body::BoardDisconnected { reason } => format!("The board is gone: {reason}"),
         Body::ClockConnected => "A clock is attached".to_owned(),
         Body::ClockDisconnected => "The clock was unplugged".to_owned(),
