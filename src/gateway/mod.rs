@@ -1,1 +1,16 @@
-//! TODO room
+//! The daemon: one task per board, the journal, the broker, and what the system wants to know.
+//!
+//! Everything runs on one thread (but the journal's writing), every task is owned and every stop
+//! has a bound. A board whose task fails is started again from its last snapshot; the others do
+//! not notice.
+#![allow(clippy::disallowed_methods)] // the daemon is where the wall clock and the tasks are.
+
+mod board;
+mod clock;
+mod commands;
+mod daemon;
+mod health;
+mod heartbeat;
+mod ports;
+
+pub use daemon::{GatewayError, run};

@@ -1,1 +1,28 @@
-//! TODO room
+//! The journal: every event on disk before the broker gets it, and the state to resume from.
+//!
+//! One SQLite file in WAL mode with `synchronous=FULL`, one thread that owns it, one bounded
+//! channel to that thread. What arrives while the disk is busy goes down in one transaction, so a
+//! hundred boards cost hardly more than one. The journal knows nothing of MQTT: it keeps an outbox
+//! of events that nobody has acknowledged yet, and forgets by age and size only what was
+//! acknowledged.
+//!
+//! When the disk refuses (full, failing), accepted events wait in memory, bounded, and go down in
+//! order as soon as there is room; see [`mark`] for how their numbers stay unique even if the
+//! process dies before that.
+#![allow(clippy::disallowed_methods)] // a thread of its own, and rows carry the wall clock.
+
+pub mod entry;
+pub mod mark;
+pub mod open;
+pub mod query;
+pub mod store;
+pub mod writer;
+
+pub use entry::{AppendError, CommandRecord, Entry, JournalSettings, Notice, Resume, Row, Stats, Written};
+pub use open::JournalError;
+pub use writer::{Committed, Journal};
+
+/// Unix time in milliseconds.
+pub(crate) fn wall_ms() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}

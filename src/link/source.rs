@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 use serde::{Deserialize, Serialize};
 use tokio::{net::TcpStream, time::timeout};
 
-use super::{OpenError, Opened, playback::Playback, serial};
+use super::{OpenError, Opened, playback::Playback, probe, serial};
 
 /// How long a TCP connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -59,10 +59,7 @@ impl Source {
         match self {
             Self::Serial(PortMatch::Path(path)) => serial::open(path.clone()).await,
             Self::Serial(PortMatch::Usb(number)) => serial::open_usb(number).await,
-            Self::Serial(PortMatch::Board { serial, candidates }) => Err(OpenError::NoSuchBoard {
-                serial: serial.clone(),
-                asked: candidates.iter().map(|p| p.display().to_string()).collect(),
-            }),
+            Self::Serial(PortMatch::Board { serial, candidates }) => probe::open(serial, candidates).await,
             Self::Tcp(address) => tcp(address).await,
             Self::Capture(playback) => playback.open(),
         }

@@ -1,1 +1,24 @@
-//! TODO room
+//! The broker: topics, the connection, the two lanes, commands.
+//!
+//! Events are a durable queue: read from the journal, sent in order, and off the outbox only by the
+//! broker's acknowledgement. States are a table of last values, sent again after every connect.
+//! The client library stands behind [`BrokerLink`], one object per connection: what was in flight
+//! on a connection that died is simply unsent again, and nothing of the library's own memory of it
+//! survives.
+#![allow(clippy::disallowed_methods)] // connections live on the wall clock.
+
+pub mod command;
+pub mod link;
+pub mod outbox;
+pub mod publisher;
+pub mod rumqtt;
+pub mod session;
+pub mod states;
+pub mod tls;
+pub mod topic;
+
+pub use command::{Refusal, Request, Target};
+pub use link::{Arrived, BrokerLink, Dial, LinkEvent, Message, Qos};
+pub use publisher::{Figures, Publisher, PublisherHandle, PublisherSettings, Reply};
+pub use states::{StateKey, States};
+pub use topic::{BoardState, Topics};

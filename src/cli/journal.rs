@@ -1,0 +1,27 @@
+//! `dgt2mqtt journal`: the events kept on this machine, as JSON Lines.
+
+use std::{io::Write, path::Path};
+
+use anyhow::{Context, bail};
+
+use crate::journal::query::{Filter, each_event};
+
+/// Writes the events that `filter` lets through to `out`, oldest first. The daemon may be running.
+///
+/// # Errors
+/// When the journal is missing or cannot be read, or `out` cannot be written.
+pub(super) fn print(path: &Path, filter: &Filter, out: &mut dyn Write) -> anyhow::Result<()> {
+    if !path.exists() {
+        bail!(
+            "there is no journal {}: has the daemon run with this configuration?",
+            path.display()
+        );
+    }
+    let mut outcome = Ok(());
+    each_event(path, filter, |json| {
+        outcome = writeln!(out, "{json}");
+        outcome.is_ok()
+    })
+    .with_context(|| format!("cannot read the journal {}", path.display()))?;
+    outcome.context("cannot write the events")
+}

@@ -1,0 +1,46 @@
+//! `dgt2mqtt run`: the daemon.
+
+use anyhow::Context;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::{config::Config, gateway};
+
+/// Runs the daemon until SIGTERM or SIGINT, then stops it within its bound; a second signal ends it
+/// at once.
+///
+/// # Errors
+/// When the daemon cannot start, fails, or is ended by a second signal.
+pub(super) fn run(config: Config) -> anyhow::Result<()> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?
+        .block_on(run_until_signal(config))
+}
+
+async fn run_until_signal(config: Config) -> anyhow::Result<()> {
+    let shutdown = CancellationToken::new();
+    let signals = async {
+        let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
+        let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
+        for count in 1.. {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if count == 1 {
+                tracing::info!("stopping; a second signal ends at once");
+                shutdown.cancel();
+            } else {
+                break;
+            }
+        }
+        anyhow::bail!("ended at once by a second signal; what was not delivered is in the journal")
+    };
+    let daemon = gateway::run(config, shutdown.clone());
+    tokio::select! {
+        outcome = daemon => outcome.map_err(Into::into),
+        ended = signals => ended,
+    }
+}

@@ -1,0 +1,425 @@
+//! One board's task: its link, its watcher, and where what the watcher says goes.
+//!
+//! While the journal writes, the task goes on reading, so that bytes get the time at which they
+//! came. States are published and commands answered only after the events behind them are kept.
+
+use std::{collections::VecDeque, time::Duration};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf},
+    sync::mpsc,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    clock::{Clock, has_stepped},
+    commands::BoardCommand,
+    heartbeat::Pulse,
+    ports::{Claim, Ports},
+};
+use crate::{
+    config::Id,
+    journal::{AppendError, Committed, Entry, Journal, Written},
+    link::{Backoff, Io, Source},
+    mqtt::{BoardState, PublisherHandle, Reply, StateKey, Topics},
+    time::Millis,
+    watcher::{LinkWish, Settings, Snapshot, StateSet, Watcher},
+};
+
+/// First and longest delay between attempts to open the link, and when it counts as good.
+const BACKOFF_MS: (u64, u64, u64) = (250, 10_000, 5_000);
+/// How often the task shows itself and looks at the wall clock.
+const TICK: Duration = Duration::from_secs(2);
+/// Bytes to the board that may wait: more means that the port takes nothing any more.
+const MAX_UNSENT: usize = 512;
+
+/// What every board's task shares.
+#[derive(Clone, Debug)]
+pub(super) struct Shared {
+    pub(super) clock: Clock,
+    pub(super) journal: Journal,
+    pub(super) publisher: PublisherHandle,
+    pub(super) topics: Topics,
+    pub(super) ports: Ports,
+    pub(super) clock_interval: Duration,
+}
+
+/// One board's part of the configuration.
+#[derive(Clone, Debug)]
+pub(super) struct BoardPlan {
+    pub(super) id: Id,
+    pub(super) source: Source,
+    pub(super) settings: Settings,
+}
+
+/// Why a board's task ended before it was told to.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BoardError {
+    #[error("the journal does not take its events: {0}")]
+    Journal(#[from] AppendError),
+}
+
+/// What waits for the journal.
+struct Pending {
+    committed: Committed,
+    changed: StateSet,
+    replies: Vec<Reply>,
+}
+
+/// An open link.
+struct Line {
+    read: ReadHalf<Box<dyn Io>>,
+    write: WriteHalf<Box<dyn Io>>,
+    unsent: VecDeque<u8>,
+    _claim: Claim,
+}
+
+pub(super) struct BoardTask {
+    plan: BoardPlan,
+    shared: Shared,
+    pulse: Pulse,
+    watcher: Watcher,
+    epoch_ms: Option<i64>,
+    pending: Option<Pending>,
+    /// States that changed while an entry was under way.
+    changed: StateSet,
+    replies: Vec<Reply>,
+    /// What is wrong with the link, while it is said already.
+    trouble: Option<&'static str>,
+}
+
+impl BoardTask {
+    /// A task that goes on where the journal says.
+    pub(super) async fn new(plan: BoardPlan, shared: Shared, pulse: Pulse) -> Self {
+        let board = plan.id.as_str();
+        let resume = shared.journal.resume(board).await;
+        let mut snapshot: Option<Snapshot> = resume.snapshot.and_then(|json| {
+            serde_json::from_str(&json)
+                .inspect_err(|error| {
+                    tracing::warn!(board, %error, "the state kept for this board is of another version: the game is taken up from what stands on it");
+                })
+                .ok()
+        });
+        if resume.last_seq > 0 {
+            // Numbers never go back, whatever became of the rest.
+            snapshot.get_or_insert_default().seq = resume.last_seq;
+        }
+        let epoch_ms = shared.clock.epoch_ms();
+        let settings = Settings {
+            epoch_ms,
+            ..plan.settings.clone()
+        };
+        Self {
+            watcher: Watcher::new(settings, snapshot),
+            plan,
+            shared,
+            pulse,
+            epoch_ms,
+            pending: None,
+            changed: StateSet {
+                status: true,
+                info: true,
+                position: true,
+                game: true,
+                clock: true,
+            },
+            replies: Vec::new(),
+            trouble: None,
+        }
+    }
+
+    /// Works until `stop`; what the watcher said by then is with the journal.
+    pub(super) async fn run(
+        mut self,
+        commands: &mut mpsc::Receiver<BoardCommand>,
+        stop: &CancellationToken,
+    ) -> Result<(), BoardError> {
+        let (first, longest, stable) = BACKOFF_MS;
+        let mut backoff = Backoff::new(first, longest, stable);
+        let mut rng = fastrand::Rng::new();
+        self.drain().await;
+        while !stop.is_cancelled() {
+            let line = tokio::select! {
+                line = self.open() => line,
+                () = stop.cancelled() => None,
+            };
+            if let Some((line, name)) = line {
+                backoff.up(self.now());
+                self.watcher.handle_link_up(self.now(), &name);
+                let reason = self.serve(Some(line), commands, stop, None).await?;
+                if stop.is_cancelled() {
+                    break;
+                }
+                self.lost(&reason);
+            }
+            // The board's arbiter may speak while its link is down.
+            let until = self.now() + backoff.failed(self.now(), &mut rng);
+            self.serve(None, commands, stop, Some(until)).await?;
+        }
+        self.finish().await
+    }
+
+    fn now(&self) -> Millis {
+        self.shared.clock.now()
+    }
+
+    async fn open(&mut self) -> Option<(Line, String)> {
+        self.pulse.beat();
+        let board = self.plan.id.as_str();
+        let (code, message) = match beating(&self.pulse, self.plan.source.open()).await {
+            Ok(opened) => match self.shared.ports.claim(&opened.name, board) {
+                Ok(claim) => {
+                    tracing::info!(board, port = opened.name, "link open");
+                    self.trouble = None;
+                    let (read, write) = tokio::io::split(opened.io);
+                    let line = Line {
+                        read,
+                        write,
+                        unsent: VecDeque::new(),
+                        _claim: claim,
+                    };
+                    return Some((line, opened.name));
+                }
+                Err(other) => (
+                    "port_taken",
+                    format!(
+                        "{} is the port of board {other} already: two boards cannot share one, correct `port` of one of them",
+                        opened.name
+                    ),
+                ),
+            },
+            Err(error) => (error.code(), error.to_string()),
+        };
+        // One line for each trouble, none for each attempt.
+        if self.trouble != Some(code) {
+            tracing::warn!(board, code, "{message}");
+            self.trouble = Some(code);
+        }
+        None
+    }
+
+    fn lost(&mut self, reason: &str) {
+        tracing::warn!(board = self.plan.id.as_str(), reason, "link lost");
+        self.watcher.handle_link_down(self.now(), reason);
+    }
+
+    /// Feeds the watcher until the line is lost (with the reason), `until` has come, or `stop`.
+    async fn serve(
+        &mut self,
+        mut line: Option<Line>,
+        commands: &mut mpsc::Receiver<BoardCommand>,
+        stop: &CancellationToken,
+        until: Option<Millis>,
+    ) -> Result<String, BoardError> {
+        let mut buffer = [0; 1024];
+        let mut tick = tokio::time::interval(TICK);
+        loop {
+            self.pulse.beat();
+            self.drain().await;
+            if let Some(reason) = self.transmit(line.as_mut()) {
+                return Ok(reason);
+            }
+            let wake = [until, self.watcher.poll_timeout()].into_iter().flatten().min();
+            let wake = wake.map(|at| self.shared.clock.instant(at));
+            let mut nothing = VecDeque::new();
+            let (mut read, mut write, mut unsent) = (None, None, &mut nothing);
+            if let Some(line) = &mut line {
+                (read, write, unsent) = (Some(&mut line.read), Some(&mut line.write), &mut line.unsent);
+            }
+            tokio::select! {
+                result = or_never(read.as_mut().map(|r| r.read(&mut buffer))) => match result {
+                    Ok(0) => return Ok("the port is gone".to_owned()),
+                    Ok(count) => self.watcher.handle_bytes(self.shared.clock.now(), &buffer[..count]),
+                    Err(error) => return Ok(error.to_string()),
+                },
+                result = or_never(write.as_mut().map(|w| w.write(unsent.as_slices().0))), if !unsent.is_empty() => match result {
+                    Ok(0) => return Ok("the port takes no more".to_owned()),
+                    Ok(count) => drop(unsent.drain(..count)),
+                    Err(error) => return Ok(error.to_string()),
+                },
+                answer = or_never(self.pending.as_mut().map(|p| &mut p.committed)) => self.committed(answer)?,
+                Some(command) = commands.recv(), if self.pending.is_none() => self.command(command).await,
+                () = or_never(wake.map(tokio::time::sleep_until)) => {
+                    let now = self.now();
+                    if until.is_some_and(|until| now >= until) {
+                        return Ok(String::new());
+                    }
+                    self.watcher.handle_timeout(now);
+                }
+                _ = tick.tick() => self.look_at_the_wall_clock(),
+                () = stop.cancelled() => return Ok(String::new()),
+            }
+        }
+    }
+
+    /// Takes what the watcher wants to send; a reason when the line is no good any more.
+    fn transmit(&mut self, line: Option<&mut Line>) -> Option<String> {
+        let wish = std::iter::from_fn(|| self.watcher.poll_wish()).last();
+        let Some(line) = line else {
+            // Nobody to tell: what it wanted to send is void.
+            while self.watcher.poll_transmit().is_some() {}
+            return None;
+        };
+        while let Some(command) = self.watcher.poll_transmit() {
+            line.unsent.extend(command.bytes().iter());
+        }
+        if line.unsent.len() > MAX_UNSENT {
+            return Some("the port takes no more".to_owned());
+        }
+        wish.map(|LinkWish::Reopen| "the board does not answer".to_owned())
+    }
+
+    /// Hands the watcher's events and state to the journal, one entry at a time.
+    async fn drain(&mut self) {
+        merge(&mut self.changed, self.watcher.take_changed());
+        if self.pending.is_some() {
+            return;
+        }
+        let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
+        if events.is_empty() {
+            // States alone need not wait for the disk.
+            let changed = std::mem::take(&mut self.changed);
+            self.publish(changed);
+            return;
+        }
+        self.append(events, None).await;
+    }
+
+    async fn append(
+        &mut self,
+        events: Vec<crate::event::Event>,
+        command: Option<crate::journal::CommandRecord>,
+    ) {
+        let entry = Entry {
+            board: self.plan.id.to_string(),
+            events,
+            snapshot: self.snapshot(),
+            command,
+        };
+        self.pending = Some(Pending {
+            committed: self.shared.journal.append(entry).await,
+            changed: std::mem::take(&mut self.changed),
+            replies: std::mem::take(&mut self.replies),
+        });
+    }
+
+    fn snapshot(&self) -> Option<String> {
+        serde_json::to_string(&self.watcher.snapshot())
+            .inspect_err(|error| tracing::error!(board = self.plan.id.as_str(), %error, "cannot write the state as JSON"))
+            .ok()
+    }
+
+    /// The journal has it: now others may know.
+    fn committed(&mut self, answer: Result<Written, AppendError>) -> Result<(), BoardError> {
+        let Some(pending) = self.pending.take() else {
+            return Ok(());
+        };
+        match answer {
+            // Said by the journal itself, and better than a board that stops.
+            Err(AppendError::MemoryFull(_)) | Ok(_) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.publish(pending.changed);
+        for reply in pending.replies {
+            self.shared.publisher.reply(reply);
+        }
+        Ok(())
+    }
+
+    async fn command(&mut self, command: BoardCommand) {
+        let board = self.plan.id.to_string();
+        if let Some(answer) = command.answered_before(&self.shared.journal, &board).await {
+            self.shared.publisher.reply(answer);
+            return;
+        }
+        let now = self.now();
+        let (reply, record) = command.carry_out(&mut self.watcher, now);
+        self.replies.push(reply);
+        merge(&mut self.changed, self.watcher.take_changed());
+        let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
+        self.append(events, Some(record)).await;
+    }
+
+    fn look_at_the_wall_clock(&mut self) {
+        let epoch_ms = self.shared.clock.epoch_ms();
+        if has_stepped(self.epoch_ms, epoch_ms) {
+            tracing::info!(board = self.plan.id.as_str(), "the wall clock was set");
+            self.epoch_ms = epoch_ms;
+            self.watcher.set_epoch(epoch_ms);
+        }
+    }
+
+    fn publish(&self, changed: StateSet) {
+        let (topics, states, id) = (&self.shared.topics, &self.shared.publisher.states, &self.plan.id);
+        let set = |state: BoardState, payload: serde_json::Result<Vec<u8>>| match payload {
+            Ok(payload) => states.set(StateKey::board(topics, id, state), payload),
+            Err(error) => tracing::error!(board = id.as_str(), %error, "cannot write a state as JSON"),
+        };
+        if changed.status {
+            let word = serde_json::to_value(self.watcher.status()).ok();
+            let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or("offline");
+            states.set(StateKey::board(topics, id, BoardState::Status), word.to_owned());
+        }
+        if changed.info {
+            set(BoardState::Info, serde_json::to_vec(&self.watcher.info()));
+        }
+        if changed.position {
+            set(BoardState::Position, serde_json::to_vec(&self.watcher.position()));
+        }
+        if changed.game {
+            set(BoardState::Game, serde_json::to_vec(&self.watcher.game()));
+            let pgn = self.watcher.pgn().unwrap_or_default();
+            states.set(StateKey::board(topics, id, BoardState::Pgn), pgn);
+        }
+        if changed.clock
+            && let Ok(payload) = serde_json::to_vec(&self.watcher.clock())
+        {
+            states.set(StateKey::clock(topics, id, self.shared.clock_interval), payload);
+        }
+    }
+
+    /// The last entry, with the state as it is now, and nobody at the board any more.
+    async fn finish(mut self) -> Result<(), BoardError> {
+        if let Some(pending) = &mut self.pending {
+            let answer = (&mut pending.committed).await;
+            self.committed(answer)?;
+        }
+        let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
+        self.append(events, None).await;
+        if let Some(pending) = &mut self.pending {
+            let answer = (&mut pending.committed).await;
+            self.committed(answer)?;
+        }
+        let offline = StateKey::board(&self.shared.topics, &self.plan.id, BoardState::Status);
+        self.shared.publisher.states.set(offline, "offline");
+        Ok(())
+    }
+}
+
+/// Awaits what may take long while showing that the task lives.
+async fn beating<F: Future>(pulse: &Pulse, future: F) -> F::Output {
+    tokio::pin!(future);
+    loop {
+        pulse.beat();
+        tokio::select! {
+            output = &mut future => return output,
+            () = tokio::time::sleep(TICK) => {}
+        }
+    }
+}
+
+/// Awaits what is there; for nothing, for ever.
+async fn or_never<F: Future>(future: Option<F>) -> F::Output {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
+fn merge(all: &mut StateSet, more: StateSet) {
+    all.status |= more.status;
+    all.info |= more.info;
+    all.position |= more.position;
+    all.game |= more.game;
+    all.clock |= more.clock;
+}

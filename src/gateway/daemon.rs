@@ -1,0 +1,375 @@
+//! Puts the daemon together and takes it apart again.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use sd_notify::NotifyState;
+use tokio::{
+    sync::mpsc,
+    task::{self, JoinError, JoinSet},
+    time::{Instant, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    board::{BoardError, BoardPlan, BoardTask, Shared},
+    clock::Clock,
+    commands::{BoardCommand, gateway_reply, pong},
+    health::{Health, Info},
+    heartbeat::Heartbeat,
+    ports::Ports,
+};
+use crate::{
+    config::{Config, Id},
+    journal::{Journal, JournalError, JournalSettings, Notice},
+    link::SourceSyntaxError,
+    mqtt::{
+        Publisher, PublisherHandle, PublisherSettings, Refusal, Request, StateKey, Target, Topics,
+        rumqtt::RumqttDial,
+    },
+};
+
+/// Commands that may wait, for all boards and for one.
+const COMMANDS: (usize, usize) = (64, 8);
+/// Events kept in memory while the disk refuses.
+const MAX_IN_MEMORY: usize = 10_000;
+/// How long a connection attempt may take, and an acknowledgement.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const ACK_TIMEOUT: Duration = Duration::from_secs(30);
+/// The journal's housekeeping, and the loop's own pulse.
+const TICK: Duration = Duration::from_secs(1);
+/// A board's task that failed is started again after one second, then two, up to about a minute.
+const MAX_RESTART_DOUBLINGS: u32 = 6;
+
+/// Why the daemon cannot run, or ended before it was told to.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each message says what its fields are")]
+pub enum GatewayError {
+    /// The journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A port that names nothing.
+    #[error("board {board}: {source}")]
+    Source { board: Id, source: SourceSyntaxError },
+    /// Two boards on one port.
+    #[error("boards {first} and {second} have the same port {port}: each board needs its own")]
+    SharedPort { first: Id, second: Id, port: String },
+    /// The publisher's task ended: a defect.
+    #[error("the publisher failed: {0}")]
+    Publisher(String),
+}
+
+/// Runs the daemon until `shutdown`, then stops it within the configured bound.
+///
+/// # Errors
+/// When it cannot start (journal, ports), or when its publisher fails.
+pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), GatewayError> {
+    let mut daemon = Daemon::start(config).await?;
+    notify(&[NotifyState::Ready]);
+    let outcome = daemon.work(&shutdown).await;
+    notify(&[NotifyState::Stopping]);
+    daemon.stop().await;
+    outcome
+}
+
+struct Daemon {
+    config: Config,
+    boot_id: String,
+    clock: Clock,
+    heartbeat: Heartbeat,
+    shared: Shared,
+    plans: BTreeMap<Id, BoardPlan>,
+    boards: JoinSet<Result<(), BoardError>>,
+    running: HashMap<task::Id, Id>,
+    commands: BTreeMap<Id, mpsc::Sender<BoardCommand>>,
+    failures: BTreeMap<Id, u32>,
+    publisher: JoinSet<()>,
+    requests: mpsc::Receiver<Request>,
+    stop_boards: CancellationToken,
+    stop_publisher: CancellationToken,
+    /// What was found at the start.
+    notices: Vec<Notice>,
+    next_health: Instant,
+}
+
+impl Daemon {
+    async fn start(config: Config) -> Result<Self, GatewayError> {
+        let plans = plans(&config)?;
+        let (journal, notices) = Journal::open(journal_settings(&config), config.gateway.as_str())?;
+        for notice in &notices {
+            tracing::warn!(code = notice.code, "{}", notice.message);
+        }
+        let clock = Clock::start();
+        let heartbeat = Heartbeat::new(clock);
+        let topics = Topics::new(&config.base_topic, &config.gateway);
+        let (request_sender, requests) = mpsc::channel(COMMANDS.0);
+        let stop_publisher = CancellationToken::new();
+        let pulse = heartbeat.pulse("publisher");
+        let (publisher, handle) = Publisher::new(
+            RumqttDial::new(config.broker.clone(), topics.status(), CONNECT_TIMEOUT),
+            publisher_settings(&config),
+            topics.clone(),
+            plans.keys().cloned().collect(),
+            journal.clone(),
+            request_sender,
+            Arc::new(move || pulse.beat()),
+        );
+        let mut publishers = JoinSet::new();
+        publishers.spawn(publisher.run(stop_publisher.clone()));
+        let mut daemon = Self {
+            boot_id: format!("{:032x}", fastrand::u128(..)),
+            clock,
+            heartbeat,
+            shared: Shared {
+                clock,
+                journal,
+                publisher: handle,
+                topics,
+                ports: Ports::default(),
+                clock_interval: config.limits.clock_interval,
+            },
+            plans,
+            boards: JoinSet::new(),
+            running: HashMap::new(),
+            commands: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            publisher: publishers,
+            requests,
+            stop_boards: CancellationToken::new(),
+            stop_publisher,
+            notices,
+            next_health: Instant::now(),
+            config,
+        };
+        daemon.say_info();
+        for id in daemon.plans.keys().cloned().collect::<Vec<_>>() {
+            daemon.start_board(&id, Duration::ZERO);
+        }
+        Ok(daemon)
+    }
+
+    fn publisher_handle(&self) -> &PublisherHandle {
+        &self.shared.publisher
+    }
+
+    fn say_info(&self) {
+        let info = Info::new(&self.config, &self.boot_id);
+        match serde_json::to_vec(&info) {
+            Ok(json) => self
+                .publisher_handle()
+                .states
+                .set(StateKey::info(&self.shared.topics), json),
+            Err(error) => tracing::error!(%error, "cannot write `info` as JSON"),
+        }
+    }
+
+    fn start_board(&mut self, id: &Id, delay: Duration) {
+        let Some(plan) = self.plans.get(id).cloned() else {
+            return;
+        };
+        let (sender, mut receiver) = mpsc::channel(COMMANDS.1);
+        self.commands.insert(id.clone(), sender);
+        let (shared, heartbeat, stop) = (
+            self.shared.clone(),
+            self.heartbeat.clone(),
+            self.stop_boards.clone(),
+        );
+        let handle = self.boards.spawn(async move {
+            tokio::select! {
+                () = tokio::time::sleep(delay) => {}
+                () = stop.cancelled() => return Ok(()),
+            }
+            let pulse = heartbeat.pulse(&task_name(&plan.id));
+            let task = BoardTask::new(plan, shared, pulse).await;
+            task.run(&mut receiver, &stop).await
+        });
+        self.running.insert(handle.id(), id.clone());
+    }
+
+    /// Until `shutdown`, or a failure that only a restart of the process can mend.
+    async fn work(&mut self, shutdown: &CancellationToken) -> Result<(), GatewayError> {
+        let watchdog = sd_notify::watchdog_enabled();
+        let mut tick = tokio::time::interval(TICK.min(watchdog.map_or(TICK, |period| period / 3)));
+        loop {
+            tokio::select! {
+                Some(ended) = self.boards.join_next_with_id() => self.board_ended(ended),
+                Some(ended) = self.publisher.join_next() => {
+                    let reason = ended.err().map_or_else(|| "it ended by itself".to_owned(), |error| error.to_string());
+                    return Err(GatewayError::Publisher(reason));
+                }
+                Some(request) = self.requests.recv() => self.dispatch(request),
+                _ = tick.tick() => self.tick(watchdog.is_some()).await,
+                () = shutdown.cancelled() => return Ok(()),
+            }
+        }
+    }
+
+    async fn tick(&mut self, feed_watchdog: bool) {
+        let stats = self.shared.journal.tick().await;
+        let stuck = self.heartbeat.stuck();
+        if !stuck.is_empty() {
+            tracing::error!(?stuck, "tasks do not answer");
+        } else if feed_watchdog {
+            notify(&[NotifyState::Watchdog]);
+        }
+        if Instant::now() < self.next_health {
+            return;
+        }
+        let interval = self.config.limits.health_interval;
+        self.next_health = Instant::now() + interval;
+        let mut notices = self.notices.clone();
+        notices.extend(self.shared.journal.trouble().borrow().clone());
+        let restarts = self.failures.values().map(|count| u64::from(*count)).sum();
+        let boards = self.plans.len();
+        let figures = self.publisher_handle().figures();
+        let health = Health::new(self.clock.now(), boards, restarts, stats, figures, notices);
+        let expiry = u32::try_from(interval.as_secs().saturating_mul(3)).unwrap_or(u32::MAX);
+        match serde_json::to_vec(&health) {
+            Ok(json) => self
+                .publisher_handle()
+                .states
+                .set(StateKey::health(&self.shared.topics, expiry.max(3)), json),
+            Err(error) => tracing::error!(%error, "cannot write `health` as JSON"),
+        }
+    }
+
+    /// A board's task ended by itself: it is started again, the others go on.
+    fn board_ended(&mut self, ended: Result<(task::Id, Result<(), BoardError>), JoinError>) {
+        let (task, reason) = match ended {
+            Ok((task, Ok(()))) => (task, "it ended by itself".to_owned()),
+            Ok((task, Err(error))) => (task, error.to_string()),
+            Err(error) => (error.id(), error.to_string()),
+        };
+        let Some(id) = self.running.remove(&task) else {
+            return;
+        };
+        self.heartbeat.forget(&task_name(&id));
+        let failures = self.failures.entry(id.clone()).or_default();
+        let delay = Duration::from_secs(1 << (*failures).min(MAX_RESTART_DOUBLINGS));
+        *failures += 1;
+        tracing::error!(
+            board = id.as_str(),
+            reason,
+            ?delay,
+            "the board's task failed and is started again"
+        );
+        self.start_board(&id, delay);
+    }
+
+    fn dispatch(&self, request: Request) {
+        let Request {
+            target,
+            verb,
+            payload,
+            answer,
+        } = request;
+        match target {
+            Target::Ping => {
+                let state = pong(&self.boot_id, self.clock.now());
+                self.publisher_handle().reply(gateway_reply(answer, &state));
+            }
+            Target::Republish => {
+                let topics = self.publisher_handle().states.republish();
+                let state = serde_json::json!({ "topics": topics });
+                self.publisher_handle().reply(gateway_reply(answer, &state));
+            }
+            Target::Board { board, command } => {
+                let command = BoardCommand {
+                    command,
+                    verb,
+                    payload,
+                    answer,
+                };
+                let sender = self.commands.iter().find(|(id, _)| id.as_str() == board);
+                let refused = match sender.map(|(_, sender)| sender.try_reserve()) {
+                    Some(Ok(place)) => return place.send(command),
+                    Some(Err(_)) => Refusal::Busy,
+                    None => Refusal::UnknownBoard(board),
+                };
+                self.publisher_handle().reply(command.refuse(&refused));
+            }
+        }
+    }
+
+    /// Boards first, then what they left for the broker, then the journal: each within its share.
+    async fn stop(mut self) {
+        let bound = self.config.limits.shutdown_timeout;
+        self.stop_boards.cancel();
+        let boards = async { while self.boards.join_next().await.is_some() {} };
+        if timeout(bound / 4, boards).await.is_err() {
+            tracing::error!("boards did not stop in time");
+        }
+        self.boards.abort_all();
+        self.stop_publisher.cancel();
+        let publisher = async { while self.publisher.join_next().await.is_some() {} };
+        if timeout(bound / 2, publisher).await.is_err() {
+            tracing::warn!("the broker did not take everything in time; the rest goes after the next start");
+        }
+        self.publisher.abort_all();
+        if timeout(bound / 4, self.shared.journal.close()).await.is_err() {
+            tracing::error!("the journal did not close in time");
+        }
+    }
+}
+
+fn task_name(board: &Id) -> String {
+    format!("board {board}")
+}
+
+fn plans(config: &Config) -> Result<BTreeMap<Id, BoardPlan>, GatewayError> {
+    let mut plans = BTreeMap::new();
+    let mut ports: HashMap<&str, &Id> = HashMap::new();
+    for board in &config.boards {
+        if let Some(first) = ports.insert(board.port.as_str(), &board.id) {
+            return Err(GatewayError::SharedPort {
+                first: first.clone(),
+                second: board.id.clone(),
+                port: board.port.to_string(),
+            });
+        }
+        let source = board
+            .port
+            .as_str()
+            .parse()
+            .map_err(|source| GatewayError::Source {
+                board: board.id.clone(),
+                source,
+            })?;
+        let plan = BoardPlan {
+            id: board.id.clone(),
+            source,
+            settings: config.settings(board),
+        };
+        plans.insert(board.id.clone(), plan);
+    }
+    Ok(plans)
+}
+
+fn journal_settings(config: &Config) -> JournalSettings {
+    JournalSettings {
+        path: config.journal.path.clone(),
+        max_bytes: config.journal.max_size,
+        max_age: config.journal.max_age,
+        max_in_memory: MAX_IN_MEMORY,
+    }
+}
+
+fn publisher_settings(config: &Config) -> PublisherSettings {
+    PublisherSettings {
+        urls: config.broker.urls.clone(),
+        commands: config.commands,
+        ack_timeout: ACK_TIMEOUT,
+        // Its last words have a second or two beyond that.
+        stop_bound: config.limits.shutdown_timeout / 4,
+    }
+}
+
+/// Tells the service manager; without one nothing happens.
+fn notify(state: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(state) {
+        tracing::debug!(%error, "cannot notify the service manager");
+    }
+}

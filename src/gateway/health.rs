@@ -1,0 +1,70 @@
+//! What the gateway says of itself: `info` once, `health` now and then.
+
+use serde::Serialize;
+
+use crate::{
+    config::Config,
+    event::SCHEMA_VERSION,
+    journal::{Notice, Stats},
+    mqtt::Figures,
+    time::Millis,
+};
+
+/// Payload of the gateway's `info`.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Info {
+    version: &'static str,
+    schema_version: u32,
+    boot_id: String,
+    boards: Vec<String>,
+}
+
+impl Info {
+    pub(super) fn new(config: &Config, boot_id: &str) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            schema_version: SCHEMA_VERSION,
+            boot_id: boot_id.to_owned(),
+            boards: config.boards.iter().map(|board| board.id.to_string()).collect(),
+        }
+    }
+}
+
+/// Payload of the gateway's `health`.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Health {
+    uptime_s: f64,
+    boards: usize,
+    board_restarts: u64,
+    outbox_depth: u64,
+    /// Age of the oldest event without acknowledgement, in seconds; null when there is none.
+    oldest_unacknowledged_s: Option<f64>,
+    broker: Figures,
+    journal: Stats,
+    /// What an operator should see to now, and what was found at the start.
+    notices: Vec<Notice>,
+}
+
+impl Health {
+    pub(super) fn new(
+        uptime: Millis,
+        boards: usize,
+        board_restarts: u64,
+        journal: Stats,
+        broker: Figures,
+        notices: Vec<Notice>,
+    ) -> Self {
+        let wall = jiff::Timestamp::now().as_millisecond();
+        let age = |taken: i64| u32::try_from((wall - taken).max(0) / 1000).map_or(f64::INFINITY, f64::from);
+        Self {
+            uptime_s: uptime.seconds(),
+            boards,
+            board_restarts,
+            outbox_depth: journal.depth,
+            oldest_unacknowledged_s: journal.oldest_ms.map(age),
+            broker,
+            journal,
+            notices,
+        }
+    }
+}

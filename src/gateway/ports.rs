@@ -1,0 +1,72 @@
+//! Which board has which port: two boards may not be read from one.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The ports in use.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ports(Arc<Mutex<BTreeMap<String, String>>>);
+
+/// A port is this board's as long as this lives.
+#[derive(Debug)]
+pub(super) struct Claim {
+    ports: Ports,
+    device: String,
+}
+
+impl Ports {
+    /// Claims the port for `board`. Links are followed: two names of one device are one port.
+    ///
+    /// # Errors
+    /// The board that has it.
+    pub(super) fn claim(&self, name: &str, board: &str) -> Result<Claim, String> {
+        let device = match Path::new(name).canonicalize() {
+            Ok(path) => path.to_string_lossy().into_owned(),
+            // No file: a network address.
+            Err(_) => name.to_owned(),
+        };
+        let mut ports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match ports.get(&device) {
+            Some(other) if other != board => Err(other.clone()),
+            _ => {
+                ports.insert(device.clone(), board.to_owned());
+                Ok(Claim {
+                    ports: self.clone(),
+                    device,
+                })
+            }
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.ports
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.device);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_names_of_one_device_are_one_port() {
+        let folder = tempfile::tempdir().unwrap();
+        let device = folder.path().join("ttyUSB0");
+        let link = folder.path().join("by-id");
+        std::fs::write(&device, "").unwrap();
+        std::os::unix::fs::symlink(&device, &link).unwrap();
+        let ports = Ports::default();
+        let claim = ports.claim(device.to_str().unwrap(), "7").unwrap();
+        assert_eq!(ports.claim(link.to_str().unwrap(), "8").unwrap_err(), "7");
+        drop(claim);
+        assert!(ports.claim(link.to_str().unwrap(), "8").is_ok());
+    }
+}

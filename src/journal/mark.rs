@@ -1,0 +1,113 @@
+//! How numbers stay unique when the disk is full and the process dies.
+//!
+//! Events that wait in memory may reach the broker before they reach the disk. If the process died
+//! then, the next one would give their numbers out again. So before such events are released,
+//! a ceiling for each board goes into a small file beside the journal. Its blocks were taken while
+//! there was room and are overwritten in place, which works on a full disk. The next start goes on
+//! above the ceiling: a gap in the numbers, which is said, but no number twice.
+
+use std::{
+    collections::BTreeMap,
+    fs::{File, OpenOptions},
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::Path,
+};
+
+/// Room for some thousand boards.
+const SIZE: usize = 64 << 10;
+/// How far ahead a ceiling is set, so that not every event writes it.
+const STEP: u64 = 64;
+
+/// The file of ceilings.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    file: File,
+    ceilings: BTreeMap<String, u64>,
+}
+
+impl Mark {
+    /// Opens the file, takes its room and reads what a former process left there.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
+        let mut text = String::new();
+        // An unreadable file (a crash while it was created) holds no ceilings.
+        let ceilings = match file.read_to_string(&mut text) {
+            Ok(_) => serde_json::from_str(text.trim()).unwrap_or_default(),
+            Err(_) => BTreeMap::new(),
+        };
+        let mut mark = Self { file, ceilings };
+        if text.len() < SIZE {
+            mark.store()?;
+        }
+        Ok(mark)
+    }
+
+    /// What a former process left: the number each board must go on above.
+    pub(crate) fn ceilings(&self) -> &BTreeMap<String, u64> {
+        &self.ceilings
+    }
+
+    /// Makes sure that no later process gives out `seq` of `board` again.
+    pub(crate) fn cover<'a>(&mut self, seqs: impl IntoIterator<Item = (&'a String, u64)>) -> io::Result<()> {
+        let mut raised = false;
+        for (board, seq) in seqs {
+            if self.ceilings.get(board).is_none_or(|ceiling| *ceiling < seq) {
+                self.ceilings.insert(board.clone(), seq + STEP);
+                raised = true;
+            }
+        }
+        if raised { self.store() } else { Ok(()) }
+    }
+
+    /// Everything is in the journal itself again.
+    pub(crate) fn clear(&mut self) -> io::Result<()> {
+        if self.ceilings.is_empty() {
+            return Ok(());
+        }
+        self.ceilings.clear();
+        self.store()
+    }
+
+    fn store(&mut self) -> io::Result<()> {
+        let mut text = serde_json::to_vec(&self.ceilings)?;
+        text.resize(SIZE.max(text.len()), b' ');
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(&text)?;
+        self.file.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ceiling_outlives_the_process_until_it_is_cleared() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mark");
+        let board = "7".to_owned();
+        let mut mark = Mark::open(&path).unwrap();
+        mark.cover([(&board, 10)]).unwrap();
+        mark.cover([(&board, 11)]).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), SIZE as u64);
+        drop(mark);
+        let mut mark = Mark::open(&path).unwrap();
+        assert_eq!(mark.ceilings().get("7"), Some(&(10 + STEP)));
+        mark.clear().unwrap();
+        drop(mark);
+        assert!(Mark::open(&path).unwrap().ceilings().is_empty());
+    }
+
+    #[test]
+    fn a_mark_of_garbage_is_no_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mark");
+        std::fs::write(&path, [0xff, 0xfe, 0x00]).unwrap();
+        assert!(Mark::open(&path).unwrap().ceilings().is_empty());
+    }
+}

@@ -1,0 +1,350 @@
+//! Opening the journal: the lock, the check, and what is done with a damaged file.
+//!
+//! A damaged file is renamed and a fresh one begins with what could still be read: the events
+//! nobody has acknowledged. Which numbers the lost part used is not known, so every board goes on
+//! from the Unix time in seconds (or well above the highest number found, whichever is higher):
+//! more than a board can have given out one by one. Consumers see a gap, never a number twice.
+//! The same holds when the journal is gone while the mark beside it still tells that there was one.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::{
+    entry::{JournalSettings, Notice, Resume, Row},
+    mark::Mark,
+    store::{Batch, NewRow, Store, TABLES_VERSION},
+};
+use crate::event::Event;
+
+/// Added to the highest number found in a damaged file when the wall clock does not help.
+const SALVAGE_MARGIN: u64 = 1_000_000;
+
+/// Why the journal cannot be used. A damaged file is no such reason.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each message says what its fields are")]
+pub enum JournalError {
+    /// Another process has it.
+    #[error(
+        "the journal {path} is in use by process {pid}: two daemons cannot share one; give each its own `journal` path"
+    )]
+    Locked { path: PathBuf, pid: String },
+    /// Written by a later version.
+    #[error(
+        "the journal {path} has tables of version {found}, this program knows {TABLES_VERSION}: run the newer program, or move the file away"
+    )]
+    Newer { path: PathBuf, found: i64 },
+    /// An SQLite file of something else.
+    #[error("{path} is an SQLite file but no journal of this program: give another path")]
+    Foreign { path: PathBuf },
+    /// The file system refuses.
+    #[error("cannot {act} {path}: {source}")]
+    Io {
+        act: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    /// SQLite refuses.
+    #[error("cannot open the journal {path}: {source}")]
+    Sqlite { path: PathBuf, source: rusqlite::Error },
+}
+
+/// A journal ready for its thread.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) store: Store,
+    pub(crate) mark: Mark,
+    pub(crate) resumes: BTreeMap<String, Resume>,
+    /// Where boards go on that the journal does not know.
+    pub(crate) seq_base: u64,
+    pub(crate) notices: Vec<Notice>,
+    /// Held as long as the journal is open.
+    pub(crate) lock: File,
+}
+
+/// Opens, checks and if need be replaces the journal.
+pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, JournalError> {
+    let path = &settings.path;
+    let sqlite = |source| JournalError::Sqlite {
+        path: path.clone(),
+        source,
+    };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(io_error("create the folder", folder))?;
+    }
+    let lock = lock(path)?;
+    let mark_path = beside(path, ".mark");
+    let is_lost = mark_path.exists() && fs::metadata(path).map_or(0, |m| m.len()) == 0;
+    let mut notices = Vec::new();
+    let mut salvage = Salvage::default();
+    if is_lost {
+        notices.push(Notice::new(
+            "journal_missing",
+            format!(
+                "the journal {} is gone; a new one begins and every board's numbers go on far above the old ones",
+                path.display()
+            ),
+        ));
+    }
+    let mut store = match open_sound(path)? {
+        Ok(store) => store,
+        Err(damage) => {
+            salvage = Salvage::from(path);
+            let aside = set_aside(path)?;
+            notices.push(Notice::new(
+                "journal_damaged",
+                format!(
+                    "the journal was damaged ({damage}) and is now {}; a new one begins with the {} unsent events that could be read, and every board's numbers go on far above the old ones",
+                    aside.display(),
+                    salvage.rows.len()
+                ),
+            ));
+            Store::open(path).map_err(sqlite)?
+        }
+    };
+    if store.tables_version().map_err(sqlite)? == 0 {
+        store.create_tables(gateway).map_err(sqlite)?;
+        if !notices.is_empty() {
+            let base = salvage.base();
+            store.set_seq_base(base).map_err(sqlite)?;
+            store
+                .write(&salvage.into_batch(base), super::wall_ms())
+                .map_err(sqlite)?;
+        }
+    }
+    if let Some(former) = store.set_gateway(gateway).map_err(sqlite)? {
+        notices.push(Notice::new(
+            "gateway_renamed",
+            format!("the journal was that of gateway {former:?} and is now that of {gateway:?}"),
+        ));
+    }
+    let mut mark = Mark::open(&mark_path).map_err(io_error("open", &mark_path))?;
+    let mut resumes = store.resumes().map_err(sqlite)?;
+    let seq_base = store.seq_base().map_err(sqlite)?;
+    if let Some(notice) = adopt_ceilings(&mut store, &mut mark, &mut resumes).map_err(sqlite)? {
+        notices.push(notice);
+    }
+    Ok(Ready {
+        store,
+        mark,
+        resumes,
+        seq_base,
+        notices,
+        lock,
+    })
+}
+
+/// Opens the file and checks it: `Err(damage)` inside when it must be set aside.
+fn open_sound(path: &Path) -> Result<Result<Store, String>, JournalError> {
+    let judge = |error: rusqlite::Error| {
+        if is_damage(&error) {
+            Ok(Err(error.to_string()))
+        } else {
+            Err(JournalError::Sqlite {
+                path: path.to_owned(),
+                source: error,
+            })
+        }
+    };
+    let store = match Store::open(path) {
+        Ok(store) => store,
+        Err(error) => return judge(error),
+    };
+    match store.damage() {
+        Ok(None) => {}
+        Ok(Some(damage)) => return Ok(Err(damage)),
+        Err(error) => return judge(error),
+    }
+    match (store.tables_version(), store.has_tables()) {
+        (Ok(0), Ok(true)) => Err(JournalError::Foreign {
+            path: path.to_owned(),
+        }),
+        (Ok(found), Ok(_)) if found > TABLES_VERSION => Err(JournalError::Newer {
+            path: path.to_owned(),
+            found,
+        }),
+        (Ok(_), Ok(_)) => Ok(Ok(store)),
+        (Err(error), _) | (_, Err(error)) => judge(error),
+    }
+}
+
+/// Numbers that a former process released without the disk: go on above them.
+fn adopt_ceilings(
+    store: &mut Store,
+    mark: &mut Mark,
+    resumes: &mut BTreeMap<String, Resume>,
+) -> rusqlite::Result<Option<Notice>> {
+    let mut jumped = Vec::new();
+    let mut batch = Batch::default();
+    for (board, ceiling) in mark.ceilings() {
+        let resume = resumes.entry(board.clone()).or_default();
+        if resume.last_seq < *ceiling {
+            jumped.push(format!("{board}: {} to {}", resume.last_seq, ceiling + 1));
+            resume.last_seq = *ceiling;
+            batch.snapshots.insert(board.clone(), (*ceiling, None));
+        }
+    }
+    if !batch.is_empty() {
+        store.write(&batch, super::wall_ms())?;
+    }
+    if let Err(error) = mark.clear() {
+        tracing::warn!(%error, "cannot clear the journal's mark");
+    }
+    Ok((!jumped.is_empty()).then(|| {
+        Notice::new(
+            "events_lost",
+            format!(
+                "the last run ended while the disk was full: its last events were sent or lost without being kept; numbers jump ({})",
+                jumped.join(", ")
+            ),
+        )
+    }))
+}
+
+/// What can still be read of a damaged file.
+#[derive(Debug, Default)]
+struct Salvage {
+    highest: u64,
+    rows: Vec<NewRow>,
+}
+
+impl Salvage {
+    fn from(path: &Path) -> Self {
+        let mut salvage = Self::default();
+        if let Err(error) = salvage.read(path) {
+            tracing::warn!(%error, "the damaged journal could be read in part only");
+        }
+        salvage
+    }
+
+    /// Reads row by row: what comes before the damage counts.
+    fn read(&mut self, path: &Path) -> rusqlite::Result<()> {
+        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let mut boards = connection.prepare("SELECT last_seq FROM snapshots")?;
+        let mut rows = boards.query([])?;
+        while let Some(row) = rows.next()? {
+            self.highest = self.highest.max(row.get(0)?);
+        }
+        let mut events = connection.prepare("SELECT n, json, created_ms, acked FROM events ORDER BY n")?;
+        let mut rows = events.query([])?;
+        while let Some(row) = rows.next()? {
+            let json: String = row.get(1)?;
+            // A row that does not hold an event any more is part of the damage.
+            let Ok(event) = serde_json::from_str::<Event>(&json) else {
+                continue;
+            };
+            self.highest = self.highest.max(event.seq);
+            if row.get::<_, bool>(3)? {
+                continue;
+            }
+            self.rows.push(NewRow {
+                row: Row {
+                    n: row.get(0)?,
+                    board: event.board,
+                    seq: event.seq,
+                    kind: event.body.type_name().to_owned(),
+                    json: json.into(),
+                },
+                id: event.id,
+                game: event.game,
+                created_ms: row.get(2)?,
+            });
+        }
+        Ok(())
+    }
+
+    /// A number above all that the lost file can have given out.
+    fn base(&self) -> u64 {
+        let seconds = u64::try_from(super::wall_ms() / 1000).unwrap_or(0);
+        seconds.max(self.highest + SALVAGE_MARGIN)
+    }
+
+    fn into_batch(mut self, base: u64) -> Batch {
+        let mut seen = std::collections::BTreeSet::new();
+        self.rows
+            .retain(|new| seen.insert((new.row.board.clone(), new.row.seq)));
+        let boards: std::collections::BTreeSet<_> =
+            self.rows.iter().map(|new| new.row.board.clone()).collect();
+        Batch {
+            snapshots: boards.into_iter().map(|board| (board, (base, None))).collect(),
+            rows: self.rows,
+            ..Batch::default()
+        }
+    }
+}
+
+/// True when SQLite says that the file itself is at fault.
+pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    )
+}
+
+/// Renames the file and what belongs to it; returns the new name.
+fn set_aside(path: &Path) -> Result<PathBuf, JournalError> {
+    let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ").to_string();
+    let aside = beside(path, &format!(".damaged-{stamp}"));
+    for suffix in ["", "-wal", "-shm"] {
+        let from = beside(path, suffix);
+        let to = beside(&aside, suffix);
+        match fs::rename(&from, &to) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(io_error("set aside", &from)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(aside)
+}
+
+/// Takes the lock and leaves the process id in it.
+fn lock(path: &Path) -> Result<File, JournalError> {
+    let lock_path = beside(path, ".lock");
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&lock_path)
+        .map_err(io_error("open", &lock_path))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut pid = String::new();
+            // Only for the message: without it the refusal is as good.
+            let _ = file.read_to_string(&mut pid);
+            return Err(JournalError::Locked {
+                path: path.to_owned(),
+                pid: pid.trim().to_owned(),
+            });
+        }
+        Err(TryLockError::Error(error)) => return Err(io_error("lock", &lock_path)(error)),
+    }
+    // The number is a help for the one who is refused; a full disk must not keep us from starting.
+    let note = file
+        .set_len(0)
+        .and_then(|()| file.seek(SeekFrom::Start(0)))
+        .and_then(|_| writeln!(file, "{}", std::process::id()));
+    if let Err(error) = note {
+        tracing::debug!(%error, "cannot leave the process id in the lock");
+    }
+    Ok(file)
+}
+
+/// The path with `suffix` added to its name.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn io_error(act: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> JournalError {
+    let path = path.to_owned();
+    move |source| JournalError::Io { act, path, source }
+}

@@ -1,0 +1,69 @@
+//! Reading a journal beside the daemon that writes it.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, params_from_iter, types::Value};
+
+/// Which events to show. Everything that is set must hold.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only this board.
+    pub board: Option<String>,
+    /// Only this game on its board.
+    pub game: Option<u32>,
+    /// Only this type.
+    pub kind: Option<String>,
+    /// Only events with at least this number on their board.
+    pub since_seq: Option<u64>,
+    /// Only the last so many of those, still oldest first.
+    pub last: Option<u64>,
+}
+
+impl Filter {
+    fn sql(&self) -> (String, Vec<Value>) {
+        let mut conditions = String::new();
+        let mut values = Vec::new();
+        let mut add = |condition: &str, value: Value| {
+            conditions.push_str(if values.is_empty() { " WHERE " } else { " AND " });
+            conditions.push_str(condition);
+            values.push(value);
+        };
+        if let Some(board) = &self.board {
+            add("board = ?", Value::Text(board.clone()));
+        }
+        if let Some(game) = self.game {
+            add("game = ?", Value::Integer(game.into()));
+        }
+        if let Some(kind) = &self.kind {
+            add("type = ?", Value::Text(kind.clone()));
+        }
+        if let Some(seq) = self.since_seq {
+            add("seq >= ?", Value::Integer(i64::try_from(seq).unwrap_or(i64::MAX)));
+        }
+        let sql = match self.last {
+            None => format!("SELECT json FROM events{conditions} ORDER BY n"),
+            Some(last) => format!(
+                "SELECT json FROM (SELECT n, json FROM events{conditions} ORDER BY n DESC LIMIT {last}) ORDER BY n"
+            ),
+        };
+        (sql, values)
+    }
+}
+
+/// Calls `show` with the JSON of each event, oldest first, until it returns false.
+///
+/// # Errors
+/// When the file is missing, is no journal or cannot be read.
+pub fn each_event(path: &Path, filter: &Filter, mut show: impl FnMut(&str) -> bool) -> rusqlite::Result<()> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    let (sql, values) = filter.sql();
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    while let Some(row) = rows.next()? {
+        if !show(row.get_ref(0)?.as_str()?) {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,352 @@
+//! The SQLite file: tables, and the few statements that touch them.
+
+use std::{collections::BTreeMap, collections::BTreeSet, path::Path, time::Duration};
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::entry::{CommandRecord, JournalSettings, Resume, Row};
+
+/// Version of the tables, kept in `user_version`.
+pub(crate) const TABLES_VERSION: i64 = 1;
+
+const TABLES: &str = "
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE events (
+    n INTEGER PRIMARY KEY,
+    board TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    type TEXT NOT NULL,
+    game INTEGER,
+    json TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    acked INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (board, seq)
+);
+CREATE INDEX outbox ON events (n) WHERE acked = 0;
+CREATE TABLE snapshots (
+    board TEXT PRIMARY KEY,
+    last_seq INTEGER NOT NULL,
+    json TEXT,
+    written_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE commands (
+    n INTEGER PRIMARY KEY,
+    board TEXT NOT NULL,
+    ref TEXT,
+    verb TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    reply TEXT NOT NULL,
+    received_ms INTEGER NOT NULL
+);
+CREATE INDEX commands_ref ON commands (board, ref);
+PRAGMA user_version = 1;
+";
+
+/// An accepted event on its way to the disk.
+#[derive(Clone, Debug)]
+pub(crate) struct NewRow {
+    pub(crate) row: Row,
+    pub(crate) id: String,
+    pub(crate) game: Option<u32>,
+    pub(crate) created_ms: i64,
+}
+
+/// A command with its board (empty for the gateway's own) and time.
+#[derive(Clone, Debug)]
+pub(crate) struct NewCommand {
+    pub(crate) board: String,
+    pub(crate) record: CommandRecord,
+    pub(crate) received_ms: i64,
+}
+
+/// What goes down in one transaction.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) rows: Vec<NewRow>,
+    /// Per board: last `seq` and, if it changed, the snapshot.
+    pub(crate) snapshots: BTreeMap<String, (u64, Option<String>)>,
+    pub(crate) commands: Vec<NewCommand>,
+    pub(crate) acked: BTreeSet<u64>,
+}
+
+impl Batch {
+    /// True when there is something that must be durable now; acknowledgements may wait.
+    pub(crate) fn is_urgent(&self) -> bool {
+        !self.rows.is_empty() || !self.snapshots.is_empty() || !self.commands.is_empty()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.is_urgent() && self.acked.is_empty()
+    }
+}
+
+/// The open file.
+#[derive(Debug)]
+pub(crate) struct Store {
+    connection: Connection,
+}
+
+impl Store {
+    /// Opens or creates the file and its tables. Its state is not judged here.
+    pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(Duration::from_secs(5))?;
+        // Before the first table: space of dropped events can be given back page by page.
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
+        Ok(Self { connection })
+    }
+
+    pub(crate) fn tables_version(&self) -> rusqlite::Result<i64> {
+        self.connection
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+    }
+
+    /// Creates the tables of a fresh file.
+    pub(crate) fn create_tables(&mut self, gateway: &str) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        transaction.execute_batch(TABLES)?;
+        transaction.execute("INSERT INTO meta (key, value) VALUES ('gateway', ?1)", [gateway])?;
+        transaction.commit()
+    }
+
+    /// Names the gateway the file belongs to; returns the former name if it was another.
+    pub(crate) fn set_gateway(&mut self, gateway: &str) -> rusqlite::Result<Option<String>> {
+        let former: Option<String> = self
+            .connection
+            .query_row("SELECT value FROM meta WHERE key = 'gateway'", [], |row| {
+                row.get(0)
+            })
+            .optional()?;
+        if former.as_deref() == Some(gateway) {
+            return Ok(None);
+        }
+        self.connection.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('gateway', ?1)",
+            [gateway],
+        )?;
+        Ok(former)
+    }
+
+    /// True when the file has any tables.
+    pub(crate) fn has_tables(&self) -> rusqlite::Result<bool> {
+        self.connection
+            .query_row("SELECT count(*) > 0 FROM sqlite_master", [], |row| row.get(0))
+    }
+
+    /// Where boards go on that have no row in `snapshots`: 0 unless a former journal was lost.
+    pub(crate) fn seq_base(&self) -> rusqlite::Result<u64> {
+        let base: Option<String> = self
+            .connection
+            .query_row("SELECT value FROM meta WHERE key = 'seq_base'", [], |row| {
+                row.get(0)
+            })
+            .optional()?;
+        Ok(base.and_then(|text| text.parse().ok()).unwrap_or(0))
+    }
+
+    pub(crate) fn set_seq_base(&mut self, base: u64) -> rusqlite::Result<()> {
+        self.connection.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('seq_base', ?1)",
+            [base.to_string()],
+        )?;
+        Ok(())
+    }
+
+    /// What SQLite finds wrong with the file; none when it is sound.
+    pub(crate) fn damage(&self) -> rusqlite::Result<Option<String>> {
+        let verdict: String = self
+            .connection
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        Ok((verdict != "ok").then_some(verdict))
+    }
+
+    /// All of it or nothing.
+    pub(crate) fn write(&mut self, batch: &Batch, now_ms: i64) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        {
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO events (n, board, seq, id, type, game, json, created_ms, acked)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            )?;
+            for new in &batch.rows {
+                let Row {
+                    n,
+                    board,
+                    seq,
+                    kind,
+                    json,
+                } = &new.row;
+                let json = String::from_utf8_lossy(json);
+                let acked = batch.acked.contains(n);
+                insert.execute(params![
+                    n,
+                    board,
+                    seq,
+                    new.id,
+                    kind,
+                    new.game,
+                    json,
+                    new.created_ms,
+                    acked
+                ])?;
+            }
+            let mut resume = transaction.prepare_cached(
+                "INSERT INTO snapshots (board, last_seq, json, written_ms) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT (board) DO UPDATE SET last_seq = excluded.last_seq,
+                 json = coalesce(excluded.json, json), written_ms = excluded.written_ms",
+            )?;
+            for (board, (last_seq, json)) in &batch.snapshots {
+                resume.execute(params![board, last_seq, json, now_ms])?;
+            }
+            let mut command = transaction.prepare_cached(
+                "INSERT INTO commands (board, ref, verb, payload, reply, received_ms)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?;
+            for new in &batch.commands {
+                let CommandRecord {
+                    reference,
+                    verb,
+                    payload,
+                    reply,
+                } = &new.record;
+                command.execute(params![
+                    new.board,
+                    reference,
+                    verb,
+                    payload,
+                    reply,
+                    new.received_ms
+                ])?;
+            }
+            let mut ack = transaction.prepare_cached("UPDATE events SET acked = 1 WHERE n = ?1")?;
+            for n in &batch.acked {
+                ack.execute([n])?;
+            }
+        }
+        transaction.commit()
+    }
+
+    /// Up to `limit` events after position `after` that are not acknowledged, in order.
+    pub(crate) fn unacked(&self, after: u64, limit: usize) -> rusqlite::Result<Vec<Row>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT n, board, seq, type, json FROM events WHERE acked = 0 AND n > ?1 ORDER BY n LIMIT ?2",
+        )?;
+        let rows = statement.query_map(params![after, limit], |row| {
+            Ok(Row {
+                n: row.get(0)?,
+                board: row.get(1)?,
+                seq: row.get(2)?,
+                kind: row.get(3)?,
+                json: row.get::<_, String>(4)?.into(),
+            })
+        })?;
+        rows.collect()
+    }
+
+    /// Number of events without acknowledgement.
+    pub(crate) fn outbox(&self) -> rusqlite::Result<u64> {
+        let depth = self
+            .connection
+            .query_row("SELECT count(*) FROM events WHERE acked = 0", [], |row| {
+                row.get(0)
+            })?;
+        Ok(depth)
+    }
+
+    /// When the event at position `n` was taken.
+    pub(crate) fn created_ms(&self, n: u64) -> rusqlite::Result<Option<i64>> {
+        self.connection
+            .prepare_cached("SELECT created_ms FROM events WHERE n = ?1")?
+            .query_row([n], |row| row.get(0))
+            .optional()
+    }
+
+    /// Highest position given out so far.
+    pub(crate) fn last_position(&self) -> rusqlite::Result<u64> {
+        self.connection
+            .query_row("SELECT coalesce(max(n), 0) FROM events", [], |row| row.get(0))
+    }
+
+    /// Where every board goes on.
+    pub(crate) fn resumes(&self) -> rusqlite::Result<BTreeMap<String, Resume>> {
+        let mut statement = self
+            .connection
+            .prepare("SELECT board, last_seq, json FROM snapshots")?;
+        let rows = statement.query_map([], |row| {
+            let resume = Resume {
+                last_seq: row.get(1)?,
+                snapshot: row.get(2)?,
+            };
+            Ok((row.get(0)?, resume))
+        })?;
+        rows.collect()
+    }
+
+    /// The latest command with this reference on this board since `since_ms`.
+    pub(crate) fn command(
+        &self,
+        board: &str,
+        reference: &str,
+        since_ms: i64,
+    ) -> rusqlite::Result<Option<CommandRecord>> {
+        self.connection
+            .prepare_cached(
+                "SELECT ref, verb, payload, reply FROM commands
+                 WHERE board = ?1 AND ref = ?2 AND received_ms >= ?3 ORDER BY n DESC LIMIT 1",
+            )?
+            .query_row(params![board, reference, since_ms], |row| {
+                Ok(CommandRecord {
+                    reference: row.get(0)?,
+                    verb: row.get(1)?,
+                    payload: row.get(2)?,
+                    reply: row.get(3)?,
+                })
+            })
+            .optional()
+    }
+
+    /// Bytes that the content takes: free pages do not count, they are used again.
+    pub(crate) fn bytes(&self) -> rusqlite::Result<u64> {
+        let pragma = |name: &str| -> rusqlite::Result<u64> {
+            self.connection
+                .query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
+        };
+        let pages = pragma("page_count")?.saturating_sub(pragma("freelist_count")?);
+        Ok(pages * pragma("page_size")?)
+    }
+
+    /// Drops acknowledged events (and commands) beyond age and size. Returns how many events went.
+    pub(crate) fn prune(&mut self, settings: &JournalSettings, now_ms: i64) -> rusqlite::Result<u64> {
+        let age_ms = i64::try_from(settings.max_age.as_millis()).unwrap_or(i64::MAX);
+        let before = now_ms.saturating_sub(age_ms);
+        let mut dropped = self
+            .connection
+            .execute("DELETE FROM events WHERE acked = 1 AND created_ms < ?1", [before])?;
+        self.connection
+            .execute("DELETE FROM commands WHERE received_ms < ?1", [before])?;
+        while self.bytes()? > settings.max_bytes {
+            let gone = self.connection.execute(
+                "DELETE FROM events WHERE n IN (SELECT n FROM events WHERE acked = 1 ORDER BY n LIMIT 500)",
+                [],
+            )?;
+            if gone == 0 {
+                break;
+            }
+            dropped += gone;
+        }
+        if dropped > 0 {
+            self.connection.execute_batch("PRAGMA incremental_vacuum")?;
+        }
+        Ok(dropped as u64)
+    }
+
+    /// Folds the write-ahead log into the file: a clean stop leaves one file.
+    pub(crate) fn checkpoint(&self) -> rusqlite::Result<()> {
+        self.connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+    }
+}

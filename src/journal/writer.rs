@@ -1,0 +1,564 @@
+//! The thread that owns the file, and the handle to it.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    thread,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::{
+    entry::{AppendError, CommandRecord, Entry, JournalSettings, Notice, Resume, Row, Stats, Written},
+    mark::Mark,
+    open::{self, JournalError, Ready, is_damage},
+    store::{Batch, NewCommand, NewRow, Store},
+};
+
+/// Requests that may wait for the thread; senders wait beyond that.
+const CHANNEL: usize = 256;
+/// How many requests share one transaction at most.
+const GROUP: usize = 256;
+/// How often a refusing disk is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+/// How long a caller's reference stands for the same command.
+const REFERENCE_MS: i64 = 10 * 60 * 1000;
+
+enum Request {
+    Append(Entry, oneshot::Sender<Result<Written, AppendError>>),
+    Acked(Vec<u64>),
+    Unacked(u64, usize, oneshot::Sender<Vec<Row>>),
+    Resume(String, oneshot::Sender<Resume>),
+    Command(String, String, oneshot::Sender<Option<CommandRecord>>),
+    Tick(oneshot::Sender<Stats>),
+    Close(oneshot::Sender<()>),
+}
+
+/// Handle to the journal's thread; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    requests: mpsc::Sender<Request>,
+    /// Counts batches with new events: the publisher's wake-up call.
+    news: watch::Receiver<u64>,
+    /// What is wrong now.
+    trouble: watch::Receiver<Option<Notice>>,
+}
+
+/// Resolves when an entry is on the disk, or refused.
+#[derive(Debug)]
+pub struct Committed(oneshot::Receiver<Result<Written, AppendError>>);
+
+impl Future for Committed {
+    type Output = Result<Written, AppendError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0)
+            .poll(context)
+            .map(|answer| answer.unwrap_or(Err(AppendError::Closed)))
+    }
+}
+
+impl Journal {
+    /// Opens the journal of `gateway` and starts its thread, which ends when the last handle is
+    /// gone or at [`Self::close`]. The notices say what was found on opening.
+    ///
+    /// # Errors
+    /// When another process has it, or the file system refuses. A damaged file is set aside instead.
+    pub fn open(settings: JournalSettings, gateway: &str) -> Result<(Self, Vec<Notice>), JournalError> {
+        let mut ready = open::open(&settings, gateway)?;
+        let notices = std::mem::take(&mut ready.notices);
+        let path = settings.path.clone();
+        let sqlite = |source| JournalError::Sqlite {
+            path: path.clone(),
+            source,
+        };
+        let (requests, receiver) = mpsc::channel(CHANNEL);
+        let (news_sender, news) = watch::channel(0);
+        let (trouble_sender, trouble) = watch::channel(None);
+        let writer = Writer::new(ready, settings, news_sender, trouble_sender).map_err(sqlite)?;
+        thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || writer.run(receiver))
+            .map_err(|source| JournalError::Io {
+                act: "start the thread of",
+                path,
+                source,
+            })?;
+        let journal = Self {
+            requests,
+            news,
+            trouble,
+        };
+        Ok((journal, notices))
+    }
+
+    /// Hands over an entry; the answer tells when it is on disk. Waits while the thread is behind.
+    pub async fn append(&self, entry: Entry) -> Committed {
+        let (answer, committed) = oneshot::channel();
+        // A closed channel drops `answer`, which the future reports as `Closed`.
+        let _ = self.requests.send(Request::Append(entry, answer)).await;
+        Committed(committed)
+    }
+
+    /// Takes events off the outbox. On disk within a tick: one that is lost by a crash in between
+    /// is sent again.
+    pub async fn acked(&self, positions: Vec<u64>) {
+        let _ = self.requests.send(Request::Acked(positions)).await;
+    }
+
+    /// Up to `limit` events after position `after` that nobody has acknowledged, in order.
+    pub async fn unacked(&self, after: u64, limit: usize) -> Vec<Row> {
+        self.ask(|answer| Request::Unacked(after, limit, answer)).await
+    }
+
+    /// Where a board goes on.
+    pub async fn resume(&self, board: &str) -> Resume {
+        self.ask(|answer| Request::Resume(board.to_owned(), answer)).await
+    }
+
+    /// The command with this reference on this board in the last ten minutes: a caller that
+    /// repeats himself gets the same answer.
+    pub async fn command(&self, board: &str, reference: &str) -> Option<CommandRecord> {
+        self.ask(|answer| Request::Command(board.to_owned(), reference.to_owned(), answer))
+            .await
+    }
+
+    /// Housekeeping (pending acknowledgements, limits, another try at a refusing disk) and the
+    /// figures after it. To be called every second or so.
+    pub async fn tick(&self) -> Stats {
+        self.ask(Request::Tick).await
+    }
+
+    /// Writes what is pending and ends the thread.
+    pub async fn close(&self) {
+        self.ask(Request::Close).await;
+    }
+
+    /// Wakes up when there are new events to send.
+    #[must_use]
+    pub fn news(&self) -> watch::Receiver<u64> {
+        self.news.clone()
+    }
+
+    /// What is wrong with the journal right now: none, or the notice.
+    #[must_use]
+    pub fn trouble(&self) -> watch::Receiver<Option<Notice>> {
+        self.trouble.clone()
+    }
+
+    async fn ask<T: Default>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> T {
+        let (answer, receiver) = oneshot::channel();
+        let _ = self.requests.send(request(answer)).await;
+        receiver.await.unwrap_or_default()
+    }
+}
+
+struct Writer {
+    settings: JournalSettings,
+    store: Store,
+    mark: Mark,
+    resumes: BTreeMap<String, Resume>,
+    seq_base: u64,
+    /// Accepted and not on disk.
+    pending: Batch,
+    position: u64,
+    /// Events on disk without acknowledgement, less those in `pending.acked`.
+    depth: u64,
+    pruned: u64,
+    refused: u64,
+    failing_since: Option<Instant>,
+    last_try: Option<Instant>,
+    news: watch::Sender<u64>,
+    trouble: watch::Sender<Option<Notice>>,
+    _lock: File,
+}
+
+impl Writer {
+    fn new(
+        ready: Ready,
+        settings: JournalSettings,
+        news: watch::Sender<u64>,
+        trouble: watch::Sender<Option<Notice>>,
+    ) -> rusqlite::Result<Self> {
+        let depth = ready.store.outbox()?;
+        Ok(Self {
+            settings,
+            position: ready.store.last_position()?,
+            store: ready.store,
+            mark: ready.mark,
+            resumes: ready.resumes,
+            seq_base: ready.seq_base,
+            pending: Batch::default(),
+            depth,
+            pruned: 0,
+            refused: 0,
+            failing_since: None,
+            last_try: None,
+            news,
+            trouble,
+            _lock: ready.lock,
+        })
+    }
+
+    fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+        while let Some(first) = requests.blocking_recv() {
+            let mut answers = Vec::new();
+            let mut closing = None;
+            let mut next = Some(first);
+            while let Some(request) = next {
+                if let Request::Close(answer) = request {
+                    closing = Some(answer);
+                    break;
+                }
+                self.take(request, &mut answers);
+                next = (answers.len() < GROUP)
+                    .then(|| requests.try_recv().ok())
+                    .flatten();
+            }
+            self.settle(answers);
+            if let Some(answer) = closing {
+                self.finish();
+                // Nobody waits any more when the daemon's own bound has passed.
+                let _ = answer.send(());
+                return;
+            }
+        }
+        self.finish();
+    }
+
+    /// Everything but appends is answered at once; those wait for the group's transaction.
+    fn take(&mut self, request: Request, answers: &mut Vec<Answer>) {
+        match request {
+            Request::Append(entry, answer) => answers.push((self.accept(entry), answer)),
+            Request::Acked(positions) => self.acknowledge(&positions),
+            Request::Unacked(after, limit, answer) => {
+                // Only what is settled may be seen: the group so far is not.
+                self.settle(std::mem::take(answers));
+                let _ = answer.send(self.unacked(after, limit));
+            }
+            Request::Resume(board, answer) => {
+                let _ = answer.send(self.resume(&board));
+            }
+            Request::Command(board, reference, answer) => {
+                let _ = answer.send(self.command(&board, &reference));
+            }
+            Request::Tick(answer) => {
+                self.tick();
+                let _ = answer.send(self.stats());
+            }
+            // `run` has taken it out.
+            Request::Close(_) => {}
+        }
+    }
+
+    fn resume(&self, board: &str) -> Resume {
+        self.resumes.get(board).cloned().unwrap_or(Resume {
+            last_seq: self.seq_base,
+            snapshot: None,
+        })
+    }
+
+    /// Checks an entry and puts it among the pending: all of it or nothing.
+    fn accept(&mut self, entry: Entry) -> Result<(), AppendError> {
+        let Entry {
+            board,
+            events,
+            snapshot,
+            command,
+        } = entry;
+        if self.failing_since.is_some()
+            && self.pending.rows.len() + events.len() > self.settings.max_in_memory
+        {
+            self.refused += events.len() as u64;
+            return Err(AppendError::MemoryFull(self.pending.rows.len()));
+        }
+        let now_ms = super::wall_ms();
+        let mut resume = self.resume(&board);
+        let mut rows = Vec::with_capacity(events.len());
+        for event in events {
+            if event.board != board {
+                return Err(AppendError::OtherBoard { board, id: event.id });
+            }
+            if event.seq != resume.last_seq + 1 {
+                return Err(AppendError::OutOfSequence {
+                    board,
+                    last: resume.last_seq,
+                    got: event.seq,
+                });
+            }
+            resume.last_seq = event.seq;
+            let json = serde_json::to_vec(&event).map_err(|error| AppendError::Unwritable {
+                id: event.id.clone(),
+                reason: error.to_string(),
+            })?;
+            rows.push(NewRow {
+                row: Row {
+                    n: self.position + 1 + rows.len() as u64,
+                    board: board.clone(),
+                    seq: event.seq,
+                    kind: event.body.type_name().to_owned(),
+                    json: json.into(),
+                },
+                id: event.id,
+                game: event.game,
+                created_ms: now_ms,
+            });
+        }
+        self.position += rows.len() as u64;
+        self.depth += rows.len() as u64;
+        self.pending.rows.extend(rows);
+        let pending = self.pending.snapshots.entry(board.clone()).or_default();
+        pending.0 = resume.last_seq;
+        if snapshot.is_some() {
+            pending.1.clone_from(&snapshot);
+            resume.snapshot = snapshot;
+        }
+        if let Some(record) = command {
+            self.pending.commands.push(NewCommand {
+                board: board.clone(),
+                record,
+                received_ms: now_ms,
+            });
+        }
+        self.resumes.insert(board, resume);
+        Ok(())
+    }
+
+    /// Writes the group and answers it.
+    fn settle(&mut self, answers: Vec<Answer>) {
+        if answers.is_empty() {
+            return;
+        }
+        let has_news = !self.pending.rows.is_empty();
+        let written = if self.pending.is_urgent() {
+            self.flush()
+        } else {
+            Written::Disk
+        };
+        if written == Written::Memory {
+            self.cover_pending();
+        }
+        if has_news {
+            self.news.send_modify(|count| *count += 1);
+        }
+        for (accepted, answer) in answers {
+            // A caller that does not wait has dropped his end.
+            let _ = answer.send(accepted.map(|()| written));
+        }
+    }
+
+    /// Tries to write everything pending.
+    fn flush(&mut self) -> Written {
+        if self.failing_since.is_some() && self.last_try.is_some_and(|at| at.elapsed() < RETRY) {
+            return Written::Memory;
+        }
+        self.last_try = Some(Instant::now());
+        match self.store.write(&self.pending, super::wall_ms()) {
+            Ok(()) => {
+                self.pending = Batch::default();
+                self.recover();
+                Written::Disk
+            }
+            Err(error) => {
+                self.fail(&error);
+                Written::Memory
+            }
+        }
+    }
+
+    fn fail(&mut self, error: &rusqlite::Error) {
+        if self.failing_since.is_some() {
+            return;
+        }
+        self.failing_since = Some(Instant::now());
+        let path = self.settings.path.display();
+        let notice = if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) {
+            Notice::new(
+                "disk_full",
+                format!(
+                    "no room for the journal {path}: events are sent from memory until there is; make room"
+                ),
+            )
+        } else if is_damage(error) {
+            Notice::new(
+                "journal_damaged",
+                format!(
+                    "the journal {path} is damaged ({error}): events are sent from memory; restart the daemon to begin a new journal"
+                ),
+            )
+        } else {
+            Notice::new(
+                "journal_failing",
+                format!(
+                    "cannot write the journal {path} ({error}): events are sent from memory until it can be written"
+                ),
+            )
+        };
+        tracing::error!(code = notice.code, "{}", notice.message);
+        self.trouble.send_replace(Some(notice));
+    }
+
+    fn recover(&mut self) {
+        let Some(since) = self.failing_since.take() else {
+            return;
+        };
+        tracing::info!(
+            seconds = since.elapsed().as_secs(),
+            "the journal can be written again; nothing in memory was lost"
+        );
+        self.trouble.send_replace(None);
+        if let Err(error) = self.mark.clear() {
+            tracing::warn!(%error, "cannot clear the journal's mark");
+        }
+    }
+
+    /// Before events are released from memory their numbers are secured.
+    fn cover_pending(&mut self) {
+        let boards = self.pending.rows.iter().map(|new| (&new.row.board, new.row.seq));
+        if let Err(error) = self.mark.cover(boards) {
+            tracing::error!(%error, "cannot secure the numbers of events in memory: after a crash they would be given out again");
+        }
+    }
+
+    fn acknowledge(&mut self, positions: &[u64]) {
+        for n in positions {
+            if self.pending.acked.insert(*n) {
+                self.depth = self.depth.saturating_sub(1);
+            }
+        }
+    }
+
+    fn unacked(&self, after: u64, limit: usize) -> Vec<Row> {
+        let acked = &self.pending.acked;
+        // Acknowledgements that are not on disk yet would take the place of events in the answer.
+        let on_disk = self
+            .store
+            .unacked(after, limit + acked.len())
+            .unwrap_or_else(|error| {
+                tracing::error!(%error, "cannot read the outbox");
+                Vec::new()
+            });
+        let in_memory = self.pending.rows.iter().map(|new| &new.row);
+        on_disk
+            .into_iter()
+            .chain(in_memory.filter(|row| row.n > after).cloned())
+            .filter(|row| !acked.contains(&row.n))
+            .take(limit)
+            .collect()
+    }
+
+    fn command(&self, board: &str, reference: &str) -> Option<CommandRecord> {
+        let pending = self.pending.commands.iter().rev();
+        let found = pending
+            .filter(|c| c.board == board)
+            .find(|c| c.record.reference.as_deref() == Some(reference));
+        if let Some(found) = found {
+            return Some(found.record.clone());
+        }
+        let since = super::wall_ms() - REFERENCE_MS;
+        self.store
+            .command(board, reference, since)
+            .unwrap_or_else(|error| {
+                tracing::error!(%error, "cannot look up a command");
+                None
+            })
+    }
+
+    fn tick(&mut self) {
+        if !self.pending.is_empty() && self.flush() == Written::Memory {
+            return;
+        }
+        match self.store.prune(&self.settings, super::wall_ms()) {
+            Ok(0) => {}
+            Ok(count) => {
+                self.pruned += count;
+                tracing::info!(
+                    count,
+                    "acknowledged events dropped from the journal for age or size"
+                );
+            }
+            Err(error) => self.fail_softly(&error),
+        }
+        self.watch_size();
+    }
+
+    /// Pruning needs room as well; that it failed is no news while writing works.
+    fn fail_softly(&self, error: &rusqlite::Error) {
+        tracing::debug!(%error, "cannot drop old events");
+    }
+
+    /// An outbox that alone exceeds the limit is kept, and said.
+    fn watch_size(&mut self) {
+        let bytes = self.store.bytes().unwrap_or(0);
+        let is_over = bytes > self.settings.max_bytes;
+        let is_said = self
+            .trouble
+            .borrow()
+            .as_ref()
+            .is_some_and(|n| n.code == "outbox_filling");
+        if is_over && !is_said {
+            let notice = Notice::new(
+                "outbox_filling",
+                format!(
+                    "{} events wait for the broker and take {bytes} bytes, more than the journal's limit of {}: they are kept; see to the broker",
+                    self.depth, self.settings.max_bytes
+                ),
+            );
+            tracing::warn!(code = notice.code, "{}", notice.message);
+            self.trouble.send_replace(Some(notice));
+        } else if !is_over && is_said {
+            tracing::info!("the outbox is within its limit again");
+            self.trouble.send_replace(None);
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        let oldest_ms = match self.unacked(0, 1).first() {
+            None => None,
+            Some(row) => self
+                .pending
+                .rows
+                .iter()
+                .find(|new| new.row.n == row.n)
+                .map(|new| new.created_ms)
+                .or_else(|| self.store.created_ms(row.n).ok().flatten()),
+        };
+        let in_memory = self
+            .pending
+            .rows
+            .iter()
+            .filter(|new| !self.pending.acked.contains(&new.row.n))
+            .count();
+        Stats {
+            depth: self.depth,
+            oldest_ms,
+            bytes: self.store.bytes().unwrap_or(0),
+            in_memory: in_memory as u64,
+            pruned: self.pruned,
+            refused: self.refused,
+        }
+    }
+
+    fn finish(&mut self) {
+        self.last_try = None;
+        if !self.pending.is_empty() && self.flush() == Written::Memory {
+            tracing::error!(
+                events = self.pending.rows.len(),
+                "the journal still cannot be written: these events are lost at the end of this process"
+            );
+            return;
+        }
+        if let Err(error) = self.store.checkpoint() {
+            tracing::debug!(%error, "cannot fold the write-ahead log");
+        }
+    }
+}
+
+type Answer = (
+    Result<(), AppendError>,
+    oneshot::Sender<Result<Written, AppendError>>,
+);

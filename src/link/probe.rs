@@ -1,0 +1,136 @@
+//! Finds a board by the serial number that it reports itself.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    sync::Mutex,
+    time::{Instant, timeout_at},
+};
+
+use super::{OpenError, Opened, Source, enumerate::Port, serial};
+use crate::{
+    dgt::{Command, Decoder, Message},
+    time::Millis,
+};
+
+/// How long a port may take to say a number. A board answers within some tens of milliseconds; one that
+/// is in bus mode ignores the first command.
+const PATIENCE: Duration = Duration::from_millis(1200);
+/// Between two commands: a board's input holds ten bytes.
+const PACE: Duration = Duration::from_millis(100);
+
+/// What each port said when it was asked last. One search at a time: two would meet at a port that
+/// only one can open, and one of them would miss its board. What is remembered only decides which port
+/// is asked first, so that twenty boards are not found by four hundred questions.
+static REMEMBERED: Mutex<Option<HashMap<PathBuf, Vec<String>>>> = Mutex::const_new(None);
+
+/// Opens the port behind which a board says that its number is `wanted`.
+pub(super) async fn open(wanted: &str, candidates: &[PathBuf]) -> Result<Opened, OpenError> {
+    let mut candidates = candidates.to_vec();
+    if candidates.is_empty() {
+        let ports = serial::list(&format!("board:{wanted}")).await?;
+        candidates = ports
+            .into_iter()
+            .filter(Port::may_be_board)
+            .map(|p| p.path)
+            .collect();
+    }
+    let mut remembered = REMEMBERED.lock().await;
+    let remembered = remembered.get_or_insert_default();
+    candidates.sort_by_key(|path| match remembered.get(path) {
+        Some(numbers) if numbers.iter().any(|n| same_number(n, wanted)) => 0,
+        None => 1,
+        Some(_) => 2,
+    });
+    let mut asked = Vec::new();
+    for path in candidates {
+        match serial::open(path.clone()).await {
+            Err(error) => asked.push(format!("{} ({})", path.display(), error.code())),
+            Ok(mut opened) => {
+                let numbers = numbers_of(&mut opened).await;
+                let found = numbers.iter().any(|number| same_number(number, wanted));
+                asked.push(told(&path, &numbers));
+                remembered.insert(path, numbers);
+                if found {
+                    return Ok(opened);
+                }
+            }
+        }
+    }
+    Err(OpenError::NoSuchBoard {
+        serial: wanted.to_owned(),
+        asked,
+    })
+}
+
+/// Opens the source and asks the board there for its numbers, short and long; none when it is silent.
+///
+/// # Errors
+/// As [`Source::open`].
+pub async fn ask(source: &Source) -> Result<Vec<String>, OpenError> {
+    let mut opened = source.open().await?;
+    Ok(numbers_of(&mut opened).await)
+}
+
+fn told(path: &Path, numbers: &[String]) -> String {
+    let numbers = if numbers.is_empty() {
+        "no answer".to_owned()
+    } else {
+        numbers.join(" or ")
+    };
+    format!("{} ({numbers})", path.display())
+}
+
+/// People leave out leading zeros.
+fn same_number(a: &str, b: &str) -> bool {
+    a.trim_start_matches('0') == b.trim_start_matches('0')
+}
+
+/// The numbers, short and long, that the device gives; none when it is silent.
+async fn numbers_of(opened: &mut Opened) -> Vec<String> {
+    let mut decoder = Decoder::new();
+    let mut numbers: Vec<String> = Vec::new();
+    let deadline = Instant::now() + PATIENCE;
+    // Reset ends bus mode or a stream of updates; it is not answered.
+    for command in [Command::Reset, Command::Serial, Command::LongSerial] {
+        if opened.io.write_all(&command.bytes()).await.is_err() {
+            return numbers;
+        }
+        listen(opened, &mut decoder, &mut numbers, Instant::now() + PACE).await;
+    }
+    while numbers.is_empty() && Instant::now() < deadline {
+        if !listen(opened, &mut decoder, &mut numbers, deadline).await {
+            break;
+        }
+    }
+    numbers
+}
+
+/// Listens until `deadline` or the first number. False when the device is gone.
+async fn listen(
+    opened: &mut Opened,
+    decoder: &mut Decoder,
+    numbers: &mut Vec<String>,
+    deadline: Instant,
+) -> bool {
+    let mut buffer = [0; 256];
+    let before = numbers.len();
+    while numbers.len() == before {
+        match timeout_at(deadline, opened.io.read(&mut buffer)).await {
+            Err(_) => return true,
+            Ok(Err(_) | Ok(0)) => return false,
+            // All that is heard here is heard at once, so one time serves for all.
+            Ok(Ok(n)) => decoder.push(Millis(0), &buffer[..n], &mut |message| {
+                if let Message::Serial(number) = message {
+                    numbers.push(number.to_owned());
+                }
+            }),
+        }
+    }
+    true
+}

@@ -1,0 +1,347 @@
+//! Commands as they come in: what is refused at the door, and how answers look.
+
+use serde_json::{Value, json};
+use tokio_util::bytes::Bytes;
+
+use super::{link::Arrived, topic::Topics};
+use crate::watcher;
+
+/// The largest payload of a command, in bytes.
+pub const MAX_COMMAND: usize = 64 << 10;
+/// The longest reference, as JSON text.
+const MAX_REFERENCE: usize = 128;
+
+/// What the gateway itself does.
+pub const GATEWAY_VERBS: [&str; 2] = ["republish", "ping"];
+/// What a board does.
+pub const BOARD_VERBS: [&str; 9] = [
+    "new_game",
+    "set_position",
+    "result",
+    "dismiss",
+    "accept",
+    "report",
+    "raised_by",
+    "resync",
+    "retract",
+];
+
+/// For whom a command is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// Send every state again.
+    Republish,
+    /// Answer.
+    Ping,
+    /// A board's watcher.
+    Board {
+        /// The board's id.
+        board: String,
+        /// What it is to do.
+        command: watcher::Command,
+    },
+}
+
+/// A command that passed the door.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// For whom.
+    pub target: Target,
+    /// Its verb.
+    pub verb: String,
+    /// Its payload without the reference, as JSON text with sorted keys.
+    pub payload: String,
+    /// Where and how to answer.
+    pub answer: Answer,
+}
+
+/// Where an answer goes and what it repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Topic of the reply.
+    pub topic: String,
+    /// MQTT 5 correlation data.
+    pub correlation: Option<Bytes>,
+    /// The caller's reference; null when he gave none.
+    pub reference: Value,
+}
+
+impl Answer {
+    /// The reply to a command that was carried out.
+    #[must_use]
+    pub fn done(&self, state: &Value) -> String {
+        json!({ "ref": self.reference, "ok": true, "state": state }).to_string()
+    }
+
+    /// The reply to a command that was refused.
+    #[must_use]
+    pub fn refused(&self, code: &str, message: &str) -> String {
+        json!({ "ref": self.reference, "ok": false, "error": { "code": code, "message": message } })
+            .to_string()
+    }
+}
+
+/// Why a command was refused at the door.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each message says what its fields are")]
+pub enum Refusal {
+    /// It lay on the broker with the retain flag: it would be carried out at every start.
+    #[error(
+        "commands are not accepted with the retain flag: clear it (an empty retained message) and send the command without"
+    )]
+    Retained,
+    /// Larger than any command can be.
+    #[error("the payload has {0} bytes, a command at most {MAX_COMMAND}")]
+    TooLarge(usize),
+    /// Not JSON.
+    #[error("the payload is not a JSON object: {0}")]
+    BadJson(String),
+    /// The reference is no text or number, or too long.
+    #[error("`ref` must be a text or number of at most {MAX_REFERENCE} characters")]
+    BadReference,
+    /// No such verb.
+    #[error("unknown command {verb:?}; known here: {known}")]
+    UnknownVerb { verb: String, known: String },
+    /// No such board.
+    #[error("no board {0:?} at this gateway")]
+    UnknownBoard(String),
+    /// Fields missing, unknown or of the wrong kind.
+    #[error("{verb}: {reason}")]
+    BadFields { verb: String, reason: String },
+    /// Too many commands at once.
+    #[error("too many commands are waiting: try again")]
+    Busy,
+    /// The same reference for something else.
+    #[error("`ref` was used for another command in the last ten minutes")]
+    ReferenceReused,
+}
+
+impl Refusal {
+    /// Stable code for replies and logs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Retained => "retained",
+            Self::TooLarge(_) => "too_large",
+            Self::BadJson(_) => "bad_json",
+            Self::BadReference => "bad_ref",
+            Self::UnknownVerb { .. } => "unknown_verb",
+            Self::UnknownBoard(_) => "unknown_board",
+            Self::BadFields { .. } => "bad_fields",
+            Self::Busy => "busy",
+            Self::ReferenceReused => "ref_reused",
+        }
+    }
+}
+
+/// Judges a message: none when its topic is no command's.
+pub fn receive(
+    topics: &Topics,
+    arrived: &Arrived,
+    is_board: impl Fn(&str) -> bool,
+) -> Option<Result<Request, Box<(Refusal, Answer)>>> {
+    let (board, verb) = topics.parse_command(&arrived.topic)?;
+    let named = arrived
+        .response_topic
+        .clone()
+        .filter(|topic| topics.may_answer_to(topic));
+    let mut answer = Answer {
+        topic: named.unwrap_or_else(|| topics.reply_to(&arrived.topic)),
+        correlation: arrived.correlation.clone(),
+        reference: Value::Null,
+    };
+    let judged = fields(&arrived.payload, &mut answer.reference).and_then(|mut fields| {
+        if arrived.retain {
+            return Err(Refusal::Retained);
+        }
+        let payload = Value::Object(fields.clone()).to_string();
+        let target = match board {
+            None => gateway_target(verb)?,
+            Some(board) if !is_board(board) => return Err(Refusal::UnknownBoard(board.to_owned())),
+            Some(board) => Target::Board {
+                board: board.to_owned(),
+                command: board_command(verb, &mut fields)?,
+            },
+        };
+        Ok((target, payload))
+    });
+    Some(match judged {
+        Ok((target, payload)) => Ok(Request {
+            target,
+            verb: verb.to_owned(),
+            payload,
+            answer,
+        }),
+        Err(refusal) => Err(Box::new((refusal, answer))),
+    })
+}
+
+/// The payload's fields; the reference is taken out of them.
+fn fields(payload: &[u8], reference: &mut Value) -> Result<serde_json::Map<String, Value>, Refusal> {
+    if payload.len() > MAX_COMMAND {
+        return Err(Refusal::TooLarge(payload.len()));
+    }
+    if payload.is_empty() {
+        return Ok(serde_json::Map::new());
+    }
+    let mut fields: serde_json::Map<String, Value> =
+        serde_json::from_slice(payload).map_err(|error| Refusal::BadJson(error.to_string()))?;
+    match fields.remove("ref") {
+        None | Some(Value::Null) => {}
+        Some(value @ (Value::String(_) | Value::Number(_))) if value.to_string().len() <= MAX_REFERENCE => {
+            *reference = value;
+        }
+        Some(_) => return Err(Refusal::BadReference),
+    }
+    Ok(fields)
+}
+
+fn gateway_target(verb: &str) -> Result<Target, Refusal> {
+    match verb {
+        "republish" => Ok(Target::Republish),
+        "ping" => Ok(Target::Ping),
+        _ => Err(unknown(verb, &GATEWAY_VERBS)),
+    }
+}
+
+fn board_command(
+    verb: &str,
+    fields: &mut serde_json::Map<String, Value>,
+) -> Result<watcher::Command, Refusal> {
+    if !BOARD_VERBS.contains(&verb) {
+        return Err(unknown(verb, &BOARD_VERBS));
+    }
+    let bad = |reason: String| Refusal::BadFields {
+        verb: verb.to_owned(),
+        reason,
+    };
+    if fields.insert("verb".to_owned(), verb.into()).is_some() {
+        return Err(bad("the verb is given by the topic, not by a field".to_owned()));
+    }
+    serde_json::from_value(Value::Object(std::mem::take(fields))).map_err(|error| bad(error.to_string()))
+}
+
+fn unknown(verb: &str, known: &[&str]) -> Refusal {
+    Refusal::UnknownVerb {
+        verb: verb.to_owned(),
+        known: known.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::GameResult;
+
+    fn judge(topic: &str, payload: &str) -> Result<Request, Box<(Refusal, Answer)>> {
+        judge_arrived(&Arrived {
+            topic: topic.to_owned(),
+            payload: payload.to_owned().into(),
+            retain: false,
+            response_topic: None,
+            correlation: None,
+        })
+    }
+
+    fn judge_arrived(arrived: &Arrived) -> Result<Request, Box<(Refusal, Answer)>> {
+        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+        receive(&topics, arrived, |board| board == "7").unwrap()
+    }
+
+    fn code(topic: &str, payload: &str) -> &'static str {
+        judge(topic, payload).unwrap_err().0.code()
+    }
+
+    #[test]
+    fn a_command_with_its_fields_and_reference() {
+        let request = judge("dgt2mqtt/gw/board/7/cmd/result", r#"{"ref":"a1","result":"1-0"}"#).unwrap();
+        assert_eq!(
+            request.target,
+            Target::Board {
+                board: "7".to_owned(),
+                command: watcher::Command::Result {
+                    result: GameResult::WhiteWins
+                },
+            }
+        );
+        assert_eq!(request.payload, r#"{"result":"1-0"}"#);
+        assert_eq!(request.answer.topic, "dgt2mqtt/gw/board/7/reply/result");
+        assert_eq!(request.answer.reference, "a1");
+    }
+
+    #[test]
+    fn every_board_verb_is_known_to_the_watcher() {
+        for verb in BOARD_VERBS {
+            let topic = format!("dgt2mqtt/gw/board/7/cmd/{verb}");
+            match judge(&topic, "{}") {
+                Ok(_) => {}
+                Err(refused) => {
+                    assert_eq!(refused.0.code(), "bad_fields", "{verb}");
+                    assert!(
+                        !refused.0.to_string().contains("unknown variant"),
+                        "{}",
+                        refused.0
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_refused_at_the_door() {
+        let new_game = "dgt2mqtt/gw/board/7/cmd/new_game";
+        assert_eq!(code(new_game, "{"), "bad_json");
+        assert_eq!(code(new_game, "[1]"), "bad_json");
+        assert_eq!(code(new_game, "\u{fffd}"), "bad_json");
+        assert_eq!(code(new_game, r#"{"ref":[1]}"#), "bad_ref");
+        assert_eq!(
+            code(new_game, &format!(r#"{{"ref":"{}"}}"#, "x".repeat(200))),
+            "bad_ref"
+        );
+        assert_eq!(code(new_game, r#"{"verb":"result"}"#), "bad_fields");
+        assert_eq!(code(new_game, &" ".repeat(MAX_COMMAND + 1)), "too_large");
+        assert_eq!(code("dgt2mqtt/gw/board/7/cmd/explode", "{}"), "unknown_verb");
+        assert_eq!(code("dgt2mqtt/gw/board/8/cmd/new_game", "{}"), "unknown_board");
+        assert_eq!(code("dgt2mqtt/gw/cmd/explode", "{}"), "unknown_verb");
+        assert_eq!(code("dgt2mqtt/gw/board/7/cmd/set_position", "{}"), "bad_fields");
+        assert_eq!(
+            code("dgt2mqtt/gw/board/7/cmd/retract", r#"{"to_ply":-1}"#),
+            "bad_fields"
+        );
+    }
+
+    #[test]
+    fn a_retained_command_is_refused_with_its_reference() {
+        let arrived = Arrived {
+            topic: "dgt2mqtt/gw/cmd/ping".to_owned(),
+            payload: r#"{"ref":5}"#.into(),
+            retain: true,
+            response_topic: Some("arbiter/inbox".to_owned()),
+            correlation: Some("c".into()),
+        };
+        let (refusal, answer) = *judge_arrived(&arrived).unwrap_err();
+        assert_eq!(refusal, Refusal::Retained);
+        assert_eq!(answer.topic, "arbiter/inbox");
+        assert_eq!(answer.correlation.as_deref(), Some("c".as_bytes()));
+        let reply: Value =
+            serde_json::from_str(&answer.refused(refusal.code(), &refusal.to_string())).unwrap();
+        assert_eq!(reply["ref"], 5);
+        assert_eq!(reply["ok"], false);
+        assert_eq!(reply["error"]["code"], "retained");
+    }
+
+    #[test]
+    fn a_response_topic_that_would_loop_is_not_used() {
+        let arrived = Arrived {
+            topic: "dgt2mqtt/gw/cmd/ping".to_owned(),
+            payload: Bytes::new(),
+            retain: false,
+            response_topic: Some("dgt2mqtt/gw/cmd/ping".to_owned()),
+            correlation: None,
+        };
+        assert_eq!(
+            judge_arrived(&arrived).unwrap().answer.topic,
+            "dgt2mqtt/gw/reply/ping"
+        );
+    }
+}

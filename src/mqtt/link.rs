@@ -1,0 +1,129 @@
+//! One connection to a broker, as the lanes see it: the library behind it can be replaced, and the
+//! lanes are tested against a scripted one.
+
+use std::future::Future;
+
+use tokio_util::bytes::Bytes;
+
+use crate::config::BrokerUrl;
+
+/// Names a message until it is acknowledged; the caller chooses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// Delivery guarantee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Qos {
+    /// At most once: no acknowledgement.
+    AtMostOnce,
+    /// At least once.
+    AtLeastOnce,
+}
+
+/// A message to publish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Full topic.
+    pub topic: String,
+    /// Payload.
+    pub payload: Bytes,
+    /// Guarantee.
+    pub qos: Qos,
+    /// Kept by the broker as last value.
+    pub retain: bool,
+    /// Seconds after which the broker forgets it.
+    pub expiry: Option<u32>,
+    /// Correlation data of the request it answers.
+    pub correlation: Option<Bytes>,
+}
+
+impl Message {
+    /// Upper bound of the packet's size: what a broker's limit is compared with.
+    #[must_use]
+    pub fn packet_bound(&self) -> usize {
+        64 + self.topic.len() + self.payload.len() + self.correlation.as_ref().map_or(0, Bytes::len)
+    }
+}
+
+/// A message that came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// Its topic.
+    pub topic: String,
+    /// Its payload.
+    pub payload: Bytes,
+    /// It was published with the retain flag.
+    pub retain: bool,
+    /// Where the answer is wanted.
+    pub response_topic: Option<String>,
+    /// What the answer is to carry.
+    pub correlation: Option<Bytes>,
+}
+
+/// What happens on a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkEvent {
+    /// The broker accepted us.
+    Connected {
+        /// How many messages may be under way: from the oldest without acknowledgement to the newest.
+        window: usize,
+        /// The largest packet the broker takes, if it says so.
+        max_packet: Option<usize>,
+    },
+    /// The broker has it.
+    Acked(Ticket),
+    /// The broker answered, but refused it.
+    Refused(Ticket, String),
+    /// A message came in.
+    Arrived(Arrived),
+    /// The broker refused a subscription.
+    SubscriptionRefused(String),
+    /// The connection is over; nothing follows.
+    Closed(Closed),
+}
+
+/// How a connection ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// For a person.
+    pub reason: String,
+    /// A message larger than we take came in.
+    pub oversize: bool,
+}
+
+/// The link cannot take a message now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy;
+
+/// One connection, from the attempt to its end.
+pub trait BrokerLink: Send {
+    /// What happens next. Dropping the future loses nothing.
+    fn next(&mut self) -> impl Future<Output = LinkEvent> + Send;
+
+    /// Hands a message over; only between `Connected` and `Closed`.
+    ///
+    /// # Errors
+    /// [`Busy`] when too many are waiting already: try again after the next event.
+    fn publish(&mut self, ticket: Ticket, message: &Message) -> Result<(), Busy>;
+
+    /// Subscribes; messages retained on these topics are sent to us if `retained`.
+    ///
+    /// # Errors
+    /// [`Busy`] as above.
+    fn subscribe(&mut self, filters: &[String], retained: bool) -> Result<(), Busy>;
+
+    /// Says good-bye after what was handed over; `Closed` follows.
+    fn disconnect(&mut self);
+}
+
+/// Makes connections.
+pub trait Dial: Send {
+    /// What it makes.
+    type Link: BrokerLink;
+
+    /// Begins a connection. Nothing is sent before the link's `next` is awaited.
+    ///
+    /// # Errors
+    /// When the settings cannot work (an unreadable certificate), with what to do.
+    fn dial(&mut self, url: &BrokerUrl) -> Result<Self::Link, String>;
+}

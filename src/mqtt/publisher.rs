@@ -1,0 +1,296 @@
+//! The publisher: connects, and connects again; everything that outlives a connection.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde::Serialize;
+use tokio::sync::{mpsc, watch};
+use tokio_util::{bytes::Bytes, sync::CancellationToken};
+
+use super::{
+    command::{Answer, Refusal, Request},
+    link::{Closed, Dial, Message, Qos},
+    outbox::Outbox,
+    session::{End, Session},
+    states::States,
+    topic::Topics,
+};
+use crate::{
+    config::{BrokerUrl, Id},
+    journal::Journal,
+    link::Backoff,
+    time::Millis,
+};
+
+/// Replies that may wait for the broker.
+const REPLIES: usize = 256;
+/// First and longest delay between attempts, and how long a connection must last to count as good.
+const BACKOFF_MS: (u64, u64, u64) = (250, 30_000, 5_000);
+
+/// Which addresses, and how patient.
+#[derive(Clone, Debug)]
+pub struct PublisherSettings {
+    /// Tried in turn.
+    pub urls: Vec<BrokerUrl>,
+    /// Whether commands are subscribed to.
+    pub commands: bool,
+    /// Connected, but the oldest message under way is older than this: the connection is given up.
+    pub ack_timeout: Duration,
+    /// How long a stop may take: sending what is left, `offline`, good-bye.
+    pub stop_bound: Duration,
+}
+
+/// The answer to a command, on its way out.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// Where it goes.
+    pub topic: String,
+    /// MQTT 5 correlation data of the request.
+    pub correlation: Option<Bytes>,
+    /// JSON.
+    pub payload: String,
+}
+
+impl Reply {
+    pub(crate) fn into_message(self) -> Message {
+        Message {
+            topic: self.topic,
+            payload: self.payload.into(),
+            qos: Qos::AtLeastOnce,
+            retain: false,
+            expiry: None,
+            correlation: self.correlation,
+        }
+    }
+}
+
+/// Counters for the health report.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Figures {
+    /// True while connected.
+    pub connected: bool,
+    /// The broker's address, while connected.
+    pub broker: Option<String>,
+    /// Connections made since the start.
+    pub connects: u64,
+    /// Events the broker has acknowledged since the start.
+    pub events_acked: u64,
+    /// Messages the broker has refused since the start.
+    pub refused: u64,
+    /// Commands received since the start.
+    pub commands: u64,
+    /// Commands refused at the door since the start.
+    pub commands_refused: u64,
+    /// Why the last connection or attempt ended.
+    pub last_error: Option<String>,
+}
+
+/// What the gateway holds of the publisher.
+#[derive(Clone, Debug)]
+pub struct PublisherHandle {
+    /// The table of last values.
+    pub states: States,
+    replies: mpsc::Sender<Reply>,
+    figures: Arc<Mutex<Figures>>,
+}
+
+impl PublisherHandle {
+    /// Queues a reply. With the queue full (a broker that is away for long) it is dropped: the
+    /// caller has given up by then.
+    pub fn reply(&self, reply: Reply) {
+        if let Err(error) = self.replies.try_send(reply) {
+            tracing::warn!(%error, "a reply to a command was dropped");
+        }
+    }
+
+    /// The counters now.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        self.figures
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// Called by the working loop to show that it works.
+pub type Beat = Arc<dyn Fn() + Send + Sync>;
+
+/// The task that owns the broker link.
+pub struct Publisher<D> {
+    dial: D,
+    core: Core,
+}
+
+/// What outlives a connection.
+pub(crate) struct Core {
+    pub(crate) topics: Topics,
+    pub(crate) settings: PublisherSettings,
+    pub(crate) boards: Vec<Id>,
+    pub(crate) journal: Journal,
+    pub(crate) news: watch::Receiver<u64>,
+    pub(crate) outbox: Outbox,
+    pub(crate) states: States,
+    pub(crate) replies: mpsc::Receiver<Reply>,
+    pub(crate) requests: mpsc::Sender<Request>,
+    pub(crate) figures: Arc<Mutex<Figures>>,
+    pub(crate) beat: Beat,
+    /// Refusals already said, by topic: once is enough.
+    pub(crate) alarms: std::collections::BTreeSet<String>,
+    /// False after a message that was too large: it may lie retained on a command topic, and a
+    /// broker that sends it again at each subscription would end each connection.
+    pub(crate) wants_retained: bool,
+}
+
+impl Core {
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Figures)) {
+        change(&mut self.figures.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Passes a command on, unless the gateway is behind.
+    pub(crate) fn pass_on(&self, request: Request) -> Result<(), Box<(Refusal, Answer)>> {
+        match self.requests.try_reserve() {
+            Ok(place) => {
+                place.send(request);
+                Ok(())
+            }
+            Err(_) => Err(Box::new((Refusal::Busy, request.answer))),
+        }
+    }
+}
+
+impl<D: Dial> Publisher<D> {
+    /// A publisher for `boards`, and the handle to it. Commands that pass the door go to `requests`.
+    pub fn new(
+        dial: D,
+        settings: PublisherSettings,
+        topics: Topics,
+        boards: Vec<Id>,
+        journal: Journal,
+        requests: mpsc::Sender<Request>,
+        beat: Beat,
+    ) -> (Self, PublisherHandle) {
+        let (reply_sender, replies) = mpsc::channel(REPLIES);
+        let states = States::default();
+        let figures = Arc::new(Mutex::new(Figures::default()));
+        let handle = PublisherHandle {
+            states: states.clone(),
+            replies: reply_sender,
+            figures: figures.clone(),
+        };
+        let core = Core {
+            topics,
+            settings,
+            boards,
+            news: journal.news(),
+            journal,
+            outbox: Outbox::default(),
+            states,
+            replies,
+            requests,
+            figures,
+            beat,
+            alarms: std::collections::BTreeSet::new(),
+            wants_retained: true,
+        };
+        (Self { dial, core }, handle)
+    }
+
+    /// Keeps a connection until `stop`, then drains, says `offline` and ends.
+    pub async fn run(mut self, stop: CancellationToken) {
+        let (first, longest, stable) = BACKOFF_MS;
+        let mut backoff = Backoff::new(first, longest, stable);
+        let mut rng = fastrand::Rng::new();
+        let start = Instant::now();
+        let now = || Millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX));
+        let mut turn = 0;
+        let mut log = StateLog::default();
+        while !stop.is_cancelled() {
+            let urls = &self.core.settings.urls;
+            let count = urls.len().max(1);
+            let Some(url) = urls.get(turn % count).cloned() else {
+                tracing::error!("no broker address is configured");
+                stop.cancelled().await;
+                return;
+            };
+            let address = url.to_string();
+            let end = match self.dial.dial(&url) {
+                Ok(link) => {
+                    Session::new(link, &mut self.core)
+                        .run(&address, &stop, &mut log)
+                        .await
+                }
+                Err(reason) => End::failed(reason),
+            };
+            if let Some(at) = end.connected_at {
+                backoff.up(Millis(
+                    u64::try_from((at - start).as_millis()).unwrap_or(u64::MAX),
+                ));
+            } else {
+                turn += 1;
+            }
+            let Some(Closed { reason, oversize }) = end.closed else {
+                return;
+            };
+            if oversize {
+                self.core.wants_retained = false;
+            }
+            log.lost(&address, &reason);
+            self.core.count(|figures| {
+                figures.connected = false;
+                figures.broker = None;
+                figures.last_error = Some(reason);
+            });
+            // The first round through several addresses is made without a pause.
+            if turn == 0 || turn >= count {
+                let delay = backoff.failed(now(), &mut rng);
+                self.rest(Duration::from_millis(delay), &stop).await;
+            }
+        }
+    }
+
+    /// Waits, showing that the task lives.
+    async fn rest(&self, delay: Duration, stop: &CancellationToken) {
+        let until = tokio::time::Instant::now() + delay;
+        loop {
+            (self.core.beat)();
+            let step = until.min(tokio::time::Instant::now() + Duration::from_secs(1));
+            tokio::select! {
+                () = tokio::time::sleep_until(step) => {}
+                () = stop.cancelled() => return,
+            }
+            if tokio::time::Instant::now() >= until {
+                return;
+            }
+        }
+    }
+}
+
+/// Says when the broker is lost and when it is back, and nothing in between.
+#[derive(Debug, Default)]
+pub(crate) struct StateLog {
+    last: Option<String>,
+}
+
+impl StateLog {
+    pub(crate) fn back(&mut self, address: &str) {
+        tracing::info!(broker = address, "connected to the broker");
+        self.last = None;
+    }
+
+    fn lost(&mut self, address: &str, reason: &str) {
+        let line = format!("{address}: {reason}");
+        if self.last.is_none() {
+            tracing::warn!(
+                broker = address,
+                reason,
+                "no broker; events are kept and the daemon goes on trying"
+            );
+        } else if self.last.as_ref() != Some(&line) {
+            tracing::debug!(broker = address, reason, "still no broker");
+        }
+        self.last = Some(line);
+    }
+}

@@ -1,0 +1,282 @@
+//! [`BrokerLink`] by rumqttc (MQTT 5).
+//!
+//! The library keeps unacknowledged and unsent messages over reconnects, drops them silently in
+//! some cases and resends them in others. So every connection gets a client of its own, which dies
+//! with it: the journal stays the only one to know what is still to be sent. The poll future is
+//! pinned and kept until it completes, because dropping it can lose a packet.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    future::Future,
+    pin::Pin,
+    time::Duration,
+};
+
+use rumqttc::{
+    Outgoing, TlsConfiguration, Transport,
+    v5::{
+        AsyncClient, ConnectionError, Event, EventLoop, MqttOptions, StateError,
+        mqttbytes::{
+            Error as PacketError, QoS,
+            v5::{
+                ConnAck, ConnectProperties, Filter, LastWill, Packet, PubAck, PubAckReason, Publish,
+                PublishProperties, RetainForwardRule, SubscribeReasonCode,
+            },
+        },
+    },
+};
+
+use super::{
+    link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Message, Qos, Ticket},
+    tls,
+};
+use crate::config::{Broker, BrokerUrl};
+
+/// Room for packet ids: the library reserves memory for each. Twice the window, so that ids cannot
+/// wrap onto one that is still unacknowledged.
+const INFLIGHT_LIMIT: u16 = 32;
+/// From the oldest unacknowledged message to the newest.
+const WINDOW: usize = 16;
+/// Requests that may wait for the library.
+const REQUESTS: usize = 64;
+/// The largest packet we take: well above the largest command, so that one a little too large can
+/// still be answered.
+pub const MAX_INCOMING_PACKET: u32 = 256 << 10;
+
+type Polled = (EventLoop, Result<Event, ConnectionError>);
+
+/// Makes connections with rumqttc.
+#[derive(Clone, Debug)]
+pub struct RumqttDial {
+    broker: Broker,
+    will_topic: String,
+    connect_timeout: Duration,
+}
+
+impl RumqttDial {
+    /// Connections to `broker` with the will `offline` on `will_topic`; an attempt may take `connect_timeout`,
+    /// TCP, TLS and MQTT together.
+    #[must_use]
+    pub fn new(broker: Broker, will_topic: String, connect_timeout: Duration) -> Self {
+        Self {
+            broker,
+            will_topic,
+            connect_timeout,
+        }
+    }
+
+    fn options(&self, url: &BrokerUrl) -> Result<MqttOptions, String> {
+        let broker = &self.broker;
+        let seconds = self.connect_timeout.as_secs().max(1);
+        let mut options = MqttOptions::new(&broker.client_id, &url.host, url.port);
+        options
+            // The library panics below five seconds.
+            .set_keep_alive(broker.keep_alive.max(Duration::from_secs(5)))
+            .set_clean_start(true)
+            .set_connection_timeout(seconds)
+            .set_outgoing_inflight_upper_limit(INFLIGHT_LIMIT)
+            .set_last_will(LastWill::new(&self.will_topic, "offline", QoS::AtLeastOnce, true, None));
+        let mut properties = ConnectProperties::new();
+        properties.session_expiry_interval = Some(0);
+        properties.max_packet_size = Some(MAX_INCOMING_PACKET);
+        options.set_connect_properties(properties);
+        let mut network = options.network_options();
+        network.set_tcp_nodelay(true);
+        network.set_connection_timeout(seconds);
+        options.set_network_options(network);
+        if let Some(login) = &broker.login {
+            let password = login.password.as_ref().map_or("", |secret| secret.reveal());
+            options.set_credentials(&login.username, password);
+        }
+        if let Some(tls) = &broker.tls {
+            let config = tls::client_config(tls).map_err(|error| error.to_string())?;
+            options.set_transport(Transport::Tls(TlsConfiguration::Rustls(config)));
+        }
+        Ok(options)
+    }
+}
+
+impl Dial for RumqttDial {
+    type Link = RumqttLink;
+
+    fn dial(&mut self, url: &BrokerUrl) -> Result<RumqttLink, String> {
+        let (client, events) = AsyncClient::new(self.options(url)?, REQUESTS);
+        Ok(RumqttLink {
+            client,
+            poll: Some(Box::pin(poll(events))),
+            connected: false,
+            handed: VecDeque::new(),
+            inflight: HashMap::new(),
+            closed: None,
+        })
+    }
+}
+
+async fn poll(mut events: EventLoop) -> Polled {
+    let event = events.poll().await;
+    (events, event)
+}
+
+/// One connection by rumqttc.
+pub struct RumqttLink {
+    client: AsyncClient,
+    poll: Option<Pin<Box<dyn Future<Output = Polled> + Send>>>,
+    connected: bool,
+    /// Given to the library, packet id not known yet; in the library's own order.
+    handed: VecDeque<(Qos, Ticket)>,
+    inflight: HashMap<u16, Ticket>,
+    closed: Option<Closed>,
+}
+
+impl BrokerLink for RumqttLink {
+    async fn next(&mut self) -> LinkEvent {
+        loop {
+            let Some(pending) = &mut self.poll else {
+                return LinkEvent::Closed(self.closed.clone().unwrap_or_else(|| Closed {
+                    reason: "the connection is over".to_owned(),
+                    oversize: false,
+                }));
+            };
+            let (events, polled) = pending.await;
+            match polled {
+                Ok(event) => {
+                    self.poll = Some(Box::pin(poll(events)));
+                    if let Some(event) = self.translate(event) {
+                        return event;
+                    }
+                }
+                Err(error) => {
+                    self.poll = None;
+                    self.closed = Some(Closed {
+                        reason: explain(&error),
+                        oversize: is_oversize(&error),
+                    });
+                }
+            }
+        }
+    }
+
+    fn publish(&mut self, ticket: Ticket, message: &Message) -> Result<(), Busy> {
+        let properties = PublishProperties {
+            message_expiry_interval: message.expiry,
+            correlation_data: message.correlation.clone(),
+            ..PublishProperties::default()
+        };
+        let qos = match message.qos {
+            Qos::AtMostOnce => QoS::AtMostOnce,
+            Qos::AtLeastOnce => QoS::AtLeastOnce,
+        };
+        let (topic, payload) = (message.topic.clone(), message.payload.clone());
+        self.client
+            .try_publish_with_properties(topic, qos, message.retain, payload, properties)
+            .map_err(|_| Busy)?;
+        self.handed.push_back((message.qos, ticket));
+        Ok(())
+    }
+
+    fn subscribe(&mut self, filters: &[String], retained: bool) -> Result<(), Busy> {
+        let filters = filters.iter().map(|path| Filter {
+            // Tells apart a command that somebody left lying on the broker.
+            preserve_retain: true,
+            retain_forward_rule: if retained {
+                RetainForwardRule::OnEverySubscribe
+            } else {
+                RetainForwardRule::Never
+            },
+            ..Filter::new(path, QoS::AtLeastOnce)
+        });
+        self.client.try_subscribe_many(filters).map_err(|_| Busy)
+    }
+
+    fn disconnect(&mut self) {
+        // With the library's queue full the caller's bound ends the connection instead.
+        let _ = self.client.try_disconnect();
+    }
+}
+
+impl RumqttLink {
+    fn translate(&mut self, event: Event) -> Option<LinkEvent> {
+        match event {
+            Event::Incoming(Packet::ConnAck(connack)) => {
+                self.connected = true;
+                Some(connected(&connack))
+            }
+            _ if !self.connected => None,
+            Event::Outgoing(Outgoing::Publish(id)) => {
+                let (_, ticket) = self.handed.pop_front()?;
+                if id != 0 {
+                    self.inflight.insert(id, ticket);
+                }
+                None
+            }
+            Event::Incoming(Packet::PubAck(ack)) => {
+                let ticket = self.inflight.remove(&ack.pkid)?;
+                Some(verdict(ticket, &ack))
+            }
+            Event::Incoming(Packet::Publish(publish)) => Some(LinkEvent::Arrived(arrived(publish))),
+            Event::Incoming(Packet::SubAck(ack)) => {
+                let refused = |code: &&SubscribeReasonCode| !matches!(code, SubscribeReasonCode::Success(_));
+                let refusal = ack.return_codes.iter().find(refused)?;
+                Some(LinkEvent::SubscriptionRefused(format!("{refusal:?}")))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn connected(connack: &ConnAck) -> LinkEvent {
+    let properties = connack.properties.as_ref();
+    // The library reuses packet ids from 1 to the broker's limit: one is kept free for subscribing.
+    let receive_max = properties
+        .and_then(|p| p.receive_max)
+        .map_or(INFLIGHT_LIMIT, |max| max);
+    LinkEvent::Connected {
+        window: WINDOW.min(usize::from(receive_max.saturating_sub(1))).max(1),
+        max_packet: properties
+            .and_then(|p| p.max_packet_size)
+            .map(|max| usize::try_from(max).unwrap_or(usize::MAX)),
+    }
+}
+
+fn verdict(ticket: Ticket, ack: &PubAck) -> LinkEvent {
+    match ack.reason {
+        PubAckReason::Success | PubAckReason::NoMatchingSubscribers => LinkEvent::Acked(ticket),
+        reason => LinkEvent::Refused(ticket, format!("{reason:?}")),
+    }
+}
+
+fn arrived(publish: Publish) -> Arrived {
+    let properties = publish.properties.unwrap_or_default();
+    Arrived {
+        topic: String::from_utf8_lossy(&publish.topic).into_owned(),
+        payload: publish.payload,
+        retain: publish.retain,
+        response_topic: properties.response_topic,
+        correlation: properties.correlation_data,
+    }
+}
+
+/// A reason a person can act on.
+fn explain(error: &ConnectionError) -> String {
+    match error {
+        ConnectionError::ConnectionRefused(code) => {
+            format!("the broker refused us: {code:?} (check user, password and client id)")
+        }
+        ConnectionError::Timeout(_) => "the broker did not answer in time".to_owned(),
+        ConnectionError::MqttState(StateError::AwaitPingResp) => "the broker stopped answering".to_owned(),
+        ConnectionError::MqttState(StateError::ConnectionAborted) => {
+            "the broker closed the connection".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+fn is_oversize(error: &ConnectionError) -> bool {
+    matches!(
+        error,
+        ConnectionError::MqttState(
+            StateError::Deserialization(PacketError::PayloadSizeLimitExceeded { .. })
+                | StateError::IncomingPacketTooLarge { .. }
+        )
+    )
+}

@@ -1,0 +1,83 @@
+//! TLS with rustls and ring.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tokio_rustls::rustls::{
+    ClientConfig, Error as RustlsError, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+};
+
+use crate::config::Tls;
+
+/// Why TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each message says what its fields are")]
+pub enum TlsError {
+    /// A file cannot be read or holds no PEM of the kind needed.
+    #[error("cannot read {what} from {}: {reason}", path.display())]
+    File {
+        what: &'static str,
+        path: PathBuf,
+        reason: String,
+    },
+    /// The parts do not fit together.
+    #[error("the TLS settings do not fit together: {0}")]
+    Setup(#[from] RustlsError),
+}
+
+/// The client's side: the broker's certificate must come from one of the authorities and be made out
+/// for the name in its address.
+///
+/// # Errors
+/// When a file is unreadable or does not fit.
+pub fn client_config(settings: &Tls) -> Result<Arc<ClientConfig>, TlsError> {
+    let mut roots = RootCertStore::empty();
+    let authorities = certificates("certificate authorities", &settings.ca_file)?;
+    // A system's bundle may hold some that this library does not know how to read.
+    let (_added, _ignored) = roots.add_parsable_certificates(authorities);
+    if roots.is_empty() {
+        return Err(TlsError::File {
+            what: "certificate authorities",
+            path: settings.ca_file.clone(),
+            reason: "none of its certificates can be used".to_owned(),
+        });
+    }
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots);
+    let config = match &settings.client {
+        None => builder.with_no_client_auth(),
+        Some(client) => builder.with_client_auth_cert(
+            certificates("the client certificate", &client.certificate)?,
+            private_key(&client.key)?,
+        )?,
+    };
+    Ok(Arc::new(config))
+}
+
+fn certificates(what: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let file = |reason: String| TlsError::File {
+        what,
+        path: path.to_owned(),
+        reason,
+    };
+    let certificates: Vec<_> = CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect::<Result<_, _>>)
+        .map_err(|error| file(error.to_string()))?;
+    if certificates.is_empty() {
+        return Err(file("no PEM certificate in it".to_owned()));
+    }
+    Ok(certificates)
+}
+
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
+    PrivateKeyDer::from_pem_file(path).map_err(|error| TlsError::File {
+        what: "the client key",
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
+}

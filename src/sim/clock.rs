@@ -1,0 +1,166 @@
+//! The clock on the table: two times, a lever, a start-stop button. Pure: time is an argument.
+
+use crate::{
+    dgt::{ClockReading, ClockSide, ClockTime, Lever},
+    time::Millis,
+};
+
+/// A clock with a time and an increment for each move.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    left: Side,
+    right: Side,
+    increment_ms: u64,
+    lever: Lever,
+    running: bool,
+    /// When `left` and `right` were right.
+    as_of: Millis,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Side {
+    ms: u64,
+    flag: bool,
+}
+
+impl Clock {
+    /// A stopped clock with the same time on both sides and the left side to move.
+    #[must_use]
+    pub fn new(each_ms: u64, increment_ms: u64) -> Self {
+        let side = Side {
+            ms: each_ms,
+            flag: false,
+        };
+        Self {
+            left: side,
+            right: side,
+            increment_ms,
+            lever: Lever::LeftHigh,
+            running: false,
+            as_of: Millis(0),
+        }
+    }
+
+    /// The side whose time runs or would run.
+    #[must_use]
+    pub fn to_move(&self) -> ClockSide {
+        self.lever.to_move()
+    }
+
+    /// The next time at which the display changes by itself.
+    #[must_use]
+    pub fn next_tick(&self) -> Option<Millis> {
+        let ms = self.side(self.to_move()).ms;
+        let until = if ms.is_multiple_of(1000) { 1000 } else { ms % 1000 };
+        self.running.then(|| self.as_of + until)
+    }
+
+    /// Lets the time run until `now`.
+    pub fn advance(&mut self, now: Millis) {
+        let gone = now.since(self.as_of);
+        self.as_of = self.as_of.max(now);
+        if !self.running {
+            return;
+        }
+        let side = self.side_mut(self.to_move());
+        side.ms = side.ms.saturating_sub(gone);
+        if side.ms == 0 {
+            // The clock freezes when a flag falls.
+            side.flag = true;
+            self.running = false;
+        }
+    }
+
+    /// `side` pushes the lever. Without effect on a side that is down already.
+    pub fn press(&mut self, now: Millis, side: ClockSide) {
+        self.advance(now);
+        if self.to_move() != side {
+            return;
+        }
+        self.lever = Lever::after_press(side);
+        let increment = self.increment_ms;
+        if self.running {
+            self.side_mut(side).ms += increment;
+        }
+    }
+
+    /// The start-stop button.
+    pub fn stop(&mut self, now: Millis) {
+        self.advance(now);
+        self.running = false;
+    }
+
+    /// The arbiter sets the lever and adds to the times, then starts.
+    pub fn set_and_start(&mut self, now: Millis, to_move: ClockSide, add_left_ms: u64, add_right_ms: u64) {
+        self.advance(now);
+        self.left.ms += add_left_ms;
+        self.right.ms += add_right_ms;
+        self.lever = Lever::after_press(to_move.other());
+        self.running = true;
+    }
+
+    /// What the clock tells the board.
+    #[must_use]
+    pub fn reading(&self) -> ClockReading {
+        let shown = |side: Side| ClockTime {
+            // Less than a second left still shows as one.
+            seconds: u32::try_from(side.ms.div_ceil(1000))
+                .unwrap_or(u32::MAX)
+                .min(ClockTime::MAX_SECONDS),
+            flag: side.flag,
+            increment: self.increment_ms > 0,
+            flag_shown: false,
+        };
+        ClockReading {
+            left: shown(self.left),
+            right: shown(self.right),
+            running: self.running,
+            lever: self.lever,
+            battery_low: false,
+        }
+    }
+
+    fn side(&self, side: ClockSide) -> Side {
+        match side {
+            ClockSide::Left => self.left,
+            ClockSide::Right => self.right,
+        }
+    }
+
+    fn side_mut(&mut self, side: ClockSide) -> &mut Side {
+        match side {
+            ClockSide::Left => &mut self.left,
+            ClockSide::Right => &mut self.right,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_the_side_that_is_up_and_adds_at_the_press() {
+        let mut clock = Clock::new(60_000, 2000);
+        clock.set_and_start(Millis(0), ClockSide::Left, 0, 0);
+        clock.press(Millis(5500), ClockSide::Right); // already down
+        assert_eq!(clock.reading().left.seconds, 55);
+        clock.press(Millis(5500), ClockSide::Left);
+        clock.advance(Millis(7500));
+        let reading = clock.reading();
+        assert_eq!((reading.left.seconds, reading.right.seconds), (57, 58));
+        assert_eq!(reading.counting(), Some(ClockSide::Right));
+    }
+
+    #[test]
+    fn the_flag_falls_and_the_clock_freezes() {
+        let mut clock = Clock::new(1500, 0);
+        clock.set_and_start(Millis(0), ClockSide::Left, 0, 0);
+        assert_eq!(clock.next_tick(), Some(Millis(500)));
+        clock.advance(Millis(500));
+        assert_eq!(clock.next_tick(), Some(Millis(1500)));
+        clock.advance(Millis(9000));
+        assert!(clock.reading().left.flag);
+        assert_eq!(clock.next_tick(), None);
+    }
+}
