@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     command,
     link::{Arrived, BrokerLink, Closed, LinkEvent, Message, Qos, Ticket},
+    outbox::{HOLD, LONG_HOLD},
     publisher::{Core, Reply, StateLog},
 };
 
@@ -17,6 +18,10 @@ use super::{
 const TICK: Duration = Duration::from_secs(1);
 /// How long the last words may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Some brokers hang up on a message that they do not allow. One that was the oldest under way at so
+/// many ends in a row is put aside for a while, so that the others get through.
+const SUSPECT_ENDS: u32 = 3;
 
 /// Ticket of messages that nobody acknowledges.
 const UNTRACKED: Ticket = Ticket(0);
@@ -95,6 +100,9 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     /// Until the connection ends or the stop is done.
     pub(crate) async fn run(mut self, address: &str, stop: &CancellationToken, log: &mut StateLog) -> End {
         let closed = self.work(address, stop, log).await;
+        if closed.is_some() && self.connected_at.is_some() {
+            self.suspect();
+        }
         let end = End {
             // A connection that ends while stopping is no reason to make another.
             closed: closed.filter(|_| self.phase == Phase::Running),
@@ -137,12 +145,43 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         }
     }
 
+    /// The connection ended with messages under way: was it the oldest of them, again?
+    fn suspect(&mut self) {
+        // The acknowledgement of the birth may be lost with the connection.
+        let mut sent = self.under_way.values().map(|(sent, _)| sent);
+        let oldest = sent.find(|sent| !matches!(sent, Sent::Word));
+        let key = match oldest {
+            Some(Sent::Event { n, topic }) => format!("{topic} {n}"),
+            Some(Sent::State { topic }) => topic.clone(),
+            Some(Sent::Word | Sent::Reply { .. }) | None => return,
+        };
+        let before = self.core.suspect.take().filter(|(former, _)| *former == key);
+        let count = before.map_or(1, |(_, count)| count + 1);
+        self.core.suspect = Some((key, count));
+        if count < SUSPECT_ENDS {
+            return;
+        }
+        let until = Instant::now() + LONG_HOLD;
+        let topic = match oldest {
+            Some(Sent::Event { n, topic }) => {
+                self.core.outbox.hold(*n, until);
+                topic.clone()
+            }
+            Some(Sent::State { topic }) => {
+                self.core.states.hold(topic, until);
+                topic.clone()
+            }
+            _ => return,
+        };
+        self.alarm(&topic, "the broker hangs up on it: may we publish there?");
+    }
+
     /// Birth first, then the subscription; the table and the backlog follow by the lanes.
     fn connected(&mut self, address: &str, window: usize, max_packet: Option<usize>) {
         self.connected_at = Some(Instant::now());
         self.window = window;
         self.max_packet = max_packet;
-        self.core.outbox = super::outbox::Outbox::default();
+        self.core.outbox.restart();
         self.core.states.restart();
         self.core.count(|figures| {
             figures.connected = true;
@@ -343,7 +382,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     fn refused(&mut self, ticket: Ticket, reason: &str) {
         match self.under_way.remove(&ticket) {
             Some((Sent::Event { n, topic }, _)) => {
-                self.core.outbox.refused(n, Instant::now());
+                self.core.outbox.hold(n, Instant::now() + HOLD);
                 self.alarm(&topic, reason);
             }
             // The next value or the next connection tries again.
