@@ -15,7 +15,7 @@ const AHEAD: usize = 64;
 /// How long a board's lane rests after a refusal.
 pub(super) const HOLD: Duration = Duration::from_secs(60);
 /// How long it rests after an event on which the broker hangs up.
-pub(super) const LONG_HOLD: Duration = Duration::from_secs(600);
+pub(super) const LONG_HOLD: Duration = Duration::from_secs(300);
 
 #[derive(Debug)]
 struct Slot {

@@ -370,3 +370,8 @@ pub fn event(board: &str, seq: u64) -> Event {
         time: None,
     }
 }
+
+/// A client that may send what is far too large.
+pub async fn large_sender(port: u16) -> Subscriber {
+    Subscriber::new(port, "nothing/for/me").await
+}
