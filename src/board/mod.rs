@@ -1,1 +1,24 @@
-//! TODO room
+//! What the sensors say and what explains it: the placement on the board, which way round it
+//! lies, the clock's presses, and the lines of play that account for what was seen.
+//!
+//! Knows no bytes and no MQTT. Time is an argument.
+
+pub mod act;
+pub mod bridge;
+pub mod candidate;
+pub mod lever;
+pub mod line;
+pub mod lines;
+pub mod orientation;
+pub mod placement;
+pub mod sensed;
+pub mod stand;
+
+pub use act::{Act, Explanation, explain};
+pub use lever::{ClockSignal, LeverWatch};
+pub use line::{Line, Ply, PlyKind};
+pub use lines::Lines;
+pub use orientation::Orientation;
+pub use placement::{Code, Placement};
+pub use sensed::Sensed;
+pub use stand::Stand;

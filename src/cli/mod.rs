@@ -5,6 +5,7 @@ mod exit;
 pub mod journal;
 mod names;
 mod replay;
+pub mod rule;
 pub mod run;
 
 use std::process::ExitCode;

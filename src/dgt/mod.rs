@@ -16,6 +16,8 @@ pub mod eventlog;
 mod framing;
 pub mod host;
 pub mod message;
+#[doc(hidden)]
+pub mod property;
 pub mod session;
 
 pub use ack::{AckMeaning, ClockAck};

@@ -270,8 +270,10 @@ impl Session {
             Phase::Draining { until } if now >= until => self.greet(now, 0),
             Phase::Greeting { next, tries, heard } if now >= next => self.greet_again(now, tries, heard),
             Phase::Fetching { until } if now >= until => self.fetched(now),
-            Phase::Up => self.watch(now),
             _ => {}
+        }
+        if self.phase == Phase::Up {
+            self.watch(now);
         }
         self.pump(now);
     }
@@ -458,3 +460,6 @@ impl Session {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -368,7 +368,9 @@ impl BoardTask {
         }
         if changed.game {
             set(BoardState::Game, serde_json::to_vec(&self.watcher.game()));
-            states.set(StateKey::board(topics, id, BoardState::Pgn), self.watcher.pgn());
+            if let Some(pgn) = self.watcher.pgn() {
+                states.set(StateKey::board(topics, id, BoardState::Pgn), pgn);
+            }
         }
         if changed.clock
             && let Ok(payload) = serde_json::to_vec(&self.watcher.clock())

@@ -3,6 +3,37 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::facts::Facts;
+
+/// One question: the rules in force and what happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// Edition of the Laws.
+    pub edition: Edition,
+    /// Time control of the event.
+    pub time_control: TimeControl,
+    /// Supervision of the event; means nothing in standard chess and in the edition of 1997.
+    pub supervision: Supervision,
+    /// What happened.
+    pub facts: Facts,
+}
+
+impl Case {
+    /// True where the appendices for few arbiters apply (2014 A.4; 2018 A.4, B.4; 2023 A.5, B.3).
+    #[must_use]
+    pub fn is_unsupervised(&self) -> bool {
+        self.is_quickplay()
+            && self.edition != Edition::Laws1997
+            && self.supervision == Supervision::NotAdequate
+    }
+
+    /// True for rapid and blitz.
+    #[must_use]
+    pub fn is_quickplay(&self) -> bool {
+        self.time_control != TimeControl::Standard
+    }
+}
+
 /// Editions of the Laws of Chess that can be applied.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,

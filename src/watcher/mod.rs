@@ -5,20 +5,35 @@
 //! The shell feeds it, then drains `poll_event`, `poll_transmit` and `poll_wish` until they are
 //! empty, then sleeps until `poll_timeout`.
 
+mod advice;
+mod after;
+mod arbiter;
+mod clock;
 pub mod command;
+mod core;
+mod finish;
+mod gap;
+mod game;
+mod judge;
+mod outbox;
+mod settle;
+pub mod snapshot;
+mod start;
 pub mod state;
-
-use std::collections::VecDeque;
+mod touch;
+mod view;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    dgt,
+    dgt::{self, Decoder, Session, Wish},
     event::Event,
     laws::{Edition, Supervision, TimeControl},
     time::Millis,
 };
+use core::Core;
 pub use command::{Command, CommandError, Reply};
+pub use snapshot::Snapshot;
 pub use state::{BoardInfo, ClockView, GameView, PositionView, StateSet, Status};
 
 /// Which way round the board lies.
@@ -83,13 +98,6 @@ pub struct Settings {
     pub epoch_ms: Option<i64>,
 }
 
-/// What must survive a restart in mid-game: opaque to the journal, which keeps it as JSON.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Snapshot {
-    /// The last `seq` given out.
-    pub seq: u64,
-}
-
 /// What the watcher wishes of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkWish {
@@ -100,118 +108,145 @@ pub enum LinkWish {
 /// The watcher of one board.
 #[derive(Debug)]
 pub struct Watcher {
-    settings: Settings,
-    seq: u64,
-    events: VecDeque<Event>,
+    decoder: Decoder,
+    session: Session,
+    core: Core,
 }
 
 impl Watcher {
     /// A watcher that has seen nothing, or that goes on from `resume`.
     #[must_use]
     pub fn new(settings: Settings, resume: Option<Snapshot>) -> Self {
-        Self {
-            settings,
-            seq: resume.map_or(0, |s| s.seq),
-            events: VecDeque::new(),
-        }
+        Self { decoder: Decoder::new(), session: Session::new(), core: Core::new(settings, resume) }
     }
 
     /// Sets the wall clock at the origin of `Millis`, for `time` of later events.
     pub fn set_epoch(&mut self, epoch_ms: Option<i64>) {
-        self.settings.epoch_ms = epoch_ms;
+        self.core.settings.epoch_ms = epoch_ms;
     }
 
     /// The link to the board is open on `port`.
-    pub fn handle_link_up(&mut self, _now: Millis, _port: &str) {}
+    pub fn handle_link_up(&mut self, now: Millis, port: &str) {
+        self.decoder.clear();
+        self.session.link_up(now);
+        self.core.link_up(now, port);
+    }
 
     /// The link to the board is gone.
-    pub fn handle_link_down(&mut self, _now: Millis, _reason: &str) {}
+    pub fn handle_link_down(&mut self, now: Millis, reason: &str) {
+        self.decoder.clear();
+        self.session.link_down(now);
+        self.core.link_down(now, reason);
+    }
 
     /// Bytes from the board, in any split.
-    pub fn handle_bytes(&mut self, _now: Millis, _bytes: &[u8]) {}
+    pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
+        let Self { decoder, session, core } = self;
+        decoder.push(now, bytes, &mut |message| {
+            session.heard(now, &message);
+            core.message(now, &message, session.identity());
+        });
+        session.check_line(now, decoder.stats());
+        core.review(now);
+        if core.take_dump_wanted() {
+            session.request_dump(now);
+        }
+    }
 
     /// A deadline of [`Self::poll_timeout`] has passed.
-    pub fn handle_timeout(&mut self, _now: Millis) {}
+    pub fn handle_timeout(&mut self, now: Millis) {
+        self.session.handle_timeout(now);
+        self.core.review(now);
+        if self.core.take_dump_wanted() {
+            self.session.request_dump(now);
+        }
+    }
 
     /// No more will come (the end of a capture): what is still open is decided as stillness would.
     /// Returns the time at which the last decision was made.
     pub fn handle_end(&mut self, now: Millis) -> Millis {
-        now
+        self.core.finish(now)
     }
 
     /// A command of the arbiter. Refused with a reason when it makes no sense.
     ///
     /// # Errors
     /// Says why the command was refused; nothing has changed then.
-    pub fn handle_command(&mut self, _now: Millis, _command: Command) -> Result<Reply, CommandError> {
-        Ok(Reply::default())
+    pub fn handle_command(&mut self, now: Millis, command: Command) -> Result<Reply, CommandError> {
+        let reply = self.core.command(now, command);
+        if self.core.take_dump_wanted() {
+            self.session.request_dump(now);
+        }
+        reply
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.core.out.events.pop_front()
     }
 
-    /// The next bytes to send to the board: one command, never split.
+    /// The next command to send to the board, never split.
     pub fn poll_transmit(&mut self) -> Option<dgt::Command> {
-        None
+        self.session.poll_transmit()
     }
 
     /// When to call [`Self::handle_timeout`] at the latest.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Millis> {
-        None
+        [self.session.poll_timeout(), self.core.deadline()].into_iter().flatten().min()
     }
 
     /// What the shell should do with the link.
     pub fn poll_wish(&mut self) -> Option<LinkWish> {
-        None
+        match self.session.poll_wish()? {
+            Wish::Reopen => Some(LinkWish::Reopen),
+        }
     }
 
     /// Which states have changed since the last call.
     pub fn take_changed(&mut self) -> StateSet {
-        StateSet::default()
-    }
-
-    /// Whether the board answers.
-    #[must_use]
-    pub fn status(&self) -> Status {
-        Status::default()
-    }
-
-    /// What is known of the board itself.
-    #[must_use]
-    pub fn info(&self) -> BoardInfo {
-        BoardInfo::default()
-    }
-
-    /// What stands on the board.
-    #[must_use]
-    pub fn position(&self) -> PositionView {
-        PositionView::default()
-    }
-
-    /// The game as it is recorded.
-    #[must_use]
-    pub fn game(&self) -> GameView {
-        GameView::default()
-    }
-
-    /// The clock as it stands.
-    #[must_use]
-    pub fn clock(&self) -> ClockView {
-        ClockView { clock: None }
-    }
-
-    /// The game as PGN.
-    #[must_use]
-    pub fn pgn(&self) -> String {
-        String::new()
+        std::mem::take(&mut self.core.out.changed)
     }
 
     /// What must survive a restart.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { seq: self.seq }
+        self.core.snapshot()
+    }
+
+    /// Whether the board answers.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.core.status()
+    }
+
+    /// What is known of the board itself.
+    #[must_use]
+    pub fn info(&self) -> BoardInfo {
+        self.core.info()
+    }
+
+    /// What stands on the board now.
+    #[must_use]
+    pub fn position(&self) -> PositionView {
+        self.core.position()
+    }
+
+    /// The game as it is recorded.
+    #[must_use]
+    pub fn game(&self) -> GameView {
+        self.core.game_view()
+    }
+
+    /// The clock as it stands.
+    #[must_use]
+    pub fn clock(&self) -> ClockView {
+        ClockView { clock: self.core.clock.state() }
+    }
+
+    /// The game as PGN with `%clk`; none before the first game.
+    #[must_use]
+    pub fn pgn(&self) -> Option<String> {
+        self.core.pgn()
     }
 }

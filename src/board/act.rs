@@ -1,0 +1,301 @@
+//! What a player did when no legal half-move explains the board: the table of what may stand
+//! there at a press.
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{Bitboard, Color, File, Move, Rank, Role, Square};
+
+use super::{
+    placement::{Code, Placement},
+    stand::{Stand, targets},
+};
+
+/// What was wrong with an illegal move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The own king was left or put in check (3.9).
+    KingLeftInCheck,
+    /// The piece does not move like that (3.1-3.7).
+    PieceCannotMoveSo,
+    /// Castling without the right, or through check (3.8).
+    CastlingNotAllowed,
+    /// A piece of the opponent was moved.
+    OpponentsPieceMoved,
+    /// A piece of one's own was taken.
+    OwnPieceCaptured,
+    /// The opponent's king was taken.
+    KingCaptured,
+    /// The board differs in a way that no single act explains.
+    Unexplained,
+}
+
+impl Reason {
+    /// The word in events.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::KingLeftInCheck => "king_left_in_check",
+            Self::PieceCannotMoveSo => "piece_cannot_move_so",
+            Self::CastlingNotAllowed => "castling_not_allowed",
+            Self::OpponentsPieceMoved => "opponents_piece_moved",
+            Self::OwnPieceCaptured => "own_piece_captured",
+            Self::KingCaptured => "king_captured",
+            Self::Unexplained => "unexplained",
+        }
+    }
+}
+
+/// An act that is no legal half-move.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Act {
+    /// From and to, where one piece went.
+    pub squares: Option<(u32, u32)>,
+    /// What was wrong.
+    pub reason: Reason,
+    /// What stood on the board afterwards.
+    pub left: Vec<Code>,
+}
+
+impl Act {
+    fn new(from_to: Option<(Square, Square)>, reason: Reason, left: &Placement) -> Self {
+        Self {
+            squares: from_to.map(|(a, b)| (a.into(), b.into())),
+            reason,
+            left: Square::ALL.iter().map(|s| left.at(*s)).collect(),
+        }
+    }
+
+    /// What a player left on the board where the Laws say what is to stand there.
+    #[must_use]
+    pub fn left(from_to: Option<(Square, Square)>, left: &Placement) -> Self {
+        Self::new(from_to, Reason::Unexplained, left)
+    }
+
+    /// From and to, where one piece went.
+    #[must_use]
+    pub fn from_to(&self) -> Option<(Square, Square)> {
+        self.squares.map(|(a, b)| (Square::new(a), Square::new(b)))
+    }
+
+    /// UCI of the act, where one piece went.
+    #[must_use]
+    pub fn uci(&self) -> Option<String> {
+        self.from_to().map(|(from, to)| format!("{from}{to}"))
+    }
+}
+
+/// What explains a board on which the player to move has pressed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Explanation {
+    /// The board stands as before.
+    Nothing,
+    /// A legal half-move, after all.
+    Legal,
+    /// A pawn reached the last rank and was not replaced (7.5.2); `seen` when the pawn stands
+    /// there, not when nothing does.
+    PawnNotReplaced {
+        /// The half-move with a queen.
+        queen: Move,
+        /// The pawn is seen on the last rank.
+        seen: bool,
+    },
+    /// A promotion with a piece of the other colour.
+    WrongColour {
+        /// The half-move with the piece of the right colour.
+        meant: Move,
+    },
+    /// Castling with the rook left behind, where castling was possible (4.7.2).
+    CastlingIncomplete {
+        /// The castling.
+        castling: Move,
+    },
+    /// An illegal move.
+    Illegal(Act),
+    /// Pieces are missing and nothing else is wrong: in a hand, or not read.
+    OnlyMissing(Bitboard),
+}
+
+/// Explains `seen` where `stand` was, the player to move having pressed.
+#[must_use]
+pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {
+    let seen = &readable(stand.placement(), seen);
+    let us = stand.turn();
+    let differing = stand.placement().differing(seen);
+    if differing.is_empty() {
+        return Explanation::Nothing;
+    }
+    if stand.candidates().iter().any(|c| is_lifted_only(&c.after(stand.placement()), seen, !us)) {
+        return Explanation::Legal;
+    }
+    if let Some(promotion) = promotion(stand, seen, differing) {
+        return promotion;
+    }
+    let arrived: Bitboard = differing
+        .into_iter()
+        .filter(|s| !seen.at(*s).is_empty())
+        .collect();
+    if arrived.is_empty() {
+        return Explanation::OnlyMissing(differing);
+    }
+    if let Some(castling) = castling(stand, seen, differing) {
+        return castling;
+    }
+    if let Some((from, to)) = displaced(stand, seen, differing, us) {
+        let reason = reason_of(stand, from, to);
+        return Explanation::Illegal(Act::new(Some((from, to)), reason, seen));
+    }
+    if let Some((from, to)) = displaced(stand, seen, differing, !us) {
+        return Explanation::Illegal(Act::new(Some((from, to)), Reason::OpponentsPieceMoved, seen));
+    }
+    Explanation::Illegal(Act::new(None, Reason::Unexplained, seen))
+}
+
+/// The one piece of `color` that went from one square to another, if that is all that `color` did
+/// and the other side has at most lifted pieces.
+#[must_use]
+pub fn displaced(
+    stand: &Stand,
+    seen: &Placement,
+    differing: Bitboard,
+    color: Color,
+) -> Option<(Square, Square)> {
+    let placement = stand.placement();
+    let mut arrived = differing.into_iter().filter(|s| seen.at(*s).color().is_some());
+    let to = arrived.next()?;
+    if arrived.next().is_some() {
+        return None;
+    }
+    let code = seen.at(to);
+    if code.color() != Some(color) {
+        return None;
+    }
+    let left: Bitboard = differing
+        .into_iter()
+        .filter(|s| *s != to && seen.at(*s).is_empty() && placement.at(*s).color() == Some(color))
+        .collect();
+    let from = left.single_square()?;
+    (placement.at(from) == code).then_some((from, to))
+}
+
+/// True when nothing but pieces of `color` in a hand tells `seen` from `expected`.
+fn is_lifted_only(expected: &Placement, seen: &Placement, color: Color) -> bool {
+    let mut differing = expected.differing(seen).into_iter();
+    differing.all(|s| seen.at(s).is_empty() && expected.at(s).color() == Some(color))
+}
+
+/// `seen` with squares that show no piece code read as they were.
+fn readable(before: &Placement, seen: &Placement) -> Placement {
+    let mut readable = seen.clone();
+    for square in seen.occupied() {
+        if seen.at(square).piece().is_none() {
+            readable.set(square, before.at(square));
+        }
+    }
+    readable
+}
+
+fn promotion(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Explanation> {
+    let us = stand.turn();
+    let pawn = Code::from(us.pawn());
+    let queens = stand
+        .candidates()
+        .iter()
+        .filter(|c| c.mv.promotion() == Some(Role::Queen));
+    let mut unseen = None;
+    for candidate in queens {
+        let (Some(from), to) = (candidate.mv.from(), candidate.mv.to()) else {
+            continue;
+        };
+        let rest = differing.without(from).without(to);
+        let rest_is_theirs = rest
+            .into_iter()
+            .all(|s| seen.at(s).is_empty() && stand.placement().at(s).color() == Some(!us));
+        if !rest_is_theirs || !seen.at(from).is_empty() {
+            continue;
+        }
+        let there = seen.at(to);
+        if there == pawn {
+            return Some(Explanation::PawnNotReplaced {
+                queen: candidate.mv,
+                seen: true,
+            });
+        }
+        if there.color() == Some(!us) && differing.contains(to) {
+            return Some(Explanation::WrongColour {
+                meant: promotion_like(stand, candidate.mv, there),
+            });
+        }
+        if there.is_empty() && rest.is_empty() && (differing.contains(to) || !candidate.mv.is_capture()) {
+            unseen = Some(candidate.mv);
+        }
+    }
+    unseen.map(|queen| Explanation::PawnNotReplaced { queen, seen: false })
+}
+
+/// The promotion to the kind of piece that was put there, in the right colour.
+fn promotion_like(stand: &Stand, queen: Move, there: Code) -> Move {
+    let role = there.piece().map(|p| p.role);
+    stand
+        .candidates()
+        .iter()
+        .map(|c| c.mv)
+        .find(|m| m.from() == queen.from() && m.to() == queen.to() && m.promotion() == role)
+        .unwrap_or(queen)
+}
+
+fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Explanation> {
+    let us = stand.turn();
+    let rank = us.fold_wb(Rank::First, Rank::Eighth);
+    let (king, rook) = (Code::from(us.king()), Code::from(us.rook()));
+    let home = Square::from_coords(File::E, rank);
+    if stand.placement().at(home) != king || !seen.at(home).is_empty() {
+        return None;
+    }
+    for (king_to, rook_from, rook_to) in [(File::G, File::H, File::F), (File::C, File::A, File::D)] {
+        let [king_to, rook_from, rook_to] =
+            [king_to, rook_from, rook_to].map(|f| Square::from_coords(f, rank));
+        if seen.at(king_to) != king || stand.placement().at(rook_from) != rook {
+            continue;
+        }
+        let squares = Bitboard::EMPTY.with(home).with(king_to);
+        let with_rook = squares.with(rook_from).with(rook_to);
+        if differing == with_rook && seen.at(rook_to) == rook && seen.at(rook_from).is_empty() {
+            return Some(Explanation::Illegal(Act::new(
+                Some((home, king_to)),
+                Reason::CastlingNotAllowed,
+                seen,
+            )));
+        }
+        if differing == squares {
+            let possible = stand
+                .candidates()
+                .iter()
+                .map(|c| c.mv)
+                .find(|m| matches!(m, Move::Castle { rook, .. } if *rook == rook_from));
+            return Some(possible.map_or_else(
+                || Explanation::Illegal(Act::new(Some((home, king_to)), Reason::CastlingNotAllowed, seen)),
+                |castling| Explanation::CastlingIncomplete { castling },
+            ));
+        }
+    }
+    None
+}
+
+/// What is wrong with a piece going from one square to another where no legal half-move does.
+#[must_use]
+pub fn reason_of(stand: &Stand, from: Square, to: Square) -> Reason {
+    let board = stand.board();
+    let Some(piece) = board.piece_at(from) else {
+        return Reason::Unexplained;
+    };
+    match board.piece_at(to) {
+        Some(taken) if taken.color == piece.color => return Reason::OwnPieceCaptured,
+        Some(taken) if taken.role == Role::King => return Reason::KingCaptured,
+        _ => {}
+    }
+    if targets(board, from, piece).contains(to) {
+        Reason::KingLeftInCheck
+    } else {
+        Reason::PieceCannotMoveSo
+    }
+}

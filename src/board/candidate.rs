@@ -1,0 +1,88 @@
+//! A half-move that may be played from a position, as the sensors would see it.
+
+use shakmaty::{Bitboard, Board, Move, Square};
+
+use super::placement::{Code, Placement};
+
+/// A half-move with the squares that it changes.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The move.
+    pub mv: Move,
+    /// The squares it changes and what they show afterwards: at most four (castling).
+    changes: [(Square, Code); 4],
+    len: u8,
+}
+
+impl Candidate {
+    /// The candidate for `mv` played on `board`.
+    #[must_use]
+    pub fn new(board: &Board, mv: Move) -> Self {
+        let mut candidate = Self {
+            mv,
+            changes: [(Square::A1, Code::EMPTY); 4],
+            len: 0,
+        };
+        let piece = |square| board.piece_at(square).map_or(Code::EMPTY, Code::from);
+        match mv {
+            Move::Normal {
+                from, to, promotion, ..
+            } => {
+                let mover = board.piece_at(from);
+                let lands = match (promotion, mover) {
+                    (Some(role), Some(pawn)) => Code::from(role.of(pawn.color)),
+                    _ => piece(from),
+                };
+                candidate.push(from, Code::EMPTY);
+                candidate.push(to, lands);
+            }
+            Move::EnPassant { from, to } => {
+                candidate.push(from, Code::EMPTY);
+                candidate.push(to, piece(from));
+                candidate.push(Square::from_coords(to.file(), from.rank()), Code::EMPTY);
+            }
+            Move::Castle { king, rook } => {
+                let short = rook > king;
+                let (k, r) = if short { (6, 5) } else { (2, 3) };
+                let king_to = Square::from_coords(shakmaty::File::new(k), king.rank());
+                let rook_to = Square::from_coords(shakmaty::File::new(r), king.rank());
+                candidate.push(king_to, piece(king));
+                candidate.push(rook_to, piece(rook));
+                for square in [king, rook] {
+                    if square != king_to && square != rook_to {
+                        candidate.push(square, Code::EMPTY);
+                    }
+                }
+            }
+            Move::Put { .. } => {}
+        }
+        candidate
+    }
+
+    fn push(&mut self, square: Square, code: Code) {
+        self.changes[usize::from(self.len)] = (square, code);
+        self.len += 1;
+    }
+
+    /// The squares it changes and what they show afterwards.
+    #[must_use]
+    pub fn changes(&self) -> &[(Square, Code)] {
+        &self.changes[..usize::from(self.len)]
+    }
+
+    /// The squares it changes.
+    #[must_use]
+    pub fn squares(&self) -> Bitboard {
+        self.changes().iter().map(|(square, _)| *square).collect()
+    }
+
+    /// The placement after it.
+    #[must_use]
+    pub fn after(&self, before: &Placement) -> Placement {
+        let mut after = before.clone();
+        for (square, code) in self.changes() {
+            after.set(*square, *code);
+        }
+        after
+    }
+}

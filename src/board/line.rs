@@ -1,0 +1,357 @@
+//! One explanation of what was seen: a line of half-moves from a common base.
+
+use std::sync::Arc;
+
+use shakmaty::{Bitboard, Color, Move, Square};
+
+use super::{
+    act::Act,
+    candidate::Candidate,
+    placement::{Code, Placement},
+    sensed::Sensed,
+    stand::Stand,
+};
+use crate::time::Millis;
+
+/// What a half-move of a line is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PlyKind {
+    /// A legal half-move.
+    Legal(Move),
+    /// A half-move as the Laws prescribe it after an irregularity (a queen for an unreplaced pawn).
+    Ruled(Move),
+    /// A half-move found by search after a gap in the record.
+    Recovered(Move),
+    /// An illegal act that was completed and has not been put right.
+    Illegal(Box<Act>),
+}
+
+impl PlyKind {
+    /// The move, where it is a legal one.
+    #[must_use]
+    pub fn legal(&self) -> Option<Move> {
+        match self {
+            Self::Legal(mv) | Self::Ruled(mv) | Self::Recovered(mv) => Some(*mv),
+            Self::Illegal(_) => None,
+        }
+    }
+
+    /// True when both put the same pieces on the same squares, however they were found.
+    #[must_use]
+    pub fn same_as(&self, other: &Self) -> bool {
+        match (self.legal(), other.legal()) {
+            (Some(a), Some(b)) => a == b,
+            (None, None) => self == other,
+            _ => false,
+        }
+    }
+}
+
+/// A half-move of a line.
+#[derive(Clone, Debug)]
+pub struct Ply {
+    /// What was played.
+    pub kind: PlyKind,
+    /// When the board showed it.
+    pub at: Millis,
+    /// When its player pressed the clock.
+    pub pressed: Option<Millis>,
+    /// The position after it.
+    pub stand: Arc<Stand>,
+}
+
+/// Weights of the observation model, in nats: what it costs an explanation that something is
+/// otherwise than it says. See `docs/recognition.md` for where each comes from.
+pub mod weight {
+    /// A half-move.
+    pub const PLY: f32 = 1.0;
+    /// A piece is not seen where the line has one: in a hand, or not read.
+    pub const MISSING: f32 = 1.0;
+    /// A piece is seen where the line has none.
+    pub const EXTRA: f32 = 2.0;
+    /// Another piece is seen than the line has.
+    pub const WRONG: f32 = 2.5;
+    /// A code that is no piece is seen where the line has one.
+    pub const GARBLED: f32 = 1.2;
+    /// A half-move was not pressed although the clock ran.
+    pub const UNPRESSED: f32 = 1.5;
+    /// A press came after the opponent had replied.
+    pub const LATE_PRESS: f32 = 0.2;
+    /// A press for which the line has no half-move.
+    pub const EMPTY_PRESS: f32 = 3.0;
+    /// A half-move of which nothing but the lifting was seen.
+    pub const BLIND: f32 = 2.5;
+    /// A piece arrived and was taken before the square was scanned.
+    pub const TAKEN_AT_ONCE: f32 = 0.8;
+    /// Share of its weight that a difference keeps once it is old.
+    pub const GHOST: f32 = 0.6;
+    /// A piece arrived well before the opponent's half-move that it answers, per second.
+    pub const EARLY: f32 = 1.5;
+    /// A piece left one square and arrived on another at once, as if knocked.
+    pub const AT_ONCE: f32 = 0.3;
+    /// Rate at which a lasting difference adds to a line, per second.
+    pub const LASTING_RATE: f32 = 0.25;
+    /// For how long it does, in milliseconds.
+    pub const LASTING_MS: u64 = 8000;
+}
+
+/// Squares are scanned one after the other: what happened later may be seen earlier by this.
+const SCAN_MS: u64 = 250;
+/// A reply may arrive this long before the half-move that it answers is seen.
+const EARLY_MS: u64 = 1500;
+/// A piece that leaves and arrives within this time was knocked, or fell between two scans.
+const AT_ONCE_MS: u64 = 60;
+/// A press this soon after a half-move is for it, even when the opponent has replied.
+const SOON_MS: u64 = 2500;
+
+/// Updates may arrive this long after the press that they belong to.
+const LATE_MS: u64 = 1500;
+/// A press that waits this long for its half-move is given up.
+const GIVE_UP_MS: u64 = 20_000;
+/// A difference that has lasted this long is a ghost: it says little of what was played since.
+const GHOST_MS: u64 = 5000;
+
+/// What it costs that a square shows `seen` where the line has `expected`.
+fn difference(seen: Code, expected: Code) -> f32 {
+    if seen.is_empty() {
+        weight::MISSING
+    } else if seen.piece().is_none() {
+        weight::GARBLED
+    } else if expected.is_empty() {
+        weight::EXTRA
+    } else {
+        weight::WRONG
+    }
+}
+
+/// One explanation of what was seen.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The half-moves since the base.
+    pub plies: Vec<Ply>,
+    /// Where they lead.
+    pub stand: Arc<Stand>,
+    /// Presses whose half-moves have not been seen yet, the oldest first.
+    pending: Vec<(Color, Millis)>,
+    /// What it has cost so far.
+    pub(super) cost: f32,
+    /// Squares that show something else than the line says.
+    pub(super) differing: Bitboard,
+    pub(super) born: Millis,
+}
+
+impl Line {
+    /// A line without half-moves.
+    #[must_use]
+    pub fn new(stand: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
+        let differing = sensed.placement().differing(stand.placement());
+        Self {
+            plies: Vec::new(),
+            stand,
+            pending: Vec::new(),
+            cost: 0.0,
+            differing,
+            born: now,
+        }
+    }
+
+    /// Squares that show something else than the line says.
+    #[must_use]
+    pub fn differing(&self) -> Bitboard {
+        self.differing
+    }
+
+    /// Who is to move.
+    #[must_use]
+    pub fn turn(&self) -> Color {
+        self.stand.turn()
+    }
+
+    /// A half-move is added.
+    #[must_use]
+    pub fn played(&self, kind: PlyKind, stand: Arc<Stand>, sensed: &Sensed, now: Millis, cost: f32) -> Self {
+        let mut line = self.clone();
+        let mover = self.turn();
+        let at = self.seen_at(&stand, sensed);
+        // What is seen long after a press was not played before it; a dump does not say when.
+        let owed = line.pending.iter().position(|(side, pressed)| {
+            *side == mover && at.is_none_or(|at| at.since(*pressed) <= LATE_MS)
+        });
+        let pressed = owed.map(|i| line.pending.remove(i).1);
+        line.plies.push(Ply {
+            kind,
+            at: at.unwrap_or(now),
+            pressed,
+            stand: stand.clone(),
+        });
+        line.differing = sensed.placement().differing(stand.placement());
+        line.stand = stand;
+        line.cost += cost;
+        line.born = now;
+        line
+    }
+
+    /// What decides how the line goes on: the position, and which presses are still owed.
+    pub(super) fn state(&self) -> (u64, bool, bool, bool) {
+        let n = self.plies.len();
+        let owed = |back: usize| n >= back && self.plies[n - back].pressed.is_none();
+        (self.stand.key(), !self.pending.is_empty(), owed(1), owed(2))
+    }
+
+    /// The line without its last half-move, whose squares then are as they should not be.
+    #[must_use]
+    pub fn without_last(&self, base: &Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
+        let mut line = self.clone();
+        line.plies.pop();
+        line.stand = line.plies.last().map_or_else(|| base.clone(), |ply| ply.stand.clone());
+        line.differing = sensed.placement().differing(line.stand.placement());
+        line.born = now;
+        line
+    }
+
+    /// `side` pressed the clock.
+    pub(super) fn pressed_by(&mut self, side: Color, now: Millis) {
+        let mover_of_last = !self.turn();
+        let n = self.plies.len();
+        // Presses come in the order of the half-moves: the first one that is owed, if it is fresh.
+        let since = self.plies.iter().rposition(|p| p.pressed.is_some()).map_or(0, |i| i + 1);
+        let own = |i: usize| ((n - 1 - i) % 2 == 0) == (side == mover_of_last);
+        let fresh = (since..n).find(|i| own(*i) && now.since(self.plies[*i].at) <= SOON_MS);
+        let owed = fresh.or_else(|| (since..n).rev().find(|i| own(*i)).filter(|i| i + 2 >= n));
+        if let Some(i) = owed {
+            if i + 1 < n {
+                self.cost += weight::LATE_PRESS - weight::UNPRESSED;
+            }
+            self.plies[i].pressed = Some(now);
+        } else if self.turn() == side || !self.pending.is_empty() {
+            self.pending.push((side, now));
+        } else if n > 0 {
+            self.cost += weight::EMPTY_PRESS;
+        }
+    }
+
+    /// The press of the side to move whose half-move has not been seen yet.
+    #[must_use]
+    pub fn awaits(&self) -> Option<Millis> {
+        self.pending.first().filter(|(side, _)| *side == self.turn()).map(|(_, at)| *at)
+    }
+
+    /// Presses that still wait for their half-moves are given up.
+    pub fn forget_presses(&mut self) {
+        self.pending.clear();
+    }
+
+    /// Adds a cost: what speaks against the line besides the board.
+    pub fn charge(&mut self, cost: f32) {
+        self.cost += cost;
+    }
+
+    /// When the updates that speak for the step to `stand` had come, if any did.
+    fn seen_at(&self, stand: &Stand, sensed: &Sensed) -> Option<Millis> {
+        let steps = self.stand.placement().differing(stand.placement());
+        let shown = steps.into_iter().filter(|s| sensed.at(*s) == stand.placement().at(*s));
+        shown.filter_map(|s| sensed.seen_at(s)).max()
+    }
+
+    /// A square changed.
+    pub(super) fn seen(&mut self, square: Square, code: Code) {
+        if self.stand.placement().at(square) == code {
+            self.differing.discard(square);
+        } else {
+            self.differing.add(square);
+        }
+    }
+
+    /// Adds what lasting differences cost between `from` and `to`.
+    pub(super) fn age(&mut self, sensed: &Sensed, from: Millis, to: Millis) {
+        while let Some((_, at)) = self.pending.first()
+            && to.since(*at) > GIVE_UP_MS
+        {
+            self.pending.remove(0);
+            self.cost += weight::EMPTY_PRESS;
+        }
+        for square in self.differing {
+            let since = sensed.since(square).max(self.born);
+            let until = to.min(since + weight::LASTING_MS);
+            let span = until.since(from.max(since));
+            if span > 0 {
+                let each = difference(sensed.at(square), self.stand.placement().at(square));
+                self.cost += each * weight::LASTING_RATE * span as f32 / 1000.0;
+            }
+        }
+    }
+
+    /// What the line costs at `now`, with what differs now.
+    #[must_use]
+    pub fn total(&self, sensed: &Sensed, now: Millis) -> f32 {
+        let mut total = self.cost;
+        for square in self.differing {
+            let each = difference(sensed.at(square), self.stand.placement().at(square));
+            let ghost = now.since(sensed.since(square)) > GHOST_MS;
+            total += if ghost { each * weight::GHOST } else { each };
+        }
+        for (_, at) in &self.pending {
+            // A press without a half-move becomes unlikely as time passes.
+            let late = now.since(*at).saturating_sub(300).min(900) as f32 / 900.0;
+            total += weight::EMPTY_PRESS * late;
+        }
+        total
+    }
+
+    /// The squares that show a chess piece which the line does not have there: what a hand or a
+    /// dead square cannot explain.
+    #[must_use]
+    pub fn misplaced(&self, sensed: &Sensed) -> Bitboard {
+        self.differing
+            .into_iter()
+            .filter(|s| sensed.at(*s).piece().is_some())
+            .collect()
+    }
+
+    /// True when what is seen speaks for `candidate`: a piece arrived where it puts one.
+    #[must_use]
+    pub(super) fn speaks_for(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+        candidate.changes().iter().any(|(square, code)| {
+            !code.is_empty() && self.differing.contains(*square) && sensed.at(*square) == *code
+        })
+    }
+
+    /// What it costs that the piece of `candidate` arrived well before the half-move it answers.
+    #[must_use]
+    pub(super) fn too_early(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+        let Some(last) = self.plies.last() else { return 0.0 };
+        let arrived = candidate.changes().iter().filter(|(s, code)| !code.is_empty() && sensed.at(*s) == *code);
+        let latest = arrived.map(|(s, _)| sensed.since(*s)).max();
+        let early = latest.map_or(0, |latest| last.at.since(latest + EARLY_MS));
+        weight::EARLY * early.min(3000) as f32 / 1000.0
+    }
+
+    /// What it costs that the piece of `candidate` went from square to square at once: a hand
+    /// takes its time, a knock does not.
+    #[must_use]
+    pub(super) fn at_once(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+        let Some(from) = candidate.mv.from() else { return 0.0 };
+        let (Some(left), Some(arrived)) = (sensed.seen_at(from), sensed.seen_at(candidate.mv.to())) else {
+            return 0.0;
+        };
+        let both = sensed.at(from).is_empty() && !sensed.at(candidate.mv.to()).is_empty();
+        if both && arrived.since(left).max(left.since(arrived)) < AT_ONCE_MS { weight::AT_ONCE } else { 0.0 }
+    }
+
+    /// True when the piece that `candidate` moves has left its square and one of the opponent's
+    /// has arrived where it goes: it may have been taken there before it was seen.
+    #[must_use]
+    pub(super) fn taken_at_once(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+        let Some(from) = candidate.mv.from() else { return false };
+        let to = candidate.mv.to();
+        let arrived = sensed.at(to).color() == Some(!self.turn())
+            && sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born);
+        arrived && self.differing.contains(from) && sensed.at(from) != self.placement().at(from)
+    }
+
+    /// The placement the line says.
+    #[must_use]
+    pub fn placement(&self) -> &Placement {
+        self.stand.placement()
+    }
+}

@@ -1,0 +1,92 @@
+//! Which way round the board lies. A board never renumbers its squares (protocol section 3.4):
+//! when it is turned, its raw index means another square.
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{Color, Square};
+
+use super::placement::{Code, Placement};
+use crate::dgt::PieceCode;
+
+/// How raw indices map to squares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Orientation {
+    /// Raw index 0 is a8.
+    #[default]
+    Normal,
+    /// Turned by 180 degrees: raw index 0 is h1. Harmless.
+    Turned,
+    /// Turned by 90 degrees (7.2.2): raw index 0 is a1.
+    QuarterLeft,
+    /// Turned by 90 degrees the other way (7.2.2): raw index 0 is h8.
+    QuarterRight,
+}
+
+impl Orientation {
+    /// All four.
+    pub const ALL: [Self; 4] = [Self::Normal, Self::Turned, Self::QuarterLeft, Self::QuarterRight];
+
+    /// The square that raw index `raw` (0..=63) means.
+    #[must_use]
+    pub fn square(self, raw: u8) -> Square {
+        let (row, col) = (u32::from(raw & 63) / 8, u32::from(raw & 63) % 8);
+        let (file, rank) = match self {
+            Self::Normal => (col, 7 - row),
+            Self::Turned => (7 - col, row),
+            Self::QuarterLeft => (row, col),
+            Self::QuarterRight => (7 - row, 7 - col),
+        };
+        Square::new(rank * 8 + file)
+    }
+
+    /// True when the board lies sideways.
+    #[must_use]
+    pub fn is_sideways(self) -> bool {
+        matches!(self, Self::QuarterLeft | Self::QuarterRight)
+    }
+
+    /// The placement that a raw dump shows when the board lies this way.
+    #[must_use]
+    pub fn placement(self, dump: &[PieceCode; 64]) -> Placement {
+        let mut placement = Placement::default();
+        for (raw, code) in dump.iter().enumerate() {
+            placement.set(self.square(raw as u8), Code(code.0));
+        }
+        placement
+    }
+
+    /// The orientation in which `dump` looks most like the beginning of a game, if in any one it
+    /// does: at least six pawns of each side at home, nearly nothing between the armies, and the
+    /// kings on their first ranks. Neighbouring mistakes (king and queen exchanged) do not matter.
+    #[must_use]
+    pub fn of_start(dump: &[PieceCode; 64]) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|o| looks_like_start(&o.placement(dump)))
+    }
+}
+
+/// True when the placement looks like the beginning of a game, exact or with some men misplaced.
+#[must_use]
+pub fn looks_like_start(placement: &Placement) -> bool {
+    let at_home = |color: Color| {
+        let code = Code::from(color.pawn());
+        let rank = color.fold_wb(1, 6);
+        (0..8)
+            .filter(|f| placement.at(Square::new(rank * 8 + f)) == code)
+            .count()
+    };
+    let king_home = |color: Color| {
+        let code = Code::from(color.king());
+        let rank = color.fold_wb(0, 7);
+        (0..8).any(|f| placement.at(Square::new(rank * 8 + f)) == code)
+    };
+    let between = (16..48)
+        .filter(|i| !placement.at(Square::new(*i)).is_empty())
+        .count();
+    at_home(Color::White) >= 6
+        && at_home(Color::Black) >= 6
+        && king_home(Color::White)
+        && king_home(Color::Black)
+        && between <= 3
+}

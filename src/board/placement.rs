@@ -1,0 +1,157 @@
+//! What stands on the 64 squares, right or wrong.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{Bitboard, Board, Color, Piece, Role, Square};
+
+/// What one square shows, in the wire's own codes (protocol section 3.2): 0 empty, 1..=6 White's
+/// P R N B K Q, 7..=12 Black's, 13..=15 the special pieces, anything else a misreading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Code(pub u8);
+
+impl Code {
+    /// Nothing stands there.
+    pub const EMPTY: Self = Self(0);
+
+    /// True when nothing stands there.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The chess piece, if it is one.
+    #[must_use]
+    pub fn piece(self) -> Option<Piece> {
+        let (color, n) = match self.0 {
+            1..=6 => (Color::White, self.0),
+            7..=12 => (Color::Black, self.0 - 6),
+            _ => return None,
+        };
+        let role = match n {
+            1 => Role::Pawn,
+            2 => Role::Rook,
+            3 => Role::Knight,
+            4 => Role::Bishop,
+            5 => Role::King,
+            _ => Role::Queen,
+        };
+        Some(Piece { color, role })
+    }
+
+    /// The colour of the piece, if it is one.
+    #[must_use]
+    pub fn color(self) -> Option<Color> {
+        match self.0 {
+            1..=6 => Some(Color::White),
+            7..=12 => Some(Color::Black),
+            _ => None,
+        }
+    }
+}
+
+impl From<Piece> for Code {
+    fn from(piece: Piece) -> Self {
+        let n = match piece.role {
+            Role::Pawn => 1,
+            Role::Rook => 2,
+            Role::Knight => 3,
+            Role::Bishop => 4,
+            Role::King => 5,
+            Role::Queen => 6,
+        };
+        Self(piece.color.fold_wb(n, n + 6))
+    }
+}
+
+/// What stands on each square; may be nonsense.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Placement([Code; 64]);
+
+impl Default for Placement {
+    fn default() -> Self {
+        Self([Code::EMPTY; 64])
+    }
+}
+
+impl Placement {
+    /// What stands on `square`.
+    #[must_use]
+    pub fn at(&self, square: Square) -> Code {
+        self.0[usize::from(square)]
+    }
+
+    /// Puts `code` on `square`.
+    pub fn set(&mut self, square: Square, code: Code) {
+        self.0[usize::from(square)] = code;
+    }
+
+    /// The squares on which the two differ.
+    #[must_use]
+    pub fn differing(&self, other: &Self) -> Bitboard {
+        let mut bits = 0u64;
+        for (i, (a, b)) in self.0.iter().zip(&other.0).enumerate() {
+            bits |= u64::from(a != b) << i;
+        }
+        Bitboard(bits)
+    }
+
+    /// The squares that show `code`.
+    #[must_use]
+    pub fn squares_of(&self, code: Code) -> Bitboard {
+        let mut bits = 0u64;
+        for (i, c) in self.0.iter().enumerate() {
+            bits |= u64::from(*c == code) << i;
+        }
+        Bitboard(bits)
+    }
+
+    /// The squares on which something stands.
+    #[must_use]
+    pub fn occupied(&self) -> Bitboard {
+        !self.squares_of(Code::EMPTY)
+    }
+
+    /// A hash that is the same on every machine and in every run (FNV-1a).
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        self.0.iter().fold(0xcbf2_9ce4_8422_2325, |hash, code| {
+            (hash ^ u64::from(code.0)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+
+    /// The chess pieces; codes that are none are left out.
+    #[must_use]
+    pub fn board(&self) -> Board {
+        let mut board = Board::empty();
+        for (i, code) in self.0.iter().enumerate() {
+            if let Some(piece) = code.piece() {
+                board.set_piece_at(Square::new(i as u32), piece);
+            }
+        }
+        board
+    }
+
+    /// The placement field of a FEN.
+    #[must_use]
+    pub fn fen(&self) -> String {
+        self.board().board_fen().to_string()
+    }
+}
+
+impl From<&Board> for Placement {
+    fn from(board: &Board) -> Self {
+        let mut placement = Self::default();
+        for (square, piece) in board.iter() {
+            placement.set(square, piece.into());
+        }
+        placement
+    }
+}
+
+impl fmt::Debug for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Placement({})", self.fen())
+    }
+}

@@ -1,0 +1,289 @@
+//! A position that a game stands in: playable, or left behind by an illegal act.
+
+use shakmaty::{
+    Bitboard, Board, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Piece, Position, Rank, Role,
+    Setup, Square, attacks,
+    fen::{Epd, Fen},
+    zobrist::Zobrist64,
+};
+
+use super::{candidate::Candidate, placement::Placement};
+
+/// A position with the half-moves that may be played from it.
+#[derive(Clone, Debug)]
+pub struct Stand {
+    kind: Kind,
+    mode: CastlingMode,
+    placement: Placement,
+    candidates: Vec<Candidate>,
+    key: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// Playable.
+    Legal(Box<Chess>),
+    /// Not playable by the Laws (a king left in check, pawns on the last rank), yet play may go on.
+    Irregular(Box<Setup>),
+}
+
+impl Stand {
+    /// The stand of a playable position.
+    #[must_use]
+    pub fn new(chess: Chess, mode: CastlingMode) -> Self {
+        let placement = Placement::from(chess.board());
+        let board = chess.board().clone();
+        let candidates = chess
+            .legal_moves()
+            .into_iter()
+            .map(|m| Candidate::new(&board, m))
+            .collect();
+        let Zobrist64(key) = chess.zobrist_hash(EnPassantMode::Legal);
+        Self { kind: Kind::Legal(Box::new(chess)), mode, placement, candidates, key }
+    }
+
+    /// The stand of any setup: playable if it can be, else with the half-moves that keep the
+    /// mover's own king safe. Castling rights and en passant that cannot be are dropped.
+    #[must_use]
+    pub fn of_setup(setup: Setup, mode: CastlingMode) -> Self {
+        let position = Chess::from_setup(setup.clone(), mode)
+            .or_else(shakmaty::PositionError::ignore_invalid_castling_rights)
+            .or_else(shakmaty::PositionError::ignore_invalid_ep_square)
+            .or_else(shakmaty::PositionError::ignore_too_much_material)
+            .or_else(shakmaty::PositionError::ignore_impossible_check);
+        match position {
+            Ok(chess) => Self::new(chess, mode),
+            Err(_) => {
+                let placement = Placement::from(&setup.board);
+                let candidates = replies(&setup)
+                    .into_iter()
+                    .map(|m| Candidate::new(&setup.board, m))
+                    .collect();
+                let key = setup.turn.fold_wb(placement.hash(), !placement.hash());
+                Self { kind: Kind::Irregular(Box::new(setup)), mode, placement, candidates, key }
+            }
+        }
+    }
+
+    /// The initial array.
+    #[must_use]
+    pub fn initial() -> Self {
+        Self::new(Chess::default(), CastlingMode::Standard)
+    }
+
+    /// What stands on the board with `turn` to move; castling is assumed to be possible for kings
+    /// and rooks at home.
+    #[must_use]
+    pub fn of_placement(placement: &Placement, turn: Color, mode: CastlingMode) -> Self {
+        let board = placement.board();
+        let mut setup = Setup::empty();
+        setup.castling_rights = castling_rights(&board, mode);
+        setup.board = board;
+        setup.turn = turn;
+        Self::of_setup(setup, mode)
+    }
+
+    /// Castling mode of the game.
+    #[must_use]
+    pub fn mode(&self) -> CastlingMode {
+        self.mode
+    }
+
+    /// The same for positions that are the same for all that follows, different for others as far
+    /// as 64 bits go: used to rank explanations, never to prove anything.
+    #[must_use]
+    pub fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// The placement.
+    #[must_use]
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    /// The half-moves that may be played.
+    #[must_use]
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
+    /// Who is to move.
+    #[must_use]
+    pub fn turn(&self) -> Color {
+        match &self.kind {
+            Kind::Legal(chess) => chess.turn(),
+            Kind::Irregular(setup) => setup.turn,
+        }
+    }
+
+    /// The playable position, if it is one.
+    #[must_use]
+    pub fn chess(&self) -> Option<&Chess> {
+        match &self.kind {
+            Kind::Legal(chess) => Some(chess),
+            Kind::Irregular(_) => None,
+        }
+    }
+
+    /// The pieces.
+    #[must_use]
+    pub fn board(&self) -> &Board {
+        match &self.kind {
+            Kind::Legal(chess) => chess.board(),
+            Kind::Irregular(setup) => &setup.board,
+        }
+    }
+
+    /// The position as a setup.
+    #[must_use]
+    pub fn setup(&self) -> Setup {
+        match &self.kind {
+            Kind::Legal(chess) => chess.to_setup(EnPassantMode::Legal),
+            Kind::Irregular(setup) => (**setup).clone(),
+        }
+    }
+
+    /// FEN, with an en passant square only where the capture is legal.
+    #[must_use]
+    pub fn fen(&self) -> String {
+        Fen::try_from_setup(self.setup()).map_or_else(|_| self.placement.fen(), |fen| fen.to_string())
+    }
+
+    /// What makes two positions the same for repetition (9.2.3): all of a FEN but the counters.
+    #[must_use]
+    pub fn repetition_key(&self) -> String {
+        match &self.kind {
+            Kind::Legal(chess) => Epd::from_position(&**chess, EnPassantMode::Legal).to_string(),
+            Kind::Irregular(_) => self.fen(),
+        }
+    }
+
+    /// The stand after `candidate`, which must be one of this stand's.
+    #[must_use]
+    pub fn after(&self, candidate: &Candidate) -> Self {
+        match &self.kind {
+            Kind::Legal(chess) => {
+                let mut next = (**chess).clone();
+                next.play_unchecked(candidate.mv);
+                Self::new(next, self.mode)
+            }
+            Kind::Irregular(_) => self.left_as(&candidate.after(&self.placement)),
+        }
+    }
+
+    /// The stand when the side to move left the board as `placement` and the other side is to
+    /// move: what an illegal act leaves behind.
+    #[must_use]
+    pub fn left_as(&self, placement: &Placement) -> Self {
+        let mut setup = self.setup();
+        setup.board = placement.board();
+        setup.castling_rights = rights_left(&setup, self.mode);
+        setup.ep_square = None;
+        setup.halfmoves = setup.halfmoves.saturating_add(1);
+        if setup.turn == Color::Black {
+            setup.fullmoves = setup.fullmoves.saturating_add(1);
+        }
+        setup.turn = !setup.turn;
+        Self::of_setup(setup, self.mode)
+    }
+
+    /// True when the side to move is mated or stalemated.
+    #[must_use]
+    pub fn is_mate_or_stalemate(&self) -> bool {
+        self.candidates.is_empty()
+    }
+}
+
+/// Castling rights for kings and rooks at home.
+fn castling_rights(board: &Board, mode: CastlingMode) -> Bitboard {
+    let mut rights = Bitboard::EMPTY;
+    for color in Color::ALL {
+        let rank = color.fold_wb(Rank::First, Rank::Eighth);
+        let Some(king) = board.king_of(color).filter(|k| k.rank() == rank) else {
+            continue;
+        };
+        let rooks = board.rooks() & board.by_color(color) & Bitboard::from_rank(rank);
+        if mode == CastlingMode::Standard {
+            if king.file() == shakmaty::File::E {
+                rights |= rooks & Bitboard::CORNERS;
+            }
+        } else {
+            rights |= rooks;
+        }
+    }
+    rights
+}
+
+/// The rights that remain when king and rook still stand where they were.
+fn rights_left(setup: &Setup, mode: CastlingMode) -> Bitboard {
+    setup.castling_rights & castling_rights(&setup.board, mode)
+}
+
+/// Half-moves from a position that is not playable: the pieces' ways, the own king not in check
+/// afterwards. Kings are not captured, and nobody castles.
+fn replies(setup: &Setup) -> Vec<Move> {
+    let (board, us) = (&setup.board, setup.turn);
+    let mut moves = Vec::new();
+    for from in board.by_color(us) {
+        let Some(role) = board.role_at(from) else { continue };
+        for to in targets(board, from, role.of(us)) & !board.by_color(us) {
+            let capture = board.role_at(to);
+            if capture == Some(Role::King) || !keeps_king_safe(board, us, from, to) {
+                continue;
+            }
+            let last = to.rank() == us.fold_wb(Rank::Eighth, Rank::First);
+            if role == Role::Pawn && last {
+                for promotion in [Role::Queen, Role::Rook, Role::Bishop, Role::Knight] {
+                    moves.push(Move::Normal {
+                        role,
+                        from,
+                        capture,
+                        to,
+                        promotion: Some(promotion),
+                    });
+                }
+            } else {
+                moves.push(Move::Normal {
+                    role,
+                    from,
+                    capture,
+                    to,
+                    promotion: None,
+                });
+            }
+        }
+    }
+    moves
+}
+
+/// Where a piece goes by its own way, captures of the own men included.
+#[must_use]
+pub fn targets(board: &Board, from: Square, piece: Piece) -> Bitboard {
+    if piece.role != Role::Pawn {
+        return attacks::attacks(from, piece, board.occupied());
+    }
+    let captures = attacks::pawn_attacks(piece.color, from) & board.by_color(!piece.color);
+    let step = piece.color.fold_wb(8, -8);
+    let mut pushes = Bitboard::EMPTY;
+    if let Some(one) = from.offset(step).filter(|s| !board.occupied().contains(*s)) {
+        pushes.add(one);
+        let home = piece.color.fold_wb(Rank::Second, Rank::Seventh);
+        if from.rank() == home
+            && let Some(two) = one.offset(step).filter(|s| !board.occupied().contains(*s))
+        {
+            pushes.add(two);
+        }
+    }
+    captures | pushes
+}
+
+fn keeps_king_safe(board: &Board, us: Color, from: Square, to: Square) -> bool {
+    let mut after = board.clone();
+    if let Some(piece) = after.remove_piece_at(from) {
+        after.set_piece_at(to, piece);
+    }
+    after
+        .king_of(us)
+        .is_none_or(|king| after.attacks_to(king, !us, after.occupied()).is_empty())
+}

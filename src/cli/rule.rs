@@ -1,0 +1,66 @@
+//! `dgt2mqtt rule`: one case a line on standard input, one ruling a line on standard output.
+
+use std::io::{BufRead, Write};
+
+use anyhow::Context as _;
+use serde_json::{Map, Value};
+
+use crate::laws::{Case, Options, decide};
+
+/// Answers each line: a ruling, or an error that names field and line. A bad line does not stop
+/// the others. An `id` of the case is repeated in its answer.
+///
+/// # Errors
+/// When input cannot be read or output cannot be written.
+pub fn run(input: impl BufRead, mut output: impl Write) -> anyhow::Result<()> {
+    let options = Options::default();
+    for (number, line) in (1_u64..).zip(input.split(b'\n')) {
+        let line = line.with_context(|| format!("reading line {number}"))?;
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let answer = answer(&line, number, &options);
+        serde_json::to_writer(&mut output, &answer).context("writing a ruling")?;
+        output.write_all(b"\n").context("writing a ruling")?;
+        output.flush().context("writing a ruling")?;
+    }
+    Ok(())
+}
+
+fn answer(line: &[u8], number: u64, options: &Options) -> Value {
+    let mut answer = Map::new();
+    let refuse = |answer: &mut Map<String, Value>, field: &str, problem: String| {
+        answer.insert("error".to_owned(), problem.into());
+        answer.insert(
+            "field".to_owned(),
+            if field.is_empty() {
+                Value::Null
+            } else {
+                field.into()
+            },
+        );
+        answer.insert("line".to_owned(), number.into());
+    };
+    let value: Value = match serde_json::from_slice(line) {
+        Ok(value) => value,
+        Err(error) => {
+            refuse(&mut answer, "", format!("not JSON: {error}"));
+            return Value::Object(answer);
+        }
+    };
+    if let Some(id) = value.get("id") {
+        answer.insert("id".to_owned(), id.clone());
+    }
+    match Case::from_json(&value) {
+        Err(error) => refuse(&mut answer, &error.field, error.problem),
+        Ok(case) => match serde_json::to_value(decide(&case, options)) {
+            Ok(Value::Object(ruling)) => answer.extend(ruling),
+            other => refuse(
+                &mut answer,
+                "",
+                format!("the ruling cannot be written: {other:?}"),
+            ),
+        },
+    }
+    Value::Object(answer)
+}

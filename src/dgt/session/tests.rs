@@ -1,0 +1,429 @@
+use super::*;
+use crate::dgt::{
+    Decoder,
+    clock::{ClockReading, ClockTime, Lever},
+};
+
+/// What the scripted board does with commands.
+#[derive(Clone, Copy, PartialEq)]
+enum Power {
+    On,
+    Off,
+}
+
+/// A board as far as a session can tell: it answers at once and reports only in its mode.
+struct Board {
+    power: Power,
+    reports: bool,
+    squares: [PieceCode; 64],
+    /// What it still has to send and when it is through with it, as a real line would delay it.
+    log_until: Option<Millis>,
+    held_back: Vec<Vec<u8>>,
+}
+
+impl Board {
+    fn new() -> Self {
+        Self {
+            power: Power::On,
+            reports: false,
+            squares: [PieceCode::EMPTY; 64],
+            log_until: None,
+            held_back: Vec::new(),
+        }
+    }
+}
+
+/// A session and a board, joined in virtual time.
+struct Bench {
+    now: Millis,
+    session: Session,
+    decoder: Decoder,
+    board: Board,
+    said: Vec<(u64, Command)>,
+    wishes: Vec<u64>,
+    /// Field messages that came through.
+    fields: usize,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self {
+            now: Millis(0),
+            session: Session::new(),
+            decoder: Decoder::new(),
+            board: Board::new(),
+            said: Vec::new(),
+            wishes: Vec::new(),
+            fields: 0,
+        }
+    }
+
+    fn connected() -> Self {
+        let mut bench = Self::new();
+        bench.session.link_up(bench.now);
+        bench.run(5000);
+        assert_eq!(bench.session.state(), SessionState::Up);
+        bench
+    }
+
+    /// Lets time pass, from deadline to deadline.
+    fn run(&mut self, ms: u64) {
+        let end = self.now + ms;
+        for _ in 0..10_000 {
+            self.drain();
+            let log = self.board.log_until;
+            let next = [self.session.poll_timeout(), log].into_iter().flatten().min();
+            match next.filter(|next| *next <= end) {
+                Some(next) => self.now = self.now.max(next),
+                None => {
+                    self.now = end;
+                    return;
+                }
+            }
+            if log.is_some_and(|until| self.now >= until) {
+                self.board.log_until = None;
+                for bytes in std::mem::take(&mut self.board.held_back) {
+                    self.deliver(&bytes);
+                }
+            }
+            self.session.handle_timeout(self.now);
+            let next = self.session.poll_timeout();
+            assert!(
+                next.is_none_or(|next| next > self.now),
+                "a deadline that does not pass"
+            );
+        }
+        panic!("the session does not come to rest");
+    }
+
+    fn drain(&mut self) {
+        while let Some(command) = self.session.poll_transmit() {
+            self.said.push((self.now.0, command));
+            self.answer(command);
+        }
+        if self.session.poll_wish().is_some() {
+            self.wishes.push(self.now.0);
+        }
+    }
+
+    fn answer(&mut self, command: Command) {
+        if self.board.power == Power::Off {
+            return;
+        }
+        assert!(
+            self.board.log_until.is_none(),
+            "{command:?} while the log fills the line"
+        );
+        let stopped = ClockReading {
+            left: ClockTime::default(),
+            right: ClockTime::default(),
+            running: false,
+            lever: Lever::LeftHigh,
+            battery_low: false,
+        };
+        let squares = self.board.squares;
+        match command {
+            Command::Reset => self.board.reports = false,
+            Command::UpdateNice => self.board.reports = true,
+            Command::Firmware => self.send(&Message::Firmware(1, 8)),
+            Command::Serial => self.send(&Message::Serial("01025")),
+            Command::LongSerial => self.send(&Message::Serial("3000000001")),
+            Command::Dump => self.send(&Message::Dump(&squares)),
+            Command::Clock => self.send(&Message::Clock(stopped)),
+            Command::EventLog => {
+                self.board.log_until = Some(self.now + 8270);
+                self.send(&Message::EventLog(&[0x6f, 0x6b]));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn send(&mut self, message: &Message<'_>) {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes);
+        if self.board.log_until.is_some() {
+            self.board.held_back.push(bytes);
+        } else {
+            self.deliver(&bytes);
+        }
+    }
+
+    fn deliver(&mut self, bytes: &[u8]) {
+        let Self {
+            now,
+            session,
+            decoder,
+            fields,
+            ..
+        } = self;
+        decoder.push(*now, bytes, &mut |message| {
+            *fields += usize::from(matches!(message, Message::Field { .. }));
+            session.heard(*now, &message);
+        });
+        session.check_line(*now, decoder.stats());
+        self.drain();
+    }
+
+    /// A man is put on a square; reported only when the board is in a mode that reports.
+    fn put(&mut self, square: u8, piece: u8) {
+        let piece = PieceCode(piece);
+        self.board.squares[usize::from(square)] = piece;
+        if self.board.power == Power::On && self.board.reports {
+            self.send(&Message::Field { square, piece });
+        }
+    }
+
+    fn commands_since(&self, since: u64) -> Vec<Command> {
+        self.said
+            .iter()
+            .filter(|(at, _)| *at >= since)
+            .map(|(_, command)| *command)
+            .collect()
+    }
+
+    fn times_of(&self, wanted: Command) -> Vec<u64> {
+        self.said
+            .iter()
+            .filter(|(_, command)| *command == wanted)
+            .map(|(at, _)| *at)
+            .collect()
+    }
+}
+
+#[test]
+fn the_handshake_of_a_board_that_answers() {
+    let bench = Bench::connected();
+    let expected = [
+        (300, Command::Reset),
+        (400, Command::Firmware),
+        (500, Command::Serial),
+        (600, Command::LongSerial),
+        (700, Command::Dump),
+        (800, Command::UpdateNice),
+        (900, Command::Clock),
+        // What changed between the dump and the mode.
+        (1200, Command::Dump),
+    ];
+    assert_eq!(bench.said[..8], expected);
+    assert_eq!(bench.session.identity().serial(), Some("3000000001"));
+    assert_eq!(bench.session.identity().firmware, Some((1, 8)));
+    assert_eq!(bench.wishes, [0_u64; 0]);
+}
+
+#[test]
+fn commands_keep_their_distance() {
+    let mut bench = Bench::connected();
+    for round in 0..50 {
+        bench.put(52, round % 2);
+        bench.session.request_dump(bench.now);
+        bench.run(u64::from(round) * 37);
+    }
+    for pair in bench.said.windows(2) {
+        assert!(pair[1].0 - pair[0].0 >= PACE, "{pair:?}");
+    }
+}
+
+#[test]
+fn a_board_that_never_answers_is_asked_again_and_then_reopened() {
+    let mut bench = Bench::new();
+    bench.board.power = Power::Off;
+    bench.session.link_up(Millis(0));
+    bench.run(30_000);
+    assert_eq!(bench.session.state(), SessionState::Greeting);
+    assert_eq!(bench.times_of(Command::Firmware)[..3], [400, 2300, 4300]);
+    assert_eq!(bench.times_of(Command::Dump), [0_u64; 0]);
+    assert_eq!(bench.wishes[0], 6300);
+    // Whoever does not reopen is reminded.
+    assert!(bench.wishes.len() >= 4, "{:?}", bench.wishes);
+    // Switched on at last.
+    bench.board.power = Power::On;
+    bench.run(4000);
+    assert_eq!(bench.session.state(), SessionState::Up);
+}
+
+#[test]
+fn a_board_that_talks_but_does_not_tell_its_firmware_is_accepted() {
+    let mut session = Session::new();
+    session.link_up(Millis(0));
+    let mut asked = Vec::new();
+    for second in 1..10 {
+        let now = Millis(second * 1000);
+        session.handle_timeout(now);
+        session.heard(
+            now,
+            &Message::Field {
+                square: 0,
+                piece: PieceCode(1),
+            },
+        );
+        asked.extend(session.poll_transmit());
+        assert_eq!(session.poll_wish(), None);
+    }
+    assert!(asked.contains(&Command::Serial), "{asked:?}");
+}
+
+#[test]
+fn a_board_that_is_streaming_already_gets_the_same_handshake() {
+    let mut bench = Bench::new();
+    bench.board.reports = true;
+    bench.session.link_up(Millis(0));
+    for square in 0..10 {
+        bench.put(square, 1);
+        bench.run(50);
+    }
+    bench.run(2000);
+    assert_eq!(bench.session.state(), SessionState::Up);
+    assert!(bench.board.reports);
+    // What moved while the board was not reporting shows in the second dump.
+    assert!(bench.times_of(Command::Dump).len() >= 2);
+}
+
+#[test]
+fn a_quiet_board_is_dumped_every_five_seconds_and_a_change_is_verified() {
+    let mut bench = Bench::connected();
+    bench.run(20_000);
+    let dumps = bench.times_of(Command::Dump);
+    for pair in dumps[1..].windows(2) {
+        assert!((4900..5200).contains(&(pair[1] - pair[0])), "{dumps:?}");
+    }
+    let changed = bench.now.0;
+    bench.put(52, 0);
+    bench.run(200);
+    bench.put(36, 1);
+    bench.run(1500);
+    let dumps: Vec<u64> = bench.times_of(Command::Dump);
+    assert_eq!(dumps.last(), Some(&(changed + 200 + SETTLED)));
+}
+
+#[test]
+fn silence_replays_the_handshake_and_then_asks_to_reopen() {
+    let mut bench = Bench::connected();
+    bench.run(10_000);
+    let dark = bench.now.0;
+    bench.board.power = Power::Off;
+    bench.run(6000);
+    assert_eq!(bench.session.state(), SessionState::Greeting);
+    assert_eq!(bench.wishes, [0_u64; 0]);
+    let greeted = bench.times_of(Command::Reset).last().copied().unwrap();
+    assert!(greeted - dark <= 5000 + PACE, "{}", greeted - dark);
+    bench.run(10_000);
+    assert!(!bench.wishes.is_empty());
+    bench.session.link_down(bench.now);
+    assert_eq!(bench.session.poll_timeout(), None);
+    assert_eq!(bench.session.identity().serial(), Some("3000000001"));
+    bench.session.link_up(bench.now);
+    assert_eq!(bench.session.identity().serial(), None, "it may be another board");
+    bench.board.power = Power::On;
+    bench.run(3000);
+    assert_eq!(bench.session.state(), SessionState::Up);
+}
+
+#[test]
+fn a_power_cycle_that_nobody_noticed_shows_in_the_next_dump() {
+    let mut bench = Bench::connected();
+    bench.put(52, 1);
+    bench.run(7000);
+    bench.board.reports = false;
+    let lost = bench.now.0;
+    bench.put(52, 0);
+    bench.run(6000);
+    assert!(bench.board.reports, "{:?}", bench.commands_since(lost));
+    bench.put(36, 1);
+    assert_eq!(bench.fields, 2);
+}
+
+#[test]
+fn a_running_clock_that_stops_talking_has_its_mode_restored() {
+    let mut bench = Bench::connected();
+    let running = ClockReading {
+        left: ClockTime {
+            seconds: 100,
+            ..ClockTime::default()
+        },
+        right: ClockTime::default(),
+        running: true,
+        lever: Lever::LeftHigh,
+        battery_low: false,
+    };
+    for _ in 0..10 {
+        bench.send(&Message::Clock(running));
+        bench.run(1000);
+    }
+    let modes = bench.times_of(Command::UpdateNice).len();
+    assert_eq!(modes, 1, "a clock that talks needs nothing");
+    bench.run(CLOCK_SILENCE);
+    assert_eq!(bench.times_of(Command::UpdateNice).len(), 2);
+}
+
+#[test]
+fn nothing_is_said_while_the_log_comes_and_nothing_after_it_is_lost() {
+    let mut bench = Bench::connected();
+    bench.run(3000);
+    // The log waits for its turn, and what is asked after it waits for the log.
+    bench.session.request_dump(bench.now);
+    bench.drain();
+    let asked = bench.now.0 + 1;
+    bench.session.request_event_log(bench.now);
+    bench.session.request_dump(bench.now);
+    for _ in 0..8 {
+        bench.run(500);
+        bench.session.handle_timeout(bench.now);
+    }
+    assert_eq!(bench.commands_since(asked), [Command::EventLog]);
+    // Held back by the board until the log is through.
+    bench.put(52, 0);
+    bench.put(36, 1);
+    bench.session.request_dump(bench.now);
+    bench.run(10_000);
+    assert_eq!(bench.fields, 2);
+    assert_eq!(bench.session.state(), SessionState::Up);
+    let said = bench.commands_since(asked);
+    assert_eq!(said[0], Command::EventLog);
+    assert!(said.contains(&Command::Dump));
+    assert_eq!(bench.times_of(Command::EventLog).len(), 1);
+    assert_eq!(bench.wishes, [0_u64; 0]);
+}
+
+#[test]
+fn a_log_that_never_comes_does_not_hold_the_session() {
+    let mut bench = Bench::connected();
+    bench.session.request_event_log(bench.now);
+    bench.run(50);
+    bench.board.power = Power::Off;
+    bench.board.log_until = None;
+    bench.board.held_back.clear();
+    bench.run(LOG_FETCH + 20_000);
+    assert!(!bench.wishes.is_empty());
+}
+
+#[test]
+fn damage_on_the_line_asks_for_a_dump_soon() {
+    let mut bench = Bench::connected();
+    bench.run(600);
+    let hit = bench.now.0;
+    bench.deliver(&[0x8e, 0x00, 0x05, 0x34, 0x8e]);
+    bench.run(MEND + PACE);
+    assert!(bench.commands_since(hit).contains(&Command::Dump));
+}
+
+#[test]
+fn a_board_stuck_at_nothing_is_greeted_anew() {
+    let mut bench = Bench::connected();
+    let stuck = bench.now.0;
+    bench.deliver(&[0x80, 0, 0].repeat(NOTHINGS as usize));
+    bench.run(1000);
+    assert!(bench.commands_since(stuck).contains(&Command::Reset));
+    assert_eq!(bench.session.state(), SessionState::Up);
+}
+
+#[test]
+fn without_a_link_nothing_is_wanted() {
+    let mut session = Session::new();
+    session.heard(Millis(5), &Message::Firmware(1, 8));
+    session.request_dump(Millis(6));
+    session.request_event_log(Millis(7));
+    session.handle_timeout(Millis(8));
+    assert_eq!(session.poll_transmit(), None);
+    assert_eq!(session.poll_timeout(), None);
+    assert_eq!(session.poll_wish(), None);
+}

@@ -1,0 +1,175 @@
+//! The four acts that count together (7.5): one row for each edition, control and supervision.
+
+use super::{
+    case::{
+        Case,
+        Edition::{self, *},
+        IrregularityKind::{self, *},
+        Supervision::{self, *},
+        TimeControl::{self, *},
+    },
+    options::{Blitz2023, Options, TwoHands2017},
+};
+
+/// What an offence costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sanction {
+    /// The edition fixes nothing.
+    Nothing,
+    /// Seconds for the opponent.
+    Seconds(u32),
+    /// Seconds for the opponent, on which text and practice differ.
+    Contested {
+        /// What arbiters give.
+        practice: u32,
+        /// What the text says.
+        letter: u32,
+    },
+    /// The game, or a draw if the opponent cannot mate.
+    Loss,
+}
+
+impl Sanction {
+    /// The sanction with contested amounts settled.
+    #[must_use]
+    pub fn settled(self, options: &Options) -> Self {
+        match (self, options.blitz_2023_supervised) {
+            (Self::Contested { practice, .. }, Blitz2023::Practice) => Self::Seconds(practice),
+            (Self::Contested { letter, .. }, Blitz2023::Letter) => Self::Seconds(letter),
+            (settled, _) => settled,
+        }
+    }
+}
+
+/// Until when an offence can be acted upon, and by whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// Until the game ends.
+    GameEnd,
+    /// Until the opponent has made his next move; seen by the arbiter or claimed by the opponent.
+    Reply,
+    /// Until the opponent has made his next move, and only if he claims (1997, C3).
+    ReplyOnClaim,
+}
+
+/// One row of the matrix.
+#[derive(Clone, Copy, Debug)]
+pub struct OffenceRule {
+    /// Edition of the Laws.
+    pub edition: Edition,
+    /// Time control.
+    pub control: TimeControl,
+    /// Supervision; none where the edition or the control makes no difference.
+    pub supervision: Option<Supervision>,
+    /// The acts that count.
+    pub counts: &'static [IrregularityKind],
+    /// First, second, third and any later offence.
+    pub sanctions: [Sanction; 3],
+    /// Until when.
+    pub window: Window,
+}
+
+const ILLEGAL: &[IrregularityKind] = &[IllegalMove];
+const ILLEGAL_PAWN: &[IrregularityKind] = &[IllegalMove, PromotionNotReplaced];
+const ILLEGAL_PAWN_PRESS: &[IrregularityKind] = &[IllegalMove, PromotionNotReplaced, PressWithoutMove];
+const ALL_FOUR: &[IrregularityKind] = &[IllegalMove, PromotionNotReplaced, PressWithoutMove, TwoHands];
+
+use Sanction::{Loss, Nothing};
+const MIN_2: [Sanction; 3] = [Sanction::Seconds(120), Loss, Loss];
+const MIN_1: [Sanction; 3] = [Sanction::Seconds(60), Loss, Loss];
+const MIN_1_OR_2: [Sanction; 3] = [
+    Sanction::Contested {
+        practice: 60,
+        letter: 120,
+    },
+    Loss,
+    Loss,
+];
+const AT_ONCE: [Sanction; 3] = [Loss, Loss, Loss];
+const NO_TARIFF: [Sanction; 3] = [Nothing, Nothing, Nothing];
+
+const fn row(
+    edition: Edition,
+    control: TimeControl,
+    supervision: Option<Supervision>,
+    counts: &'static [IrregularityKind],
+    sanctions: [Sanction; 3],
+    window: Window,
+) -> OffenceRule {
+    OffenceRule {
+        edition,
+        control,
+        supervision,
+        counts,
+        sanctions,
+        window,
+    }
+}
+
+/// The matrix: every combination has exactly one row.
+#[rustfmt::skip]
+pub const MATRIX: &[OffenceRule] = &[
+    row(Laws1997,     Standard, None,              ILLEGAL,            NO_TARIFF,  Window::GameEnd),
+    row(Laws1997,     Rapid,    None,              ILLEGAL,            NO_TARIFF,  Window::GameEnd),
+    row(Laws1997,     Blitz,    None,              ILLEGAL,            AT_ONCE,    Window::ReplyOnClaim),
+    row(Laws2014,     Standard, None,              ILLEGAL_PAWN,       MIN_2,      Window::GameEnd),
+    row(Laws2014,     Rapid,    Some(Adequate),    ILLEGAL_PAWN,       MIN_2,      Window::GameEnd),
+    row(Laws2014,     Rapid,    Some(NotAdequate), ILLEGAL_PAWN,       AT_ONCE,    Window::Reply),
+    row(Laws2014,     Blitz,    Some(Adequate),    ILLEGAL_PAWN,       MIN_1,      Window::GameEnd),
+    row(Laws2014,     Blitz,    Some(NotAdequate), ILLEGAL_PAWN,       AT_ONCE,    Window::Reply),
+    row(Proposal2017, Standard, None,              ALL_FOUR,           MIN_2,      Window::GameEnd),
+    row(Proposal2017, Rapid,    Some(Adequate),    ALL_FOUR,           MIN_2,      Window::GameEnd),
+    row(Proposal2017, Rapid,    Some(NotAdequate), ILLEGAL_PAWN_PRESS, AT_ONCE,    Window::Reply),
+    row(Proposal2017, Blitz,    Some(Adequate),    ALL_FOUR,           MIN_1,      Window::GameEnd),
+    row(Proposal2017, Blitz,    Some(NotAdequate), ILLEGAL_PAWN_PRESS, AT_ONCE,    Window::Reply),
+    row(Laws2018,     Standard, None,              ALL_FOUR,           MIN_2,      Window::GameEnd),
+    row(Laws2018,     Rapid,    Some(Adequate),    ALL_FOUR,           MIN_2,      Window::GameEnd),
+    row(Laws2018,     Rapid,    Some(NotAdequate), ALL_FOUR,           MIN_2,      Window::Reply),
+    row(Laws2018,     Blitz,    Some(Adequate),    ALL_FOUR,           MIN_1,      Window::GameEnd),
+    row(Laws2018,     Blitz,    Some(NotAdequate), ALL_FOUR,           MIN_1,      Window::Reply),
+    row(Laws2023,     Standard, None,              ALL_FOUR,           MIN_2,      Window::GameEnd),
+    row(Laws2023,     Rapid,    Some(Adequate),    ALL_FOUR,           MIN_1,      Window::GameEnd),
+    row(Laws2023,     Rapid,    Some(NotAdequate), ALL_FOUR,           MIN_1,      Window::Reply),
+    row(Laws2023,     Blitz,    Some(Adequate),    ALL_FOUR,           MIN_1_OR_2, Window::GameEnd),
+    row(Laws2023,     Blitz,    Some(NotAdequate), ALL_FOUR,           MIN_1,      Window::Reply),
+];
+
+/// The row for a case.
+#[must_use]
+pub fn rule(case: &Case) -> &'static OffenceRule {
+    MATRIX
+        .iter()
+        .find(|row| {
+            row.edition == case.edition
+                && row.control == case.time_control
+                && row.supervision.is_none_or(|s| s == case.supervision)
+        })
+        .expect("the matrix has a row for every edition, control and supervision; a test counts them")
+}
+
+/// The sanction for the offence of `number` (from 1) in this case, or none where `kind` is no
+/// offence there.
+#[must_use]
+pub fn sanction(case: &Case, kind: IrregularityKind, number: u32, options: &Options) -> Option<Sanction> {
+    let rule = rule(case);
+    let nth = (number.clamp(1, 3) - 1) as usize;
+    if rule.counts.contains(&kind) {
+        return Some(rule.sanctions[nth].settled(options));
+    }
+    // A.4.2.1 of the proposal names 7.5.1 to 7.5.3 only, while 7.5.4 makes two hands an offence.
+    if case.edition == Proposal2017 && kind == TwoHands {
+        let general = if case.time_control == Blitz { MIN_1 } else { MIN_2 };
+        return match options.proposal_2017_two_hands {
+            TwoHands2017::GeneralRule => Some(general[nth]),
+            TwoHands2017::Loss => Some(Loss),
+            TwoHands2017::Arbiter => None,
+        };
+    }
+    None
+}
+
+/// True for the acts whose number is counted together.
+#[must_use]
+pub fn is_counted_kind(kind: IrregularityKind) -> bool {
+    ALL_FOUR.contains(&kind)
+}

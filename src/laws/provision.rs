@@ -1,0 +1,267 @@
+//! Everything but the counted offences: one row for each irregularity and situation, one column
+//! for each age of the Laws.
+
+use super::{
+    case::{
+        Case,
+        Edition::{self, *},
+        IrregularityKind::{self, *},
+    },
+    edition,
+};
+
+/// What distinguishes the rows of one irregularity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Situation {
+    /// Nothing does.
+    Plain,
+    /// It can no longer be put right: too many moves, or the right to claim is lost.
+    TooLate,
+    /// The move is not completed: the clock has not been pressed.
+    NotCompleted,
+    /// Only a player may raise it, and none has.
+    NotAskedFor,
+    /// The moves of the period were complete.
+    PeriodComplete,
+    /// Nobody has noticed the flag.
+    Unnoticed,
+    /// It is not known which flag fell first, and a further period follows.
+    OrderUnknown,
+    /// It is not known which flag fell first, in the last period.
+    OrderUnknownLast,
+    /// It is not known which flag fell first, in rapid or blitz under rules of their own.
+    OrderUnknownQuickplay,
+    /// A draw claim that is right.
+    Right,
+    /// A draw claim that is wrong.
+    Wrong,
+    /// Nobody has claimed.
+    Unclaimed,
+    /// Five occurrences in a row.
+    Consecutive,
+    /// The next move has not been completed yet.
+    Waiting,
+    /// The position is still impossible after the next move.
+    Persists,
+    /// The position is possible again after the next move.
+    Gone,
+    /// The player presses for his own earlier move.
+    LatePress,
+    /// The press answers an illegal move of the opponent.
+    AfterIllegalMove,
+    /// The press is to make the opponent put his pieces back.
+    AfterDisplacement,
+}
+
+/// The consequence for the players.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// None.
+    None,
+    /// The arbiter's discretion.
+    Arbiter,
+    /// A draw.
+    Draw,
+    /// The offender loses, or a draw if the opponent cannot mate.
+    Loss,
+    /// Time to the opponent for a wrong draw claim.
+    ClaimTime,
+}
+
+/// The consequence for the position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Back to just before, or to the last identifiable position where that is not known.
+    BeforeOrIdentifiable,
+    /// Back to just before.
+    Before,
+    /// Play on.
+    Continue,
+    /// A new game.
+    NewGame,
+    /// Transfer to a board placed correctly.
+    Transfer,
+    /// A queen of the pawn's colour.
+    Queen,
+    /// As it is.
+    Stands,
+}
+
+/// One cell: what one age of the Laws says.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell {
+    /// For the players.
+    pub effect: Effect,
+    /// For the position.
+    pub place: Place,
+    /// Articles.
+    pub articles: &'static [&'static str],
+}
+
+/// One row: an irregularity in a situation, in 1997, in 2014 and since 2017.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The irregularity.
+    pub kind: IrregularityKind,
+    /// The situation.
+    pub situation: Situation,
+    /// 1997, 2014, since 2017.
+    pub cells: [Cell; 3],
+}
+
+const fn c(effect: Effect, place: Place, articles: &'static [&'static str]) -> Cell {
+    Cell {
+        effect,
+        place,
+        articles,
+    }
+}
+
+const fn r(kind: IrregularityKind, situation: Situation, cells: [Cell; 3]) -> Row {
+    Row {
+        kind,
+        situation,
+        cells,
+    }
+}
+
+use Effect::{Arbiter as A, ClaimTime as T, Draw as D, Loss as L, None as N};
+use Place::{Before, BeforeOrIdentifiable, Continue, NewGame, Queen, Stands, Transfer};
+use Situation::*;
+
+/// The rows. An empty list of articles means that the edition is silent.
+#[rustfmt::skip]
+pub const PROVISIONS: &[Row] = &[
+    r(InitialPositionWrong, Plain,   [c(N, NewGame,  &["7.1"]), c(N, NewGame,  &["7.2"]), c(N, NewGame,  &["7.2.1"])]),
+    r(InitialPositionWrong, TooLate, [c(N, Continue, &["7.1"]), c(N, Continue, &["7.2"]), c(N, Continue, &["7.2.1"])]),
+    r(BoardOrientationWrong, Plain,   [c(N, Transfer, &["7.1"]), c(N, Transfer, &["7.2"]), c(N, Transfer, &["7.2.2"])]),
+    r(BoardOrientationWrong, TooLate, [c(N, Continue, &["7.1"]), c(N, Continue, &["7.2"]), c(N, Continue, &["7.2.2"])]),
+    r(ColoursReversed, Plain,   [c(N, NewGame,  &["7.2"]), c(N, NewGame,  &["7.3"]), c(N, NewGame,  &["7.3"])]),
+    r(ColoursReversed, TooLate, [c(N, Continue, &["7.2"]), c(N, Continue, &["7.3"]), c(N, Continue, &["7.3"])]),
+    r(ClockSettingWrong, Plain,   [c(A, Continue, &["13.4"]), c(A, Continue, &["12.9"]), c(A, Continue, &["6.10.2"])]),
+    r(ClockSettingWrong, TooLate, [c(N, Continue, &["13.4"]), c(N, Continue, &["12.9"]), c(N, Continue, &["6.10.2"])]),
+
+    r(PiecesDisplaced,     Plain, [c(N, Before, &["7.3"]), c(A, Before, &["7.4"]), c(A, Before, &["7.4.1", "7.4.2", "7.4.3", "12.9"])]),
+    r(DisplacedPieceFound, Plain, [c(N, BeforeOrIdentifiable, &["7.4", "6.13"]), c(N, BeforeOrIdentifiable, &["7.6"]), c(N, BeforeOrIdentifiable, &["7.6", "7.1"])]),
+
+    r(PromotionNotReplaced, Plain, [c(N, BeforeOrIdentifiable, &["7.4", "6.13"]), c(A, Queen, &["7.5.a"]), c(A, Queen, &["7.5.2"])]),
+    r(PromotionNotReplaced, NotCompleted, [c(N, Continue, &["7.4"]), c(N, Continue, &["7.5.a"]), c(N, Continue, &["7.5.2"])]),
+    r(PressWithoutMove, Plain,             [c(A, Continue, &["13.4"]),                     c(A, Continue, &["12.9"]),                        c(A, Continue, &["7.5.3", "12.9"])]),
+    r(PressWithoutMove, LatePress,         [c(N, Continue, &["13.4"]),                     c(N, Continue, &["12.9"]),                        c(N, Continue, &["6.2.2"])]),
+    r(PressWithoutMove, AfterIllegalMove,  [c(A, BeforeOrIdentifiable, &["13.4", "7.4"]),  c(A, BeforeOrIdentifiable, &["12.9", "7.5.a"]),   c(A, BeforeOrIdentifiable, &["7.5.3", "7.5.1", "12.9", "7.1"])]),
+    r(PressWithoutMove, AfterDisplacement, [c(N, Continue, &["7.3"]),                      c(A, Continue, &["12.9", "7.4"]),                 c(A, Continue, &["7.5.3", "7.4.2", "12.9"])]),
+    r(TwoHands, Plain, [c(A, Continue, &["13.4"]), c(A, Continue, &["4.1", "12.9"]), c(A, Continue, &["7.5.4", "12.9"])]),
+
+    r(InvertedRookPromotion, Plain, [c(N, Continue, &[]), c(N, Continue, &["4.4"]), c(N, Continue, &["4.4.4"])]),
+    r(WrongColourPromotion, Plain,        [c(A, Queen, &["13.4"]),    c(A, Queen, &["3.7", "12.9"]), c(A, Queen, &["3.7", "12.9"])]),
+    r(WrongColourPromotion, NotCompleted, [c(N, Continue, &["13.4"]), c(N, Continue, &["3.7"]),      c(N, Continue, &["3.7"])]),
+    r(CastlingIncomplete, Plain,        [c(A, Before, &["13.4", "7.4"]), c(A, Before, &["12.9", "7.5.a"]), c(A, Before, &["4.7.2", "7.5.1", "12.9", "7.1"])]),
+    r(CastlingIncomplete, NotCompleted, [c(N, Continue, &["13.4"]),      c(N, Continue, &["7.5.a"]),       c(N, Continue, &["4.7.2", "7.5.1"])]),
+
+    r(TouchMove, Plain,       [c(N, Before,   &["4.3"]),       c(N, Before,   &["4.3"]),        c(N, Before,   &["4.3"])]),
+    r(TouchMove, TooLate,     [c(N, Continue, &["4.3"]),       c(N, Continue, &["4.8", "4.3"]), c(N, Continue, &["4.8", "4.3"])]),
+    r(TouchMove, NotAskedFor, [c(N, Continue, &["4.3", "B5"]), c(N, Continue, &["4.3"]),        c(N, Continue, &["4.3"])]),
+    r(RookFirstCastling, Plain,       [c(N, Before,   &["4.3"]),       c(N, Before,   &["4.4", "4.3"]), c(N, Before,   &["4.4.2", "4.3.1"])]),
+    r(RookFirstCastling, TooLate,     [c(N, Continue, &["4.3"]),       c(N, Continue, &["4.8", "4.4"]), c(N, Continue, &["4.8", "4.4.2", "4.3.1"])]),
+    r(RookFirstCastling, NotAskedFor, [c(N, Continue, &["4.3", "B5"]), c(N, Continue, &["4.4"]),        c(N, Continue, &["4.4.2"])]),
+    r(MovedOutOfTurn,     Plain, [c(A, Before,   &["13.4"]), c(A, Before,   &["12.9"]), c(A, Before,   &["12.9"])]),
+    r(PressWithOtherHand, Plain, [c(A, Continue, &["13.4"]), c(A, Continue, &["12.9"]), c(A, Continue, &["6.2.3", "12.9"])]),
+    r(PauseWithoutReason, Plain, [c(A, Continue, &["13.4"]), c(A, Continue, &["12.9"]), c(A, Continue, &["6.11.4", "12.9"])]),
+    r(ClaimFromScreen,    Plain, [c(N, Continue, &["6.14"]), c(N, Continue, &["6.14"]), c(N, Continue, &["6.12.2"])]),
+
+    r(FlagFall, Plain,          [c(L, Stands,   &["6.9"]),       c(L, Stands,   &["6.9"]), c(L, Stands,   &["6.9"])]),
+    r(FlagFall, PeriodComplete, [c(N, Continue, &["6.3"]),       c(N, Continue, &["6.4"]), c(N, Continue, &["6.4"])]),
+    r(FlagFall, Unnoticed,      [c(N, Continue, &["6.8"]),       c(N, Continue, &["6.8"]), c(N, Continue, &["6.8"])]),
+    r(FlagFall, NotAskedFor,    [c(N, Continue, &["6.8", "B6"]), c(N, Continue, &["6.8"]), c(N, Continue, &["6.8"])]),
+    r(BothFlags, Plain,                 [c(L, Stands,   &["6.9"]),        c(L, Stands,   &["6.9"]),                c(L, Stands,   &["6.9"])]),
+    r(BothFlags, PeriodComplete,        [c(N, Continue, &["6.3"]),        c(N, Continue, &["6.4"]),                c(N, Continue, &["6.4"])]),
+    r(BothFlags, Unnoticed,             [c(N, Continue, &["6.8"]),        c(N, Continue, &["6.8"]),                c(N, Continue, &["6.8"])]),
+    r(BothFlags, OrderUnknown,          [c(N, Continue, &["6.11"]),       c(N, Continue, &["III.3.1"]),            c(N, Continue, &["III.3.1.1"])]),
+    r(BothFlags, OrderUnknownLast,      [c(N, Continue, &["6.11"]),       c(D, Stands,   &["III.3.1"]),            c(D, Stands,   &["III.3.1.2"])]),
+    r(BothFlags, OrderUnknownQuickplay, [c(D, Stands,   &["6.11", "B8"]), c(A, Stands,   &["6.8", "III.3.1"]),     c(A, Stands,   &["6.8", "III.3.1"])]),
+
+    r(DeadPosition, Plain, [c(D, Stands, &["5.2", "9.6"]), c(D, Stands, &["5.2"]), c(D, Stands, &["5.2.2"])]),
+    r(ThreefoldClaim, Right,     [c(D, Stands,   &["9.2"]),        c(D, Stands,   &["9.2"]),        c(D, Stands,   &["9.2"])]),
+    r(ThreefoldClaim, Wrong,     [c(T, Continue, &["9.5", "9.2"]), c(T, Continue, &["9.5", "9.2"]), c(T, Continue, &["9.5.3", "9.2"])]),
+    r(ThreefoldClaim, Unclaimed, [c(N, Continue, &["9.2"]),        c(N, Continue, &["9.2"]),        c(N, Continue, &["9.2"])]),
+    r(FiftyClaim, Right,     [c(D, Stands,   &["9.3"]),        c(D, Stands,   &["9.3"]),        c(D, Stands,   &["9.3"])]),
+    r(FiftyClaim, Wrong,     [c(T, Continue, &["9.5", "9.3"]), c(T, Continue, &["9.5", "9.3"]), c(T, Continue, &["9.5.3", "9.3"])]),
+    r(FiftyClaim, Unclaimed, [c(N, Continue, &["9.3"]),        c(N, Continue, &["9.3"]),        c(N, Continue, &["9.3"])]),
+    r(Fivefold, Consecutive, [c(N, Continue, &["9.2"]), c(D, Stands,   &["9.6"]), c(D, Stands, &["9.6.1"])]),
+    r(Fivefold, Plain,       [c(N, Continue, &["9.2"]), c(N, Continue, &["9.6"]), c(D, Stands, &["9.6.1"])]),
+    r(SeventyFive, Plain,    [c(N, Continue, &["9.3"]), c(D, Stands,   &["9.6"]), c(D, Stands, &["9.6.2"])]),
+
+    r(IllegalPositionObserved, Waiting,  [c(N, Continue, &["7.4"]), c(N, Continue, &["A.4.d"]), c(N, Continue, &[])]),
+    r(IllegalPositionObserved, Persists, [c(N, Continue, &["7.4"]), c(D, Stands,   &["A.4.d"]), c(D, Stands,   &[])]),
+    r(IllegalPositionObserved, Gone,     [c(N, Continue, &["7.4"]), c(N, Continue, &["A.4.d"]), c(N, Continue, &[])]),
+];
+
+/// The cell for an irregularity in a situation, in an edition.
+#[must_use]
+pub fn cell(edition: Edition, kind: IrregularityKind, situation: Situation) -> Option<Cell> {
+    PROVISIONS
+        .iter()
+        .find(|row| row.kind == kind && row.situation == situation)
+        .map(|row| row.cells[edition::column(edition)])
+}
+
+/// Articles of the appendices that one edition adds to a provision.
+#[derive(Clone, Copy, Debug)]
+pub struct Extra {
+    /// The editions.
+    pub editions: &'static [Edition],
+    /// The irregularities.
+    pub kinds: &'static [IrregularityKind],
+    /// In which games.
+    pub scope: Scope,
+    /// What is added.
+    pub articles: &'static [&'static str],
+}
+
+/// In which games an article is added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All.
+    All,
+    /// Rapid and blitz.
+    Quickplay,
+    /// Rapid and blitz with too few arbiters.
+    Unsupervised,
+    /// The same, when the arbiter raised it.
+    UnsupervisedByArbiter,
+}
+
+/// Additions by edition.
+#[rustfmt::skip]
+pub const EXTRAS: &[Extra] = &[
+    Extra { editions: &[Laws1997], kinds: &[InitialPositionWrong, BoardOrientationWrong, ColoursReversed], scope: Scope::Quickplay, articles: &["B4"] },
+    Extra { editions: &[Laws2014], kinds: &[InitialPositionWrong, BoardOrientationWrong, ColoursReversed, ClockSettingWrong], scope: Scope::Unsupervised, articles: &["A.4.a"] },
+    Extra { editions: &[Proposal2017, Laws2018], kinds: &[InitialPositionWrong, BoardOrientationWrong], scope: Scope::Unsupervised, articles: &["A.4.1.2"] },
+    Extra { editions: &[Laws2023],               kinds: &[InitialPositionWrong, BoardOrientationWrong], scope: Scope::Unsupervised, articles: &["A.5.1.2"] },
+    Extra { editions: &[Proposal2017, Laws2018], kinds: &[ClockSettingWrong], scope: Scope::Unsupervised, articles: &["A.4.1.1"] },
+    Extra { editions: &[Laws2023],               kinds: &[ClockSettingWrong], scope: Scope::Unsupervised, articles: &["A.5.1.1"] },
+    Extra { editions: &[Laws2014],               kinds: &[FlagFall, BothFlags], scope: Scope::Unsupervised, articles: &["A.4.c"] },
+    Extra { editions: &[Proposal2017, Laws2018], kinds: &[FlagFall, BothFlags], scope: Scope::Unsupervised, articles: &["A.4.3"] },
+    Extra { editions: &[Laws2023],               kinds: &[FlagFall, BothFlags], scope: Scope::Unsupervised, articles: &["A.5.3"] },
+    Extra { editions: &[Proposal2017, Laws2018], kinds: &[FlagFall, BothFlags], scope: Scope::UnsupervisedByArbiter, articles: &["A.4.5"] },
+    Extra { editions: &[Laws2023],               kinds: &[FlagFall, BothFlags], scope: Scope::UnsupervisedByArbiter, articles: &["A.5.5"] },
+    Extra { editions: &[Proposal2017, Laws2018], kinds: &[IllegalPositionObserved], scope: Scope::Unsupervised, articles: &["A.4.4"] },
+    Extra { editions: &[Laws2023],               kinds: &[IllegalPositionObserved], scope: Scope::Unsupervised, articles: &["A.5.4"] },
+    Extra { editions: &[Laws2023], kinds: &[WrongColourPromotion], scope: Scope::All, articles: &["3.7.3.3"] },
+];
+
+/// The additions for a case.
+pub fn extras(case: &Case, kind: IrregularityKind) -> impl Iterator<Item = &'static str> + '_ {
+    let in_scope = move |scope: Scope| match scope {
+        Scope::All => true,
+        Scope::Quickplay => case.is_quickplay(),
+        Scope::Unsupervised => case.is_unsupervised(),
+        Scope::UnsupervisedByArbiter => {
+            case.is_unsupervised() && case.facts.raised_by == super::facts::RaisedBy::Arbiter
+        }
+    };
+    EXTRAS
+        .iter()
+        .filter(move |x| x.editions.contains(&case.edition) && x.kinds.contains(&kind) && in_scope(x.scope))
+        .flat_map(|x| x.articles.iter().copied())
+}

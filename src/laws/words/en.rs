@@ -1,0 +1,357 @@
+//! English.
+
+use shakmaty::Role;
+
+use super::{ActMove, IllegalReason, Language, Occurrence, clock_face};
+use crate::{
+    event::{Certainty, ClockState},
+    laws::{
+        case::{
+            IrregularityKind::{self, *},
+            Side,
+        },
+        ruling::{Penalty, PenaltyKind, PositionRuling},
+    },
+};
+
+pub(super) struct English;
+
+fn side(side: Side) -> &'static str {
+    match side {
+        Side::White => "White",
+        Side::Black => "Black",
+    }
+}
+
+fn player(offender: Option<Side>) -> &'static str {
+    offender.map_or("The player", side)
+}
+
+fn piece(role: Role) -> &'static str {
+    match role {
+        Role::Pawn => "pawn",
+        Role::Knight => "knight",
+        Role::Bishop => "bishop",
+        Role::Rook => "rook",
+        Role::Queen => "queen",
+        Role::King => "king",
+    }
+}
+
+fn described(act: ActMove) -> String {
+    let name = act.piece.map_or("piece", piece);
+    format!("{name} {}-{}", act.from, act.to)
+}
+
+fn list(items: &[String]) -> String {
+    items.join(", ")
+}
+
+fn name(kind: IrregularityKind) -> &'static str {
+    match kind {
+        IllegalMove => "Illegal move",
+        PromotionNotReplaced => "Pawn not replaced",
+        PressWithoutMove => "Clock pressed without a move",
+        TwoHands => "Two hands used",
+        InitialPositionWrong => "Wrong initial position",
+        BoardOrientationWrong => "Board turned the wrong way",
+        ColoursReversed => "Colours reversed",
+        PiecesDisplaced => "Pieces displaced",
+        DisplacedPieceFound => "Piece on a wrong square",
+        InvertedRookPromotion => "Upside-down rook",
+        WrongColourPromotion => "Promoted piece of the wrong colour",
+        CastlingIncomplete => "Castling not finished",
+        TouchMove => "Touch-move",
+        RookFirstCastling => "Rook touched before the king",
+        MovedOutOfTurn => "Move out of turn",
+        PressWithOtherHand => "Clock pressed with the other hand",
+        FlagFall => "Flag fall",
+        BothFlags => "Both flags down",
+        DeadPosition => "Dead position",
+        ThreefoldClaim => "Threefold repetition",
+        FiftyClaim => "Fifty-move rule",
+        Fivefold => "Fivefold repetition",
+        SeventyFive => "Seventy-five-move rule",
+        IllegalPositionObserved => "Illegal position",
+        ClockSettingWrong => "Wrong clock setting",
+        PauseWithoutReason => "Clock paused without reason",
+        ClaimFromScreen => "Claim based on a display",
+    }
+}
+
+fn reason_name(reason: IllegalReason) -> &'static str {
+    match reason {
+        IllegalReason::KingLeftInCheck => "king left in check",
+        IllegalReason::PieceCannotMoveSo => "the piece does not move so",
+        IllegalReason::CastlingNotAllowed => "castling not allowed",
+        IllegalReason::OpponentsPieceMoved => "a piece of the opponent's was moved",
+        IllegalReason::OwnPieceCaptured => "a piece of the player's own was taken",
+        IllegalReason::KingCaptured => "the king was taken",
+        IllegalReason::Unexplained => "no legal move leads to this position",
+    }
+}
+
+fn illegal_fact(o: &Occurrence<'_>) -> String {
+    let who = player(o.offender);
+    match (o.reason, o.act) {
+        (Some(IllegalReason::KingLeftInCheck), _) => format!(
+            "After the move the king of {} can be captured.",
+            o.offender.map_or("the player", side)
+        ),
+        (
+            Some(IllegalReason::PieceCannotMoveSo),
+            Some(ActMove {
+                piece: Some(role),
+                from,
+                to,
+            }),
+        ) => {
+            format!("The {} cannot go from {from} to {to}.", piece(role))
+        }
+        (Some(IllegalReason::PieceCannotMoveSo), _) => "The piece cannot move that way.".to_owned(),
+        (Some(IllegalReason::CastlingNotAllowed), _) => {
+            format!("{who} castled without having the right to do so now.")
+        }
+        (Some(IllegalReason::OpponentsPieceMoved), _) => format!("{who} moved a piece of the opponent's."),
+        (Some(IllegalReason::OwnPieceCaptured), _) => {
+            format!("{who} put a piece on a square held by a piece of the same colour.")
+        }
+        (Some(IllegalReason::KingCaptured), _) => {
+            "The enemy king was taken off, which is itself an illegal move.".to_owned()
+        }
+        (Some(IllegalReason::Unexplained), _) if !o.squares.is_empty() => {
+            format!(
+                "The clock was pressed and no legal move explains the board; compare {}.",
+                list(o.squares)
+            )
+        }
+        (Some(IllegalReason::Unexplained), _) => {
+            "The clock was pressed and no legal move explains the board.".to_owned()
+        }
+        (None, _) => "The move breaks the rules of piece movement and the clock has been pressed.".to_owned(),
+    }
+}
+
+fn duration(seconds: u32) -> String {
+    match (seconds / 60, seconds % 60) {
+        (1, 0) => "1 minute".to_owned(),
+        (m, 0) if m > 0 => format!("{m} minutes"),
+        _ => format!("{seconds} seconds"),
+    }
+}
+
+fn ordinal(n: u32) -> String {
+    match n {
+        1 => "first".to_owned(),
+        2 => "second".to_owned(),
+        3 => "third".to_owned(),
+        n => format!("{n}th"),
+    }
+}
+
+impl Language for English {
+    fn title(&self, o: &Occurrence<'_>) -> String {
+        let mut title = name(o.kind).to_owned();
+        match (o.kind, o.offender) {
+            (TouchMove | TwoHands, Some(s)) if o.certainty == Certainty::Suspected => {
+                title = format!("{title}? ({})", side(s));
+            }
+            (_, Some(s)) => title = format!("{title}: {}", side(s)),
+            (_, None) => {}
+        }
+        if let Some(act) = o.act {
+            title = format!("{title}, {}", described(act));
+        } else if !o.squares.is_empty() {
+            title = format!("{title}, {}", list(o.squares));
+        }
+        match o.reason {
+            Some(reason) if o.kind == IllegalMove => format!("{title} ({})", reason_name(reason)),
+            _ => title,
+        }
+    }
+
+    fn doubt(&self, o: &Occurrence<'_>) -> Option<String> {
+        match o.certainty {
+            Certainty::Certain => None,
+            Certainty::Probable => Some("Probable, not certain: please look at the board first.".to_owned()),
+            Certainty::Suspected => Some(
+                "Only a hint from the sensors: nothing is established unless a person confirms it."
+                    .to_owned(),
+            ),
+        }
+    }
+
+    fn fact(&self, o: &Occurrence<'_>) -> String {
+        let who = player(o.offender);
+        let at = if o.squares.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", list(o.squares))
+        };
+        match o.kind {
+            IllegalMove => illegal_fact(o),
+            PromotionNotReplaced => format!(
+                "A pawn has reached the last rank{at}, the clock is pressed and no new piece has been put on."
+            ),
+            PressWithoutMove => format!("{who} pressed the clock although no move had been made."),
+            TwoHands if o.certainty == Certainty::Suspected => {
+                format!(
+                    "Two pieces{at} were off the board at once, as when both hands are used for one move."
+                )
+            }
+            TwoHands => format!("{who} used both hands for one move."),
+            InitialPositionWrong => format!("The pieces were not set up correctly at the start{at}."),
+            BoardOrientationWrong => "The corner square on each player's right is not light.".to_owned(),
+            ColoursReversed => "The players are playing with each other's colours.".to_owned(),
+            PiecesDisplaced => format!(
+                "Pieces were knocked off their squares{at} and are to be put back in the offender's own time."
+            ),
+            DisplacedPieceFound => format!("The board differs from the game where no move was made{at}."),
+            InvertedRookPromotion => "A rook placed upside down counts as a rook.".to_owned(),
+            WrongColourPromotion => format!("The new piece{at} is of the opponent's colour."),
+            CastlingIncomplete => {
+                "The king has moved two squares, the rook stays at home, and the clock is pressed.".to_owned()
+            }
+            TouchMove if o.certainty == Certainty::Suspected => {
+                format!(
+                    "A piece{at} was lifted and put back, then another was moved; adjusting looks the same."
+                )
+            }
+            TouchMove => format!("Another piece was moved than the one touched first{at}."),
+            RookFirstCastling => "Castling was begun with the rook, so the rook has to move.".to_owned(),
+            MovedOutOfTurn => format!("{who} moved without having the move; this is not an illegal move."),
+            PressWithOtherHand => "Move and press were made with different hands.".to_owned(),
+            FlagFall => format!("The time of {} has run out.", o.offender.map_or("a player", side)),
+            BothFlags => "Both clocks show zero; establish which flag fell first.".to_owned(),
+            DeadPosition => "Neither side can ever mate, whatever legal moves follow.".to_owned(),
+            ThreefoldClaim => {
+                "The position has occurred for the third time; a draw needs a player's claim.".to_owned()
+            }
+            FiftyClaim => {
+                "Fifty moves by each side without a capture or pawn move; a draw needs a player's claim."
+                    .to_owned()
+            }
+            Fivefold => "The position has occurred at least five times.".to_owned(),
+            SeventyFive => "Seventy-five moves by each side without a capture or pawn move.".to_owned(),
+            IllegalPositionObserved => format!("No series of legal moves leads to this position{at}."),
+            ClockSettingWrong => "Time or increment on the clock differs from the regulations.".to_owned(),
+            PauseWithoutReason => "The clock was paused and no valid reason is known.".to_owned(),
+            ClaimFromScreen => "A claim may not rest only on what a display shows.".to_owned(),
+        }
+    }
+
+    fn position(&self, o: &Occurrence<'_>) -> String {
+        let who = o.offender.map_or("the player", side);
+        match (o.advice.position, o.kind) {
+            (PositionRuling::ReinstateBefore, PressWithoutMove) => {
+                format!("The board stays as it is and {who} is still to move.")
+            }
+            (PositionRuling::ReinstateBefore, IllegalMove) => {
+                format!(
+                    "Restore the position just before; {who} then moves the piece touched, if it has a legal move."
+                )
+            }
+            (PositionRuling::ReinstateBefore, TouchMove) => {
+                "Restore the position just before; the piece touched first has to move if it can.".to_owned()
+            }
+            (PositionRuling::ReinstateBefore, PiecesDisplaced) => {
+                "Put the pieces back on their squares.".to_owned()
+            }
+            (PositionRuling::ReinstateBefore, MovedOutOfTurn) => "Take the move back.".to_owned(),
+            (PositionRuling::ReinstateBefore, _) => "Restore the position just before.".to_owned(),
+            (PositionRuling::LastIdentifiable, _) => {
+                "Continue from the last position that can be identified.".to_owned()
+            }
+            (PositionRuling::Continue, BothFlags | FlagFall) => "Play continues.".to_owned(),
+            (PositionRuling::Continue, _) => "Play continues from the present position.".to_owned(),
+            (PositionRuling::NewGame, _) => "Cancel this game and start a new one.".to_owned(),
+            (PositionRuling::Transfer, _) => {
+                "Move the position to a board placed correctly and go on.".to_owned()
+            }
+            (PositionRuling::ReplaceWithQueen, _) => match o.squares.first() {
+                Some(square) => format!("Put a queen of the pawn's colour on {square}."),
+                None => "Put a queen of the pawn's colour in its place.".to_owned(),
+            },
+            (PositionRuling::Stands, _) => "The position stands.".to_owned(),
+        }
+    }
+
+    fn penalty(&self, o: &Occurrence<'_>, penalty: &Penalty) -> String {
+        let of_offender = o.offender.map_or("the player", side);
+        match (penalty.kind, penalty.to) {
+            (PenaltyKind::Time, Some(to)) => {
+                let added = format!("Add {} to the clock of {}", duration(penalty.seconds), side(to));
+                match o.offence_number {
+                    0 => format!("{added}."),
+                    n => format!("{added}: {} completed illegal move by {of_offender}.", ordinal(n)),
+                }
+            }
+            (PenaltyKind::Loss, Some(to)) if matches!(o.kind, FlagFall | BothFlags) => {
+                format!(
+                    "The game is lost by {}; {} can still mate.",
+                    side(to.opponent()),
+                    side(to)
+                )
+            }
+            (PenaltyKind::Loss, Some(to)) => {
+                let loser = side(to.opponent());
+                match o.offence_number {
+                    0 => format!("The game is lost by {loser}."),
+                    n => format!(
+                        "The game is lost by {loser}: {} completed illegal move.",
+                        ordinal(n)
+                    ),
+                }
+            }
+            (PenaltyKind::Draw, _)
+                if matches!(
+                    o.kind,
+                    DeadPosition
+                        | ThreefoldClaim
+                        | FiftyClaim
+                        | Fivefold
+                        | SeventyFive
+                        | BothFlags
+                        | IllegalPositionObserved
+                ) =>
+            {
+                "The game is drawn.".to_owned()
+            }
+            (PenaltyKind::Draw, _) => {
+                "The game is drawn: no series of legal moves lets the opponent mate.".to_owned()
+            }
+            (PenaltyKind::Arbiter, _) => "The Laws leave the penalty to the arbiter.".to_owned(),
+            (PenaltyKind::Time | PenaltyKind::Loss, None) => {
+                "The arbiter establishes who is concerned.".to_owned()
+            }
+            (PenaltyKind::None, _) => "The Laws provide no penalty here.".to_owned(),
+        }
+    }
+
+    fn times(&self, clock: &ClockState) -> String {
+        let times = format!(
+            "Proposed times: White {}, Black {}",
+            clock_face(clock.white_ms),
+            clock_face(clock.black_ms)
+        );
+        match clock.running {
+            Some(s) => format!("{times}; {} to run.", side(s)),
+            None => format!("{times}."),
+        }
+    }
+
+    fn articles(&self, articles: &[String]) -> String {
+        match articles {
+            [one] => format!("Article {one}."),
+            many => format!("Articles {}.", list(many)),
+        }
+    }
+
+    fn if_confirmed(&self) -> &'static str {
+        "If confirmed:"
+    }
+
+    fn raised_by_system(&self) -> &'static str {
+        "The system noticed this, not a person; whether to act is for the arbiter."
+    }
+}

@@ -1,0 +1,219 @@
+//! The same for a person: title and advice for each irregularity, in English and Russian.
+//!
+//! The words address the arbiter, stay neutral and cite articles. They say what the Laws
+//! prescribe; where the sensors leave doubt they say so first.
+
+mod en;
+mod ru;
+
+use std::collections::BTreeMap;
+
+use shakmaty::{Role, fen::Fen, uci::UciMove};
+
+use super::{
+    case::{Edition, IrregularityKind, Side},
+    ruling::{Penalty, PenaltyKind, PositionRuling},
+};
+use crate::event::{Advice, Certainty, ClockState, Irregularity, Words};
+
+/// What was wrong with an illegal move: the values of `reason` in an irregularity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IllegalReason {
+    /// `king_left_in_check`.
+    KingLeftInCheck,
+    /// `piece_cannot_move_so`.
+    PieceCannotMoveSo,
+    /// `castling_not_allowed`.
+    CastlingNotAllowed,
+    /// `opponents_piece_moved`.
+    OpponentsPieceMoved,
+    /// `own_piece_captured`.
+    OwnPieceCaptured,
+    /// `king_captured`.
+    KingCaptured,
+    /// `unexplained`.
+    Unexplained,
+}
+
+impl IllegalReason {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::KingLeftInCheck,
+        Self::PieceCannotMoveSo,
+        Self::CastlingNotAllowed,
+        Self::OpponentsPieceMoved,
+        Self::OwnPieceCaptured,
+        Self::KingCaptured,
+        Self::Unexplained,
+    ];
+
+    /// The value of `reason`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::KingLeftInCheck => "king_left_in_check",
+            Self::PieceCannotMoveSo => "piece_cannot_move_so",
+            Self::CastlingNotAllowed => "castling_not_allowed",
+            Self::OpponentsPieceMoved => "opponents_piece_moved",
+            Self::OwnPieceCaptured => "own_piece_captured",
+            Self::KingCaptured => "king_captured",
+            Self::Unexplained => "unexplained",
+        }
+    }
+
+    /// The reason of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|r| r.as_str() == name)
+    }
+}
+
+/// An act as a move: which piece went from where to where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActMove {
+    /// The piece, where the position before tells it.
+    pub piece: Option<Role>,
+    /// From.
+    pub from: shakmaty::Square,
+    /// To.
+    pub to: shakmaty::Square,
+}
+
+/// What the words are about.
+#[derive(Clone, Debug)]
+pub struct Occurrence<'a> {
+    /// What happened.
+    pub kind: IrregularityKind,
+    /// What was wrong with the move, for an illegal move.
+    pub reason: Option<IllegalReason>,
+    /// Who did it.
+    pub offender: Option<Side>,
+    /// How sure.
+    pub certainty: Certainty,
+    /// The edition applied.
+    pub edition: Edition,
+    /// Number of this offence among those that count together; 0 where the notion does not apply.
+    pub offence_number: u32,
+    /// The act, where it was a move.
+    pub act: Option<ActMove>,
+    /// Squares concerned.
+    pub squares: &'a [String],
+    /// What the Laws say, with position and times to propose.
+    pub advice: &'a Advice,
+    /// The arbiters are too few to see every game, so that an alert may not be an observation.
+    pub raised_by_system: bool,
+}
+
+impl<'a> Occurrence<'a> {
+    /// The occurrence of an event whose `text` is still to be written.
+    #[must_use]
+    pub fn of(irregularity: &'a Irregularity, edition: Edition) -> Self {
+        Self {
+            kind: irregularity.kind,
+            reason: irregularity.reason.as_deref().and_then(IllegalReason::parse),
+            offender: irregularity.offender,
+            certainty: irregularity.certainty,
+            edition,
+            offence_number: irregularity.offence_number,
+            act: act_move(irregularity),
+            squares: &irregularity.squares,
+            advice: &irregularity.ruling,
+            raised_by_system: false,
+        }
+    }
+
+    /// The same, labelled as noticed by the system and not by a person (section on who may speak:
+    /// unsupervised rapid and blitz).
+    #[must_use]
+    pub fn raised_by_system(mut self, yes: bool) -> Self {
+        self.raised_by_system = yes;
+        self
+    }
+}
+
+fn act_move(irregularity: &Irregularity) -> Option<ActMove> {
+    let act: UciMove = irregularity.act.as_deref()?.parse().ok()?;
+    let UciMove::Normal { from, to, .. } = act else {
+        return None;
+    };
+    let before: Option<Fen> = irregularity.fen_before.parse().ok();
+    let piece = before.and_then(|fen| fen.as_setup().board.role_at(from));
+    Some(ActMove { piece, from, to })
+}
+
+/// Title and advice by language: `en` and `ru`.
+#[must_use]
+pub fn words(occurrence: &Occurrence<'_>) -> BTreeMap<String, Words> {
+    let in_language = |code: &str, language: &dyn Language| {
+        (
+            code.to_owned(),
+            Words {
+                title: language.title(occurrence),
+                advice: advice(language, occurrence),
+            },
+        )
+    };
+    BTreeMap::from([in_language("en", &en::English), in_language("ru", &ru::Russian)])
+}
+
+/// The sentences of one language.
+trait Language {
+    /// One line: what happened, by whom, with which move or squares.
+    fn title(&self, o: &Occurrence<'_>) -> String;
+    /// How far to trust the alert; nothing when it is certain.
+    fn doubt(&self, o: &Occurrence<'_>) -> Option<String>;
+    /// What was seen.
+    fn fact(&self, o: &Occurrence<'_>) -> String;
+    /// What becomes of the position.
+    fn position(&self, o: &Occurrence<'_>) -> String;
+    /// What becomes of the players.
+    fn penalty(&self, o: &Occurrence<'_>, penalty: &Penalty) -> String;
+    /// Times to propose.
+    fn times(&self, clock: &ClockState) -> String;
+    /// The articles.
+    fn articles(&self, articles: &[String]) -> String;
+    /// Before the ruling on something that only a person can confirm.
+    fn if_confirmed(&self) -> &'static str;
+    /// That no person noticed it.
+    fn raised_by_system(&self) -> &'static str;
+}
+
+fn advice(language: &dyn Language, o: &Occurrence<'_>) -> String {
+    let advice = o.advice;
+    let mut sentences = Vec::new();
+    sentences.extend(language.doubt(o));
+    sentences.push(language.fact(o));
+    if o.certainty == Certainty::Suspected {
+        sentences.push(language.if_confirmed().to_owned());
+    }
+    // Who has lost need not put the pieces back; a queen and a draw are said all the same.
+    let decided = matches!(advice.penalty.kind, PenaltyKind::Loss | PenaltyKind::Draw);
+    if !decided || advice.position == PositionRuling::ReplaceWithQueen {
+        sentences.push(language.position(o));
+    }
+    sentences.push(language.penalty(o, &advice.penalty));
+    sentences.extend(
+        advice
+            .clock_proposal
+            .as_ref()
+            .filter(|_| !decided)
+            .map(|c| language.times(c)),
+    );
+    if o.raised_by_system {
+        sentences.push(language.raised_by_system().to_owned());
+    }
+    if !advice.articles.is_empty() {
+        sentences.push(language.articles(&advice.articles));
+    }
+    sentences.retain(|s| !s.is_empty());
+    sentences.join(" ")
+}
+
+/// `1:23:45`, whole seconds, as clocks show them.
+fn clock_face(ms: u64) -> String {
+    let seconds = ms / 1000;
+    format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,385 @@
+//! Russian, in the vocabulary of the federation's translation of the Laws.
+
+use shakmaty::Role;
+
+use super::{ActMove, IllegalReason, Language, Occurrence, clock_face};
+use crate::{
+    event::{Certainty, ClockState},
+    laws::{
+        case::{
+            IrregularityKind::{self, *},
+            Side,
+        },
+        ruling::{Penalty, PenaltyKind, PositionRuling},
+    },
+};
+
+pub(super) struct Russian;
+
+/// "белые": the players are plural in Russian.
+fn side(side: Side) -> &'static str {
+    match side {
+        Side::White => "белые",
+        Side::Black => "чёрные",
+    }
+}
+
+fn side_genitive(side: Side) -> &'static str {
+    match side {
+        Side::White => "белых",
+        Side::Black => "чёрных",
+    }
+}
+
+fn side_dative(side: Side) -> &'static str {
+    match side {
+        Side::White => "белым",
+        Side::Black => "чёрным",
+    }
+}
+
+/// At the start of a sentence, before a colon.
+fn player(offender: Option<Side>) -> &'static str {
+    match offender {
+        Some(Side::White) => "Белые",
+        Some(Side::Black) => "Чёрные",
+        None => "Игрок",
+    }
+}
+
+fn piece(role: Role) -> &'static str {
+    match role {
+        Role::Pawn => "пешка",
+        Role::Knight => "конь",
+        Role::Bishop => "слон",
+        Role::Rook => "ладья",
+        Role::Queen => "ферзь",
+        Role::King => "король",
+    }
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn described(act: ActMove) -> String {
+    let name = act.piece.map_or("фигура", piece);
+    format!("{name} {}-{}", act.from, act.to)
+}
+
+fn list(items: &[String]) -> String {
+    items.join(", ")
+}
+
+fn name(kind: IrregularityKind) -> &'static str {
+    match kind {
+        IllegalMove => "Невозможный ход",
+        PromotionNotReplaced => "Пешка не заменена",
+        PressWithoutMove => "Часы нажаты без хода",
+        TwoHands => "Ход двумя руками",
+        InitialPositionWrong => "Неправильная начальная позиция",
+        BoardOrientationWrong => "Доска расположена неправильно",
+        ColoursReversed => "Перепутан цвет фигур",
+        PiecesDisplaced => "Фигуры смещены",
+        DisplacedPieceFound => "Фигура не на своём поле",
+        InvertedRookPromotion => "Перевёрнутая ладья",
+        WrongColourPromotion => "Превращение в фигуру чужого цвета",
+        CastlingIncomplete => "Рокировка не завершена",
+        TouchMove => "Правило «тронул — ходи»",
+        RookFirstCastling => "Рокировка начата с ладьи",
+        MovedOutOfTurn => "Ход не в свою очередь",
+        PressWithOtherHand => "Часы нажаты другой рукой",
+        FlagFall => "Падение флажка",
+        BothFlags => "Упали оба флажка",
+        DeadPosition => "Мёртвая позиция",
+        ThreefoldClaim => "Троекратное повторение позиции",
+        FiftyClaim => "Правило 50 ходов",
+        Fivefold => "Пятикратное повторение",
+        SeventyFive => "Правило 75 ходов",
+        IllegalPositionObserved => "Невозможная позиция",
+        ClockSettingWrong => "Неверная установка часов",
+        PauseWithoutReason => "Часы остановлены без причины",
+        ClaimFromScreen => "Требование по показаниям экрана",
+    }
+}
+
+fn reason_name(reason: IllegalReason) -> &'static str {
+    match reason {
+        IllegalReason::KingLeftInCheck => "король оставлен под шахом",
+        IllegalReason::PieceCannotMoveSo => "фигура так не ходит",
+        IllegalReason::CastlingNotAllowed => "рокировка невозможна",
+        IllegalReason::OpponentsPieceMoved => "ход фигурой соперника",
+        IllegalReason::OwnPieceCaptured => "взятие собственной фигуры",
+        IllegalReason::KingCaptured => "взятие короля",
+        IllegalReason::Unexplained => "позиция не объясняется возможным ходом",
+    }
+}
+
+fn illegal_fact(o: &Occurrence<'_>) -> String {
+    let who = player(o.offender);
+    match (o.reason, o.act) {
+        (Some(IllegalReason::KingLeftInCheck), _) => {
+            let whose = o.offender.map_or("игрока", side_genitive);
+            format!("После хода король {whose} находится под боем.")
+        }
+        (
+            Some(IllegalReason::PieceCannotMoveSo),
+            Some(ActMove {
+                piece: Some(role),
+                from,
+                to,
+            }),
+        ) => {
+            format!("{} не может пойти с {from} на {to}.", capitalised(piece(role)))
+        }
+        (Some(IllegalReason::PieceCannotMoveSo), _) => "Эта фигура так не ходит.".to_owned(),
+        (Some(IllegalReason::CastlingNotAllowed), _) => {
+            format!("{who}: сделана рокировка, которая сейчас невозможна.")
+        }
+        (Some(IllegalReason::OpponentsPieceMoved), _) => format!("{who}: сделан ход фигурой соперника."),
+        (Some(IllegalReason::OwnPieceCaptured), _) => {
+            format!("{who}: фигура поставлена на поле, занятое фигурой того же цвета.")
+        }
+        (Some(IllegalReason::KingCaptured), _) => {
+            "С доски снят король соперника, а это само по себе невозможный ход.".to_owned()
+        }
+        (Some(IllegalReason::Unexplained), _) if !o.squares.is_empty() => {
+            format!(
+                "Часы нажаты, но ни один возможный ход не объясняет положение на доске; сверьте поля {}.",
+                list(o.squares)
+            )
+        }
+        (Some(IllegalReason::Unexplained), _) => {
+            "Часы нажаты, но ни один возможный ход не объясняет положение на доске.".to_owned()
+        }
+        (None, _) => "Ход противоречит правилам передвижения фигур, и часы уже нажаты.".to_owned(),
+    }
+}
+
+/// The form of a noun after a number: 1 минуту, 2 минуты, 5 минут.
+fn counted(n: u32, one: &str, few: &str, many: &str) -> String {
+    let form = match (n % 10, n % 100) {
+        (_, 11..=14) => many,
+        (1, _) => one,
+        (2..=4, _) => few,
+        _ => many,
+    };
+    format!("{n} {form}")
+}
+
+/// In the accusative: what is to be added.
+fn duration(seconds: u32) -> String {
+    if seconds >= 60 && seconds % 60 == 0 {
+        counted(seconds / 60, "минуту", "минуты", "минут")
+    } else {
+        counted(seconds, "секунду", "секунды", "секунд")
+    }
+}
+
+fn ordinal(n: u32) -> String {
+    match n {
+        1 => "первый".to_owned(),
+        2 => "второй".to_owned(),
+        3 => "третий".to_owned(),
+        n => format!("{n}-й"),
+    }
+}
+
+impl Language for Russian {
+    fn title(&self, o: &Occurrence<'_>) -> String {
+        let mut title = name(o.kind).to_owned();
+        match (o.kind, o.offender) {
+            (TouchMove | TwoHands, Some(s)) if o.certainty == Certainty::Suspected => {
+                title = format!("{title}? ({})", side(s));
+            }
+            (_, Some(s)) => title = format!("{title}: {}", side(s)),
+            (_, None) => {}
+        }
+        if let Some(act) = o.act {
+            title = format!("{title}, {}", described(act));
+        } else if !o.squares.is_empty() {
+            title = format!("{title}, {}", list(o.squares));
+        }
+        match o.reason {
+            Some(reason) if o.kind == IllegalMove => format!("{title} ({})", reason_name(reason)),
+            _ => title,
+        }
+    }
+
+    fn doubt(&self, o: &Occurrence<'_>) -> Option<String> {
+        match o.certainty {
+            Certainty::Certain => None,
+            Certainty::Probable => {
+                Some("Вероятно, но не достоверно: сначала посмотрите на доску.".to_owned())
+            }
+            Certainty::Suspected => Some(
+                "Это лишь намёк датчиков: пока никто не подтвердил, нарушение не установлено.".to_owned(),
+            ),
+        }
+    }
+
+    fn fact(&self, o: &Occurrence<'_>) -> String {
+        let who = player(o.offender);
+        let at = if o.squares.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", list(o.squares))
+        };
+        match o.kind {
+            IllegalMove => illegal_fact(o),
+            PromotionNotReplaced => format!("Пешка дошла до последней горизонтали{at}, часы нажаты, а новая фигура не поставлена."),
+            PressWithoutMove => format!("{who}: часы нажаты, хотя ход не был сделан."),
+            TwoHands if o.certainty == Certainty::Suspected => {
+                format!("Две фигуры{at} были сняты с доски одновременно, как бывает при ходе двумя руками.")
+            }
+            TwoHands => format!("{who}: один ход сделан двумя руками."),
+            InitialPositionWrong => format!("В начале партии фигуры были расставлены неверно{at}."),
+            BoardOrientationWrong => "Угловое поле справа от игрока не белое.".to_owned(),
+            ColoursReversed => "Игроки играют не теми цветами, которые им назначены.".to_owned(),
+            PiecesDisplaced => format!("Фигуры сбиты со своих полей{at}; виновный восстанавливает позицию за счёт своего времени."),
+            DisplacedPieceFound => format!("Положение на доске отличается от партии там, где ходов не было{at}."),
+            InvertedRookPromotion => "Перевёрнутая ладья считается ладьёй.".to_owned(),
+            WrongColourPromotion => format!("Новая фигура{at} имеет цвет соперника."),
+            CastlingIncomplete => "Король передвинут на два поля, ладья осталась на месте, и часы нажаты.".to_owned(),
+            TouchMove if o.certainty == Certainty::Suspected => {
+                format!("Фигуру{at} подняли и вернули, затем пошли другой; при поправлении фигур всё выглядит так же.")
+            }
+            TouchMove => format!("Сделан ход не той фигурой, к которой игрок прикоснулся первой{at}."),
+            RookFirstCastling => "Сначала тронута ладья, поэтому ходить нужно ладьёй.".to_owned(),
+            MovedOutOfTurn => format!("{who}: сделан ход вне очереди; невозможным ходом это не считается."),
+            PressWithOtherHand => "Ход сделан одной рукой, а часы нажаты другой.".to_owned(),
+            FlagFall => o.offender.map_or_else(
+                || "Время одного из игроков истекло.".to_owned(),
+                |s| format!("Время {} истекло.", side_genitive(s)),
+            ),
+            BothFlags => "На обоих часах ноль; нужно установить, чей флажок упал первым.".to_owned(),
+            DeadPosition => "Ни одна из сторон не может поставить мат никакой серией возможных ходов.".to_owned(),
+            ThreefoldClaim => "Позиция возникла в третий раз; для ничьей нужно требование игрока.".to_owned(),
+            FiftyClaim => "Каждая сторона сделала по 50 ходов без взятий и ходов пешек; для ничьей нужно требование игрока.".to_owned(),
+            Fivefold => "Позиция возникла не менее пяти раз.".to_owned(),
+            SeventyFive => "Каждая сторона сделала по 75 ходов без взятий и ходов пешек.".to_owned(),
+            IllegalPositionObserved => format!("Эта позиция{at} не могла возникнуть в результате возможных ходов."),
+            ClockSettingWrong => "Время или добавление на часах не соответствует регламенту.".to_owned(),
+            PauseWithoutReason => "Часы остановлены, и уважительная причина неизвестна.".to_owned(),
+            ClaimFromScreen => "Требование нельзя основывать только на показаниях экрана.".to_owned(),
+        }
+    }
+
+    fn position(&self, o: &Occurrence<'_>) -> String {
+        match (o.advice.position, o.kind) {
+            (PositionRuling::ReinstateBefore, PressWithoutMove) => {
+                let whose = o.offender.map_or("того же игрока", side_genitive);
+                format!("Положение на доске не меняется, ход по-прежнему за стороной {whose}.")
+            }
+            (PositionRuling::ReinstateBefore, IllegalMove) => {
+                "Вернуть позицию, бывшую непосредственно перед нарушением; ходить следует тронутой фигурой, если у неё есть возможный ход.".to_owned()
+            }
+            (PositionRuling::ReinstateBefore, TouchMove) => {
+                "Вернуть позицию, бывшую непосредственно перед нарушением; ходить следует фигурой, тронутой первой, если это возможно.".to_owned()
+            }
+            (PositionRuling::ReinstateBefore, PiecesDisplaced) => "Вернуть фигуры на свои поля.".to_owned(),
+            (PositionRuling::ReinstateBefore, MovedOutOfTurn) => "Взять этот ход назад.".to_owned(),
+            (PositionRuling::ReinstateBefore, _) => {
+                "Вернуть позицию, бывшую непосредственно перед нарушением.".to_owned()
+            }
+            (PositionRuling::LastIdentifiable, _) => {
+                "Продолжить с последней позиции, которую можно установить.".to_owned()
+            }
+            (PositionRuling::Continue, BothFlags | FlagFall) => "Партия продолжается.".to_owned(),
+            (PositionRuling::Continue, _) => "Партия продолжается с имеющейся позиции.".to_owned(),
+            (PositionRuling::NewGame, _) => "Отменить партию и сыграть новую.".to_owned(),
+            (PositionRuling::Transfer, _) => "Перенести позицию на правильно расположенную доску и продолжить партию.".to_owned(),
+            (PositionRuling::ReplaceWithQueen, _) => match o.squares.first() {
+                Some(square) => format!("Поставить на {square} ферзя того же цвета, что и пешка."),
+                None => "Поставить вместо пешки ферзя того же цвета.".to_owned(),
+            },
+            (PositionRuling::Stands, _) => "Позиция остаётся.".to_owned(),
+        }
+    }
+
+    fn penalty(&self, o: &Occurrence<'_>, penalty: &Penalty) -> String {
+        match (penalty.kind, penalty.to) {
+            (PenaltyKind::Time, Some(to)) => {
+                let added = format!("Добавить {} {}", side_dative(to), duration(penalty.seconds));
+                match o.offence_number {
+                    0 => format!("{added}."),
+                    n => format!(
+                        "{added}: {} завершённый невозможный ход {}.",
+                        ordinal(n),
+                        side_genitive(to.opponent())
+                    ),
+                }
+            }
+            (PenaltyKind::Loss, Some(to)) if matches!(o.kind, FlagFall | BothFlags) => {
+                format!(
+                    "{} проигрывают партию: {} ещё могут поставить мат.",
+                    player(Some(to.opponent())),
+                    side(to)
+                )
+            }
+            (PenaltyKind::Loss, Some(to)) => {
+                let loser = player(Some(to.opponent()));
+                match o.offence_number {
+                    0 => format!("{loser} проигрывают партию."),
+                    n => format!(
+                        "{loser} проигрывают партию: {} завершённый невозможный ход.",
+                        ordinal(n)
+                    ),
+                }
+            }
+            (PenaltyKind::Draw, _)
+                if matches!(
+                    o.kind,
+                    DeadPosition
+                        | ThreefoldClaim
+                        | FiftyClaim
+                        | Fivefold
+                        | SeventyFive
+                        | BothFlags
+                        | IllegalPositionObserved
+                ) =>
+            {
+                "Партия заканчивается вничью.".to_owned()
+            }
+            (PenaltyKind::Draw, _) => {
+                "Партия заканчивается вничью: соперник не может поставить мат никакой серией возможных ходов."
+                    .to_owned()
+            }
+            (PenaltyKind::Arbiter, _) => "Правила оставляют наказание на усмотрение арбитра.".to_owned(),
+            (PenaltyKind::Time | PenaltyKind::Loss, None) => {
+                "Кого это касается, устанавливает арбитр.".to_owned()
+            }
+            (PenaltyKind::None, _) => "Правила не предусматривают здесь наказания.".to_owned(),
+        }
+    }
+
+    fn times(&self, clock: &ClockState) -> String {
+        let times = format!(
+            "Предлагаемое время: белые {}, чёрные {}",
+            clock_face(clock.white_ms),
+            clock_face(clock.black_ms)
+        );
+        match clock.running {
+            Some(s) => format!("{times}; идут часы {}.", side_genitive(s)),
+            None => format!("{times}."),
+        }
+    }
+
+    fn articles(&self, articles: &[String]) -> String {
+        match articles {
+            [one] => format!("Статья {one}."),
+            many => format!("Статьи {}.", list(many)),
+        }
+    }
+
+    fn if_confirmed(&self) -> &'static str {
+        "Если подтвердится:"
+    }
+
+    fn raised_by_system(&self) -> &'static str {
+        "Это заметила система, а не человек; решение за арбитром."
+    }
+}

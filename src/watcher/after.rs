@@ -1,0 +1,138 @@
+//! What follows an irregularity: the board put right, an earlier position put up again.
+
+use std::sync::Arc;
+
+use shakmaty::Color;
+
+use super::game::{Ctx, Game, Open};
+use crate::{
+    board::{Line, PlyKind, Stand},
+    event::Resolution,
+    laws::IrregularityKind,
+};
+
+/// The target must stand this long before it is taken as restored.
+const RESTORED_MS: u64 = 400;
+/// An earlier position must stand this long, the clock being stopped.
+const TAKEN_BACK_MS: u64 = 1500;
+/// Without a clock it must stand longer: a hand may pass through it.
+const TAKEN_BACK_CLOCKLESS_MS: u64 = 6000;
+/// A press without a move is put right when the offender's time runs again.
+const SETTLE_MS: u64 = 700;
+
+impl Game {
+    /// Looks whether something open has been put right.
+    pub(super) fn look_after(&mut self, ctx: &mut Ctx<'_>) {
+        let mut i = 0;
+        while i < self.open.len() {
+            if self.is_restored(ctx, i) {
+                self.restore(ctx, i);
+            } else {
+                i += 1;
+            }
+        }
+        self.taken_back(ctx);
+    }
+
+    fn is_restored(&self, ctx: &mut Ctx<'_>, i: usize) -> bool {
+        let open = &self.open[i];
+        let Some(target) = &open.target else { return false };
+        // Half-moves have been played since: only going back can restore it.
+        let later = self.plies() > self.plies_at_restoration(open);
+        if later || target.placement() != ctx.sensed.placement() {
+            return false;
+        }
+        if open.kind == IrregularityKind::PressWithoutMove {
+            let runs_again = ctx.clock.running() == open.offender;
+            return (runs_again || ctx.clock.stopped_at.is_some())
+                && ctx.passed(open.said, SETTLE_MS)
+                && runs_again;
+        }
+        ctx.still_for(RESTORED_MS)
+    }
+
+    /// Half-moves on the record when the target of `open` stands on the board.
+    fn plies_at_restoration(&self, open: &Open) -> usize {
+        match open.kind {
+            IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound => open.ply,
+            _ => open.ply.saturating_sub(1),
+        }
+    }
+
+    /// The target of an open irregularity stands on the board.
+    fn restore(&mut self, ctx: &mut Ctx<'_>, i: usize) {
+        let open = self.open[i].clone();
+        let ruled = open.ruled.and_then(|mv| {
+            let best = self.lines.all().iter().find(|l| {
+                l.plies.last().is_some_and(|p| matches!(p.kind, PlyKind::Ruled(m) if m == mv))
+            });
+            best.cloned()
+        });
+        self.resolve(ctx, i, Resolution::Restored);
+        match ruled {
+            Some(line) => self.lines.reset(ctx.now, ctx.sensed, vec![line]),
+            None if matches!(
+                open.kind,
+                IrregularityKind::IllegalMove | IrregularityKind::PressWithoutMove | IrregularityKind::CastlingIncomplete
+            ) =>
+            {
+                self.restart_lines(ctx);
+            }
+            None => {}
+        }
+    }
+
+    /// An earlier position of the game was put up again: a takeback, or a ruling.
+    fn taken_back(&mut self, ctx: &mut Ctx<'_>) {
+        if self.result.is_some() || self.plies() == 0 {
+            return;
+        }
+        let wait = match (ctx.clock.stopped_at, ctx.clock.runs()) {
+            (Some(_), _) => TAKEN_BACK_MS,
+            (None, true) => return,
+            (None, false) => TAKEN_BACK_CLOCKLESS_MS,
+        };
+        let seen = ctx.sensed.placement();
+        if self.lines.all().iter().any(|line| line.placement() == seen) {
+            return;
+        }
+        let Some(ply) = (0..self.plies()).rev().find(|ply| self.stand_at(*ply).placement() == seen) else { return };
+        if ctx.still_for(wait) {
+            self.go_back(ctx, ply, "position_put_up_again");
+        }
+    }
+
+    /// Goes back to the position after `ply` half-moves.
+    pub(super) fn go_back(&mut self, ctx: &mut Ctx<'_>, ply: usize, reason: &str) {
+        self.retract(ctx, ply, reason);
+        while let Some(i) = self.open.iter().position(|o| o.ply > ply) {
+            let to_before = self.open[i].ply == ply + 1;
+            let how = if to_before { Resolution::Restored } else { Resolution::Superseded };
+            self.resolve(ctx, i, how);
+        }
+        self.restart_lines(ctx);
+    }
+
+    /// The clock was started again: what stands on the board now counts.
+    pub(super) fn started_again(&mut self, ctx: &mut Ctx<'_>) {
+        if self.lines.all().iter().any(|line| line.placement() == ctx.sensed.placement()) {
+            return;
+        }
+        let back = (0..self.plies()).rev().find(|ply| self.stand_at(*ply).placement() == ctx.sensed.placement());
+        if let Some(ply) = back {
+            self.go_back(ctx, ply, "position_put_up_again");
+        }
+    }
+
+    /// Plays on from `stand`, which an arbiter put up.
+    pub(super) fn go_on_from(&mut self, ctx: &mut Ctx<'_>, stand: Arc<Stand>) {
+        let line = Line::new(stand, ctx.sensed, ctx.now);
+        self.base = self.plies();
+        self.lines.reset(ctx.now, ctx.sensed, vec![line]);
+    }
+
+    /// Whose move it is.
+    pub(super) fn to_move(&self) -> Color {
+        self.stand().turn()
+    }
+}

@@ -1,0 +1,171 @@
+//! The clock of a board as the game knows it: whose side is whose, whose time runs.
+
+use shakmaty::Color;
+
+use super::ClockSideSetting;
+use crate::{
+    board::{ClockSignal, LeverWatch},
+    dgt::{ClockReading, ClockSide},
+    event::ClockState,
+    time::Millis,
+};
+
+/// The clock with its mapping of sides to players.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    watch: LeverWatch,
+    /// A clock is attached; none before anything was heard of it.
+    pub(super) attached: Option<bool>,
+    white: Option<ClockSide>,
+    fixed: bool,
+    /// When it was last stopped, while it is.
+    pub(super) stopped_at: Option<Millis>,
+    /// Presses that did not fit the side that moved, in a row.
+    misfits: u32,
+    /// What the last press of each side gave it, in milliseconds: left, right.
+    gains: [u64; 2],
+}
+
+/// What the clock did, in the players' terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ClockEvent {
+    Started,
+    Stopped,
+    /// The player whose time ran pressed.
+    Pressed(Color),
+}
+
+impl Clock {
+    pub(super) fn new(setting: ClockSideSetting) -> Self {
+        let white = match setting {
+            ClockSideSetting::Auto => None,
+            ClockSideSetting::WhiteLeft => Some(ClockSide::Left),
+            ClockSideSetting::WhiteRight => Some(ClockSide::Right),
+        };
+        Self { white, fixed: white.is_some(), ..Self::default() }
+    }
+
+    pub(super) fn heard(&mut self, now: Millis, reading: ClockReading) {
+        self.attached = Some(true);
+        if let Some(last) = self.watch.reading().filter(|last| last.lever != reading.lever && last.running) {
+            let side = reading.lever.pressed();
+            let gain = reading.time(side).seconds.saturating_sub(last.time(side).seconds);
+            self.gains[side as usize] = u64::from(gain) * 1000;
+        }
+        self.watch.heard(now, reading);
+    }
+
+    pub(super) fn gone(&mut self) {
+        self.attached = Some(false);
+        self.watch.forget();
+        self.stopped_at = None;
+    }
+
+    /// Frames may have been missed: the next one is taken as it is.
+    pub(super) fn gap(&mut self) {
+        self.watch.forget();
+        self.stopped_at = None;
+    }
+
+    pub(super) fn tick(&mut self, now: Millis) {
+        self.watch.tick(now);
+    }
+
+    pub(super) fn deadline(&self) -> Option<Millis> {
+        self.watch.deadline()
+    }
+
+    /// The next thing that the clock did.
+    pub(super) fn poll(&mut self) -> Option<(Millis, ClockEvent)> {
+        let (at, signal) = self.watch.poll()?;
+        let event = match signal {
+            ClockSignal::Started(_) => {
+                self.stopped_at = None;
+                ClockEvent::Started
+            }
+            ClockSignal::Stopped => {
+                self.stopped_at = Some(at);
+                ClockEvent::Stopped
+            }
+            ClockSignal::Pressed(lever) => ClockEvent::Pressed(self.player(lever.pressed())),
+        };
+        Some((at, event))
+    }
+
+    pub(super) fn reading(&self) -> Option<&ClockReading> {
+        self.watch.reading().filter(|_| self.attached == Some(true))
+    }
+
+    /// True while some time runs.
+    pub(super) fn runs(&self) -> bool {
+        self.reading().is_some_and(|r| r.running)
+    }
+
+    /// The side whose time runs.
+    pub(super) fn counting(&self) -> Option<ClockSide> {
+        self.reading().and_then(ClockReading::counting)
+    }
+
+    /// The player whose time runs.
+    pub(super) fn running(&self) -> Option<Color> {
+        self.counting().map(|side| self.player(side))
+    }
+
+    /// White's side, found or configured.
+    pub(super) fn white_side(&self) -> Option<ClockSide> {
+        self.white
+    }
+
+    /// White's side was found, unless it is configured.
+    pub(super) fn found(&mut self, white: ClockSide) {
+        if !self.fixed {
+            self.white = Some(white);
+            self.misfits = 0;
+        }
+    }
+
+    /// Holds a press against who moved: after three that do not fit in a row the sides are exchanged.
+    /// Returns true when that happened.
+    pub(super) fn fits(&mut self, fits: bool) -> bool {
+        self.misfits = if fits { 0 } else { self.misfits + 1 };
+        if self.misfits < 3 || self.fixed {
+            return false;
+        }
+        self.misfits = 0;
+        self.white = self.white.map(ClockSide::other);
+        true
+    }
+
+    fn player(&self, side: ClockSide) -> Color {
+        let white = self.white.unwrap_or(ClockSide::Left);
+        if side == white { Color::White } else { Color::Black }
+    }
+
+    /// The players whose flag is down.
+    pub(super) fn flags(&self) -> impl Iterator<Item = Color> + '_ {
+        let reading = self.reading();
+        [ClockSide::Left, ClockSide::Right]
+            .into_iter()
+            .filter(move |side| reading.is_some_and(|r| r.time(*side).flag))
+            .map(|side| self.player(side))
+    }
+
+    /// What the last press of `player` gave him, in milliseconds.
+    pub(super) fn gained(&self, player: Color) -> u64 {
+        let white = self.white.unwrap_or(ClockSide::Left);
+        let side = if player == Color::White { white } else { white.other() };
+        self.gains[side as usize]
+    }
+
+    /// Both times and the running side.
+    pub(super) fn state(&self) -> Option<ClockState> {
+        let reading = self.reading()?;
+        let white = self.white.unwrap_or(ClockSide::Left);
+        let ms = |side| u64::from(reading.time(side).seconds) * 1000;
+        Some(ClockState {
+            white_ms: ms(white),
+            black_ms: ms(white.other()),
+            running: self.running().map(Into::into),
+        })
+    }
+}

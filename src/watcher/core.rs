@@ -1,0 +1,611 @@
+//! The heart of the watcher: readings of the board and the clock in, events out. Knows no bytes.
+
+use shakmaty::{Bitboard, Color, Square};
+
+use super::{
+    OrientationSetting, Settings, Snapshot,
+    clock::{Clock, ClockEvent},
+    game::{Ctx, Game, Press},
+    judge,
+    outbox::Outbox,
+    start::{ARRAY_MS, Array, Setup, is_full_array, is_playable, kind_of, stand_of},
+    touch::Hands,
+};
+use crate::{
+    board::{Code, Orientation, Sensed, bridge},
+    dgt::{Identity, Message, PieceCode},
+    event::{Body, GameResult},
+    time::Millis,
+};
+
+/// After the clock was stopped, updates that were under way are still taken for a half-move.
+const FREEZE_MS: u64 = 700;
+/// A new array must stand this long after a game.
+const NEW_ARRAY_MS: u64 = 1000;
+/// The initial array during a game must stand this long before it means a new one.
+const RESET_MS: u64 = 3000;
+/// A board that came in mid-game is taken as it stands after this long.
+const MID_GAME_MS: u64 = 1000;
+
+/// Where a board is in its evening.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// No game yet, or the next one is being set up.
+    Waiting(Box<Setup>),
+    /// A game goes on, or is over and has not been cleared away.
+    Game(Box<Game>),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) settings: Settings,
+    pub(super) out: Outbox,
+    pub(super) clock: Clock,
+    pub(super) phase: Phase,
+    pub(super) games: u32,
+    pub(super) raw: Option<[PieceCode; 64]>,
+    pub(super) orientation: Orientation,
+    pub(super) sensed: Sensed,
+    pub(super) link: Option<String>,
+    pub(super) connected: bool,
+    pub(super) identity: Identity,
+    gap: bool,
+    look_again: Option<Millis>,
+    dump_wanted: bool,
+}
+
+impl Core {
+    pub(super) fn new(settings: Settings, resume: Option<Snapshot>) -> Self {
+        let orientation = match settings.orientation {
+            OrientationSetting::Turned => Orientation::Turned,
+            _ => Orientation::Normal,
+        };
+        let mut core = Self {
+            clock: Clock::new(settings.clock_side),
+            settings,
+            out: Outbox::default(),
+            phase: Phase::Waiting(Box::default()),
+            games: 0,
+            raw: None,
+            orientation,
+            sensed: Sensed::default(),
+            link: None,
+            connected: false,
+            identity: Identity::default(),
+            gap: false,
+            look_again: None,
+            dump_wanted: false,
+        };
+        if let Some(snapshot) = resume {
+            core.resume(snapshot);
+        }
+        core
+    }
+
+    pub(super) fn link_up(&mut self, _now: Millis, port: &str) {
+        self.link = Some(port.to_string());
+        self.out.changed.info = true;
+    }
+
+    pub(super) fn link_down(&mut self, now: Millis, reason: &str) {
+        self.link = None;
+        self.gap = true;
+        self.clock.gap();
+        if let Phase::Game(game) = &mut self.phase {
+            game.gap = true;
+            game.press = None;
+        }
+        if std::mem::take(&mut self.connected) {
+            self.emit(now, Body::BoardDisconnected { reason: reason.into() });
+            self.out.changed.status = true;
+        }
+    }
+
+    /// One message of the board.
+    pub(super) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
+        self.hear(now, identity);
+        match message {
+            Message::Dump(squares) => self.dump(now, squares),
+            Message::Field { square, piece } => self.field(now, *square, *piece),
+            Message::Clock(reading) => {
+                if self.clock.attached != Some(true) {
+                    self.emit(now, Body::ClockConnected);
+                }
+                self.clock.heard(now, *reading);
+                self.out.changed.clock = true;
+                self.clock_events();
+                self.flags(now);
+            }
+            Message::NoClock => {
+                if self.clock.attached == Some(true) {
+                    self.emit(now, Body::ClockDisconnected);
+                }
+                self.clock.gone();
+                self.out.changed.clock = true;
+                self.thaw(now);
+            }
+            _ => {}
+        }
+    }
+
+    /// The board answers: it is connected.
+    fn hear(&mut self, now: Millis, identity: &Identity) {
+        if self.identity != *identity {
+            self.identity = identity.clone();
+            self.out.changed.info = true;
+        }
+        if !self.connected && self.raw_or_identified() {
+            self.connected = true;
+            self.out.changed.status = true;
+            let firmware = self.identity.firmware.map(|(main, sub)| format!("{main}.{sub}"));
+            let body = Body::BoardConnected {
+                serial: self.identity.serial().map(str::to_string),
+                firmware,
+                port: self.link.clone(),
+            };
+            self.emit(now, body);
+        }
+    }
+
+    fn raw_or_identified(&self) -> bool {
+        self.link.is_some()
+    }
+
+    fn dump(&mut self, now: Millis, squares: &[PieceCode; 64]) {
+        let first = self.raw.replace(*squares).is_none();
+        self.orient();
+        let placement = self.orientation.placement(squares);
+        self.out.changed.position = true;
+        if let Phase::Game(game) = &mut self.phase {
+            game.lines.tick(now, &self.sensed);
+        }
+        let changed = self.sensed.replace(now, &placement);
+        if first {
+            self.sensed = settled(&placement);
+        }
+        self.explain(now, changed);
+        if std::mem::take(&mut self.gap) {
+            self.after_gap(now);
+        } else if !changed.is_empty() {
+            self.lost_updates(now);
+        }
+    }
+
+    fn field(&mut self, now: Millis, square: u8, piece: PieceCode) {
+        // Before the first dump nothing is known of the other squares.
+        let Some(raw) = &mut self.raw else {
+            self.dump_wanted = true;
+            return;
+        };
+        raw[usize::from(square & 63)] = piece;
+        if self.orient() {
+            return;
+        }
+        let square = self.orientation.square(square);
+        let (old, new) = (self.sensed.at(square), Code(piece.0));
+        if let Phase::Game(game) = &mut self.phase {
+            game.lines.tick(now, &self.sensed);
+            game.hands.seen(now, square, old, new);
+        }
+        if self.sensed.set(now, square, new) {
+            self.out.changed.position = true;
+            self.explain(now, Bitboard::from_square(square));
+        }
+    }
+
+    /// Finds out which way round the board lies while no game goes on. Returns true when the
+    /// board was read anew for it.
+    fn orient(&mut self) -> bool {
+        let idle = match &self.phase {
+            Phase::Waiting(_) => true,
+            Phase::Game(game) => game.result.is_some(),
+        };
+        let (OrientationSetting::Auto, true, Some(raw)) = (self.settings.orientation, idle, &self.raw) else {
+            return false;
+        };
+        let Some(found) = Orientation::of_start(raw).filter(|found| *found != self.orientation) else {
+            return false;
+        };
+        self.orientation = found;
+        self.sensed = settled(&found.placement(raw));
+        if let Phase::Waiting(setup) = &mut self.phase {
+            **setup = Setup::default();
+        }
+        true
+    }
+
+    /// Squares changed: the lines are to explain them.
+    fn explain(&mut self, now: Millis, changed: Bitboard) {
+        if changed.is_empty() {
+            return;
+        }
+        match &mut self.phase {
+            Phase::Game(game) => game.lines.changed(now, &self.sensed, changed),
+            Phase::Waiting(setup) => {
+                if let Some(lines) = &mut setup.lines {
+                    lines.changed(now, &self.sensed, changed);
+                }
+            }
+        }
+    }
+
+    /// The board is read again after the link was down: what was played meanwhile?
+    fn after_gap(&mut self, now: Millis) {
+        let Phase::Game(game) = &mut self.phase else { return };
+        game.gap = false;
+        if game.result.is_some() {
+            return;
+        }
+        let mut ctx = Ctx {
+            now,
+            settings: &self.settings,
+            sensed: &self.sensed,
+            clock: &self.clock,
+            out: &mut self.out,
+            look_again: &mut self.look_again,
+        };
+        game.bridge_gap(&mut ctx, bridge::Limits::default());
+    }
+
+    /// A dump differs from what the updates said: some were lost.
+    fn lost_updates(&mut self, now: Millis) {
+        let Phase::Game(game) = &mut self.phase else { return };
+        if game.result.is_some() || game.lines.frozen {
+            return;
+        }
+        let mut ctx = Ctx {
+            now,
+            settings: &self.settings,
+            sensed: &self.sensed,
+            clock: &self.clock,
+            out: &mut self.out,
+            look_again: &mut self.look_again,
+        };
+        let limits = bridge::Limits { plies: 3, nodes: 20_000, most: 8 };
+        game.bridge_gap(&mut ctx, limits);
+    }
+
+    fn clock_events(&mut self) {
+        while let Some((at, event)) = self.clock.poll() {
+            match event {
+                ClockEvent::Started => self.clock_started(at),
+                ClockEvent::Stopped => {}
+                ClockEvent::Pressed(side) => self.pressed(at, side),
+            }
+        }
+    }
+
+    fn pressed(&mut self, at: Millis, side: Color) {
+        let Phase::Game(game) = &mut self.phase else { return };
+        if game.result.is_some() {
+            return;
+        }
+        if let Some(press) = &game.press
+            && press.side == side
+        {
+            game.press = None;
+        }
+        game.lines.press(at, &self.sensed, side);
+        game.press = Some(Press { side, at, clock: self.clock.state(), rest: None });
+    }
+
+    fn clock_started(&mut self, at: Millis) {
+        match &mut self.phase {
+            Phase::Game(game) => {
+                game.lines.frozen = false;
+                game.lines.clock_runs = true;
+                game.clock_used = true;
+                if game.result.is_none() {
+                    let mut ctx = Ctx {
+                        now: at,
+                        settings: &self.settings,
+                        sensed: &self.sensed,
+                        clock: &self.clock,
+                        out: &mut self.out,
+                        look_again: &mut self.look_again,
+                    };
+                    game.started_again(&mut ctx);
+                    game.lines.grow_all(at, &self.sensed);
+                }
+            }
+            Phase::Waiting(_) => {}
+        }
+    }
+
+    fn flags(&mut self, now: Millis) {
+        let Phase::Game(game) = &mut self.phase else { return };
+        let mut ctx = Ctx {
+            now,
+            settings: &self.settings,
+            sensed: &self.sensed,
+            clock: &self.clock,
+            out: &mut self.out,
+            look_again: &mut self.look_again,
+        };
+        judge::flag_fall(game, &mut ctx);
+    }
+
+    /// Presses are not to be expected any more: the clock is gone.
+    fn thaw(&mut self, _now: Millis) {
+        if let Phase::Game(game) = &mut self.phase {
+            game.lines.frozen = false;
+            game.lines.clock_runs = false;
+            game.press = None;
+        }
+    }
+
+    /// Looks at everything that may be decided by now.
+    pub(super) fn review(&mut self, now: Millis) {
+        self.look_again = None;
+        self.clock.tick(now);
+        self.clock_events();
+        match &mut self.phase {
+            Phase::Waiting(_) => self.look_for_start(now),
+            Phase::Game(_) => {
+                self.review_game(now);
+                self.look_for_next(now);
+            }
+        }
+    }
+
+    fn review_game(&mut self, now: Millis) {
+        let Phase::Game(game) = &mut self.phase else { return };
+        let mut ctx = Ctx {
+            now,
+            settings: &self.settings,
+            sensed: &self.sensed,
+            clock: &self.clock,
+            out: &mut self.out,
+            look_again: &mut self.look_again,
+        };
+        if game.result.is_some() {
+            return;
+        }
+        if let Some(stopped) = ctx.clock.stopped_at
+            && game.clock_used
+            && !game.lines.frozen
+            && ctx.passed(stopped, FREEZE_MS)
+        {
+            game.lines.frozen = true;
+        }
+        game.lines.tick(now, ctx.sensed);
+        if game.gap {
+            return;
+        }
+        game.settle(&mut ctx);
+        if std::env::var_os("DBG").is_some() {
+            eprintln!("{} ann {} press {:?}", now.0, game.announced(), game.press.as_ref().map(|p| (p.side, p.at.0)));
+            for l in game.lines.all().iter().take(5) {
+                eprintln!("    {:.2} pend {:?} diff {:?} {}", l.total(ctx.sensed, now), l.awaits().map(|p| p.0), l.differing().into_iter().map(|s| s.to_string()).collect::<Vec<_>>(), l.plies.iter().rev().take(5).rev().map(|p| format!("{}{}", p.kind.legal().map_or("ILL".into(), |m| m.to_string()), p.pressed.map_or(String::new(), |x| format!("@{}", x.0)))).collect::<Vec<_>>().join(" "));
+            }
+        }
+        game.judge(&mut ctx);
+        game.look_after(&mut ctx);
+        game.look_for_result(&mut ctx);
+        game.look_for_dead_squares(&mut ctx);
+    }
+
+    /// Whether a game begins.
+    fn look_for_start(&mut self, now: Millis) {
+        let Phase::Waiting(setup) = &mut self.phase else { return };
+        let still = now.since(self.sensed.last_change());
+        if self.raw.is_none() {
+            return;
+        }
+        if still >= ARRAY_MS {
+            setup.note(&self.sensed, now);
+        } else {
+            self.look_again = Some(self.sensed.last_change() + ARRAY_MS);
+        }
+        if self.clock.runs() {
+            self.start_by_clock(now);
+        } else {
+            self.start_by_moves(now);
+        }
+    }
+
+    fn start_by_clock(&mut self, now: Millis) {
+        let Phase::Waiting(setup) = &mut self.phase else { return };
+        if let Some(array) = setup.array.clone()
+            && array.differing(self.sensed.placement()).count() <= 6
+        {
+            self.begin(now, &array);
+            return;
+        }
+        let since = self.sensed.last_change() + MID_GAME_MS;
+        if now < since {
+            self.look_again = Some(since);
+        } else if is_playable(self.sensed.placement()) {
+            self.begin_mid_game(now);
+        }
+    }
+
+    fn start_by_moves(&mut self, now: Millis) {
+        let attached = self.clock.attached == Some(true);
+        let Phase::Waiting(setup) = &mut self.phase else { return };
+        if setup.array.is_none() {
+            setup.either_side(&self.sensed, now);
+        }
+        let Some(lines) = &mut setup.lines else { return };
+        lines.tick(now, &self.sensed);
+        let needed = match (setup.array.is_some(), attached) {
+            (true, false) => 1,
+            (true, true) => 3,
+            (false, _) => 4,
+        };
+        let best = lines.best();
+        if best.plies.len() < needed || !best.misplaced(&self.sensed).is_empty() {
+            return;
+        }
+        let wait = self.sensed.last_change() + if best.plies.len() > needed { 0 } else { 1500 };
+        if now < wait {
+            self.look_again = Some(wait);
+            return;
+        }
+        let lines = setup.lines.take();
+        if let Some(array) = setup.array.clone() {
+            self.begin(now, &array);
+        } else {
+            self.begin_mid_game(now);
+        }
+        if let (Phase::Game(game), Some(lines)) = (&mut self.phase, lines) {
+            game.take_lines(lines);
+        }
+    }
+
+    /// A game begins from `array`.
+    fn begin(&mut self, now: Millis, array: &crate::board::Placement) {
+        let stand = std::sync::Arc::new(stand_of(array));
+        let lines = match &mut self.phase {
+            Phase::Waiting(setup) => setup.lines.take(),
+            Phase::Game(_) => None,
+        };
+        self.start_game(now, stand);
+        let Phase::Game(game) = &mut self.phase else { return };
+        if let Some(lines) = lines {
+            game.take_lines(lines);
+        }
+        game.lines.clock_runs = self.clock.runs();
+        game.clock_used = self.clock.runs();
+        // The side whose time runs is White's, unless White has moved already.
+        if let Some(counting) = self.clock.counting() {
+            let black_to_move = game.lines.best().turn() == Color::Black;
+            self.clock.found(if black_to_move { counting.other() } else { counting });
+        }
+        let mut ctx = Ctx {
+            now,
+            settings: &self.settings,
+            sensed: &self.sensed,
+            clock: &self.clock,
+            out: &mut self.out,
+            look_again: &mut self.look_again,
+        };
+        if self.orientation.is_sideways() {
+            game.board_sideways(&mut ctx);
+        }
+        if let Array::Wrong(squares) = kind_of(array) {
+            game.array_wrong(&mut ctx, array, squares);
+        }
+    }
+
+    /// The daemon came in mid-game: it tracks from what stands.
+    fn begin_mid_game(&mut self, now: Millis) {
+        if self.clock.white_side().is_none()
+            && let Some(side) = self.clock.counting()
+        {
+            // Left and right do not turn with the board: nothing but custom tells them apart here.
+            let _ = side;
+            self.clock.found(match self.orientation {
+                Orientation::Turned => crate::dgt::ClockSide::Right,
+                _ => crate::dgt::ClockSide::Left,
+            });
+        }
+        let turn = self.clock.running().unwrap_or(Color::White);
+        let stand = crate::board::Stand::of_placement(
+            self.sensed.placement(),
+            turn,
+            shakmaty::CastlingMode::Standard,
+        );
+        self.start_game(now, std::sync::Arc::new(stand));
+        let runs = self.clock.runs();
+        if let Phase::Game(game) = &mut self.phase {
+            game.lines.clock_runs = runs;
+            game.clock_used = runs;
+        }
+    }
+
+    pub(super) fn start_game(&mut self, now: Millis, stand: std::sync::Arc<crate::board::Stand>) {
+        self.games += 1;
+        let chess960 = stand.mode() == shakmaty::CastlingMode::Chess960;
+        let fen = stand.fen();
+        let game = Game::new(self.games, stand, &self.sensed, now);
+        self.phase = Phase::Game(Box::new(game));
+        self.emit(now, Body::GameStarted { fen, chess960 });
+    }
+
+    /// Whether the next game is being set up: an array after a game, or in the middle of one.
+    fn look_for_next(&mut self, now: Millis) {
+        let Phase::Game(game) = &mut self.phase else { return };
+        let over = game.result.is_some();
+        if !is_full_array(self.sensed.placement()) || (!over && game.plies() == 0) {
+            return;
+        }
+        if !over && game.lines.all().iter().any(|l| l.placement() == self.sensed.placement()) {
+            return;
+        }
+        let due = self.sensed.last_change() + if over { NEW_ARRAY_MS } else { RESET_MS };
+        if now < due {
+            self.look_again = Some(self.look_again.map_or(due, |at| at.min(due)));
+            return;
+        }
+        if !over {
+            let mut ctx = Ctx {
+                now,
+                settings: &self.settings,
+                sensed: &self.sensed,
+                clock: &self.clock,
+                out: &mut self.out,
+                look_again: &mut self.look_again,
+            };
+            game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
+        }
+        self.phase = Phase::Waiting(Box::default());
+        self.look_for_start(now);
+    }
+
+    /// Nothing more will come.
+    pub(super) fn finish(&mut self, mut now: Millis) -> Millis {
+        // What waits for time to pass is given it, within a bound.
+        let end = now + 30_000;
+        self.review(now);
+        while let Some(at) = self.deadline().filter(|at| *at <= end) {
+            now = at.max(now);
+            self.review(now);
+        }
+        if let Phase::Game(game) = &mut self.phase
+            && game.result.is_none()
+            && !game.gap
+        {
+            let mut ctx = Ctx {
+                now,
+                settings: &self.settings,
+                sensed: &self.sensed,
+                clock: &self.clock,
+                out: &mut self.out,
+                look_again: &mut self.look_again,
+            };
+            game.settle_rest(&mut ctx);
+        }
+        now
+    }
+
+    pub(super) fn deadline(&self) -> Option<Millis> {
+        [self.look_again, self.clock.deadline()].into_iter().flatten().min()
+    }
+
+    pub(super) fn take_dump_wanted(&mut self) -> bool {
+        std::mem::take(&mut self.dump_wanted)
+    }
+
+    pub(super) fn want_dump(&mut self) {
+        self.dump_wanted = true;
+    }
+
+    pub(super) fn emit(&mut self, now: Millis, body: Body) -> String {
+        let game = match &self.phase {
+            Phase::Game(game) => Some(game.number),
+            Phase::Waiting(_) => None,
+        };
+        self.out.emit(&self.settings, game, now, None, body)
+    }
+}
+
+/// A reading that stood there before anything was watched.
+fn settled(placement: &crate::board::Placement) -> Sensed {
+    let mut sensed = Sensed::default();
+    for square in Square::ALL {
+        sensed.set(Millis(0), square, placement.at(square));
+    }
+    sensed
+}

@@ -1,0 +1,259 @@
+//! The game at one board: its record, the lines that go on from it, what is open.
+
+use std::sync::Arc;
+
+use shakmaty::{CastlingMode, Color, Position, san::SanPlus, uci::UciMove};
+
+use super::{Settings, clock::Clock, outbox::Outbox};
+use crate::{
+    board::{Act, Lines, PlyKind, Sensed, Stand},
+    event::{Body, ClockState, CompletedBy, GameResult, MoveMade, Resolution},
+    laws::IrregularityKind,
+    time::Millis,
+};
+
+/// What a step of the watcher has at hand.
+pub(super) struct Ctx<'a> {
+    pub(super) now: Millis,
+    pub(super) settings: &'a Settings,
+    pub(super) sensed: &'a Sensed,
+    pub(super) clock: &'a Clock,
+    pub(super) out: &'a mut Outbox,
+    /// When the watcher is to look again at the latest.
+    pub(super) look_again: &'a mut Option<Millis>,
+}
+
+impl Ctx<'_> {
+    /// Asks to be called again at `at`.
+    pub(super) fn at(&mut self, at: Millis) {
+        let at = at.max(self.now + 1);
+        *self.look_again = Some(self.look_again.map_or(at, |known| known.min(at)));
+    }
+
+    /// True when nothing has changed on the board for `ms`; else asks to be called again when that is so.
+    pub(super) fn still_for(&mut self, ms: u64) -> bool {
+        self.passed(self.sensed.last_change(), ms)
+    }
+
+    /// True when `ms` have passed since `since`; else asks to be called again when they have.
+    pub(super) fn passed(&mut self, since: Millis, ms: u64) -> bool {
+        if self.now.since(since) >= ms {
+            return true;
+        }
+        self.at(since + ms);
+        false
+    }
+}
+
+/// A half-move of the record.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub(super) kind: PlyKind,
+    pub(super) uci: String,
+    pub(super) san: Option<String>,
+    pub(super) stand: Arc<Stand>,
+    pub(super) completed_by: CompletedBy,
+    pub(super) clock: Option<ClockState>,
+    pub(super) at: Millis,
+}
+
+/// An irregularity that is not over.
+#[derive(Clone, Debug)]
+pub(super) struct Open {
+    pub(super) id: String,
+    pub(super) kind: IrregularityKind,
+    pub(super) offender: Option<Color>,
+    pub(super) ply: usize,
+    /// How the board is to stand.
+    pub(super) target: Option<Arc<Stand>>,
+    /// The half-move that the ruling completes (a queen for an unreplaced pawn).
+    pub(super) ruled: Option<shakmaty::Move>,
+    /// It counts among the offences of 7.5.5.
+    pub(super) counted: bool,
+    /// The law lets it stand once the opponent has replied.
+    pub(super) may_stand: bool,
+    /// When it was said.
+    pub(super) said: Millis,
+}
+
+/// A press that has not been judged yet.
+#[derive(Clone, Debug)]
+pub(super) struct Press {
+    pub(super) side: Color,
+    pub(super) at: Millis,
+    pub(super) clock: Option<ClockState>,
+    /// What stood on the board when it had come to rest after the press.
+    pub(super) rest: Option<crate::board::Placement>,
+}
+
+/// The game at one board.
+#[derive(Debug)]
+pub(super) struct Game {
+    pub(super) number: u32,
+    pub(super) mode: CastlingMode,
+    pub(super) start: Arc<Stand>,
+    pub(super) record: Vec<Made>,
+    pub(super) lines: Lines,
+    /// How many half-moves of the record lie before the lines' base.
+    pub(super) base: usize,
+    pub(super) open: Vec<Open>,
+    /// Offences of 7.5 acted upon, White's and Black's.
+    pub(super) offences: [u32; 2],
+    pub(super) press: Option<Press>,
+    pub(super) result: Option<GameResult>,
+    /// Since when another line than the record's is the best.
+    pub(super) doubted: Option<Millis>,
+    /// Squares of which a notice was given that they are not read.
+    pub(super) noticed: shakmaty::Bitboard,
+    /// Flags already spoken of, White's and Black's.
+    pub(super) flags: [bool; 2],
+    /// The clock has run in this game.
+    pub(super) clock_used: bool,
+    /// What hands did, for suspicions.
+    pub(super) hands: super::touch::Hands,
+    /// The link was broken and the board has not been read since.
+    pub(super) gap: bool,
+}
+
+impl Game {
+    pub(super) fn new(number: u32, start: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
+        let lines = Lines::new(start.clone(), sensed, now);
+        Self {
+            number,
+            mode: start.mode(),
+            start,
+            record: Vec::new(),
+            lines,
+            base: 0,
+            open: Vec::new(),
+            offences: [0; 2],
+            press: None,
+            result: None,
+            doubted: None,
+            noticed: shakmaty::Bitboard::EMPTY,
+            flags: [false; 2],
+            clock_used: false,
+            hands: super::touch::Hands::default(),
+            gap: false,
+        }
+    }
+
+    /// Completed half-moves.
+    pub(super) fn plies(&self) -> usize {
+        self.record.len()
+    }
+
+    /// The position after `ply` half-moves of the record.
+    pub(super) fn stand_at(&self, ply: usize) -> &Arc<Stand> {
+        match ply.checked_sub(1).and_then(|i| self.record.get(i)) {
+            Some(made) => &made.stand,
+            None => &self.start,
+        }
+    }
+
+    /// The position after the last half-move of the record.
+    pub(super) fn stand(&self) -> &Arc<Stand> {
+        self.stand_at(self.plies())
+    }
+
+    /// How many half-moves of the lines are in the record already.
+    pub(super) fn announced(&self) -> usize {
+        self.plies() - self.base
+    }
+
+    /// Emits an event of this game.
+    pub(super) fn emit(&self, ctx: &mut Ctx<'_>, at: Option<Millis>, body: Body) -> String {
+        ctx.out.emit(ctx.settings, Some(self.number), ctx.now, at, body)
+    }
+
+    /// Adds a half-move to the record and says so.
+    pub(super) fn announce(&mut self, ctx: &mut Ctx<'_>, ply: &crate::board::Ply, completed_by: CompletedBy) {
+        let before = self.stand().clone();
+        let (uci, san) = names(&before, &ply.kind, self.mode);
+        let clock = ctx.clock.state();
+        let made = Made {
+            kind: ply.kind.clone(),
+            uci,
+            san,
+            stand: ply.stand.clone(),
+            completed_by,
+            clock,
+            at: ply.pressed.unwrap_or(ply.at),
+        };
+        let body = Body::Move(MoveMade {
+            ply: self.plies() as u32 + 1,
+            uci: made.uci.clone(),
+            san: made.san.clone(),
+            fen: made.stand.fen(),
+            completed_by,
+            clock,
+            illegal: made.san.is_none(),
+        });
+        let at = made.at;
+        self.record.push(made);
+        self.emit(ctx, Some(at), body);
+    }
+
+    /// Half-moves after the first `to` no longer count.
+    pub(super) fn retract(&mut self, ctx: &mut Ctx<'_>, to: usize, reason: &str) {
+        if to >= self.plies() {
+            return;
+        }
+        self.record.truncate(to);
+        self.base = self.base.min(to);
+        self.emit(ctx, None, Body::MovesRetracted { to_ply: to as u32, reason: reason.into() });
+    }
+
+    /// An open irregularity is over.
+    pub(super) fn resolve(&mut self, ctx: &mut Ctx<'_>, index: usize, how: Resolution) {
+        let open = self.open.remove(index);
+        if how == Resolution::Dismissed && open.counted
+            && let Some(side) = open.offender
+        {
+            let count = &mut self.offences[side as usize];
+            *count = count.saturating_sub(1);
+        }
+        self.emit(ctx, None, Body::IrregularityResolved { irregularity: open.id, how });
+    }
+
+    /// Sets the lines to what goes on from the record alone.
+    pub(super) fn restart_lines(&mut self, ctx: &Ctx<'_>) {
+        let line = crate::board::Line::new(self.stand().clone(), ctx.sensed, ctx.now);
+        self.base = self.plies();
+        self.lines.reset(ctx.now, ctx.sensed, vec![line]);
+        self.doubted = None;
+    }
+
+    /// The game ended.
+    pub(super) fn end(&mut self, ctx: &mut Ctx<'_>, result: GameResult, reason: &str) {
+        if self.result.is_some() {
+            return;
+        }
+        self.result = Some(result);
+        self.press = None;
+        self.emit(ctx, None, Body::GameEnded { result, reason: reason.into() });
+    }
+}
+
+/// UCI and SAN of a half-move; an illegal act has no SAN.
+pub(super) fn names(before: &Stand, kind: &PlyKind, mode: CastlingMode) -> (String, Option<String>) {
+    match kind {
+        PlyKind::Illegal(act) => (act.uci().unwrap_or_else(|| unexplained(act)), None),
+        PlyKind::Legal(mv) | PlyKind::Ruled(mv) | PlyKind::Recovered(mv) => {
+            let uci = UciMove::from_move(*mv, mode).to_string();
+            let san = before.chess().map_or_else(
+                || uci.clone(),
+                |chess| {
+                    debug_assert!(chess.is_legal(*mv));
+                    SanPlus::from_move(chess.clone(), *mv).to_string()
+                },
+            );
+            (uci, Some(san))
+        }
+    }
+}
+
+/// An act that no single move describes has the null move for a name.
+fn unexplained(_act: &Act) -> String {
+    "0000".into()
+}

@@ -1,0 +1,107 @@
+//! What may have been played while the board was not read, and squares that are not read at all.
+
+use shakmaty::Bitboard;
+
+use super::{
+    advice::Finding,
+    game::{Ctx, Game},
+};
+use crate::{
+    board::{Line, Lines, Placement, PlyKind, bridge},
+    event::Body,
+    laws::IrregularityKind,
+};
+
+/// A square that is not read for this long is worth a notice.
+const DEAD_SQUARE_MS: u64 = 30_000;
+
+impl Game {
+    /// Lines that go on from those found before the lines existed.
+    pub(super) fn take_lines(&mut self, lines: Lines) {
+        self.lines = lines;
+        self.base = 0;
+    }
+
+    /// Looks for legal half-moves from the lines to what stands on the board.
+    pub(super) fn bridge_gap(&mut self, ctx: &mut Ctx<'_>, limits: bridge::Limits) {
+        self.lines.grow_all(ctx.now, ctx.sensed);
+        let best = self.lines.best();
+        if best.misplaced(ctx.sensed).is_empty() {
+            return;
+        }
+        let turn = ctx.clock.running();
+        let mut found: Vec<(Line, usize)> = Vec::new();
+        let mut cut = false;
+        let roots: Vec<Line> = self.lines.all().iter().take(4).cloned().collect();
+        for root in roots {
+            let bridges = bridge::bridge(&root.stand, ctx.sensed.placement(), turn, limits);
+            cut |= bridges.cut;
+            for path in bridges.found {
+                let plies = path.len();
+                let mut line = root.clone();
+                for (mv, stand) in path {
+                    line = line.played(PlyKind::Recovered(mv), stand, ctx.sensed, ctx.now, 0.8);
+                }
+                line.forget_presses();
+                found.push((line, plies));
+            }
+        }
+        let Some(shortest) = found.iter().map(|(_, plies)| *plies).min() else {
+            if cut {
+                self.notice(ctx, "gap_not_explained", "Moves were missed and could not be reconstructed.");
+            }
+            return;
+        };
+        found.retain(|(_, plies)| *plies == shortest);
+        if found.len() > 1 {
+            let first = self.plies() + 1;
+            let message = format!(
+                "Half-moves {first} to {} were missed; {} orders of play explain the board.",
+                first + shortest - 1,
+                found.len()
+            );
+            self.emit(ctx, None, Body::Notice { code: "gap_ambiguous".into(), message });
+        }
+        for (i, (line, _)) in found.into_iter().enumerate() {
+            // The first found goes first where nothing tells them apart.
+            self.lines.add(ctx.now, ctx.sensed, line, if i == 0 { 0.0 } else { 2.0 });
+        }
+    }
+
+    /// Gives notice of squares that are not read although a piece must stand there.
+    pub(super) fn look_for_dead_squares(&mut self, ctx: &mut Ctx<'_>) {
+        let best = self.lines.best();
+        let missing: Bitboard =
+            best.differing().into_iter().filter(|s| ctx.sensed.at(*s).is_empty()).collect::<Bitboard>() & !self.noticed;
+        for square in missing {
+            if ctx.passed(ctx.sensed.since(square), DEAD_SQUARE_MS) {
+                self.noticed.add(square);
+                let message = format!("Nothing is read on {square}, where a piece should stand.");
+                self.emit(ctx, None, Body::Notice { code: "square_not_read".into(), message });
+            }
+        }
+    }
+
+    /// The board lies sideways (7.2.2).
+    pub(super) fn board_sideways(&mut self, ctx: &mut Ctx<'_>) {
+        let start = self.start.clone();
+        let mut finding = Finding::new(self, shakmaty::Color::White, 0, start, ctx.sensed.placement().clone());
+        finding.kind = IrregularityKind::BoardOrientationWrong;
+        finding.offender = None;
+        finding.at = ctx.now;
+        finding.clock = ctx.clock.state();
+        self.accuse(ctx, finding, None);
+    }
+
+    /// The array is wrong (7.2.1).
+    pub(super) fn array_wrong(&mut self, ctx: &mut Ctx<'_>, array: &Placement, squares: Bitboard) {
+        let start = self.start.clone();
+        let mut finding = Finding::new(self, shakmaty::Color::White, 0, start, array.clone());
+        finding.kind = IrregularityKind::InitialPositionWrong;
+        finding.offender = None;
+        finding.squares = squares;
+        finding.at = ctx.now;
+        finding.clock = ctx.clock.state();
+        self.accuse(ctx, finding, None);
+    }
+}

@@ -1,0 +1,255 @@
+//! When a half-move is sure enough to be said, and when what was said must be taken back.
+
+use shakmaty::{Color, Position};
+
+use super::game::{Ctx, Game};
+use crate::{
+    board::{Ply, PlyKind},
+    event::{CompletedBy, GameResult, Resolution},
+    laws::IrregularityKind,
+};
+
+/// How much worse every other explanation must be, `ms` after the half-move: what has not been
+/// contradicted for a while is believed on less.
+fn margin(ms: u64) -> f32 {
+    match ms {
+        0..1200 => 1.4,
+        1200..2000 => 0.7,
+        _ => 0.3,
+    }
+}
+
+/// After a press, how long late updates are waited for.
+const AFTER_PRESS_MS: u64 = 500;
+/// The same when the half-move's own squares are not yet as they should be.
+const AFTER_PRESS_UNTIDY_MS: u64 = 1500;
+/// After a reply without a press.
+const AFTER_REPLY_MS: u64 = 1200;
+/// Without a clock, how long the board must be still.
+const STILL_MS: u64 = 6000;
+/// With a stopped clock.
+const STOPPED_MS: u64 = 3000;
+/// What a ruling prescribes must have stood for this long.
+const RULED_MS: u64 = 400;
+/// After a half-move that ends the game by itself.
+const AFTER_MATE_MS: u64 = 1500;
+/// How much better another line must be, and for how long, before what was said is taken back.
+const CORRECTION: f32 = 2.5;
+const CORRECTION_MS: u64 = 1500;
+/// Half-moves of the record that stay open to correction.
+const REVISABLE: usize = 3;
+
+impl Game {
+    /// Says every half-move that is sure enough.
+    pub(super) fn settle(&mut self, ctx: &mut Ctx<'_>) {
+        self.correct(ctx);
+        while self.result.is_none() && self.on_record() {
+            let k = self.announced();
+            let best = self.lines.best();
+            let Some(ply) = best.plies.get(k).cloned() else { break };
+            let margin = margin(ctx.now.since(ply.pressed.unwrap_or(ply.at)));
+            if self.lines.agreed(ctx.now, ctx.sensed, margin) <= k {
+                ctx.at(ctx.now + 150);
+                break;
+            }
+            let Some(completed_by) = self.completed(ctx, k, &ply) else { break };
+            self.say(ctx, &ply, completed_by);
+        }
+        let announced = self.announced();
+        if announced > REVISABLE {
+            self.lines.advance(announced - REVISABLE);
+            self.base += announced - REVISABLE;
+        }
+    }
+
+    /// What completes the half-move `ply`, number `k` of the best line, if something does by now.
+    fn completed(&self, ctx: &mut Ctx<'_>, k: usize, ply: &Ply) -> Option<CompletedBy> {
+        let best = self.lines.best();
+        let reply = best.plies.get(k + 1);
+        let by = match ply.kind {
+            PlyKind::Ruled(_) if best.differing().is_empty() || reply.is_some() => {
+                return ctx.still_for(RULED_MS).then_some(CompletedBy::Ruling);
+            }
+            PlyKind::Ruled(_) => return None,
+            PlyKind::Recovered(_) => return Some(CompletedBy::Recovered),
+            PlyKind::Illegal(_) => None,
+            PlyKind::Legal(_) => ply.pressed,
+        };
+        if let Some(pressed) = by {
+            // A press by the opponent after it, or a reply, shows that the updates are through.
+            let wait = if best.misplaced(ctx.sensed).is_empty() { AFTER_PRESS_MS } else { AFTER_PRESS_UNTIDY_MS };
+            let since = if reply.is_some() { pressed } else { pressed.max(ply.at) };
+            return ctx.passed(since, wait).then_some(CompletedBy::Clock);
+        }
+        if let Some(reply) = reply {
+            let since = reply.pressed.unwrap_or(reply.at).max(reply.at);
+            return ctx.passed(since, AFTER_REPLY_MS).then_some(CompletedBy::Reply);
+        }
+        if matches!(ply.kind, PlyKind::Illegal(_)) || !best.differing().is_empty() {
+            return None;
+        }
+        if ply.stand.is_mate_or_stalemate() {
+            return ctx.passed(ply.at, AFTER_MATE_MS).then_some(CompletedBy::Stillness);
+        }
+        let wait = if ctx.clock.runs() {
+            return None;
+        } else if ctx.clock.stopped_at.is_some() {
+            if !self.open.is_empty() {
+                // An arbiter is at work.
+                return None;
+            }
+            STOPPED_MS
+        } else {
+            STILL_MS
+        };
+        ctx.still_for(wait).then_some(CompletedBy::Stillness)
+    }
+
+    /// Says one half-move and what follows from it.
+    fn say(&mut self, ctx: &mut Ctx<'_>, ply: &Ply, completed_by: CompletedBy) {
+        let illegal = matches!(ply.kind, PlyKind::Illegal(_));
+        if !illegal {
+            self.restored_by_play(ctx);
+        }
+        self.announce(ctx, ply, completed_by);
+        if let PlyKind::Ruled(mv) = ply.kind
+            && let Some(i) = self.open.iter().position(|o| o.ruled == Some(mv))
+        {
+            self.resolve(ctx, i, Resolution::Restored);
+        }
+        if illegal {
+            self.stands_by_reply(ctx);
+        } else {
+            self.suspect(ctx, ply);
+            self.end_by_position(ctx);
+        }
+    }
+
+    /// Play goes on from before an irregularity: it was put right without the board having stood
+    /// as it was for long.
+    fn restored_by_play(&mut self, ctx: &mut Ctx<'_>) {
+        let next = self.plies() + 1;
+        while let Some(i) = self.open.iter().position(|o| {
+            o.ply == next
+                && o.target.is_some()
+                && matches!(
+                    o.kind,
+                    IrregularityKind::IllegalMove
+                        | IrregularityKind::PressWithoutMove
+                        | IrregularityKind::CastlingIncomplete
+                        | IrregularityKind::MovedOutOfTurn
+                )
+        }) {
+            self.resolve(ctx, i, Resolution::Restored);
+        }
+    }
+
+    /// The opponent has replied to an illegal move: where the law says so, it stands.
+    fn stands_by_reply(&mut self, ctx: &mut Ctx<'_>) {
+        let ply = self.plies();
+        if let Some(i) = self.open.iter().position(|o| o.ply == ply && o.may_stand) {
+            self.resolve(ctx, i, Resolution::Stands);
+        }
+    }
+
+    /// Mate, stalemate, dead position, fivefold repetition and seventy-five moves end the game
+    /// (5.1.1, 5.2.1, 5.2.2, 9.6).
+    fn end_by_position(&mut self, ctx: &mut Ctx<'_>) {
+        let stand = self.stand().clone();
+        let Some(chess) = stand.chess() else { return };
+        if stand.is_mate_or_stalemate() {
+            if chess.is_check() {
+                let result = chess.turn().fold_wb(GameResult::BlackWins, GameResult::WhiteWins);
+                self.end(ctx, result, "checkmate");
+            } else {
+                self.end(ctx, GameResult::Draw, "stalemate");
+            }
+        } else if chess.is_insufficient_material() {
+            self.end(ctx, GameResult::Draw, "dead_position");
+        } else if chess.halfmoves() >= 150 {
+            self.end(ctx, GameResult::Draw, "seventy_five_moves");
+        } else if chess.halfmoves() >= 8 {
+            self.repetition(ctx, &stand);
+        }
+    }
+
+    fn repetition(&mut self, ctx: &mut Ctx<'_>, stand: &crate::board::Stand) {
+        let key = stand.repetition_key();
+        let start = std::iter::once(&self.start);
+        let stands = start.chain(self.record.iter().map(|made| &made.stand));
+        let times = stands.filter(|s| s.placement() == stand.placement() && s.repetition_key() == key).count();
+        if times >= 5 {
+            self.end(ctx, GameResult::Draw, "fivefold_repetition");
+        } else if times == 3 {
+            self.notice(ctx, "threefold_repetition", "The position has occurred three times (9.2).");
+        }
+    }
+
+    /// A notice for the operator.
+    pub(super) fn notice(&self, ctx: &mut Ctx<'_>, code: &str, message: &str) {
+        self.emit(ctx, None, crate::event::Body::Notice { code: code.into(), message: message.into() });
+    }
+
+    /// Takes back what was said when another line is clearly better for a while.
+    fn correct(&mut self, ctx: &mut Ctx<'_>) {
+        let k = self.announced();
+        let said = &self.record[self.base..];
+        let keeps = |line: &crate::board::Line| {
+            line.plies.len() >= k && line.plies.iter().zip(said).all(|(ply, made)| ply.kind.same_as(&made.kind))
+        };
+        let best = self.lines.best();
+        if keeps(best) {
+            self.doubted = None;
+            return;
+        }
+        let best_total = best.total(ctx.sensed, ctx.now);
+        let kept = self.lines.all().iter().find(|line| keeps(line));
+        let clear = kept.is_none_or(|line| line.total(ctx.sensed, ctx.now) >= best_total + CORRECTION);
+        if !clear {
+            self.doubted = None;
+            return;
+        }
+        let since = *self.doubted.get_or_insert(ctx.now);
+        if ctx.passed(since, CORRECTION_MS) {
+            let common =
+                best.plies.iter().zip(said).take_while(|(ply, made)| ply.kind.same_as(&made.kind)).count();
+            let to = self.base + common;
+            self.doubted = None;
+            self.retract(ctx, to, "correction");
+        }
+    }
+
+    /// Nothing more will come, or the game is over: what the best line says and the board shows is
+    /// taken as played.
+    pub(super) fn settle_rest(&mut self, ctx: &mut Ctx<'_>) {
+        self.settle(ctx);
+        while self.result.is_none() && self.on_record() {
+            let k = self.announced();
+            let best = self.lines.best();
+            let Some(ply) = best.plies.get(k).cloned() else { break };
+            let last = k + 1 == best.plies.len();
+            if last && (matches!(ply.kind, PlyKind::Illegal(_)) || !best.misplaced(ctx.sensed).is_empty()) {
+                break;
+            }
+            let by = match (ply.pressed, last) {
+                (Some(_), _) => CompletedBy::Clock,
+                (None, false) => CompletedBy::Reply,
+                (None, true) => CompletedBy::Stillness,
+            };
+            self.say(ctx, &ply, by);
+        }
+    }
+
+    /// True when the record's half-moves are those of the best line.
+    pub(super) fn on_record(&self) -> bool {
+        let best = self.lines.best();
+        let said = &self.record[self.base..];
+        best.plies.len() >= said.len()
+            && best.plies.iter().zip(said).all(|(ply, made)| ply.kind.same_as(&made.kind))
+    }
+
+    /// The player who made half-move `ply` (from 1).
+    pub(super) fn mover(&self, ply: usize) -> Color {
+        if ply % 2 == 1 { self.start.turn() } else { !self.start.turn() }
+    }
+}

@@ -1,0 +1,119 @@
+//! How a game begins: the array on the board, the clock started or a first move made.
+
+use std::sync::Arc;
+
+use shakmaty::{Bitboard, CastlingMode, Color, Square};
+
+use crate::{
+    board::{Code, Line, Lines, Placement, Sensed, Stand, orientation::looks_like_start},
+    time::Millis,
+};
+
+/// The array must have stood this long to be remembered.
+pub(super) const ARRAY_MS: u64 = 400;
+
+/// What is known before a game begins.
+#[derive(Debug, Default)]
+pub(super) struct Setup {
+    /// The last array that stood on the board.
+    pub(super) array: Option<Placement>,
+    /// Lines from it (or from what stands there) while no clock has started the game.
+    pub(super) lines: Option<Lines>,
+}
+
+/// What kind of array a game began from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Array {
+    /// As in 2.3, or with squares that are not read.
+    Standard,
+    /// A Chess960 array.
+    Chess960,
+    /// Men stand wrong on these squares.
+    Wrong(Bitboard),
+}
+
+/// What kind of array `placement` is.
+pub(super) fn kind_of(placement: &Placement) -> Array {
+    let initial = Stand::initial();
+    let differing = placement.differing(initial.placement());
+    let wrong: Bitboard = differing.into_iter().filter(|s| !placement.at(*s).is_empty()).collect();
+    if wrong.is_empty() && differing.count() <= 4 {
+        Array::Standard
+    } else if is_chess960(placement) {
+        Array::Chess960
+    } else {
+        Array::Wrong(differing)
+    }
+}
+
+/// Both back ranks are the same, the king between the rooks, the bishops on two colours (II.3 of
+/// the Guidelines on Chess960).
+fn is_chess960(placement: &Placement) -> bool {
+    let rank = |r: u32| -> Vec<u8> { (0..8).map(|f| placement.at(Square::new(r * 8 + f)).0).collect() };
+    let (white, black) = (rank(0), rank(7));
+    if rank(1) != vec![1; 8] || rank(6) != vec![7; 8] || white.iter().zip(&black).any(|(w, b)| w + 6 != *b) {
+        return false;
+    }
+    let all = |code: u8| white.iter().enumerate().filter(move |(_, c)| **c == code).map(|(i, _)| i);
+    let (rooks, bishops): (Vec<_>, Vec<_>) = (all(2).collect(), all(4).collect());
+    let (king, knights, queens) = (all(5).next(), all(3).count(), all(6).count());
+    matches!((&rooks[..], king), ([a, b], Some(k)) if *a < k && k < *b)
+        && matches!(&bishops[..], [a, b] if (a + b) % 2 == 1)
+        && knights == 2
+        && queens == 1
+}
+
+/// The position that a game from `placement` starts from.
+pub(super) fn stand_of(placement: &Placement) -> Stand {
+    match kind_of(placement) {
+        Array::Standard => Stand::initial(),
+        Array::Chess960 => Stand::of_placement(placement, Color::White, CastlingMode::Chess960),
+        Array::Wrong(_) => Stand::of_placement(placement, Color::White, CastlingMode::Standard),
+    }
+}
+
+/// True when 32 men stand as at a beginning.
+pub(super) fn is_full_array(placement: &Placement) -> bool {
+    placement.occupied().count() == 32 && looks_like_start(placement)
+}
+
+/// True when `placement` could be a position of a game: one king each.
+pub(super) fn is_playable(placement: &Placement) -> bool {
+    let kings = |color: Color| placement.squares_of(Code::from(color.king())).count();
+    kings(Color::White) == 1 && kings(Color::Black) == 1
+}
+
+impl Setup {
+    /// Takes note of the array once it stands.
+    pub(super) fn note(&mut self, sensed: &Sensed, now: Millis) {
+        let placement = sensed.placement();
+        if !looks_like_start(placement) || self.array.as_ref() == Some(placement) {
+            return;
+        }
+        let men = placement.occupied().count();
+        // A man in a hand before the first move does not make another array.
+        let fewer = self.array.as_ref().is_some_and(|known| {
+            let known_men = known.occupied().count();
+            men < known_men || (men == known_men && !is_full_array(placement))
+        });
+        let moved = self.lines.as_ref().is_some_and(|lines| {
+            !lines.best().plies.is_empty() && lines.best().differing().is_empty()
+        });
+        if !fewer && !moved {
+            self.array = Some(placement.clone());
+            self.lines = Some(Lines::new(Arc::new(stand_of(placement)), sensed, now));
+        }
+    }
+
+    /// Lines for a board that came in mid-game without a running clock: either side may be to move.
+    pub(super) fn either_side(&mut self, sensed: &Sensed, now: Millis) {
+        if self.lines.is_some() || !is_playable(sensed.placement()) {
+            return;
+        }
+        let stand = |turn| Arc::new(Stand::of_placement(sensed.placement(), turn, CastlingMode::Standard));
+        let mut lines = Lines::new(stand(Color::White), sensed, now);
+        let black = Line::new(stand(Color::Black), sensed, now);
+        lines.add_root(now, sensed, black);
+        self.lines = Some(lines);
+    }
+}
