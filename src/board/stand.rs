@@ -188,6 +188,16 @@ impl Stand {
         Self::of_setup(setup, self.mode)
     }
 
+    /// The same side to move with another placement: what an arbiter accepts as it stands.
+    #[must_use]
+    pub fn with_placement(&self, placement: &Placement) -> Self {
+        let mut setup = self.setup();
+        setup.board = placement.board();
+        setup.castling_rights = rights_left(&setup, self.mode);
+        setup.ep_square = None;
+        Self::of_setup(setup, self.mode)
+    }
+
     /// True when the side to move is mated or stalemated.
     #[must_use]
     pub fn is_mate_or_stalemate(&self) -> bool {

@@ -73,7 +73,7 @@ fn counts(kind: IrregularityKind) -> bool {
 impl Game {
     /// Says an irregularity with what the Laws prescribe, and keeps it open where something is to
     /// be put right.
-    pub(super) fn accuse(&mut self, ctx: &mut Ctx<'_>, finding: Finding, _act: Option<&Act>) {
+    pub(super) fn accuse(&mut self, ctx: &mut Ctx<'_>, finding: Finding, act: Option<&Act>) {
         let counted = counts(finding.kind) && finding.certainty != Certainty::Suspected;
         let offence_number = match finding.offender {
             Some(side) if counts(finding.kind) => self.offences[side as usize] + 1,
@@ -121,6 +121,7 @@ impl Game {
             ply: finding.ply,
             target: finding.target,
             ruled: finding.ruled,
+            act: act.cloned(),
             counted,
             may_stand: !lost && case.is_unsupervised() && ruling.position != PositionRuling::Stands,
             said: ctx.now,

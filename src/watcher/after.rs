@@ -1,12 +1,10 @@
 //! What follows an irregularity: the board put right, an earlier position put up again.
 
-use std::sync::Arc;
-
 use shakmaty::Color;
 
 use super::game::{Ctx, Game, Open};
 use crate::{
-    board::{Line, PlyKind, Stand},
+    board::PlyKind,
     event::Resolution,
     laws::IrregularityKind,
 };
@@ -122,13 +120,6 @@ impl Game {
         if let Some(ply) = back {
             self.go_back(ctx, ply, "position_put_up_again");
         }
-    }
-
-    /// Plays on from `stand`, which an arbiter put up.
-    pub(super) fn go_on_from(&mut self, ctx: &mut Ctx<'_>, stand: Arc<Stand>) {
-        let line = Line::new(stand, ctx.sensed, ctx.now);
-        self.base = self.plies();
-        self.lines.reset(ctx.now, ctx.sensed, vec![line]);
     }
 
     /// Whose move it is.

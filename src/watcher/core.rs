@@ -102,6 +102,20 @@ impl Core {
         }
     }
 
+    /// The game that goes on with what a step of it needs; none when none goes on.
+    pub(super) fn game_and_ctx(&mut self, now: Millis) -> Option<(&mut Game, Ctx<'_>)> {
+        let Phase::Game(game) = &mut self.phase else { return None };
+        let ctx = Ctx {
+            now,
+            settings: &self.settings,
+            sensed: &self.sensed,
+            clock: &self.clock,
+            out: &mut self.out,
+            look_again: &mut self.look_again,
+        };
+        Some((game, ctx))
+    }
+
     /// One message of the board.
     pub(super) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
         self.hear(now, identity);
@@ -374,12 +388,6 @@ impl Core {
             return;
         }
         game.settle(&mut ctx);
-        if std::env::var_os("DBG").is_some() {
-            eprintln!("{} ann {} press {:?}", now.0, game.announced(), game.press.as_ref().map(|p| (p.side, p.at.0)));
-            for l in game.lines.all().iter().take(5) {
-                eprintln!("    {:.2} pend {:?} diff {:?} {}", l.total(ctx.sensed, now), l.awaits().map(|p| p.0), l.differing().into_iter().map(|s| s.to_string()).collect::<Vec<_>>(), l.plies.iter().rev().take(5).rev().map(|p| format!("{}{}", p.kind.legal().map_or("ILL".into(), |m| m.to_string()), p.pressed.map_or(String::new(), |x| format!("@{}", x.0)))).collect::<Vec<_>>().join(" "));
-            }
-        }
         game.judge(&mut ctx);
         game.look_after(&mut ctx);
         game.look_for_result(&mut ctx);
@@ -586,6 +594,11 @@ impl Core {
 
     pub(super) fn take_dump_wanted(&mut self) -> bool {
         std::mem::take(&mut self.dump_wanted)
+    }
+
+    /// What was played before the board is read again is not known.
+    pub(super) fn mark_gap(&mut self) {
+        self.gap = true;
     }
 
     pub(super) fn want_dump(&mut self) {

@@ -197,7 +197,7 @@ impl Game {
         let left = Arc::new(before.left_as(&finding.seen));
         let act = Act::left(meant.from().map(|from| (from, meant.to())), &finding.seen);
         self.press = None;
-        self.accuse(ctx, finding, None);
+        self.accuse(ctx, finding, Some(&act));
         let base = Line::new(before, ctx.sensed, ctx.now);
         let ruled = base.played(PlyKind::Ruled(meant), target, ctx.sensed, ctx.now, 0.0);
         let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
