@@ -114,6 +114,29 @@ fn a_small_budget_leaves_the_question_open_and_a_larger_one_closes_it() {
 }
 
 #[test]
+fn more_men_than_a_side_begins_with_are_answered_all_the_same() {
+    let fen: Fen = "NNNNNNNN/NNNNNNNN/NNNN4/8/8/8/k7/2K5 w - - 0 1"
+        .parse()
+        .expect("a FEN");
+    let crowd = fen
+        .into_position::<Chess>(CastlingMode::Standard)
+        .or_else(PositionError::ignore_too_much_material);
+    let crowd = crowd.expect("a position, if an odd one");
+    let small = Budget {
+        closure_positions: 2_000,
+    };
+    assert!(!matches!(
+        can_mate(&crowd, Color::White, &small),
+        Verdict::Unwinnable(_)
+    ));
+    assert_eq!(
+        can_mate(&crowd, Color::Black, &small),
+        Verdict::Unwinnable(Proof::Material)
+    );
+    assert!(!is_dead_quick(&crowd));
+}
+
+#[test]
 fn the_start_is_neither_dead_nor_lost() {
     assert!(!is_dead_quick(&Chess::default()));
     for winner in Color::ALL {
