@@ -6,7 +6,7 @@ use shakmaty::{CastlingMode, Color, Position};
 
 use super::{
     advice::Finding,
-    command::{Command, CommandError, RaisedBy, Reply},
+    command::{Command, CommandError, Reply},
     core::{Core, Phase},
     game::{Ctx, Game},
     snapshot::stand_of_fen,
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     board::{PlyKind, Stand},
     event::{CompletedBy, GameResult, Resolution},
-    laws::IrregularityKind,
+    laws::{IrregularityKind, RaisedBy},
     time::Millis,
 };
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     event::GameResult,
-    laws::{IrregularityKind, Side},
+    laws::{IrregularityKind, RaisedBy, Side},
 };
 
 /// A command: the last level of the topic is the verb, the payload its fields.
@@ -56,19 +56,6 @@ pub enum Command {
         /// Plies that remain.
         to_ply: u32,
     },
-}
-
-/// Who took an irregularity up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RaisedBy {
-    /// The arbiter saw it.
-    #[default]
-    Arbiter,
-    /// The opponent claimed it.
-    Opponent,
-    /// Neither.
-    Nobody,
 }
 
 /// The answer to a command that was carried out: the resulting state.
