@@ -79,7 +79,12 @@ pub enum CommandError {
     NoGame,
     /// The ply is beyond the game.
     #[error("the game has {have} plies, so {asked} cannot remain")]
-    NoSuchPly { asked: u32, have: u32 },
+    NoSuchPly {
+        /// Half-moves that were to remain.
+        asked: u32,
+        /// Half-moves of the game.
+        have: u32,
+    },
     /// It makes no sense now.
     #[error("{0}")]
     Refused(String),
