@@ -220,12 +220,19 @@ impl Core {
         let Some(found) = Orientation::of_start(raw).filter(|found| *found != self.orientation) else {
             return false;
         };
-        self.orientation = found;
-        self.sensed = settled(&found.placement(raw));
+        self.turn_to(found);
+        true
+    }
+
+    /// The board lies another way than was thought: it is read anew.
+    pub(super) fn turn_to(&mut self, orientation: Orientation) {
+        self.orientation = orientation;
+        if let Some(raw) = &self.raw {
+            self.sensed = settled(&orientation.placement(raw));
+        }
         if let Phase::Waiting(setup) = &mut self.phase {
             **setup = Setup::default();
         }
-        true
     }
 
     /// Squares changed: the lines are to explain them.
@@ -252,7 +259,7 @@ impl Core {
         if game.result.is_some() {
             return;
         }
-        game.bridge_gap(&mut ctx, bridge::Limits::default());
+        game.after_gap(&mut ctx);
     }
 
     /// A dump differs from what the updates said: some were lost.
@@ -282,8 +289,12 @@ impl Core {
     }
 
     fn pressed(&mut self, at: Millis, side: Color) {
-        let Phase::Game(game) = &mut self.phase else {
-            return;
+        let game = match &mut self.phase {
+            Phase::Game(game) => game,
+            Phase::Waiting(setup) => {
+                setup.pressed = Some(at);
+                return;
+            }
         };
         if game.result.is_some() {
             return;
@@ -377,6 +388,7 @@ impl Core {
             return;
         }
         game.settle(&mut ctx);
+        game.try_gap_again(&mut ctx);
         game.judge(&mut ctx);
         game.look_after(&mut ctx);
         game.look_for_result(&mut ctx);
