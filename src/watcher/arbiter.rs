@@ -11,7 +11,9 @@ impl Core {
         match command {
             Command::Resync => {
                 self.want_dump();
-                Ok(Reply { game: Some(self.game_view()) })
+                Ok(Reply {
+                    game: Some(self.game_view()),
+                })
             }
             _ => Err(CommandError::Refused("not yet".into())),
         }

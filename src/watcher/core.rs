@@ -97,7 +97,12 @@ impl Core {
             game.press = None;
         }
         if std::mem::take(&mut self.connected) {
-            self.emit(now, Body::BoardDisconnected { reason: reason.into() });
+            self.emit(
+                now,
+                Body::BoardDisconnected {
+                    reason: reason.into(),
+                },
+            );
             self.out.changed.status = true;
         }
     }
@@ -232,7 +237,9 @@ impl Core {
 
     /// The board is read again after the link was down: what was played meanwhile?
     fn after_gap(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else { return };
+        let Phase::Game(game) = &mut self.phase else {
+            return;
+        };
         game.gap = false;
         if game.result.is_some() {
             return;
@@ -250,7 +257,9 @@ impl Core {
 
     /// A dump differs from what the updates said: some were lost.
     fn lost_updates(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else { return };
+        let Phase::Game(game) = &mut self.phase else {
+            return;
+        };
         if game.result.is_some() || game.lines.frozen {
             return;
         }
@@ -262,7 +271,11 @@ impl Core {
             out: &mut self.out,
             look_again: &mut self.look_again,
         };
-        let limits = bridge::Limits { plies: 3, nodes: 20_000, most: 8 };
+        let limits = bridge::Limits {
+            plies: 3,
+            nodes: 20_000,
+            most: 8,
+        };
         game.bridge_gap(&mut ctx, limits);
     }
 
@@ -277,7 +290,9 @@ impl Core {
     }
 
     fn pressed(&mut self, at: Millis, side: Color) {
-        let Phase::Game(game) = &mut self.phase else { return };
+        let Phase::Game(game) = &mut self.phase else {
+            return;
+        };
         if game.result.is_some() {
             return;
         }
@@ -287,7 +302,12 @@ impl Core {
             game.press = None;
         }
         game.lines.press(at, &self.sensed, side);
-        game.press = Some(Press { side, at, clock: self.clock.state(), rest: None });
+        game.press = Some(Press {
+            side,
+            at,
+            clock: self.clock.state(),
+            rest: None,
+        });
     }
 
     fn clock_started(&mut self, at: Millis) {
@@ -314,7 +334,9 @@ impl Core {
     }
 
     fn flags(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else { return };
+        let Phase::Game(game) = &mut self.phase else {
+            return;
+        };
         let mut ctx = Ctx {
             now,
             settings: &self.settings,
@@ -350,7 +372,9 @@ impl Core {
     }
 
     fn review_game(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else { return };
+        let Phase::Game(game) = &mut self.phase else {
+            return;
+        };
         let mut ctx = Ctx {
             now,
             settings: &self.settings,
@@ -375,9 +399,34 @@ impl Core {
         }
         game.settle(&mut ctx);
         if std::env::var_os("DBG").is_some() {
-            eprintln!("{} ann {} press {:?}", now.0, game.announced(), game.press.as_ref().map(|p| (p.side, p.at.0)));
+            eprintln!(
+                "{} ann {} press {:?}",
+                now.0,
+                game.announced(),
+                game.press.as_ref().map(|p| (p.side, p.at.0))
+            );
             for l in game.lines.all().iter().take(5) {
-                eprintln!("    {:.2} pend {:?} diff {:?} {}", l.total(ctx.sensed, now), l.awaits().map(|p| p.0), l.differing().into_iter().map(|s| s.to_string()).collect::<Vec<_>>(), l.plies.iter().rev().take(5).rev().map(|p| format!("{}{}", p.kind.legal().map_or("ILL".into(), |m| m.to_string()), p.pressed.map_or(String::new(), |x| format!("@{}", x.0)))).collect::<Vec<_>>().join(" "));
+                eprintln!(
+                    "    {:.2} pend {:?} diff {:?} {}",
+                    l.total(ctx.sensed, now),
+                    l.awaits().map(|p| p.0),
+                    l.differing()
+                        .into_iter()
+                        .map(|s| s.to_string())
+                        .collect::<Vec<_>>(),
+                    l.plies
+                        .iter()
+                        .rev()
+                        .take(5)
+                        .rev()
+                        .map(|p| format!(
+                            "{}{}",
+                            p.kind.legal().map_or("ILL".into(), |m| m.to_string()),
+                            p.pressed.map_or(String::new(), |x| format!("@{}", x.0))
+                        ))
+                        .collect::<Vec<_>>()
+                        .join(" ")
+                );
             }
         }
         game.judge(&mut ctx);
@@ -388,7 +437,9 @@ impl Core {
 
     /// Whether a game begins.
     fn look_for_start(&mut self, now: Millis) {
-        let Phase::Waiting(setup) = &mut self.phase else { return };
+        let Phase::Waiting(setup) = &mut self.phase else {
+            return;
+        };
         let still = now.since(self.sensed.last_change());
         if self.raw.is_none() {
             return;
@@ -406,7 +457,9 @@ impl Core {
     }
 
     fn start_by_clock(&mut self, now: Millis) {
-        let Phase::Waiting(setup) = &mut self.phase else { return };
+        let Phase::Waiting(setup) = &mut self.phase else {
+            return;
+        };
         if let Some(array) = setup.array.clone()
             && array.differing(self.sensed.placement()).count() <= 6
         {
@@ -423,7 +476,9 @@ impl Core {
 
     fn start_by_moves(&mut self, now: Millis) {
         let attached = self.clock.attached == Some(true);
-        let Phase::Waiting(setup) = &mut self.phase else { return };
+        let Phase::Waiting(setup) = &mut self.phase else {
+            return;
+        };
         if setup.array.is_none() {
             setup.either_side(&self.sensed, now);
         }
@@ -462,7 +517,9 @@ impl Core {
             Phase::Game(_) => None,
         };
         self.start_game(now, stand);
-        let Phase::Game(game) = &mut self.phase else { return };
+        let Phase::Game(game) = &mut self.phase else {
+            return;
+        };
         if let Some(lines) = lines {
             game.take_lines(lines);
         }
@@ -471,7 +528,8 @@ impl Core {
         // The side whose time runs is White's, unless White has moved already.
         if let Some(counting) = self.clock.counting() {
             let black_to_move = game.lines.best().turn() == Color::Black;
-            self.clock.found(if black_to_move { counting.other() } else { counting });
+            self.clock
+                .found(if black_to_move { counting.other() } else { counting });
         }
         let mut ctx = Ctx {
             now,
@@ -526,12 +584,20 @@ impl Core {
 
     /// Whether the next game is being set up: an array after a game, or in the middle of one.
     fn look_for_next(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else { return };
+        let Phase::Game(game) = &mut self.phase else {
+            return;
+        };
         let over = game.result.is_some();
         if !is_full_array(self.sensed.placement()) || (!over && game.plies() == 0) {
             return;
         }
-        if !over && game.lines.all().iter().any(|l| l.placement() == self.sensed.placement()) {
+        if !over
+            && game
+                .lines
+                .all()
+                .iter()
+                .any(|l| l.placement() == self.sensed.placement())
+        {
             return;
         }
         let due = self.sensed.last_change() + if over { NEW_ARRAY_MS } else { RESET_MS };
@@ -581,7 +647,10 @@ impl Core {
     }
 
     pub(super) fn deadline(&self) -> Option<Millis> {
-        [self.look_again, self.clock.deadline()].into_iter().flatten().min()
+        [self.look_again, self.clock.deadline()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     pub(super) fn take_dump_wanted(&mut self) -> bool {

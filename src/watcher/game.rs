@@ -201,19 +201,34 @@ impl Game {
         }
         self.record.truncate(to);
         self.base = self.base.min(to);
-        self.emit(ctx, None, Body::MovesRetracted { to_ply: to as u32, reason: reason.into() });
+        self.emit(
+            ctx,
+            None,
+            Body::MovesRetracted {
+                to_ply: to as u32,
+                reason: reason.into(),
+            },
+        );
     }
 
     /// An open irregularity is over.
     pub(super) fn resolve(&mut self, ctx: &mut Ctx<'_>, index: usize, how: Resolution) {
         let open = self.open.remove(index);
-        if how == Resolution::Dismissed && open.counted
+        if how == Resolution::Dismissed
+            && open.counted
             && let Some(side) = open.offender
         {
             let count = &mut self.offences[side as usize];
             *count = count.saturating_sub(1);
         }
-        self.emit(ctx, None, Body::IrregularityResolved { irregularity: open.id, how });
+        self.emit(
+            ctx,
+            None,
+            Body::IrregularityResolved {
+                irregularity: open.id,
+                how,
+            },
+        );
     }
 
     /// Sets the lines to what goes on from the record alone.
@@ -231,7 +246,14 @@ impl Game {
         }
         self.result = Some(result);
         self.press = None;
-        self.emit(ctx, None, Body::GameEnded { result, reason: reason.into() });
+        self.emit(
+            ctx,
+            None,
+            Body::GameEnded {
+                result,
+                reason: reason.into(),
+            },
+        );
     }
 }
 

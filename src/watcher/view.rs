@@ -8,7 +8,11 @@ use crate::event::GameResult;
 
 impl Core {
     pub(super) fn status(&self) -> Status {
-        if self.connected { Status::Online } else { Status::Offline }
+        if self.connected {
+            Status::Online
+        } else {
+            Status::Offline
+        }
     }
 
     pub(super) fn info(&self) -> BoardInfo {
@@ -26,19 +30,29 @@ impl Core {
         }
         let placement = Some(self.sensed.placement().fen());
         let Phase::Game(game) = &self.phase else {
-            return PositionView { placement, ..PositionView::default() };
+            return PositionView {
+                placement,
+                ..PositionView::default()
+            };
         };
         let stand = game.stand();
         let differing = stand.placement().differing(self.sensed.placement());
         let mut problems: Vec<String> = differing.into_iter().map(|s| format!("square:{s}")).collect();
         problems.extend(game.open.iter().map(|open| format!("irregularity:{}", open.id)));
         let fen = differing.is_empty().then(|| stand.fen());
-        PositionView { placement, fen, problems }
+        PositionView {
+            placement,
+            fen,
+            problems,
+        }
     }
 
     pub(super) fn game_view(&self) -> GameView {
         let Phase::Game(game) = &self.phase else {
-            return GameView { last_seq: self.out.seq, ..GameView::default() };
+            return GameView {
+                last_seq: self.out.seq,
+                ..GameView::default()
+            };
         };
         GameView {
             game: Some(game.number),
