@@ -1,4 +1,5 @@
 //! A real broker, a subscriber and a publisher for tests; everything on loopback and free ports.
+#![allow(unreachable_pub)] // shared by several test programs.
 
 use std::{
     fs,
