@@ -118,14 +118,16 @@ async fn the_journal_can_be_read_beside_its_writer() {
     let (journal, _) = open(&path);
     append(&journal, entry("7", 1..=5)).await.unwrap();
     append(&journal, entry("8", 1..=2)).await.unwrap();
-    let print = |filter: Filter| {
-        let mut out = Vec::new();
-        dgt2mqtt::cli::journal::print(&path, &filter, &mut out).unwrap();
-        let lines = String::from_utf8(out).unwrap();
-        let id = |line: &str| serde_json::from_str::<Event>(line).unwrap().id;
-        lines.lines().map(id).collect::<Vec<_>>()
+    let ids = |filter: Filter| {
+        let mut ids = Vec::new();
+        each_event(&path, &filter, |json| {
+            ids.push(serde_json::from_str::<Event>(json).unwrap().id);
+            true
+        })
+        .unwrap();
+        ids
     };
-    assert_eq!(print(Filter::default()).len(), 7);
+    assert_eq!(ids(Filter::default()).len(), 7);
     let filter = Filter {
         board: Some("7".to_owned()),
         game: Some(1),
@@ -133,14 +135,13 @@ async fn the_journal_can_be_read_beside_its_writer() {
         since_seq: Some(2),
         last: Some(2),
     };
-    assert_eq!(print(filter), ["gw/7/4", "gw/7/5"]);
+    assert_eq!(ids(filter), ["gw/7/4", "gw/7/5"]);
     let other = Filter {
         game: Some(2),
         ..Filter::default()
     };
-    assert_eq!(print(other), [""; 0]);
-    let missing = dgt2mqtt::cli::journal::print(Path::new("/nowhere"), &Filter::default(), &mut Vec::new());
-    assert!(missing.unwrap_err().to_string().contains("/nowhere"));
+    assert_eq!(ids(other), [""; 0]);
+    assert!(each_event(Path::new("/nowhere"), &Filter::default(), |_| true).is_err());
     journal.close().await;
 }
 

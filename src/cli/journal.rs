@@ -10,7 +10,7 @@ use crate::journal::query::{Filter, each_event};
 ///
 /// # Errors
 /// When the journal is missing or cannot be read, or `out` cannot be written.
-pub fn print(path: &Path, filter: &Filter, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn print(path: &Path, filter: &Filter, out: &mut dyn Write) -> anyhow::Result<()> {
     if !path.exists() {
         bail!(
             "there is no journal {}: has the daemon run with this configuration?",

@@ -1,14 +1,25 @@
 //! The command line: one file for each command. Standard output carries data only.
 #![allow(clippy::disallowed_methods)] // commands run on the wall clock and start the runtime.
 
+mod check;
+mod configured;
+#[cfg(feature = "demo")]
+mod demo;
 mod exit;
-pub mod journal;
+mod journal;
+mod logging;
+pub mod mate;
 mod names;
+mod ports;
+mod reach;
+mod record;
 mod replay;
 pub mod rule;
-pub mod run;
+mod run;
+pub mod schema;
+mod simulate;
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
@@ -22,7 +33,20 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(configured::Run),
+    #[cfg(feature = "demo")]
+    Demo(demo::Demo),
     Replay(replay::Replay),
+    Record(record::Record),
+    Simulate(simulate::Simulate),
+    Ports(ports::Ports),
+    Check(configured::Check),
+    Journal(configured::ShowJournal),
+    Schema(schema::PrintSchema),
+    /// Say what the Laws prescribe: one JSON case a line in, one ruling a line out
+    Rule,
+    /// Say whether a side can still mate: one line `FEN<TAB>white|black` in, one answer out
+    Mate,
 }
 
 /// Reads the command line, runs the command and says how it went: 0 done, 1 failed, 2 wrong usage,
@@ -42,6 +66,17 @@ pub fn main() -> ExitCode {
         }
     };
     exit::report(match cli.command {
+        Command::Run(run) => run.run(),
+        #[cfg(feature = "demo")]
+        Command::Demo(demo) => demo.run(),
         Command::Replay(replay) => replay.run(),
+        Command::Record(record) => record.run(),
+        Command::Simulate(simulate) => simulate.run(),
+        Command::Ports(ports) => ports.run(),
+        Command::Check(check) => check.run(),
+        Command::Journal(journal) => journal.run(),
+        Command::Schema(schema) => schema.run(),
+        Command::Rule => rule::run(io::stdin().lock(), io::stdout().lock()),
+        Command::Mate => mate::run(io::stdin().lock(), io::stdout().lock()),
     })
 }

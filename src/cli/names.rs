@@ -1,5 +1,6 @@
 //! Names on the command line, spelled as in the payloads.
 
+use crate::capture::is_board_id;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::{DeserializeOwned, IntoDeserializer, value};
 
@@ -16,4 +17,13 @@ where
         let name: value::StringDeserializer<value::Error> = name.into_deserializer();
         T::deserialize(name)
     })
+}
+
+/// A board's id.
+pub(super) fn board_id(id: &str) -> Result<String, &'static str> {
+    if is_board_id(id) {
+        Ok(id.to_owned())
+    } else {
+        Err("an id is 1 to 32 of a-z, 0-9, `_` and `-`")
+    }
 }

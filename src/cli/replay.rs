@@ -36,16 +36,8 @@ pub(super) struct Replay {
     #[arg(long, value_parser = names::one_of::<Supervision, 2>(names::SUPERVISIONS))]
     supervision: Option<Supervision>,
     /// The board's id
-    #[arg(long, value_parser = board_id)]
+    #[arg(long, value_parser = names::board_id)]
     board: Option<String>,
-}
-
-fn board_id(id: &str) -> Result<String, &'static str> {
-    if is_board_id(id) {
-        Ok(id.to_owned())
-    } else {
-        Err("an id is 1 to 32 of a-z, 0-9, `_` and `-`")
-    }
 }
 
 impl Replay {

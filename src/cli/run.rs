@@ -11,7 +11,7 @@ use crate::{config::Config, gateway};
 ///
 /// # Errors
 /// When the daemon cannot start, fails, or is ended by a second signal.
-pub fn run(config: Config) -> anyhow::Result<()> {
+pub(super) fn run(config: Config) -> anyhow::Result<()> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

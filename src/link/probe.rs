@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{OpenError, Opened, enumerate::Port, serial};
+use super::{OpenError, Opened, Source, enumerate::Port, serial};
 use crate::{
     dgt::{Command, Decoder, Message},
     time::Millis,
@@ -66,6 +66,15 @@ pub(super) async fn open(wanted: &str, candidates: &[PathBuf]) -> Result<Opened,
         serial: wanted.to_owned(),
         asked,
     })
+}
+
+/// Opens the source and asks the board there for its numbers, short and long; none when it is silent.
+///
+/// # Errors
+/// As [`Source::open`].
+pub async fn ask(source: &Source) -> Result<Vec<String>, OpenError> {
+    let mut opened = source.open().await?;
+    Ok(numbers_of(&mut opened).await)
 }
 
 fn told(path: &Path, numbers: &[String]) -> String {

@@ -2,6 +2,13 @@
 //! without hardware. It marks itself as simulated and never sends another's identification.
 #![allow(clippy::disallowed_methods)] // pty and serve run on the wall clock; the rest is pure.
 
+pub mod board;
 pub mod clock;
+pub mod games;
 pub mod hands;
+pub mod player;
+pub mod port;
+pub mod pty;
 pub mod sensors;
+pub mod serve;
+pub mod story;

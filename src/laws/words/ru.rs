@@ -7,6 +7,7 @@ use crate::{
     event::{Certainty, ClockState},
     laws::{
         case::{
+            Edition,
             IrregularityKind::{self, *},
             Side,
         },
@@ -172,7 +173,7 @@ fn counted(n: u32, one: &str, few: &str, many: &str) -> String {
 
 /// In the accusative: what is to be added.
 fn duration(seconds: u32) -> String {
-    if seconds >= 60 && seconds % 60 == 0 {
+    if seconds >= 60 && seconds.is_multiple_of(60) {
         counted(seconds / 60, "минуту", "минуты", "минут")
     } else {
         counted(seconds, "секунду", "секунды", "секунд")
@@ -368,10 +369,17 @@ impl Language for Russian {
         }
     }
 
-    fn articles(&self, articles: &[String]) -> String {
+    fn articles(&self, articles: &[String], edition: Edition) -> String {
+        let of = match edition {
+            Edition::Laws2023 => "",
+            Edition::Laws2018 => " Правил 2018 года",
+            Edition::Proposal2017 => " проекта 2017 года",
+            Edition::Laws2014 => " Правил 2014 года",
+            Edition::Laws1997 => " Правил 1997 года",
+        };
         match articles {
-            [one] => format!("Статья {one}."),
-            many => format!("Статьи {}.", list(many)),
+            [one] => format!("Статья {one}{of}."),
+            many => format!("Статьи {}{of}.", list(many)),
         }
     }
 

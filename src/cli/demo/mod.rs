@@ -1,0 +1,189 @@
+//! `dgt2mqtt demo`: the whole chain with nothing installed.
+//!
+//! A simulated board and clock on a pseudo terminal, the daemon as it runs in a hall, a broker, and a
+//! subscriber that prints what arrives.
+
+mod broker;
+mod subscriber;
+mod teller;
+
+use std::{
+    fs,
+    io::{self, IsTerminal, Write},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Context;
+use clap::Args;
+use tokio::{task::JoinSet, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+use self::{broker::Broker, subscriber::Subscriber, teller::Teller};
+use crate::{
+    config::{Config, Env},
+    event::{Body, Event},
+    gateway,
+    sim::{
+        board::Identity,
+        player::{Pace, Player},
+        port::Place,
+        serve::{Serving, Station},
+        story,
+    },
+};
+
+/// Watch a real game with irregularities go through the whole chain; needs nothing installed.
+#[derive(Debug, Args)]
+pub(super) struct Demo {
+    /// So many times faster; beyond 3 the hands get too fast for a board
+    #[arg(long, default_value_t = 1.0, value_parser = super::simulate::speed)]
+    speed: f64,
+    /// Stay up when the game is over, until Ctrl-C
+    #[arg(long)]
+    keep: bool,
+}
+
+/// The story is always told in the same way.
+const SEED: u64 = 1;
+/// Nobody waits longer than this for an event after the story's end.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The daemon says farewell and is gone within this time.
+const FAREWELL: Duration = Duration::from_secs(8);
+
+impl Demo {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(async {
+            tokio::select! {
+                done = self.play() => done,
+                stopped = super::exit::stopped() => stopped.context("cannot wait for signals"),
+            }
+        })
+    }
+
+    async fn play(&self) -> anyhow::Result<()> {
+        let folder = Folder::new()?;
+        let story = story::capture(SEED)?;
+        let length = Duration::from_millis(story.end().0).div_f64(self.speed);
+        let pace = Pace {
+            speed: self.speed,
+            wait: true,
+        };
+        let player = Player::new(story, Identity::synthetic(1), pace);
+        let serving = Serving {
+            slow_line: false,
+            linger: None,
+        };
+        let place = Place::Pty(Some(folder.0.join("board")));
+        let station = Station::new(player, place, serving)
+            .await
+            .context("cannot make a pseudo terminal")?;
+        let port = station.name();
+        let broker = Broker::bind().await?;
+        let address = broker.address;
+        introduce(&port, address)?;
+
+        // What ends here has failed: all but the daemon are dropped at the end.
+        let mut parts: JoinSet<anyhow::Result<()>> = JoinSet::new();
+        parts.spawn(broker.run());
+        parts.spawn(async { station.run().await.context("the simulated board failed") });
+        let subscriber = Subscriber::connect(address).await?;
+        let stop = CancellationToken::new();
+        let config = configuration(&folder.0, &port, address)?;
+        let mut daemon = JoinSet::new();
+        daemon.spawn(gateway::run(config, stop.clone()));
+
+        let telling = async {
+            let mut teller = Teller::new(io::stdout().is_terminal());
+            let mut subscriber = subscriber;
+            timeout(length + PATIENCE, tell(&mut subscriber, &mut teller, true))
+                .await
+                .context("the end of the game did not arrive in time")??;
+            say(CLOSING)?;
+            if self.keep {
+                say(&format!("The broker stays at {address} until Ctrl-C.\n"))?;
+                tell(&mut subscriber, &mut teller, false).await?;
+            }
+            Ok(())
+        };
+        let told: anyhow::Result<()> = tokio::select! {
+            told = telling => told,
+            Some(ended) = parts.join_next() => ended?,
+            Some(ended) = daemon.join_next() => ended?.map_err(Into::into),
+        };
+        told?;
+        stop.cancel();
+        let farewell = timeout(FAREWELL, daemon.join_next()).await;
+        farewell
+            .context("the daemon did not stop in time")?
+            .transpose()?
+            .transpose()?;
+        Ok(())
+    }
+}
+
+/// Prints events, until the game is over or for ever.
+async fn tell(subscriber: &mut Subscriber, teller: &mut Teller, game_only: bool) -> anyhow::Result<()> {
+    loop {
+        let event: Event = subscriber.next().await?;
+        say(&teller.tell(&event))?;
+        if game_only && matches!(event.body, Body::GameEnded { .. }) {
+            return Ok(());
+        }
+    }
+}
+
+const CLOSING: &str =
+    "\nThat was all. For boards of your own: `dgt2mqtt ports`, then docs/configuration.md.\n";
+
+fn introduce(port: &str, broker: SocketAddr) -> anyhow::Result<()> {
+    say(&format!(
+        "Réti - Tartakower, Vienna 1910, as it might have gone with an arbiter near by.\n\n\
+         A simulated board and clock at {port}\n\
+         -> the daemon -> an MQTT broker at {broker} -> a subscriber, which prints:\n\n"
+    ))
+}
+
+fn say(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .context("cannot print")
+}
+
+/// What a hall would write into its file, for one board.
+fn configuration(folder: &Path, port: &str, broker: SocketAddr) -> anyhow::Result<Config> {
+    let quoted = |text: String| toml::Value::String(text);
+    let journal = quoted(folder.join("journal.sqlite").display().to_string());
+    let (port, url) = (quoted(port.to_owned()), quoted(format!("mqtt://{broker}")));
+    let text = format!(
+        "[gateway]\nname = \"demo\"\n[[board]]\nid = \"1\"\nport = {port}\n\
+         [broker]\nurls = [{url}]\n[journal]\npath = {journal}\n"
+    );
+    Ok(Config::from_text(
+        &text,
+        &folder.join("demo.toml"),
+        &Env::default(),
+    )?)
+}
+
+/// A folder of the demo's own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> anyhow::Result<Self> {
+        let path = std::env::temp_dir().join(format!("dgt2mqtt-demo-{}", std::process::id()));
+        fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0); // a leftover in the folder for such
+    }
+}

@@ -1,0 +1,97 @@
+//! `dgt2mqtt ports`: what is plugged in, and what to write into the configuration.
+
+use std::io::{self, Write};
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::link::{
+    PortMatch, Source,
+    enumerate::{Kind, Port, UsbDevice, board_ids, ports},
+};
+
+/// List serial ports, what is known about each, and the name to configure.
+#[derive(Debug, Args)]
+pub(super) struct Ports {}
+
+impl Ports {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let mut ports = ports().context("cannot list the serial ports")?;
+        // Those that may be boards first.
+        ports.sort_by_key(|port| !port.may_be_board());
+        if ports.is_empty() {
+            eprintln!(
+                "No serial ports. Is the board plugged in, and is this not a container without its devices?"
+            );
+        }
+        let mut out = io::stdout().lock();
+        for port in &ports {
+            writeln!(out, "{}", describe(port)).context("cannot write the list")?;
+        }
+        Ok(())
+    }
+}
+
+/// The port, what it is, and the line for the configuration.
+fn describe(port: &Port) -> String {
+    let what = match &port.kind {
+        Kind::Usb(usb) => describe_usb(usb),
+        Kind::Bluetooth => "Bluetooth; a board if you paired one".to_owned(),
+        Kind::BuiltIn => "built in; a board only if you wired one to it".to_owned(),
+    };
+    let name = stable_name(port);
+    format!("{}\n    {what}\n    port = \"{name}\"", port.path.display())
+}
+
+fn describe_usb(usb: &UsbDevice) -> String {
+    let (vendor, product) = usb.id;
+    let name = usb.product.as_deref().unwrap_or("unnamed");
+    let serial = usb
+        .serial
+        .as_deref()
+        .map(|s| format!(", serial number {s}"))
+        .unwrap_or_default();
+    let guess = board_ids(usb.id).unwrap_or("no board that is known");
+    format!("USB {vendor:04x}:{product:04x} {name}{serial}: {guess}")
+}
+
+/// The link that follows the device; else its USB number; else the node, which may be another one tomorrow.
+fn stable_name(port: &Port) -> String {
+    if let Some(link) = &port.by_id {
+        return link.display().to_string();
+    }
+    match &port.kind {
+        Kind::Usb(UsbDevice {
+            serial: Some(serial), ..
+        }) => Source::Serial(PortMatch::Usb(serial.clone())).to_string(),
+        _ => port.path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configured_name_is_the_one_that_stays() {
+        let mut port = Port {
+            path: "/dev/ttyUSB0".into(),
+            by_id: Some("/dev/serial/by-id/usb-x".into()),
+            kind: Kind::Usb(UsbDevice {
+                id: (0x0403, 0x6001),
+                serial: Some("A5".into()),
+                product: Some("FT232R".into()),
+            }),
+        };
+        assert_eq!(
+            describe(&port),
+            "/dev/ttyUSB0\n    USB 0403:6001 FT232R, serial number A5: older USB board, or any FTDI converter\n    \
+             port = \"/dev/serial/by-id/usb-x\""
+        );
+        port.by_id = None;
+        assert_eq!(stable_name(&port), "usb:A5");
+        port.kind = Kind::BuiltIn;
+        assert_eq!(stable_name(&port), "/dev/ttyUSB0");
+        assert!(stable_name(&port).parse::<Source>().is_ok());
+    }
+}

@@ -1,0 +1,188 @@
+//! `dgt2mqtt record`: writes down what passes between a board and us.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context;
+use clap::Args;
+use fastrand::Rng;
+use jiff::Timestamp;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    time::sleep,
+};
+
+use super::names;
+use crate::{
+    capture::{Act, Header, Record as Line},
+    dgt::{Decoder, Session, Wish},
+    link::{Backoff, Opened, Source, file::CaptureWriter},
+    time::Millis,
+};
+
+/// Write a capture from a live board, until Ctrl-C.
+#[derive(Debug, Args)]
+pub(super) struct Record {
+    /// The port: /dev/serial/by-id/..., usb:SERIAL, board:SERIAL, tcp://host:port
+    #[arg(long, short)]
+    port: Source,
+    /// The capture to write (.dgtcap, .dgtcap.zst)
+    #[arg(long, short)]
+    output: PathBuf,
+    /// Overwrite a file that is there
+    #[arg(long)]
+    force: bool,
+    /// The board's id, for the header
+    #[arg(long, value_parser = names::board_id)]
+    board: Option<String>,
+    /// Edition of the Laws of Chess, for the header
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(names::LAWS))]
+    laws: Option<String>,
+    /// Time control, for the header
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(names::TIME_CONTROLS))]
+    time_control: Option<String>,
+    /// Supervision, for the header
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(names::SUPERVISIONS))]
+    supervision: Option<String>,
+}
+
+/// How often what was recorded is handed to the disk.
+const SAVE_EVERY: Duration = Duration::from_secs(5);
+
+impl Record {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let writer = CaptureWriter::create(&self.output, &self.header()?, self.force)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let mut recorder = Recorder {
+            writer,
+            origin: Instant::now(),
+            session: Session::new(),
+            decoder: Decoder::new(),
+        };
+        runtime.block_on(async {
+            tokio::select! {
+                failed = recorder.record(&self.port) => failed,
+                stopped = super::exit::stopped() => stopped.context("cannot wait for signals"),
+            }
+        })?;
+        recorder.writer.finish()?;
+        eprintln!("Recorded {}.", self.output.display());
+        Ok(())
+    }
+
+    fn header(&self) -> anyhow::Result<Header> {
+        let mut header = Header::default();
+        let keys = [
+            ("board", &self.board),
+            ("laws", &self.laws),
+            ("time-control", &self.time_control),
+            ("supervision", &self.supervision),
+        ];
+        for (key, value) in keys {
+            if let Some(value) = value {
+                header.push(key, value)?;
+            }
+        }
+        let now = Timestamp::now();
+        header.push("start", &format!("{now:.3}"))?;
+        Ok(header)
+    }
+}
+
+struct Recorder {
+    writer: CaptureWriter,
+    origin: Instant,
+    session: Session,
+    decoder: Decoder,
+}
+
+impl Recorder {
+    fn now(&self) -> Millis {
+        // A day has 86 million milliseconds.
+        Millis(self.origin.elapsed().as_millis() as u64)
+    }
+
+    fn write(&mut self, at: Millis, act: Act) -> anyhow::Result<()> {
+        Ok(self.writer.write(&Line { at, act })?)
+    }
+
+    /// Goes on until an error of the file, through as many links as it takes. The first must open.
+    async fn record(&mut self, source: &Source) -> anyhow::Result<()> {
+        let (mut backoff, mut rng) = (Backoff::new(250, 5000, 10_000), Rng::new());
+        let mut opened = source.open().await?;
+        let mut first = true;
+        loop {
+            eprintln!("Recording {}; Ctrl-C ends.", opened.name);
+            let now = self.now();
+            if !first {
+                self.write(now, Act::LinkUp)?;
+            }
+            first = false;
+            backoff.up(now);
+            self.session.link_up(now);
+            self.decoder.clear();
+            self.follow(&mut opened).await?;
+            drop(opened); // before it can be found again
+            let now = self.now();
+            self.session.link_down(now);
+            self.write(now, Act::LinkDown)?;
+            self.writer.save()?;
+            eprintln!("The board is gone; waiting for it.");
+            opened = loop {
+                let wait = backoff.failed(self.now(), &mut rng);
+                sleep(Duration::from_millis(wait)).await;
+                if let Ok(opened) = source.open().await {
+                    break opened;
+                }
+            };
+        }
+    }
+
+    /// Until the link is gone or the session wants another.
+    async fn follow(&mut self, link: &mut Opened) -> anyhow::Result<()> {
+        let mut buffer = [0; 1024];
+        let mut saved = Instant::now();
+        loop {
+            if let Some(Wish::Reopen) = self.session.poll_wish() {
+                return Ok(());
+            }
+            if let Some(command) = self.session.poll_transmit() {
+                let bytes = command.bytes();
+                let now = self.now();
+                if link.io.write_all(&bytes).await.is_err() {
+                    return Ok(());
+                }
+                self.write(now, Act::ToBoard(bytes.to_vec()))?;
+                continue;
+            }
+            if saved.elapsed() >= SAVE_EVERY {
+                self.writer.save()?;
+                saved = Instant::now();
+            }
+            let due = self
+                .session
+                .poll_timeout()
+                .map_or(SAVE_EVERY, |due| Duration::from_millis(due.since(self.now())));
+            tokio::select! {
+                read = link.io.read(&mut buffer) => match read {
+                    Ok(0) | Err(_) => return Ok(()),
+                    Ok(n) => self.heard(&buffer[..n])?,
+                },
+                () = sleep(due) => self.session.handle_timeout(self.now()),
+            }
+        }
+    }
+
+    fn heard(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        let now = self.now();
+        self.write(now, Act::FromBoard(bytes.to_vec()))?;
+        let Self { session, decoder, .. } = self;
+        decoder.push(now, bytes, &mut |message| session.heard(now, &message));
+        session.check_line(now, decoder.stats());
+        Ok(())
+    }
+}

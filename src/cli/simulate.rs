@@ -1,0 +1,182 @@
+//! `dgt2mqtt simulate`: captures, or games that are made up, as boards on pseudo terminals.
+
+use std::{
+    fs,
+    io::{self, Write},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fastrand::Rng;
+use tokio::task::JoinSet;
+
+use crate::{
+    capture::{Capture, Header},
+    link::file::read_capture,
+    sim::{
+        board::Identity,
+        games,
+        player::{Pace, Player},
+        port::Place,
+        serve::{Serving, Station},
+    },
+};
+
+/// Play captures, or made-up games, as boards on pseudo terminals.
+///
+/// Prints what a host is to open, one line for each board, and answers it as a board does. A game begins
+/// when the host listens and stands still while none does.
+#[derive(Debug, Args)]
+pub(super) struct Simulate {
+    /// Captures, each on a board of its own
+    #[arg(required_unless_present = "boards", conflicts_with = "boards")]
+    captures: Vec<PathBuf>,
+    /// As many boards with games that are made up
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    boards: Option<u16>,
+    /// Games for --boards, from a PGN file
+    #[arg(long, requires = "boards")]
+    games: Option<PathBuf>,
+    /// Seed of what is made up
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// So many times faster than it was
+    #[arg(long, default_value_t = 1.0, value_parser = speed)]
+    speed: f64,
+    /// Stable name of the terminal; further boards get -2, -3 and so on
+    #[arg(long, value_name = "PATH", conflicts_with = "listen")]
+    link: Option<PathBuf>,
+    /// Serve over TCP instead; further boards get the next ports
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// The game goes on while no host listens, and the host misses it
+    #[arg(long)]
+    no_wait: bool,
+    /// No faster than 9600 baud
+    #[arg(long)]
+    slow_line: bool,
+    /// Go on answering when the games are over
+    #[arg(long)]
+    keep: bool,
+    /// Seconds to go on answering when a game is over
+    #[arg(long, default_value_t = 5.0, value_parser = seconds, conflicts_with = "keep")]
+    linger: f64,
+}
+
+/// A speed on the command line.
+pub(super) fn speed(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(speed) if (0.01..=10_000.0).contains(&speed) => Ok(speed),
+        _ => Err("a speed is a number from 0.01 to 10000".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("write seconds, at most a day".to_owned()),
+    }
+}
+
+impl Simulate {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let captures = self.captures()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(async {
+            tokio::select! {
+                done = self.serve(captures) => done,
+                stopped = super::exit::stopped() => stopped.context("cannot wait for signals"),
+            }
+        })
+    }
+
+    async fn serve(&self, captures: Vec<Capture>) -> anyhow::Result<()> {
+        let pace = Pace {
+            speed: self.speed,
+            wait: !self.no_wait,
+        };
+        let serving = Serving {
+            slow_line: self.slow_line,
+            linger: (!self.keep).then(|| Duration::from_secs_f64(self.linger)),
+        };
+        let mut stations = Vec::new();
+        for (number, capture) in (1u16..).zip(captures) {
+            let player = Player::new(capture, Identity::synthetic(number), pace);
+            let place = self.place(number)?;
+            let station = Station::new(player, place, serving).await;
+            stations.push(station.context("cannot attach a simulated board")?);
+        }
+        let mut out = io::stdout().lock();
+        for station in &stations {
+            writeln!(out, "{}", station.name()).context("cannot say where the boards are")?;
+        }
+        out.flush().context("cannot say where the boards are")?;
+        drop(out);
+        let mut running: JoinSet<io::Result<()>> = stations.into_iter().map(Station::run).collect();
+        while let Some(ended) = running.join_next().await {
+            ended?.context("a simulated board failed")?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, number: u16) -> anyhow::Result<Place> {
+        if let Some(mut address) = self.listen {
+            if address.port() != 0 {
+                let port = address
+                    .port()
+                    .checked_add(number - 1)
+                    .context("no TCP port is left")?;
+                address.set_port(port);
+            }
+            return Ok(Place::Tcp(address));
+        }
+        Ok(Place::Pty(
+            self.link.as_deref().map(|link| numbered(link, number)),
+        ))
+    }
+
+    fn captures(&self) -> anyhow::Result<Vec<Capture>> {
+        let Some(boards) = self.boards else {
+            let read = self.captures.iter().map(|path| Ok(read_capture(path)?));
+            return read.collect();
+        };
+        let read = match &self.games {
+            Some(path) => {
+                let text =
+                    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+                let games = games::from_pgn(&text).with_context(|| path.display().to_string())?;
+                if games.is_empty() {
+                    bail!("{}: no games", path.display());
+                }
+                games
+            }
+            None => Vec::new(),
+        };
+        let one = |number: u16| {
+            let seed = self.seed.wrapping_add(u64::from(number));
+            let mut header = Header::default();
+            header.push("board", &format!("sim-{}", number + 1))?;
+            header.push("time-control", "rapid")?;
+            let moves = match read.len() {
+                0 => games::made_up(&mut Rng::with_seed(seed)),
+                games => read[usize::from(number) % games].clone(),
+            };
+            Ok(games::play(&moves, header, seed)?)
+        };
+        (0..boards).map(one).collect()
+    }
+}
+
+fn numbered(link: &Path, number: u16) -> PathBuf {
+    if number == 1 {
+        return link.to_owned();
+    }
+    let mut name = link.as_os_str().to_owned();
+    name.push(format!("-{number}"));
+    name.into()
+}

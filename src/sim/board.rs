@@ -1,0 +1,276 @@
+//! A board as the host sees it: modes, answers, its event log. Pure; knows no chess.
+
+use crate::dgt::{
+    ClockAck, ClockCommand, ClockReading, ClockSide, Command, Heard, Message, PieceCode, eventlog::LogRecord,
+};
+
+/// What a simulated board says of itself. The numbers are synthetic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Five digits.
+    pub serial: String,
+    /// Ten digits; none on an older board.
+    pub long_serial: Option<String>,
+    /// Firmware, main and sub.
+    pub firmware: (u8, u8),
+}
+
+impl Identity {
+    /// The `number`-th simulated board.
+    #[must_use]
+    pub fn synthetic(number: u16) -> Self {
+        Self {
+            serial: format!("{:05}", 90_000 + u32::from(number % 10_000)),
+            long_serial: None,
+            firmware: (1, 8),
+        }
+    }
+}
+
+/// What the board sends by itself (protocol reference, 1.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing, and no acks of the clock.
+    Idle,
+    /// The mode of the power-up.
+    Bus,
+    /// Changes of the board.
+    UpdateBoard,
+    /// Changes of the board and of the clock.
+    Update,
+}
+
+/// The state of a board.
+#[derive(Clone, Debug)]
+pub struct Board {
+    identity: Identity,
+    mode: Mode,
+    squares: [PieceCode; 64],
+    clock: Option<ClockReading>,
+    log: Vec<u8>,
+}
+
+/// Bytes of the event log's store (protocol reference, 3.5).
+const LOG_STORE: usize = 0x1f00;
+
+impl Board {
+    /// A board that has just got power.
+    #[must_use]
+    pub fn new(identity: Identity, squares: [PieceCode; 64], clock: Option<ClockReading>) -> Self {
+        let mut board = Self {
+            identity,
+            mode: Mode::Bus,
+            squares,
+            clock,
+            log: Vec::new(),
+        };
+        board.power_up();
+        board
+    }
+
+    /// The mode.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whether the board reports changes.
+    #[must_use]
+    pub fn is_listening(&self) -> bool {
+        matches!(self.mode, Mode::Update | Mode::UpdateBoard)
+    }
+
+    /// The power came back: the mode is lost, the log remembers what stood there.
+    pub fn power_up(&mut self) {
+        self.mode = Mode::Bus;
+        self.record(LogRecord::PowerUp);
+        for square in 0..64u8 {
+            let piece = self.squares[usize::from(square)];
+            if piece != PieceCode::EMPTY {
+                self.record(field(square, piece));
+            }
+        }
+    }
+
+    /// What stands on the squares, as a whole.
+    pub fn set_squares(&mut self, squares: &[PieceCode; 64]) {
+        for (square, &piece) in squares.iter().enumerate() {
+            self.set_square(square as u8, piece);
+        }
+    }
+
+    /// One square changed, 0..=63 in the board's own order.
+    pub fn set_square(&mut self, square: u8, piece: PieceCode) {
+        let Some(place) = self.squares.get_mut(usize::from(square)) else {
+            return;
+        };
+        if std::mem::replace(place, piece) != piece {
+            self.record(field(square, piece));
+        }
+    }
+
+    /// The clock shows something else; none when it was unplugged. A moved lever enters the log.
+    pub fn set_clock(&mut self, clock: Option<ClockReading>) {
+        if let (Some(before), Some(now)) = (self.clock, clock)
+            && before.lever != now.lever
+        {
+            let side: ClockSide = now.lever.pressed();
+            let seconds = now.time(side).seconds;
+            self.record(LogRecord::Time { side, seconds });
+        }
+        self.clock = clock;
+    }
+
+    /// Does what the host says and appends the answer.
+    pub fn hear(&mut self, heard: Heard, out: &mut Vec<u8>) {
+        let command = match heard {
+            Heard::Command(command) => command,
+            Heard::Bus(_) => {
+                // In single-board mode a bus command only switches over (protocol reference, 1.5).
+                self.mode = Mode::Bus;
+                return;
+            }
+            Heard::Other(code) => {
+                if code == IDENTIFICATION {
+                    // The wire knows no text to send, on purpose: the answer is an empty one.
+                    Message::Other {
+                        id: 0x92,
+                        payload: &[],
+                    }
+                    .encode(out);
+                }
+                return;
+            }
+        };
+        if self.mode == Mode::Bus {
+            self.mode = Mode::Idle;
+        }
+        match command {
+            Command::Reset => self.mode = Mode::Idle,
+            Command::BusMode => self.mode = Mode::Bus,
+            Command::UpdateBoard => self.mode = Mode::UpdateBoard,
+            Command::Update | Command::UpdateNice => self.mode = Mode::Update,
+            Command::Dump => Message::Dump(&self.squares).encode(out),
+            Command::Clock => self.clock.map_or(Message::NoClock, Message::Clock).encode(out),
+            Command::Firmware => {
+                let (main, sub) = self.identity.firmware;
+                Message::Firmware(main, sub).encode(out);
+            }
+            Command::Serial => Message::Serial(&self.identity.serial).encode(out),
+            Command::LongSerial => {
+                if let Some(serial) = &self.identity.long_serial {
+                    Message::Serial(serial).encode(out);
+                }
+            }
+            Command::BusAddress => Message::BusAddress(0).encode(out),
+            Command::EventLog => self.send_log(out),
+            Command::ToClock(command) => self.to_clock(command, out),
+            // An older board with a cable has none of these.
+            Command::Hardware | Command::Battery | Command::DraughtsBlack | Command::DraughtsWhite => {}
+        }
+    }
+
+    /// The clock is on the table of a game: it tells its version and refuses to be set.
+    fn to_clock(&self, command: ClockCommand, out: &mut Vec<u8>) {
+        if self.mode != Mode::Update || self.clock.is_none() {
+            return; // acks travel in this mode only
+        }
+        let ack = match command {
+            ClockCommand::Version => [0x10, 0x09, 0x20, 0],
+            ClockCommand::SetAndRun { .. } => [0x40, 0x0a, 0, 0],
+            ClockCommand::Segments { .. } => [0x10, 0x01, 0, 0],
+            ClockCommand::Icons(_) => [0x10, 0x02, 0, 0],
+            ClockCommand::EndDisplay => [0x10, 0x03, 0, 0],
+            ClockCommand::Buttons => [0x10, 0x08, 0, 0],
+            ClockCommand::Beep(_) => [0x10, 0x0b, 0, 0],
+            ClockCommand::Text(..) => [0x10, 0x0c, 0, 0],
+            ClockCommand::LongText(..) => [0x10, 0x0d, 0, 0],
+        };
+        Message::ClockAck(ClockAck(ack)).encode(out);
+    }
+
+    fn send_log(&mut self, out: &mut Vec<u8>) {
+        self.record(LogRecord::Downloaded);
+        let mut log = self.log.clone();
+        log.push(LogRecord::END);
+        Message::EventLog(&log).encode(out);
+    }
+
+    /// The store is cyclic: the oldest records give way. A margin keeps this from happening at each record.
+    fn record(&mut self, record: LogRecord) {
+        record.encode(&mut self.log);
+        if self.log.len() >= 2 * LOG_STORE {
+            self.log.drain(..LOG_STORE);
+        }
+    }
+}
+
+/// The host asks for the identification text.
+const IDENTIFICATION: u8 = 0x47;
+
+fn field(square: u8, piece: PieceCode) -> LogRecord {
+    LogRecord::Field {
+        square,
+        piece,
+        soon_after: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        dgt::{Decoder, HostDecoder, eventlog::LogRecords},
+        time::Millis,
+    };
+
+    fn board() -> Board {
+        let mut squares = [PieceCode::EMPTY; 64];
+        squares[52] = PieceCode(1);
+        Board::new(Identity::synthetic(7), squares, None)
+    }
+
+    fn ask(board: &mut Board, bytes: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        HostDecoder::new().push(Millis(0), bytes, &mut |heard| board.hear(heard, &mut out));
+        out
+    }
+
+    #[test]
+    fn answers_as_a_board_does() {
+        let mut board = board();
+        assert_eq!(board.mode(), Mode::Bus);
+        assert_eq!(ask(&mut board, b"M"), [0x93, 0, 5, 1, 8]);
+        assert_eq!(board.mode(), Mode::Idle);
+        assert_eq!(ask(&mut board, b"E"), *b"\x91\x00\x0890007");
+        assert!(ask(&mut board, b"U").is_empty());
+        assert_eq!(ask(&mut board, b"A"), [0x8d, 0, 10, 0, 0, 0, 0, 0, 0, 0x20]);
+        let dump = ask(&mut board, b"B");
+        assert_eq!((dump.len(), dump[3 + 52]), (67, 1));
+        assert!(!board.is_listening());
+        assert!(ask(&mut board, b"K").is_empty());
+        assert!(board.is_listening());
+        assert_eq!(ask(&mut board, b"G"), [0x92, 0, 3]);
+        assert!(ask(&mut board, &[0x81, 0, 0, 1]).is_empty());
+        assert_eq!(board.mode(), Mode::Bus);
+    }
+
+    #[test]
+    fn the_log_tells_what_changed() {
+        let mut board = board();
+        board.set_square(52, PieceCode::EMPTY);
+        board.set_square(52, PieceCode::EMPTY);
+        board.set_square(36, PieceCode(1));
+        let frame = ask(&mut board, b"I");
+        let mut changes = Vec::new();
+        Decoder::new().push(Millis(0), &frame, &mut |message| {
+            if let Message::EventLog(payload) = message {
+                changes.extend(LogRecords::new(payload).filter_map(|record| match record {
+                    LogRecord::Field { square, piece, .. } => Some((square, piece.0)),
+                    _ => None,
+                }));
+            }
+        });
+        assert_eq!(changes, [(52, 1), (52, 0), (36, 1)]);
+    }
+}

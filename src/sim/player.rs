@@ -1,0 +1,336 @@
+//! Plays a capture as a board: says what the board said then, and answers what the host asks now.
+//! Pure: time is an argument.
+
+use std::collections::VecDeque;
+
+use super::board::{Board, Identity};
+use crate::{
+    capture::{Act, Capture, Record},
+    dgt::{ClockReading, Decoder, HostDecoder, Message, PieceCode},
+    time::Millis,
+};
+
+/// How a capture is played.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// How many times faster than it was.
+    pub speed: f64,
+    /// The capture stands still while no host listens. Without it the game goes on and the host misses it.
+    pub wait: bool,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            speed: 1.0,
+            wait: true,
+        }
+    }
+}
+
+/// What the player wants done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Send these bytes to the host.
+    Send(Vec<u8>),
+    /// The cable is pulled.
+    Unplug,
+    /// It is back.
+    Plug,
+    /// The capture is over; the board goes on answering.
+    Over,
+}
+
+/// A board that lives through a capture.
+#[derive(Debug)]
+pub struct Player {
+    records: Vec<Record>,
+    next: usize,
+    pace: Pace,
+    board: Board,
+    /// Reads what the capture says, so that the board's state follows.
+    decoder: Decoder,
+    host: HostDecoder,
+    /// Milliseconds of the capture that had passed at `as_of`.
+    played_ms: f64,
+    as_of: Millis,
+    plugged: bool,
+    over: bool,
+    answers: Vec<u8>,
+    outputs: VecDeque<Output>,
+}
+
+/// An answer does not break into a frame whose rest comes within this time.
+const REST_OF_FRAME_MS: u64 = 500;
+
+impl Player {
+    /// A board at the start of `capture`.
+    #[must_use]
+    pub fn new(capture: Capture, identity: Identity, pace: Pace) -> Self {
+        let (squares, clock) = state_ahead(&capture.records);
+        let squares = squares.unwrap_or([PieceCode::EMPTY; 64]);
+        Self {
+            board: Board::new(identity, squares, clock),
+            records: capture.records,
+            next: 0,
+            pace,
+            decoder: Decoder::new(),
+            host: HostDecoder::new(),
+            played_ms: 0.0,
+            as_of: Millis(0),
+            plugged: true,
+            over: false,
+            answers: Vec::new(),
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// Bytes from the host.
+    pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
+        self.run(now);
+        let Self {
+            board, answers, host, ..
+        } = self;
+        host.push(now, bytes, &mut |heard| board.hear(heard, answers));
+        self.answer();
+    }
+
+    /// The host closed the port: it will not be listening when it comes back.
+    pub fn handle_hang_up(&mut self, now: Millis) {
+        self.run(now);
+        self.host = HostDecoder::new();
+        self.answers.clear();
+        if self.pace.wait {
+            self.board.power_up();
+        }
+    }
+
+    /// The time of [`Self::poll_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Millis) {
+        self.run(now);
+    }
+
+    /// When the capture goes on.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        let record = self.records.get(self.next).filter(|_| self.is_running())?;
+        let rest = (record.at.0 as f64 - self.played_ms).max(0.0) / self.pace.speed;
+        // Rounded up: a wake-up too early would find nothing to do.
+        Some(self.as_of + rest.ceil() as u64)
+    }
+
+    /// The next thing to do.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// Whether the capture has been played.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    fn is_running(&self) -> bool {
+        !self.pace.wait || !self.plugged || self.board.is_listening()
+    }
+
+    /// Plays what has become due.
+    fn run(&mut self, now: Millis) {
+        let mut running = self.is_running();
+        if running {
+            self.played_ms += now.since(self.as_of) as f64 * self.pace.speed;
+        }
+        self.as_of = self.as_of.max(now);
+        while running && self.next < self.records.len() {
+            // A part of a millisecond that rounding has lost is nothing to wait for.
+            if self.records[self.next].at.0 as f64 > self.played_ms + 0.001 {
+                return;
+            }
+            self.play();
+            running = self.is_running();
+            if !running {
+                // What stands still has not run ahead.
+                self.played_ms = self.records[self.next - 1].at.0 as f64;
+            }
+        }
+        if self.next == self.records.len() && !self.over && self.plugged {
+            self.over = true;
+            self.outputs.push_back(Output::Over);
+        }
+    }
+
+    fn play(&mut self) {
+        let Record { at, act } = self.records[self.next].clone();
+        self.next += 1;
+        match act {
+            Act::FromBoard(bytes) => {
+                self.follow(at, &bytes);
+                if self.plugged && self.board.is_listening() {
+                    self.outputs.push_back(Output::Send(bytes));
+                }
+                self.answer();
+            }
+            Act::ToBoard(_) => {}
+            Act::LinkDown if self.plugged => {
+                self.plugged = false;
+                self.outputs.push_back(Output::Unplug);
+            }
+            Act::LinkUp if !self.plugged => self.plug(),
+            Act::LinkDown | Act::LinkUp => {}
+        }
+    }
+
+    /// The cable is back. What the host will ask first is what the capture says next.
+    fn plug(&mut self) {
+        let (squares, clock) = state_ahead(&self.records[self.next..]);
+        if let Some(squares) = squares {
+            self.board.set_squares(&squares);
+        }
+        if clock.is_some() {
+            self.board.set_clock(clock);
+        }
+        self.board.power_up();
+        self.plugged = true;
+        self.outputs.push_back(Output::Plug);
+    }
+
+    /// Lets the board's state follow what the capture says.
+    fn follow(&mut self, at: Millis, bytes: &[u8]) {
+        let Self { board, decoder, .. } = self;
+        decoder.push(at, bytes, &mut |message| match message {
+            Message::Field { square, piece } => board.set_square(square, piece),
+            Message::Dump(squares) => board.set_squares(squares),
+            Message::Clock(reading) => board.set_clock(Some(reading)),
+            Message::NoClock => board.set_clock(None),
+            _ => {}
+        });
+    }
+
+    /// Sends the answers, unless the capture is within a frame.
+    fn answer(&mut self) {
+        let in_frame = self.next > 0 && self.records.get(self.next).is_some_and(|next| {
+            let soon = next.at.since(self.records[self.next - 1].at) < REST_OF_FRAME_MS;
+            // Only the first byte of a frame has bit 7 set.
+            soon && matches!(&next.act, Act::FromBoard(bytes) if bytes.first().is_some_and(|b| b & 0x80 == 0))
+        });
+        if !self.answers.is_empty() && !in_frame {
+            self.outputs
+                .push_back(Output::Send(std::mem::take(&mut self.answers)));
+        }
+    }
+}
+
+/// The first dump and the first clock that `records` tell before anything changes.
+fn state_ahead(records: &[Record]) -> (Option<[PieceCode; 64]>, Option<ClockReading>) {
+    let (mut squares, mut clock, mut changed) = (None, None, false);
+    let mut decoder = Decoder::new();
+    for record in records {
+        let bytes = match &record.act {
+            Act::FromBoard(bytes) => bytes,
+            Act::LinkDown => break,
+            Act::LinkUp | Act::ToBoard(_) => continue,
+        };
+        decoder.push(record.at, bytes, &mut |message| match message {
+            Message::Dump(all) if !changed && squares.is_none() => squares = Some(*all),
+            Message::Clock(reading) if clock.is_none() => clock = Some(reading),
+            Message::Field { .. } => changed = true,
+            _ => {}
+        });
+        if changed || (squares.is_some() && clock.is_some()) {
+            break;
+        }
+    }
+    (squares, clock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAME: &str = "# dgtcap 1\n\
+        0.100 < 8d 00 0a 20 03 02 20 03 02 09\n\
+        1.000 < 8e 00\n\
+        1.010 < 05 34 00\n\
+        2.000 ! down\n\
+        3.000 ! up\n\
+        3.500 < 8e 00 05 24 01\n";
+
+    fn player(wait: bool) -> Player {
+        let capture = Capture::parse(GAME.as_bytes()).unwrap();
+        Player::new(capture, Identity::synthetic(1), Pace { speed: 2.0, wait })
+    }
+
+    /// Runs on until nothing more happens or `end`, and says what came when.
+    fn play(player: &mut Player, end: u64) -> Vec<(u64, Output)> {
+        let mut said = Vec::new();
+        let mut now = player.as_of;
+        loop {
+            while let Some(output) = player.poll_output() {
+                said.push((now.0, output));
+            }
+            match player.poll_timeout() {
+                Some(due) if due.0 <= end => now = due,
+                _ => return said,
+            }
+            player.handle_timeout(now);
+        }
+    }
+
+    fn send(bytes: &[u8]) -> Output {
+        Output::Send(bytes.to_vec())
+    }
+
+    #[test]
+    fn stands_still_until_a_host_listens() {
+        let mut player = player(true);
+        assert_eq!(play(&mut player, 10_000), []);
+        player.handle_bytes(Millis(20_000), b"A");
+        let clock = [0x8d, 0, 10, 0x20, 3, 2, 0x20, 3, 2, 9];
+        assert_eq!(player.poll_output(), Some(send(&clock)));
+        player.handle_bytes(Millis(20_100), b"K");
+        assert_eq!(
+            play(&mut player, 99_000),
+            [
+                (20_150, send(&clock)),
+                (20_600, send(&[0x8e, 0])),
+                (20_605, send(&[5, 0x34, 0])),
+                (21_100, Output::Unplug),
+                (21_600, Output::Plug),
+            ]
+        );
+        player.handle_bytes(Millis(30_000), b"D");
+        let rest = play(&mut player, 99_000);
+        assert_eq!(
+            rest,
+            [(30_250, send(&[0x8e, 0, 5, 0x24, 1])), (30_250, Output::Over)]
+        );
+    }
+
+    #[test]
+    fn an_answer_waits_for_the_end_of_a_frame() {
+        let mut player = player(true);
+        player.handle_bytes(Millis(0), b"K");
+        play(&mut player, 501);
+        player.handle_bytes(Millis(501), b"M");
+        let said = play(&mut player, 600);
+        assert_eq!(
+            said,
+            [(505, send(&[5, 0x34, 0])), (505, send(&[0x93, 0, 5, 1, 8]))]
+        );
+    }
+
+    #[test]
+    fn a_host_that_is_not_awaited_misses_the_game() {
+        let mut player = player(false);
+        let said = play(&mut player, 99_000);
+        assert_eq!(
+            said,
+            [(1000, Output::Unplug), (1500, Output::Plug), (1750, Output::Over)]
+        );
+        player.handle_bytes(Millis(2000), b"B");
+        let Some(Output::Send(dump)) = player.poll_output() else {
+            panic!()
+        };
+        assert_eq!((dump[3 + 0x34], dump[3 + 0x24]), (0, 1));
+    }
+}

@@ -1,0 +1,191 @@
+//! Attaches a player to a port: moves bytes at their times.
+
+use std::{io, time::Duration};
+
+use tokio::time::{Instant, sleep_until};
+
+use super::{
+    player::{Output, Player},
+    port::{Place, Port},
+};
+use crate::time::Millis;
+
+/// One byte at 9600 baud, 8N1.
+const BYTE: Duration = Duration::from_micros(1042);
+/// Bytes that go out at once when the line is slow.
+const CHUNK: usize = 8;
+
+/// How a board is served.
+#[derive(Clone, Copy, Debug)]
+pub struct Serving {
+    /// No faster than 9600 baud, as a real line.
+    pub slow_line: bool,
+    /// How long the board goes on answering when its capture is over; none: for ever.
+    pub linger: Option<Duration>,
+}
+
+/// A board on a port.
+#[derive(Debug)]
+pub struct Station {
+    player: Player,
+    place: Place,
+    port: Option<Port>,
+    serving: Serving,
+    origin: Instant,
+    /// A host may be at the other end.
+    connected: bool,
+    /// The host has said something since it came. Before that nobody may be there to hear.
+    heard: bool,
+    out: Vec<u8>,
+    /// When the line is free again.
+    free: Instant,
+    over: Option<Instant>,
+}
+
+impl Station {
+    /// Plugs the board in.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub async fn new(player: Player, mut place: Place, serving: Serving) -> io::Result<Self> {
+        let port = Port::plug(&mut place).await?;
+        let now = Instant::now();
+        Ok(Self {
+            player,
+            connected: matches!(place, Place::Pty(_)),
+            place,
+            port: Some(port),
+            serving,
+            origin: now,
+            heard: false,
+            out: Vec::new(),
+            free: now,
+            over: None,
+        })
+    }
+
+    /// What a host is to open.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.port.as_ref().map(Port::name).unwrap_or_default()
+    }
+
+    /// Serves until the capture is over and the time to linger has passed.
+    ///
+    /// # Errors
+    /// What the system says of the port.
+    pub async fn run(mut self) -> io::Result<()> {
+        loop {
+            self.carry_out().await?;
+            let end = self
+                .over
+                .zip(self.serving.linger)
+                .map(|(over, linger)| over + linger);
+            if end.is_some_and(|end| end <= Instant::now()) {
+                return Ok(());
+            }
+            let due = self
+                .player
+                .poll_timeout()
+                .map(|due| self.origin + Duration::from_millis(due.0));
+            self.wait([due, end].into_iter().flatten().min()).await?;
+        }
+    }
+
+    fn now(&self) -> Millis {
+        // A day has 86 million milliseconds.
+        Millis(self.origin.elapsed().as_millis() as u64)
+    }
+
+    /// Does what the player wants.
+    async fn carry_out(&mut self) -> io::Result<()> {
+        while let Some(output) = self.player.poll_output() {
+            match output {
+                Output::Send(bytes) if self.heard => self.out.extend(bytes),
+                Output::Send(_) => {}
+                Output::Unplug => {
+                    self.port = None;
+                    self.hang_up();
+                }
+                Output::Plug => {
+                    self.port = Some(Port::plug(&mut self.place).await?);
+                    self.connected = matches!(self.place, Place::Pty(_));
+                }
+                Output::Over => self.over = Some(Instant::now()),
+            }
+        }
+        Ok(())
+    }
+
+    fn hang_up(&mut self) {
+        self.connected = false;
+        self.heard = false;
+        self.out.clear();
+        self.player.handle_hang_up(self.now());
+    }
+
+    /// Waits for the host, for room on the line, or until `due`.
+    async fn wait(&mut self, due: Option<Instant>) -> io::Result<()> {
+        let timer = async {
+            match due {
+                Some(due) => sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        let Some(port) = &mut self.port else {
+            timer.await;
+            self.player.handle_timeout(self.now());
+            return Ok(());
+        };
+        if !self.connected {
+            tokio::select! {
+                early = port.connect() => {
+                    self.connected = true;
+                    self.hear(&early?);
+                }
+                () = timer => self.player.handle_timeout(self.now()),
+            }
+            return Ok(());
+        }
+        let mut buffer = [0; 256];
+        let chunk = if self.serving.slow_line {
+            self.out.len().min(CHUNK)
+        } else {
+            self.out.len()
+        };
+        let (out, free) = (&self.out[..chunk], self.free);
+        let write = async {
+            sleep_until(free).await;
+            port.write(out).await
+        };
+        tokio::select! {
+            read = port.read(&mut buffer) => match read? {
+                0 => self.hang_up(),
+                n => self.hear(&buffer[..n]),
+            },
+            written = write, if chunk > 0 => self.written(written.ok()),
+            () = timer => self.player.handle_timeout(self.now()),
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.heard = true;
+            self.player.handle_bytes(self.now(), bytes);
+        }
+    }
+
+    fn written(&mut self, written: Option<usize>) {
+        let Some(n) = written else {
+            // The host is just leaving: reading will say so.
+            self.out.clear();
+            return;
+        };
+        self.out.drain(..n);
+        if self.serving.slow_line {
+            // At most a chunk, so the product is small.
+            self.free = self.free.max(Instant::now() - BYTE) + BYTE * n as u32;
+        }
+    }
+}
