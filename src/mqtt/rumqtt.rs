@@ -121,7 +121,7 @@ pub async fn probe(broker: &Broker, url: &BrokerUrl, patience: Duration) -> Resu
                 let farewell = async { while !matches!(link.next().await, LinkEvent::Closed(_)) {} };
                 // Whether it closes in time is no matter: it took us.
                 let _ = tokio::time::timeout(Duration::from_secs(1), farewell).await;
-                return Ok("the broker accepts us (MQTT 5)".to_owned());
+                return Ok("the broker lets us in".to_owned());
             }
             LinkEvent::Closed(closed) => return Err(closed.reason),
             _ => {}
