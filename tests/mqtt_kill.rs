@@ -73,8 +73,16 @@ async fn kills_leave_no_gap_and_no_number_twice() {
         .wait("an event after the kills", |_| events(&subscriber) >= before + 2)
         .await;
     tokio::time::sleep(Duration::from_millis(500)).await;
+    let offline = || {
+        let words = subscriber.all().into_iter();
+        words
+            .filter(|got| got.topic == "dgt2mqtt/gw/status" && got.text() == "offline")
+            .count()
+    };
+    let wills = offline();
     let stopped = Command::new("kill").arg(daemon.id().to_string()).status();
     assert!(stopped.unwrap().success());
+    subscriber.wait("offline", |_| offline() > wills).await;
     assert!(
         daemon.wait().unwrap().success(),
         "a stop that was asked for is no failure"
@@ -96,11 +104,6 @@ async fn kills_leave_no_gap_and_no_number_twice() {
         (1..=numbers.len() as u64).collect::<Vec<_>>(),
         "no gap, in order"
     );
-    let status = subscriber
-        .all()
-        .into_iter()
-        .rfind(|got| got.topic == "dgt2mqtt/gw/status");
-    assert_eq!(status.unwrap().text(), "offline");
 }
 
 #[tokio::test]
