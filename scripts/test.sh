@@ -23,17 +23,19 @@ as_root() {
 }
 
 apt_updated=no
-# install COMMAND PACKAGE: installs PACKAGE unless COMMAND is there.
-install() {
-    have "$1" && return 0
+# need COMMAND PACKAGE...: installs the packages unless COMMAND is there.
+need() {
+    local command=$1
+    shift
+    have "$command" && return 0
     have apt-get || return 1
-    say "installing $2 (for $1)"
+    say "installing $* (for $command)"
     if [ "$apt_updated" = no ]; then
         as_root apt-get update -qq || return 1
         apt_updated=yes
     fi
-    as_root apt-get install -y -qq --no-install-recommends "$2" </dev/null >/dev/null || return 1
-    have "$1"
+    as_root apt-get install -y -qq --no-install-recommends "$@" </dev/null >/dev/null || return 1
+    have "$command"
 }
 
 # component SUBCOMMAND COMPONENT: adds a part of the Rust toolchain unless it is there.
@@ -43,18 +45,18 @@ component() {
 }
 
 have cargo || { echo "cargo is missing: install Rust from https://rustup.rs" >&2; exit 1; }
-have cc || install cc gcc || { echo "a C compiler is missing: install gcc" >&2; exit 1; }
+need cc gcc libc6-dev || { echo "a C compiler is missing: install gcc" >&2; exit 1; }
 # Without these the tests would say less than they claim, so they are a must.
-install mosquitto mosquitto || {
+need mosquitto mosquitto || {
     echo "mosquitto is missing and cannot be installed by this user; install the package mosquitto, then try again" >&2
     exit 1
 }
-install openssl openssl || {
+need openssl openssl || {
     echo "openssl is missing and cannot be installed by this user; install the package openssl, then try again" >&2
     exit 1
 }
 # The check of the unit says itself when it is skipped.
-install systemd-analyze systemd || echo "systemd-analyze is missing: the unit is checked by our own tests only" >&2
+need systemd-analyze systemd || echo "systemd-analyze is missing: the unit is checked by our own tests only" >&2
 
 say "formatting"
 component fmt rustfmt || { echo "rustfmt is missing: rustup component add rustfmt" >&2; exit 1; }

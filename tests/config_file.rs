@@ -315,6 +315,49 @@ fn the_environment_overrides_the_file() {
     assert_eq!(login.password.as_ref().expect("a password").reveal(), "true");
 }
 
+/// A container may have no file worth mentioning.
+#[test]
+fn the_environment_can_say_everything() {
+    let mut variables: Vec<(String, String)> = (0..12)
+        .flat_map(|n| {
+            let key = |key| format!("DGT2MQTT__BOARD__{n}__{key}");
+            [(key("ID"), n.to_string()), (key("PORT"), format!("usb:A{n}"))]
+        })
+        .collect();
+    for (name, value) in [
+        ("HOME", "/home/anna"),
+        ("DGT2MQTT__GATEWAY__NAME", "hall"),
+        ("DGT2MQTT__EVENT__PERIODS__0__MINUTES", "15"),
+        ("DGT2MQTT__EVENT__PERIODS__0__INCREMENT", "10"),
+    ] {
+        variables.push((name.to_owned(), value.to_owned()));
+    }
+    let env: Env = variables.into_iter().collect();
+    let config = Config::from_text("", Path::new("t.toml"), &env).unwrap_or_else(|error| panic!("{error}"));
+    let ids: Vec<_> = config
+        .boards
+        .iter()
+        .map(|board| board.id.as_str().to_owned())
+        .collect();
+    assert_eq!(ids, (0..12).map(|n| n.to_string()).collect::<Vec<_>>());
+    assert_eq!(config.boards[11].rules.periods[0].increment, 10);
+}
+
+proptest::proptest! {
+    /// Whatever a slip of the keyboard makes of a good file, there is an answer, and it says where.
+    #[test]
+    fn slips_are_answered(at in 0..4000_usize, delete in 0..40_usize, insert in "[\\PC\n\"\\[\\]={}#]{0,6}") {
+        let text = uncommented();
+        let from = text.floor_char_boundary(at.min(text.len()));
+        let to = text.floor_char_boundary((from + delete).min(text.len()));
+        let slipped = format!("{}{insert}{}", &text[..from], &text[to..]);
+        if let Err(error) = Config::from_text(&slipped, Path::new("t.toml"), &home()) {
+            let said = error.to_string();
+            proptest::prop_assert!(said.starts_with("t.toml"), "{}", said);
+        }
+    }
+}
+
 #[test]
 fn mistakes_in_the_environment_name_the_variable() {
     for (name, value, why) in [

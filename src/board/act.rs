@@ -89,6 +89,8 @@ impl Act {
 pub enum Explanation {
     /// The board stands as before.
     Nothing,
+    /// A legal half-move, after all.
+    Legal,
     /// A pawn reached the last rank and was not replaced (7.5.2); `seen` when the pawn stands
     /// there, not when nothing does.
     PawnNotReplaced {
@@ -121,6 +123,9 @@ pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {
     let differing = stand.placement().differing(seen);
     if differing.is_empty() {
         return Explanation::Nothing;
+    }
+    if stand.candidates().iter().any(|c| is_lifted_only(&c.after(stand.placement()), seen, !us)) {
+        return Explanation::Legal;
     }
     if let Some(promotion) = promotion(stand, seen, differing) {
         return promotion;
@@ -170,6 +175,12 @@ pub fn displaced(
         .collect();
     let from = left.single_square()?;
     (placement.at(from) == code).then_some((from, to))
+}
+
+/// True when nothing but pieces of `color` in a hand tells `seen` from `expected`.
+fn is_lifted_only(expected: &Placement, seen: &Placement, color: Color) -> bool {
+    let mut differing = expected.differing(seen).into_iter();
+    differing.all(|s| seen.at(s).is_empty() && expected.at(s).color() == Some(color))
 }
 
 /// `seen` with squares that show no piece code read as they were.

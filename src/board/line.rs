@@ -83,16 +83,33 @@ pub mod weight {
     pub const BLIND: f32 = 2.5;
     /// A piece arrived and was taken before the square was scanned.
     pub const TAKEN_AT_ONCE: f32 = 0.8;
+    /// Share of its weight that a difference keeps once it is old.
+    pub const GHOST: f32 = 0.6;
+    /// A piece arrived well before the opponent's half-move that it answers, per second.
+    pub const EARLY: f32 = 1.5;
+    /// A piece left one square and arrived on another at once, as if knocked.
+    pub const AT_ONCE: f32 = 0.3;
     /// Rate at which a lasting difference adds to a line, per second.
     pub const LASTING_RATE: f32 = 0.25;
     /// For how long it does, in milliseconds.
-    pub const LASTING_MS: u64 = 3000;
+    pub const LASTING_MS: u64 = 8000;
 }
 
 /// Squares are scanned one after the other: what happened later may be seen earlier by this.
 const SCAN_MS: u64 = 250;
+/// A reply may arrive this long before the half-move that it answers is seen.
+const EARLY_MS: u64 = 1500;
+/// A piece that leaves and arrives within this time was knocked, or fell between two scans.
+const AT_ONCE_MS: u64 = 60;
 /// A press this soon after a half-move is for it, even when the opponent has replied.
 const SOON_MS: u64 = 2500;
+
+/// Updates may arrive this long after the press that they belong to.
+const LATE_MS: u64 = 1500;
+/// A press that waits this long for its half-move is given up.
+const GIVE_UP_MS: u64 = 20_000;
+/// A difference that has lasted this long is a ghost: it says little of what was played since.
+const GHOST_MS: u64 = 5000;
 
 /// What it costs that a square shows `seen` where the line has `expected`.
 fn difference(seen: Code, expected: Code) -> f32 {
@@ -114,8 +131,8 @@ pub struct Line {
     pub plies: Vec<Ply>,
     /// Where they lead.
     pub stand: Arc<Stand>,
-    /// A press by the side to move whose half-move has not been seen yet.
-    pub pending: Option<Millis>,
+    /// Presses whose half-moves have not been seen yet, the oldest first.
+    pending: Vec<(Color, Millis)>,
     /// What it has cost so far.
     pub(super) cost: f32,
     /// Squares that show something else than the line says.
@@ -131,7 +148,7 @@ impl Line {
         Self {
             plies: Vec::new(),
             stand,
-            pending: None,
+            pending: Vec::new(),
             cost: 0.0,
             differing,
             born: now,
@@ -154,10 +171,17 @@ impl Line {
     #[must_use]
     pub fn played(&self, kind: PlyKind, stand: Arc<Stand>, sensed: &Sensed, now: Millis, cost: f32) -> Self {
         let mut line = self.clone();
+        let mover = self.turn();
+        let at = self.seen_at(&stand, sensed);
+        // What is seen long after a press was not played before it; a dump does not say when.
+        let owed = line.pending.iter().position(|(side, pressed)| {
+            *side == mover && at.is_none_or(|at| at.since(*pressed) <= LATE_MS)
+        });
+        let pressed = owed.map(|i| line.pending.remove(i).1);
         line.plies.push(Ply {
             kind,
-            at: now,
-            pressed: line.pending.take(),
+            at: at.unwrap_or(now),
+            pressed,
             stand: stand.clone(),
         });
         line.differing = sensed.placement().differing(stand.placement());
@@ -171,7 +195,18 @@ impl Line {
     pub(super) fn state(&self) -> (u64, bool, bool, bool) {
         let n = self.plies.len();
         let owed = |back: usize| n >= back && self.plies[n - back].pressed.is_none();
-        (self.stand.key(), self.pending.is_some(), owed(1), owed(2))
+        (self.stand.key(), !self.pending.is_empty(), owed(1), owed(2))
+    }
+
+    /// The line without its last half-move, whose squares then are as they should not be.
+    #[must_use]
+    pub fn without_last(&self, base: &Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
+        let mut line = self.clone();
+        line.plies.pop();
+        line.stand = line.plies.last().map_or_else(|| base.clone(), |ply| ply.stand.clone());
+        line.differing = sensed.placement().differing(line.stand.placement());
+        line.born = now;
+        line
     }
 
     /// `side` pressed the clock.
@@ -179,11 +214,7 @@ impl Line {
         let mover_of_last = !self.turn();
         let n = self.plies.len();
         // Presses come in the order of the half-moves: the first one that is owed, if it is fresh.
-        let since = self
-            .plies
-            .iter()
-            .rposition(|p| p.pressed.is_some())
-            .map_or(0, |i| i + 1);
+        let since = self.plies.iter().rposition(|p| p.pressed.is_some()).map_or(0, |i| i + 1);
         let own = |i: usize| ((n - 1 - i) % 2 == 0) == (side == mover_of_last);
         let fresh = (since..n).find(|i| own(*i) && now.since(self.plies[*i].at) <= SOON_MS);
         let owed = fresh.or_else(|| (since..n).rev().find(|i| own(*i)).filter(|i| i + 2 >= n));
@@ -192,29 +223,34 @@ impl Line {
                 self.cost += weight::LATE_PRESS - weight::UNPRESSED;
             }
             self.plies[i].pressed = Some(now);
-            if side == mover_of_last {
-                self.unanswered_press();
-            }
-        } else if self.turn() == side {
-            self.pending = Some(now);
-        } else {
-            self.unanswered_press();
-            if n > 0 {
-                self.cost += weight::EMPTY_PRESS;
-            }
+        } else if self.turn() == side || !self.pending.is_empty() {
+            self.pending.push((side, now));
+        } else if n > 0 {
+            self.cost += weight::EMPTY_PRESS;
         }
     }
 
-    /// The other side has pressed since: a press that still waits for its half-move had none.
-    fn unanswered_press(&mut self) {
-        if self.pending.take().is_some() {
-            self.cost += weight::EMPTY_PRESS;
-        }
+    /// The press of the side to move whose half-move has not been seen yet.
+    #[must_use]
+    pub fn awaits(&self) -> Option<Millis> {
+        self.pending.first().filter(|(side, _)| *side == self.turn()).map(|(_, at)| *at)
+    }
+
+    /// Presses that still wait for their half-moves are given up.
+    pub fn forget_presses(&mut self) {
+        self.pending.clear();
     }
 
     /// Adds a cost: what speaks against the line besides the board.
     pub fn charge(&mut self, cost: f32) {
         self.cost += cost;
+    }
+
+    /// When the updates that speak for the step to `stand` had come, if any did.
+    fn seen_at(&self, stand: &Stand, sensed: &Sensed) -> Option<Millis> {
+        let steps = self.stand.placement().differing(stand.placement());
+        let shown = steps.into_iter().filter(|s| sensed.at(*s) == stand.placement().at(*s));
+        shown.filter_map(|s| sensed.seen_at(s)).max()
     }
 
     /// A square changed.
@@ -228,6 +264,12 @@ impl Line {
 
     /// Adds what lasting differences cost between `from` and `to`.
     pub(super) fn age(&mut self, sensed: &Sensed, from: Millis, to: Millis) {
+        while let Some((_, at)) = self.pending.first()
+            && to.since(*at) > GIVE_UP_MS
+        {
+            self.pending.remove(0);
+            self.cost += weight::EMPTY_PRESS;
+        }
         for square in self.differing {
             let since = sensed.since(square).max(self.born);
             let until = to.min(since + weight::LASTING_MS);
@@ -244,11 +286,13 @@ impl Line {
     pub fn total(&self, sensed: &Sensed, now: Millis) -> f32 {
         let mut total = self.cost;
         for square in self.differing {
-            total += difference(sensed.at(square), self.stand.placement().at(square));
+            let each = difference(sensed.at(square), self.stand.placement().at(square));
+            let ghost = now.since(sensed.since(square)) > GHOST_MS;
+            total += if ghost { each * weight::GHOST } else { each };
         }
-        if let Some(at) = self.pending {
+        for (_, at) in &self.pending {
             // A press without a half-move becomes unlikely as time passes.
-            let late = now.since(at).saturating_sub(300).min(900) as f32 / 900.0;
+            let late = now.since(*at).saturating_sub(300).min(900) as f32 / 900.0;
             total += weight::EMPTY_PRESS * late;
         }
         total
@@ -272,13 +316,33 @@ impl Line {
         })
     }
 
+    /// What it costs that the piece of `candidate` arrived well before the half-move it answers.
+    #[must_use]
+    pub(super) fn too_early(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+        let Some(last) = self.plies.last() else { return 0.0 };
+        let arrived = candidate.changes().iter().filter(|(s, code)| !code.is_empty() && sensed.at(*s) == *code);
+        let latest = arrived.map(|(s, _)| sensed.since(*s)).max();
+        let early = latest.map_or(0, |latest| last.at.since(latest + EARLY_MS));
+        weight::EARLY * early.min(3000) as f32 / 1000.0
+    }
+
+    /// What it costs that the piece of `candidate` went from square to square at once: a hand
+    /// takes its time, a knock does not.
+    #[must_use]
+    pub(super) fn at_once(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+        let Some(from) = candidate.mv.from() else { return 0.0 };
+        let (Some(left), Some(arrived)) = (sensed.seen_at(from), sensed.seen_at(candidate.mv.to())) else {
+            return 0.0;
+        };
+        let both = sensed.at(from).is_empty() && !sensed.at(candidate.mv.to()).is_empty();
+        if both && arrived.since(left).max(left.since(arrived)) < AT_ONCE_MS { weight::AT_ONCE } else { 0.0 }
+    }
+
     /// True when the piece that `candidate` moves has left its square and one of the opponent's
     /// has arrived where it goes: it may have been taken there before it was seen.
     #[must_use]
     pub(super) fn taken_at_once(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
-        let Some(from) = candidate.mv.from() else {
-            return false;
-        };
+        let Some(from) = candidate.mv.from() else { return false };
         let to = candidate.mv.to();
         let arrived = sensed.at(to).color() == Some(!self.turn())
             && sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born);

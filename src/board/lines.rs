@@ -37,12 +37,7 @@ impl Lines {
     #[must_use]
     pub fn new(stand: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
         let line = Line::new(stand, sensed, now);
-        let mut lines = Self {
-            lines: vec![line],
-            aged: now,
-            clock_runs: false,
-            frozen: false,
-        };
+        let mut lines = Self { lines: vec![line], aged: now, clock_runs: false, frozen: false };
         lines.grow_all(now, sensed);
         lines
     }
@@ -85,11 +80,12 @@ impl Lines {
     /// arrival was not seen: an update may be lost.
     pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
         let mut grown = Vec::new();
-        for line in self.lines.iter().filter(|l| l.pending.is_some()) {
+        for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
             for candidate in line.stand.candidates() {
                 let leaves = candidate.changes().first();
-                let lifted = leaves
-                    .is_some_and(|(from, _)| line.differing.contains(*from) && sensed.at(*from).is_empty());
+                let lifted = leaves.is_some_and(|(from, _)| {
+                    line.differing.contains(*from) && sensed.at(*from).is_empty()
+                });
                 if lifted && !line.speaks_for(candidate, sensed) {
                     grown.push(self.child(line, candidate, now, sensed, weight::PLY + weight::BLIND));
                 }
@@ -223,19 +219,21 @@ impl Lines {
         if self.clock_runs && unpressed {
             cost += weight::UNPRESSED;
         }
+        cost += line.too_early(candidate, sensed) + line.at_once(candidate, sensed);
         let stand = Arc::new(line.stand.after(candidate));
         line.played(PlyKind::Legal(candidate.mv), stand, sensed, now, cost)
     }
 
     /// Takes a line in unless the same half-moves are there at no higher cost.
     fn offer(&mut self, line: Line) -> bool {
-        let same = |other: &Line| {
-            other.plies.len() == line.plies.len()
-                && other.turn() == line.turn()
-                && shared(other, &line) == line.plies.len()
-        };
+        let same =
+            |other: &Line| {
+                other.plies.len() == line.plies.len()
+                    && other.turn() == line.turn()
+                    && shared(other, &line) == line.plies.len()
+            };
         if let Some(known) = self.lines.iter_mut().find(|other| same(other)) {
-            if line.cost < known.cost && line.pending.is_none() && known.pending.is_none() {
+            if line.cost < known.cost {
                 let pressed: Vec<_> = known.plies.iter().map(|p| p.pressed).collect();
                 *known = line;
                 for (ply, pressed) in known.plies.iter_mut().zip(pressed) {

@@ -12,6 +12,7 @@ pub struct Sensed {
     since: [Millis; 64],
     before: [Code; 64],
     last_change: Millis,
+    by_dump: Bitboard,
 }
 
 impl Default for Sensed {
@@ -21,6 +22,7 @@ impl Default for Sensed {
             since: [Millis(0); 64],
             before: [Code::EMPTY; 64],
             last_change: Millis(0),
+            by_dump: Bitboard::EMPTY,
         }
     }
 }
@@ -36,6 +38,7 @@ impl Sensed {
         self.placement.set(square, code);
         self.since[usize::from(square)] = now;
         self.last_change = now;
+        self.by_dump.discard(square);
         true
     }
 
@@ -45,6 +48,7 @@ impl Sensed {
         for square in changed {
             self.set(now, square, placement.at(square));
         }
+        self.by_dump |= changed;
         changed
     }
 
@@ -70,6 +74,12 @@ impl Sensed {
     #[must_use]
     pub fn before(&self, square: Square) -> Code {
         self.before[usize::from(square)]
+    }
+
+    /// When `square` came to show what it shows, if an update told; a dump only says that it does.
+    #[must_use]
+    pub fn seen_at(&self, square: Square) -> Option<Millis> {
+        (!self.by_dump.contains(square)).then(|| self.since(square))
     }
 
     /// When any square last changed.

@@ -39,13 +39,7 @@ impl Stand {
             .map(|m| Candidate::new(&board, m))
             .collect();
         let Zobrist64(key) = chess.zobrist_hash(EnPassantMode::Legal);
-        Self {
-            kind: Kind::Legal(Box::new(chess)),
-            mode,
-            placement,
-            candidates,
-            key,
-        }
+        Self { kind: Kind::Legal(Box::new(chess)), mode, placement, candidates, key }
     }
 
     /// The stand of any setup: playable if it can be, else with the half-moves that keep the
@@ -66,13 +60,7 @@ impl Stand {
                     .map(|m| Candidate::new(&setup.board, m))
                     .collect();
                 let key = setup.turn.fold_wb(placement.hash(), !placement.hash());
-                Self {
-                    kind: Kind::Irregular(Box::new(setup)),
-                    mode,
-                    placement,
-                    candidates,
-                    key,
-                }
+                Self { kind: Kind::Irregular(Box::new(setup)), mode, placement, candidates, key }
             }
         }
     }
@@ -197,6 +185,16 @@ impl Stand {
             setup.fullmoves = setup.fullmoves.saturating_add(1);
         }
         setup.turn = !setup.turn;
+        Self::of_setup(setup, self.mode)
+    }
+
+    /// The same side to move with another placement: what an arbiter accepts as it stands.
+    #[must_use]
+    pub fn with_placement(&self, placement: &Placement) -> Self {
+        let mut setup = self.setup();
+        setup.board = placement.board();
+        setup.castling_rights = rights_left(&setup, self.mode);
+        setup.ep_square = None;
         Self::of_setup(setup, self.mode)
     }
 

@@ -8,6 +8,7 @@ mod demo;
 mod exit;
 mod journal;
 mod logging;
+pub mod mate;
 mod names;
 mod ports;
 mod reach;
@@ -44,6 +45,8 @@ enum Command {
     Schema(schema::PrintSchema),
     /// Say what the Laws prescribe: one JSON case a line in, one ruling a line out
     Rule,
+    /// Say whether a side can still mate: one line `FEN<TAB>white|black` in, one answer out
+    Mate,
 }
 
 /// Reads the command line, runs the command and says how it went: 0 done, 1 failed, 2 wrong usage,
@@ -74,5 +77,6 @@ pub fn main() -> ExitCode {
         Command::Journal(journal) => journal.run(),
         Command::Schema(schema) => schema.run(),
         Command::Rule => rule::run(io::stdin().lock(), io::stdout().lock()),
+        Command::Mate => mate::run(io::stdin().lock(), io::stdout().lock()),
     })
 }

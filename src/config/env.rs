@@ -58,13 +58,21 @@ impl Env {
         Some(state.join("dgt2mqtt").join(FILE))
     }
 
-    /// The overrides: name of the variable, path of the key, text of the value.
-    pub(super) fn overrides(&self) -> impl Iterator<Item = (&str, Vec<String>, &str)> {
-        self.0.iter().filter_map(|(name, value)| {
-            let path = name.strip_prefix(PREFIX)?;
-            let path = path.split("__").map(str::to_ascii_lowercase).collect();
-            Some((name.as_str(), path, value.as_str()))
-        })
+    /// The overrides: name of the variable, path of the key, text of the value. Numbers are in
+    /// their order as numbers, so that board 2 is there before board 10 is added.
+    pub(super) fn overrides(&self) -> Vec<(&str, Vec<String>, &str)> {
+        let mut overrides: Vec<_> = self
+            .0
+            .iter()
+            .filter_map(|(name, value)| {
+                let path = name.strip_prefix(PREFIX)?;
+                let path = path.split("__").map(str::to_ascii_lowercase).collect::<Vec<_>>();
+                Some((name.as_str(), path, value.as_str()))
+            })
+            .collect();
+        let number = |level: &String| (level.parse::<usize>().unwrap_or(usize::MAX), level.clone());
+        overrides.sort_by_cached_key(|(_, path, _)| path.iter().map(number).collect::<Vec<_>>());
+        overrides
     }
 }
 

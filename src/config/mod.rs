@@ -1,9 +1,9 @@
 //! The configuration: a TOML file and environment variables in, a checked [`Config`] out.
 //!
-//! Three steps, each in its own file: [`read`](mod@read) turns text and environment into the raw
+//! Three steps, each in its own file: `read` turns text and environment into the raw
 //! shape, `validate` turns the shape into values that mean something, and both collect every
 //! problem they meet, so that a person corrects the file once. What is in a [`Config`] needs no
-//! further check: a [`Id`] is fit for a topic, a password has been read, a file was readable.
+//! further check: an [`Id`] is fit for a topic, a password has been read, a file was readable.
 //!
 //! The keys are described in `docs/configuration.md`; `docs/dgt2mqtt.example.toml` shows them all.
 

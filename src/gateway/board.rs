@@ -368,8 +368,9 @@ impl BoardTask {
         }
         if changed.game {
             set(BoardState::Game, serde_json::to_vec(&self.watcher.game()));
-            let pgn = self.watcher.pgn().unwrap_or_default();
-            states.set(StateKey::board(topics, id, BoardState::Pgn), pgn);
+            if let Some(pgn) = self.watcher.pgn() {
+                states.set(StateKey::board(topics, id, BoardState::Pgn), pgn);
+            }
         }
         if changed.clock
             && let Ok(payload) = serde_json::to_vec(&self.watcher.clock())

@@ -222,6 +222,8 @@ impl Writer {
             self.settle(answers);
             if let Some(answer) = closing {
                 self.finish();
+                // The lock is free before anybody hears that the journal is closed.
+                drop(self);
                 // Nobody waits any more when the daemon's own bound has passed.
                 let _ = answer.send(());
                 return;

@@ -180,3 +180,93 @@ pub enum IrregularityKind {
     /// A claim resting on a display alone (6.12.2).
     ClaimFromScreen,
 }
+
+impl IrregularityKind {
+    /// All of them, in the order of the enum.
+    pub const ALL: [Self; 27] = [
+        Self::IllegalMove,
+        Self::PromotionNotReplaced,
+        Self::PressWithoutMove,
+        Self::TwoHands,
+        Self::InitialPositionWrong,
+        Self::BoardOrientationWrong,
+        Self::ColoursReversed,
+        Self::PiecesDisplaced,
+        Self::DisplacedPieceFound,
+        Self::InvertedRookPromotion,
+        Self::WrongColourPromotion,
+        Self::CastlingIncomplete,
+        Self::TouchMove,
+        Self::RookFirstCastling,
+        Self::MovedOutOfTurn,
+        Self::PressWithOtherHand,
+        Self::FlagFall,
+        Self::BothFlags,
+        Self::DeadPosition,
+        Self::ThreefoldClaim,
+        Self::FiftyClaim,
+        Self::Fivefold,
+        Self::SeventyFive,
+        Self::IllegalPositionObserved,
+        Self::ClockSettingWrong,
+        Self::PauseWithoutReason,
+        Self::ClaimFromScreen,
+    ];
+
+    /// The name in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::IllegalMove => "illegal_move",
+            Self::PromotionNotReplaced => "promotion_not_replaced",
+            Self::PressWithoutMove => "press_without_move",
+            Self::TwoHands => "two_hands",
+            Self::InitialPositionWrong => "initial_position_wrong",
+            Self::BoardOrientationWrong => "board_orientation_wrong",
+            Self::ColoursReversed => "colours_reversed",
+            Self::PiecesDisplaced => "pieces_displaced",
+            Self::DisplacedPieceFound => "displaced_piece_found",
+            Self::InvertedRookPromotion => "inverted_rook_promotion",
+            Self::WrongColourPromotion => "wrong_colour_promotion",
+            Self::CastlingIncomplete => "castling_incomplete",
+            Self::TouchMove => "touch_move",
+            Self::RookFirstCastling => "rook_first_castling",
+            Self::MovedOutOfTurn => "moved_out_of_turn",
+            Self::PressWithOtherHand => "press_with_other_hand",
+            Self::FlagFall => "flag_fall",
+            Self::BothFlags => "both_flags",
+            Self::DeadPosition => "dead_position",
+            Self::ThreefoldClaim => "threefold_claim",
+            Self::FiftyClaim => "fifty_claim",
+            Self::Fivefold => "fivefold",
+            Self::SeventyFive => "seventy_five",
+            Self::IllegalPositionObserved => "illegal_position_observed",
+            Self::ClockSettingWrong => "clock_setting_wrong",
+            Self::PauseWithoutReason => "pause_without_reason",
+            Self::ClaimFromScreen => "claim_from_screen",
+        }
+    }
+}
+
+impl Edition {
+    /// All of them, oldest first.
+    pub const ALL: [Self; 5] = [
+        Self::Laws1997,
+        Self::Laws2014,
+        Self::Proposal2017,
+        Self::Laws2018,
+        Self::Laws2023,
+    ];
+
+    /// The name in JSON and on the command line.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Laws1997 => "1997-fritz",
+            Self::Laws2014 => "2014",
+            Self::Proposal2017 => "2017-rc-proposal",
+            Self::Laws2018 => "2018",
+            Self::Laws2023 => "2023",
+        }
+    }
+}

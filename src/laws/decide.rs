@@ -271,8 +271,9 @@ fn untouched(case: &Case, kind: IrregularityKind, ending: &[&str]) -> Ruling {
     let own = if offence::is_counted_kind(kind) {
         offence_articles(case, kind).collect::<Vec<_>>()
     } else {
-        let plain = provision::PROVISIONS.iter().find(|row| row.kind == kind);
-        let articles = plain.map_or(&[][..], |row| row.cells[edition::column(case.edition)].articles);
+        let ended = provision::cell(case.edition, kind, Situation::Ended);
+        let cell = ended.or_else(|| provision::first_cell(case.edition, kind));
+        let articles = cell.map_or(&[][..], |c| c.articles);
         articles
             .iter()
             .copied()

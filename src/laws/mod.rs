@@ -22,3 +22,6 @@ pub use options::Options;
 pub use parse::CaseError;
 pub use ruling::{Penalty, PenaltyKind, PositionRuling, Ruling};
 pub use words::{Occurrence, words};
+
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,7 @@ pub struct CaseError {
 }
 
 impl CaseError {
-    fn new(field: impl Into<String>, problem: impl ToString) -> Self {
+    fn new(field: impl Into<String>, problem: &dyn ToString) -> Self {
         Self {
             field: field.into(),
             problem: problem.to_string(),
@@ -36,7 +36,7 @@ impl Case {
     pub fn from_json(value: &Value) -> Result<Self, CaseError> {
         let map = value
             .as_object()
-            .ok_or_else(|| CaseError::new("", "a case is a JSON object"))?;
+            .ok_or_else(|| CaseError::new("", &"a case is a JSON object"))?;
         let edition: Edition = field(map, "edition")?;
         let time_control: TimeControl = field(map, "time_control")?;
         let supervision = match map.get("supervision") {
@@ -48,10 +48,10 @@ impl Case {
         };
         let facts = map
             .get("facts")
-            .ok_or_else(|| CaseError::new("facts", "missing"))?;
+            .ok_or_else(|| CaseError::new("facts", &"missing"))?;
         let facts = facts
             .as_object()
-            .ok_or_else(|| CaseError::new("facts", "must be an object"))?;
+            .ok_or_else(|| CaseError::new("facts", &"must be an object"))?;
         Ok(Self {
             edition,
             time_control,
@@ -62,8 +62,8 @@ impl Case {
 }
 
 fn field<T: DeserializeOwned>(map: &Map<String, Value>, name: &str) -> Result<T, CaseError> {
-    let value = map.get(name).ok_or_else(|| CaseError::new(name, "missing"))?;
-    T::deserialize(value).map_err(|e| CaseError::new(name, e))
+    let value = map.get(name).ok_or_else(|| CaseError::new(name, &"missing"))?;
+    T::deserialize(value).map_err(|e| CaseError::new(name, &e))
 }
 
 fn read_facts(facts: &Map<String, Value>) -> Result<Facts, CaseError> {
@@ -81,13 +81,13 @@ fn read_facts(facts: &Map<String, Value>) -> Result<Facts, CaseError> {
         let mut trial = good.clone();
         trial[name] = value.clone();
         if let Err(e) = Facts::deserialize(trial) {
-            return Err(CaseError::new(format!("facts.{name}"), e));
+            return Err(CaseError::new(format!("facts.{name}"), &e));
         }
     }
     let required = good.as_object().into_iter().flat_map(Map::keys);
     let missing = required.into_iter().find(|name| !facts.contains_key(*name));
     Err(match missing {
-        Some(name) => CaseError::new(format!("facts.{name}"), "missing"),
-        None => CaseError::new("facts", error),
+        Some(name) => CaseError::new(format!("facts.{name}"), &"missing"),
+        None => CaseError::new("facts", &error),
     })
 }

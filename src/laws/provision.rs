@@ -15,6 +15,8 @@ use super::{
 pub enum Situation {
     /// Nothing does.
     Plain,
+    /// The game had ended before; only where it takes other articles than the plain case.
+    Ended,
     /// It can no longer be put right: too many moves, or the right to claim is lost.
     TooLate,
     /// The move is not completed: the clock has not been pressed.
@@ -173,6 +175,7 @@ pub const PROVISIONS: &[Row] = &[
     r(FlagFall, PeriodComplete, [c(N, Continue, &["6.3"]),       c(N, Continue, &["6.4"]), c(N, Continue, &["6.4"])]),
     r(FlagFall, Unnoticed,      [c(N, Continue, &["6.8"]),       c(N, Continue, &["6.8"]), c(N, Continue, &["6.8"])]),
     r(FlagFall, NotAskedFor,    [c(N, Continue, &["6.8", "B6"]), c(N, Continue, &["6.8"]), c(N, Continue, &["6.8"])]),
+    r(FlagFall, Ended,          [c(N, Stands,   &["6.8", "6.9"]), c(N, Stands,  &["6.8", "6.9"]), c(N, Stands, &["6.8", "6.9"])]),
     r(BothFlags, Plain,                 [c(L, Stands,   &["6.9"]),        c(L, Stands,   &["6.9"]),                c(L, Stands,   &["6.9"])]),
     r(BothFlags, PeriodComplete,        [c(N, Continue, &["6.3"]),        c(N, Continue, &["6.4"]),                c(N, Continue, &["6.4"])]),
     r(BothFlags, Unnoticed,             [c(N, Continue, &["6.8"]),        c(N, Continue, &["6.8"]),                c(N, Continue, &["6.8"])]),
@@ -202,6 +205,15 @@ pub fn cell(edition: Edition, kind: IrregularityKind, situation: Situation) -> O
     PROVISIONS
         .iter()
         .find(|row| row.kind == kind && row.situation == situation)
+        .map(|row| row.cells[edition::column(edition)])
+}
+
+/// The cell of an irregularity whatever the situation: the first of its rows.
+#[must_use]
+pub fn first_cell(edition: Edition, kind: IrregularityKind) -> Option<Cell> {
+    PROVISIONS
+        .iter()
+        .find(|row| row.kind == kind)
         .map(|row| row.cells[edition::column(edition)])
 }
 
@@ -235,6 +247,7 @@ pub enum Scope {
 #[rustfmt::skip]
 pub const EXTRAS: &[Extra] = &[
     Extra { editions: &[Laws1997], kinds: &[InitialPositionWrong, BoardOrientationWrong, ColoursReversed], scope: Scope::Quickplay, articles: &["B4"] },
+    Extra { editions: &[Laws1997], kinds: &[FlagFall], scope: Scope::Quickplay, articles: &["B6"] },
     Extra { editions: &[Laws2014], kinds: &[InitialPositionWrong, BoardOrientationWrong, ColoursReversed, ClockSettingWrong], scope: Scope::Unsupervised, articles: &["A.4.a"] },
     Extra { editions: &[Proposal2017, Laws2018], kinds: &[InitialPositionWrong, BoardOrientationWrong], scope: Scope::Unsupervised, articles: &["A.4.1.2"] },
     Extra { editions: &[Laws2023],               kinds: &[InitialPositionWrong, BoardOrientationWrong], scope: Scope::Unsupervised, articles: &["A.5.1.2"] },

@@ -13,7 +13,9 @@ use crate::journal::Row;
 /// How many events are read ahead.
 const AHEAD: usize = 64;
 /// How long a board's lane rests after a refusal.
-const HOLD: Duration = Duration::from_secs(60);
+pub(super) const HOLD: Duration = Duration::from_secs(60);
+/// How long it rests after an event on which the broker hangs up.
+pub(super) const LONG_HOLD: Duration = Duration::from_secs(300);
 
 #[derive(Debug)]
 struct Slot {
@@ -35,6 +37,14 @@ pub struct Outbox {
 }
 
 impl Outbox {
+    /// A new connection: nothing is under way. Rests go on.
+    pub fn restart(&mut self) {
+        *self = Self {
+            held: std::mem::take(&mut self.held),
+            ..Self::default()
+        };
+    }
+
     /// The journal may have more.
     pub fn news(&mut self) {
         self.exhausted = false;
@@ -83,14 +93,14 @@ impl Outbox {
     }
 
     /// The broker refuses it: its board's lane rests. What of it is under way may still be acknowledged.
-    pub fn refused(&mut self, n: u64, now: Instant) {
+    pub fn hold(&mut self, n: u64, until: Instant) {
         let Some(slot) = self.slots.iter().find(|slot| slot.row.n == n) else {
             return;
         };
         let board = slot.row.board.clone();
         self.slots
             .retain(|slot| slot.row.n != n && (slot.row.board != board || slot.in_flight));
-        self.held.insert(board, now + HOLD);
+        self.held.insert(board, until);
     }
 
     /// It is too large for this broker: the next connection tries again.
@@ -160,7 +170,7 @@ mod tests {
         let now = Instant::now();
         outbox.load(vec![row(1, "a"), row(2, "b"), row(3, "a"), row(4, "b")], AHEAD);
         outbox.sent(1);
-        outbox.refused(1, now);
+        outbox.hold(1, now + HOLD);
         assert_eq!(sent_now(&mut outbox), [2, 4]);
         outbox.release(now + HOLD / 2);
         assert_eq!(outbox.wants(), None);

@@ -139,6 +139,8 @@ pub(crate) struct Core {
     pub(crate) beat: Beat,
     /// Refusals already said, by topic: once is enough.
     pub(crate) alarms: std::collections::BTreeSet<String>,
+    /// What the last connections had under way, oldest first, when the broker hung up; how often.
+    pub(crate) suspect: Option<(String, u32)>,
     /// False after a message that was too large: it may lie retained on a command topic, and a
     /// broker that sends it again at each subscription would end each connection.
     pub(crate) wants_retained: bool,
@@ -193,6 +195,7 @@ impl<D: Dial> Publisher<D> {
             figures,
             beat,
             alarms: std::collections::BTreeSet::new(),
+            suspect: None,
             wants_retained: true,
         };
         (Self { dial, core }, handle)

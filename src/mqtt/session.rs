@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     command,
     link::{Arrived, BrokerLink, Closed, LinkEvent, Message, Qos, Ticket},
+    outbox::{HOLD, LONG_HOLD},
     publisher::{Core, Reply, StateLog},
 };
 
@@ -17,6 +18,12 @@ use super::{
 const TICK: Duration = Duration::from_secs(1);
 /// How long the last words may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Some brokers hang up on a message that they do not allow. One that was the oldest under way at two
+/// ends in a row is suspected: messages go one by one then, which a poor network survives.
+const SUSPECT_ENDS: u32 = 2;
+/// One with which the connection ended even so is put aside for a while, and the others get through.
+const GUILTY_ENDS: u32 = 4;
 
 /// Ticket of messages that nobody acknowledges.
 const UNTRACKED: Ticket = Ticket(0);
@@ -28,6 +35,17 @@ enum Sent {
     Event { n: u64, topic: String },
     State { topic: String },
     Reply { topic: String },
+}
+
+impl Sent {
+    /// What stays the same when it is sent again.
+    fn key(&self) -> Option<String> {
+        match self {
+            Self::Event { n, topic } => Some(format!("{topic} {n}")),
+            Self::State { topic } => Some(topic.clone()),
+            Self::Word | Self::Reply { .. } => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,6 +113,9 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     /// Until the connection ends or the stop is done.
     pub(crate) async fn run(mut self, address: &str, stop: &CancellationToken, log: &mut StateLog) -> End {
         let closed = self.work(address, stop, log).await;
+        if closed.is_some() && self.connected_at.is_some() {
+            self.suspect();
+        }
         let end = End {
             // A connection that ends while stopping is no reason to make another.
             closed: closed.filter(|_| self.phase == Phase::Running),
@@ -137,12 +158,41 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         }
     }
 
+    /// The connection ended with messages under way: was it the oldest of them, again?
+    fn suspect(&mut self) {
+        // The acknowledgement of the birth may be lost with the connection.
+        let mut sent = self.under_way.values().map(|(sent, _)| sent);
+        let oldest = sent.find(|sent| !matches!(sent, Sent::Word));
+        let Some(key) = oldest.and_then(Sent::key) else {
+            return;
+        };
+        let before = self.core.suspect.take().filter(|(former, _)| *former == key);
+        let count = before.map_or(1, |(_, count)| count + 1);
+        self.core.suspect = Some((key, count));
+        if count < GUILTY_ENDS {
+            return;
+        }
+        let until = Instant::now() + LONG_HOLD;
+        let topic = match oldest {
+            Some(Sent::Event { n, topic }) => {
+                self.core.outbox.hold(*n, until);
+                topic.clone()
+            }
+            Some(Sent::State { topic }) => {
+                self.core.states.hold(topic, until);
+                topic.clone()
+            }
+            _ => return,
+        };
+        self.alarm(&topic, "the broker hangs up on it: may we publish there?");
+    }
+
     /// Birth first, then the subscription; the table and the backlog follow by the lanes.
     fn connected(&mut self, address: &str, window: usize, max_packet: Option<usize>) {
         self.connected_at = Some(Instant::now());
         self.window = window;
         self.max_packet = max_packet;
-        self.core.outbox = super::outbox::Outbox::default();
+        self.core.outbox.restart();
         self.core.states.restart();
         self.core.count(|figures| {
             figures.connected = true;
@@ -201,8 +251,15 @@ impl<'a, L: BrokerLink> Session<'a, L> {
 
     /// From the oldest ticket under way to the next one: ids behind an old one cannot wrap onto it.
     fn has_room(&self) -> bool {
+        let suspected = SUSPECT_ENDS..GUILTY_ENDS;
+        let is_careful = self
+            .core
+            .suspect
+            .as_ref()
+            .is_some_and(|(_, ends)| suspected.contains(ends));
+        let window = if is_careful { 1 } else { self.window as u64 };
         let oldest = self.under_way.first_key_value().map(|(ticket, _)| ticket.0);
-        oldest.is_none_or(|oldest| self.next_ticket - oldest < self.window as u64)
+        oldest.is_none_or(|oldest| self.next_ticket - oldest < window)
     }
 
     fn send(&mut self, message: &Message, sent: Sent) -> bool {
@@ -325,7 +382,12 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     }
 
     async fn acked(&mut self, ticket: Ticket) {
-        match self.under_way.remove(&ticket) {
+        let sent = self.under_way.remove(&ticket);
+        let key = sent.as_ref().and_then(|(sent, _)| sent.key());
+        self.core
+            .suspect
+            .take_if(|(suspect, _)| Some(&*suspect) == key.as_ref());
+        match sent {
             Some((Sent::Event { n, topic }, _)) => {
                 self.core.outbox.acked(n);
                 self.core.journal.acked(vec![n]).await;
@@ -343,7 +405,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     fn refused(&mut self, ticket: Ticket, reason: &str) {
         match self.under_way.remove(&ticket) {
             Some((Sent::Event { n, topic }, _)) => {
-                self.core.outbox.refused(n, Instant::now());
+                self.core.outbox.hold(n, Instant::now() + HOLD);
                 self.alarm(&topic, reason);
             }
             // The next value or the next connection tries again.

@@ -75,6 +75,14 @@ struct Slot {
     place: Option<u64>,
     in_flight: bool,
     not_before: Option<Instant>,
+    /// The broker hangs up on it: not to be tried before.
+    held_until: Option<Instant>,
+}
+
+impl Slot {
+    fn due(&self) -> Option<Instant> {
+        self.not_before.max(self.held_until)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -121,6 +129,7 @@ impl States {
                     place: None,
                     in_flight: false,
                     not_before: None,
+                    held_until: None,
                 };
                 table.slots.insert(topic.clone(), slot);
             }
@@ -154,7 +163,7 @@ impl States {
     /// The next message that may be sent now; it stays in the queue until [`Self::sent`].
     pub(crate) fn next(&self, now: Instant) -> Option<Message> {
         let table = self.lock();
-        let is_due = |slot: &&Slot| !slot.in_flight && slot.not_before.is_none_or(|at| at <= now);
+        let is_due = |slot: &&Slot| !slot.in_flight && slot.due().is_none_or(|at| at <= now);
         let slot = table
             .queue
             .values()
@@ -190,20 +199,30 @@ impl States {
         }
     }
 
+    /// The topic rests, over connections.
+    pub(crate) fn hold(&self, topic: &str, until: Instant) {
+        if let Some(slot) = self.lock().slots.get_mut(topic) {
+            slot.held_until = Some(until);
+        }
+    }
+
     /// When a value that is held back by its interval becomes due.
     pub(crate) fn due(&self) -> Option<Instant> {
         let table = self.lock();
         table
             .queue
             .values()
-            .filter_map(|topic| table.slots.get(topic)?.not_before)
+            .filter_map(|topic| table.slots.get(topic)?.due())
             .min()
     }
 
     /// True when every value is with the broker.
     pub(crate) fn is_drained(&self) -> bool {
         let table = self.lock();
-        table.queue.is_empty() && table.slots.values().all(|slot| !slot.in_flight)
+        let now = Instant::now();
+        let is_held = |slot: &Slot| slot.held_until.is_some_and(|until| until > now);
+        let is_sent = |slot: &Slot| slot.place.is_none() && !slot.in_flight;
+        table.slots.values().all(|slot| is_sent(slot) || is_held(slot))
     }
 
     /// Waits for a change.

@@ -73,7 +73,7 @@ fn counts(kind: IrregularityKind) -> bool {
 impl Game {
     /// Says an irregularity with what the Laws prescribe, and keeps it open where something is to
     /// be put right.
-    pub(super) fn accuse(&mut self, ctx: &mut Ctx<'_>, finding: Finding, _act: Option<&Act>) {
+    pub(super) fn accuse(&mut self, ctx: &mut Ctx<'_>, finding: Finding, act: Option<&Act>) {
         let counted = counts(finding.kind) && finding.certainty != Certainty::Suspected;
         let offence_number = match finding.offender {
             Some(side) if counts(finding.kind) => self.offences[side as usize] + 1,
@@ -121,6 +121,7 @@ impl Game {
             ply: finding.ply,
             target: finding.target,
             ruled: finding.ruled,
+            act: act.cloned(),
             counted,
             may_stand: !lost && case.is_unsupervised() && ruling.position != PositionRuling::Stands,
             said: ctx.now,
@@ -132,10 +133,7 @@ impl Game {
         facts.offence_number = offence_number;
         let black_began = self.start.turn() == Color::Black;
         let plies = self.plies() as u32 + u32::from(black_began);
-        facts.moves_completed = MovesCompleted {
-            white: plies.div_ceil(2),
-            black: plies / 2,
-        };
+        facts.moves_completed = MovesCompleted { white: plies.div_ceil(2), black: plies / 2 };
         facts.opponent_can_mate = self.opponent_can_mate(finding);
         Case {
             edition: ctx.settings.laws,
@@ -148,16 +146,17 @@ impl Game {
     /// Whether the offender's opponent could mate by some series of legal moves, in the position
     /// that the article puts on the board (6.9, 7.5.5).
     fn opponent_can_mate(&self, finding: &Finding) -> bool {
-        let Some(offender) = finding.offender else {
-            return true;
-        };
+        let Some(offender) = finding.offender else { return true };
         let judged = finding.target.as_ref().unwrap_or(&finding.before);
-        judged
-            .chess()
-            .is_none_or(|chess| !chess.has_insufficient_material(!offender))
+        judged.chess().is_none_or(|chess| !chess.has_insufficient_material(!offender))
     }
 
-    fn proposal(&self, ctx: &Ctx<'_>, finding: &Finding, ruling: &crate::laws::Ruling) -> Option<ClockState> {
+    fn proposal(
+        &self,
+        ctx: &Ctx<'_>,
+        finding: &Finding,
+        ruling: &crate::laws::Ruling,
+    ) -> Option<ClockState> {
         let clock = finding.clock?;
         let offender = finding.offender?;
         let history = ClockHistory {

@@ -1,12 +1,10 @@
 //! What follows an irregularity: the board put right, an earlier position put up again.
 
-use std::sync::Arc;
-
 use shakmaty::Color;
 
 use super::game::{Ctx, Game, Open};
 use crate::{
-    board::{Line, PlyKind, Stand},
+    board::PlyKind,
     event::Resolution,
     laws::IrregularityKind,
 };
@@ -64,9 +62,7 @@ impl Game {
         let open = self.open[i].clone();
         let ruled = open.ruled.and_then(|mv| {
             let best = self.lines.all().iter().find(|l| {
-                l.plies
-                    .last()
-                    .is_some_and(|p| matches!(p.kind, PlyKind::Ruled(m) if m == mv))
+                l.plies.last().is_some_and(|p| matches!(p.kind, PlyKind::Ruled(m) if m == mv))
             });
             best.cloned()
         });
@@ -75,9 +71,7 @@ impl Game {
             Some(line) => self.lines.reset(ctx.now, ctx.sensed, vec![line]),
             None if matches!(
                 open.kind,
-                IrregularityKind::IllegalMove
-                    | IrregularityKind::PressWithoutMove
-                    | IrregularityKind::CastlingIncomplete
+                IrregularityKind::IllegalMove | IrregularityKind::PressWithoutMove | IrregularityKind::CastlingIncomplete
             ) =>
             {
                 self.restart_lines(ctx);
@@ -100,12 +94,7 @@ impl Game {
         if self.lines.all().iter().any(|line| line.placement() == seen) {
             return;
         }
-        let Some(ply) = (0..self.plies())
-            .rev()
-            .find(|ply| self.stand_at(*ply).placement() == seen)
-        else {
-            return;
-        };
+        let Some(ply) = (0..self.plies()).rev().find(|ply| self.stand_at(*ply).placement() == seen) else { return };
         if ctx.still_for(wait) {
             self.go_back(ctx, ply, "position_put_up_again");
         }
@@ -116,11 +105,7 @@ impl Game {
         self.retract(ctx, ply, reason);
         while let Some(i) = self.open.iter().position(|o| o.ply > ply) {
             let to_before = self.open[i].ply == ply + 1;
-            let how = if to_before {
-                Resolution::Restored
-            } else {
-                Resolution::Superseded
-            };
+            let how = if to_before { Resolution::Restored } else { Resolution::Superseded };
             self.resolve(ctx, i, how);
         }
         self.restart_lines(ctx);
@@ -128,27 +113,13 @@ impl Game {
 
     /// The clock was started again: what stands on the board now counts.
     pub(super) fn started_again(&mut self, ctx: &mut Ctx<'_>) {
-        if self
-            .lines
-            .all()
-            .iter()
-            .any(|line| line.placement() == ctx.sensed.placement())
-        {
+        if self.lines.all().iter().any(|line| line.placement() == ctx.sensed.placement()) {
             return;
         }
-        let back = (0..self.plies())
-            .rev()
-            .find(|ply| self.stand_at(*ply).placement() == ctx.sensed.placement());
+        let back = (0..self.plies()).rev().find(|ply| self.stand_at(*ply).placement() == ctx.sensed.placement());
         if let Some(ply) = back {
             self.go_back(ctx, ply, "position_put_up_again");
         }
-    }
-
-    /// Plays on from `stand`, which an arbiter put up.
-    pub(super) fn go_on_from(&mut self, ctx: &mut Ctx<'_>, stand: Arc<Stand>) {
-        let line = Line::new(stand, ctx.sensed, ctx.now);
-        self.base = self.plies();
-        self.lines.reset(ctx.now, ctx.sensed, vec![line]);
     }
 
     /// Whose move it is.

@@ -1,21 +1,206 @@
-//! Commands of the arbiter.
+//! Commands of the arbiter: they enter by the same door as a reading of the sensors.
+
+use std::sync::Arc;
+
+use shakmaty::{CastlingMode, Color, Position};
 
 use super::{
-    command::{Command, CommandError, Reply},
-    core::Core,
+    advice::Finding,
+    command::{Command, CommandError, RaisedBy, Reply},
+    core::{Core, Phase},
+    game::{Ctx, Game},
+    snapshot::stand_of_fen,
+    start::{is_full_array, is_playable, stand_of},
 };
-use crate::time::Millis;
+use crate::{
+    board::{PlyKind, Stand},
+    event::{CompletedBy, GameResult, Resolution},
+    laws::IrregularityKind,
+    time::Millis,
+};
 
 impl Core {
-    pub(super) fn command(&mut self, _now: Millis, command: Command) -> Result<Reply, CommandError> {
+    pub(super) fn command(&mut self, now: Millis, command: Command) -> Result<Reply, CommandError> {
         match command {
-            Command::Resync => {
-                self.want_dump();
-                Ok(Reply {
-                    game: Some(self.game_view()),
-                })
+            Command::Resync => self.want_dump(),
+            Command::NewGame => self.new_game(now)?,
+            Command::SetPosition { fen } => self.set_position(now, &fen)?,
+            other => {
+                let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
+                game.command(&mut ctx, other)?;
             }
-            _ => Err(CommandError::Refused("not yet".into())),
         }
+        self.review(now);
+        Ok(Reply { game: Some(self.game_view()) })
+    }
+
+    /// The game that goes on is over, and a new one starts from what stands on the board.
+    fn new_game(&mut self, now: Millis) -> Result<(), CommandError> {
+        let placement = self.sensed.placement().clone();
+        if self.raw.is_none() || !is_playable(&placement) {
+            let why = "the board does not show one king of each colour, so no game can start from it";
+            return Err(CommandError::Refused(why.into()));
+        }
+        self.end_game(now, "new_game_by_arbiter");
+        let stand = if is_full_array(&placement) {
+            stand_of(&placement)
+        } else {
+            let turn = self.clock.running().unwrap_or(Color::White);
+            Stand::of_placement(&placement, turn, CastlingMode::Standard)
+        };
+        self.begin_from(now, Arc::new(stand));
+        Ok(())
+    }
+
+    /// The game's position is another one than the record's.
+    fn set_position(&mut self, now: Millis, fen: &str) -> Result<(), CommandError> {
+        let parsed: shakmaty::fen::Fen =
+            fen.parse().map_err(|e: shakmaty::fen::ParseFenError| CommandError::BadFen(e.to_string()))?;
+        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            let (placement, turn) = (crate::board::Placement::from(&parsed.as_setup().board), parsed.as_setup().turn);
+            let known = (0..=game.plies()).rev().find(|ply| {
+                let stand = game.stand_at(*ply);
+                *stand.placement() == placement && stand.turn() == turn
+            });
+            if let Some(ply) = known {
+                game.go_back(&mut ctx, ply, "position_set_by_arbiter");
+                return Ok(());
+            }
+        }
+        let stand = stand_of_fen(fen, CastlingMode::Standard)
+            .filter(|stand| stand.chess().is_some())
+            .ok_or_else(|| CommandError::BadFen("no game can stand in this position".into()))?;
+        self.end_game(now, "position_set_by_arbiter");
+        self.begin_from(now, Arc::new(stand));
+        Ok(())
+    }
+
+    fn begin_from(&mut self, now: Millis, stand: Arc<Stand>) {
+        self.start_game(now, stand);
+        let runs = self.clock.runs();
+        if let Phase::Game(game) = &mut self.phase {
+            game.lines.clock_runs = runs;
+            game.clock_used = runs;
+        }
+    }
+
+    fn end_game(&mut self, now: Millis, reason: &str) {
+        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            game.settle_rest(&mut ctx);
+            game.end(&mut ctx, GameResult::Open, reason);
+        }
+    }
+}
+
+impl Game {
+    fn command(&mut self, ctx: &mut Ctx<'_>, command: Command) -> Result<(), CommandError> {
+        match command {
+            Command::Result { result } => self.set_result(ctx, result),
+            Command::Dismiss { irregularity } => self.dismiss(ctx, irregularity),
+            Command::Accept { irregularity } => self.accept(ctx, irregularity),
+            Command::RaisedBy { irregularity, by } => self.raised_by(ctx, irregularity, by),
+            Command::Report { kind, offender } => self.report(ctx, kind, offender.map(Color::from)),
+            Command::Retract { to_ply } => {
+                let have = self.plies() as u32;
+                if to_ply > have {
+                    return Err(CommandError::NoSuchPly { asked: to_ply, have });
+                }
+                self.go_back(ctx, to_ply as usize, "retracted_by_arbiter");
+                Ok(())
+            }
+            Command::NewGame | Command::SetPosition { .. } | Command::Resync => Ok(()),
+        }
+    }
+
+    fn set_result(&mut self, ctx: &mut Ctx<'_>, result: GameResult) -> Result<(), CommandError> {
+        if self.result == Some(result) {
+            return Ok(());
+        }
+        if self.result.is_none() {
+            self.settle_rest(ctx);
+        }
+        // A result that the board said, or an earlier one of the arbiter, gives way to this one.
+        self.result = None;
+        self.end(ctx, result, "arbiter");
+        Ok(())
+    }
+
+    fn dismiss(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
+        if let Some(i) = self.open.iter().position(|open| open.id == id) {
+            self.resolve(ctx, i, Resolution::Dismissed);
+            return Ok(());
+        }
+        let Some(i) = self.closed.iter().position(|open| open.id == id) else {
+            return Err(CommandError::UnknownIrregularity(id));
+        };
+        let open = self.closed.remove(i);
+        self.uncount(&open);
+        let body = crate::event::Body::IrregularityResolved { irregularity: id, how: Resolution::Dismissed };
+        self.emit(ctx, None, body);
+        Ok(())
+    }
+
+    /// The position stands as it is on the board: an illegal move enters the record, displaced
+    /// pieces stay where they are.
+    fn accept(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
+        let Some(i) = self.open.iter().position(|open| open.id == id) else {
+            return Err(CommandError::UnknownIrregularity(id));
+        };
+        let open = self.open[i].clone();
+        if open.ply == self.plies() + 1 && open.act.is_some() {
+            let line = self.lines.all().iter().find(|line| {
+                line.plies.first().is_some_and(|ply| matches!(ply.kind, PlyKind::Illegal(_)))
+            });
+            if let Some(ply) = line.and_then(|line| line.plies.first().cloned()) {
+                self.announce(ctx, &ply, CompletedBy::Ruling);
+            }
+        } else if matches!(open.kind, IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound)
+            && open.ply == self.plies()
+        {
+            let stand = Arc::new(self.stand().with_placement(ctx.sensed.placement()));
+            if let Some(made) = self.record.last_mut() {
+                made.stand = stand;
+            }
+        }
+        self.resolve(ctx, i, Resolution::Stands);
+        self.restart_lines(ctx);
+        Ok(())
+    }
+
+    fn raised_by(&mut self, ctx: &Ctx<'_>, id: String, by: RaisedBy) -> Result<(), CommandError> {
+        let Some(open) = self.open.iter_mut().find(|open| open.id == id) else {
+            return Err(CommandError::UnknownIrregularity(id));
+        };
+        let unsupervised = ctx.settings.supervision == crate::laws::Supervision::NotAdequate;
+        open.may_stand = by == RaisedBy::Nobody && unsupervised;
+        Ok(())
+    }
+
+    /// What only a person can see is answered with the same kind of ruling.
+    fn report(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        kind: IrregularityKind,
+        offender: Option<Color>,
+    ) -> Result<(), CommandError> {
+        let ply = match kind {
+            // These speak of the half-move just made.
+            IrregularityKind::TwoHands | IrregularityKind::TouchMove if self.plies() > 0 => self.plies(),
+            _ => self.plies() + 1,
+        };
+        let before = self.stand_at(ply - 1).clone();
+        let playable = before.chess().is_some_and(|chess| !chess.is_game_over());
+        if !playable && self.result.is_some() {
+            return Err(CommandError::Refused("the game is over".into()));
+        }
+        let by = offender.unwrap_or_else(|| before.turn());
+        let mut finding = Finding::new(self, by, ply, before.clone(), ctx.sensed.placement().clone());
+        finding.kind = kind;
+        finding.offender = offender;
+        finding.at = ctx.now;
+        finding.clock = ctx.clock.state();
+        finding.target = (kind == IrregularityKind::TwoHands).then_some(before);
+        self.accuse(ctx, finding, None);
+        Ok(())
     }
 }

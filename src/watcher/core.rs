@@ -97,14 +97,23 @@ impl Core {
             game.press = None;
         }
         if std::mem::take(&mut self.connected) {
-            self.emit(
-                now,
-                Body::BoardDisconnected {
-                    reason: reason.into(),
-                },
-            );
+            self.emit(now, Body::BoardDisconnected { reason: reason.into() });
             self.out.changed.status = true;
         }
+    }
+
+    /// The game that goes on with what a step of it needs; none when none goes on.
+    pub(super) fn game_and_ctx(&mut self, now: Millis) -> Option<(&mut Game, Ctx<'_>)> {
+        let Phase::Game(game) = &mut self.phase else { return None };
+        let ctx = Ctx {
+            now,
+            settings: &self.settings,
+            sensed: &self.sensed,
+            clock: &self.clock,
+            out: &mut self.out,
+            look_again: &mut self.look_again,
+        };
+        Some((game, ctx))
     }
 
     /// One message of the board.
@@ -237,9 +246,7 @@ impl Core {
 
     /// The board is read again after the link was down: what was played meanwhile?
     fn after_gap(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else {
-            return;
-        };
+        let Phase::Game(game) = &mut self.phase else { return };
         game.gap = false;
         if game.result.is_some() {
             return;
@@ -257,9 +264,7 @@ impl Core {
 
     /// A dump differs from what the updates said: some were lost.
     fn lost_updates(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else {
-            return;
-        };
+        let Phase::Game(game) = &mut self.phase else { return };
         if game.result.is_some() || game.lines.frozen {
             return;
         }
@@ -271,11 +276,7 @@ impl Core {
             out: &mut self.out,
             look_again: &mut self.look_again,
         };
-        let limits = bridge::Limits {
-            plies: 3,
-            nodes: 20_000,
-            most: 8,
-        };
+        let limits = bridge::Limits { plies: 3, nodes: 20_000, most: 8 };
         game.bridge_gap(&mut ctx, limits);
     }
 
@@ -290,9 +291,7 @@ impl Core {
     }
 
     fn pressed(&mut self, at: Millis, side: Color) {
-        let Phase::Game(game) = &mut self.phase else {
-            return;
-        };
+        let Phase::Game(game) = &mut self.phase else { return };
         if game.result.is_some() {
             return;
         }
@@ -302,12 +301,7 @@ impl Core {
             game.press = None;
         }
         game.lines.press(at, &self.sensed, side);
-        game.press = Some(Press {
-            side,
-            at,
-            clock: self.clock.state(),
-            rest: None,
-        });
+        game.press = Some(Press { side, at, clock: self.clock.state(), rest: None });
     }
 
     fn clock_started(&mut self, at: Millis) {
@@ -334,9 +328,7 @@ impl Core {
     }
 
     fn flags(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else {
-            return;
-        };
+        let Phase::Game(game) = &mut self.phase else { return };
         let mut ctx = Ctx {
             now,
             settings: &self.settings,
@@ -372,9 +364,7 @@ impl Core {
     }
 
     fn review_game(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else {
-            return;
-        };
+        let Phase::Game(game) = &mut self.phase else { return };
         let mut ctx = Ctx {
             now,
             settings: &self.settings,
@@ -398,37 +388,6 @@ impl Core {
             return;
         }
         game.settle(&mut ctx);
-        if std::env::var_os("DBG").is_some() {
-            eprintln!(
-                "{} ann {} press {:?}",
-                now.0,
-                game.announced(),
-                game.press.as_ref().map(|p| (p.side, p.at.0))
-            );
-            for l in game.lines.all().iter().take(5) {
-                eprintln!(
-                    "    {:.2} pend {:?} diff {:?} {}",
-                    l.total(ctx.sensed, now),
-                    l.pending.map(|p| p.0),
-                    l.differing()
-                        .into_iter()
-                        .map(|s| s.to_string())
-                        .collect::<Vec<_>>(),
-                    l.plies
-                        .iter()
-                        .rev()
-                        .take(5)
-                        .rev()
-                        .map(|p| format!(
-                            "{}{}",
-                            p.kind.legal().map_or("ILL".into(), |m| m.to_string()),
-                            p.pressed.map_or(String::new(), |x| format!("@{}", x.0))
-                        ))
-                        .collect::<Vec<_>>()
-                        .join(" ")
-                );
-            }
-        }
         game.judge(&mut ctx);
         game.look_after(&mut ctx);
         game.look_for_result(&mut ctx);
@@ -437,9 +396,7 @@ impl Core {
 
     /// Whether a game begins.
     fn look_for_start(&mut self, now: Millis) {
-        let Phase::Waiting(setup) = &mut self.phase else {
-            return;
-        };
+        let Phase::Waiting(setup) = &mut self.phase else { return };
         let still = now.since(self.sensed.last_change());
         if self.raw.is_none() {
             return;
@@ -457,9 +414,7 @@ impl Core {
     }
 
     fn start_by_clock(&mut self, now: Millis) {
-        let Phase::Waiting(setup) = &mut self.phase else {
-            return;
-        };
+        let Phase::Waiting(setup) = &mut self.phase else { return };
         if let Some(array) = setup.array.clone()
             && array.differing(self.sensed.placement()).count() <= 6
         {
@@ -476,9 +431,7 @@ impl Core {
 
     fn start_by_moves(&mut self, now: Millis) {
         let attached = self.clock.attached == Some(true);
-        let Phase::Waiting(setup) = &mut self.phase else {
-            return;
-        };
+        let Phase::Waiting(setup) = &mut self.phase else { return };
         if setup.array.is_none() {
             setup.either_side(&self.sensed, now);
         }
@@ -517,9 +470,7 @@ impl Core {
             Phase::Game(_) => None,
         };
         self.start_game(now, stand);
-        let Phase::Game(game) = &mut self.phase else {
-            return;
-        };
+        let Phase::Game(game) = &mut self.phase else { return };
         if let Some(lines) = lines {
             game.take_lines(lines);
         }
@@ -528,8 +479,7 @@ impl Core {
         // The side whose time runs is White's, unless White has moved already.
         if let Some(counting) = self.clock.counting() {
             let black_to_move = game.lines.best().turn() == Color::Black;
-            self.clock
-                .found(if black_to_move { counting.other() } else { counting });
+            self.clock.found(if black_to_move { counting.other() } else { counting });
         }
         let mut ctx = Ctx {
             now,
@@ -584,20 +534,12 @@ impl Core {
 
     /// Whether the next game is being set up: an array after a game, or in the middle of one.
     fn look_for_next(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else {
-            return;
-        };
+        let Phase::Game(game) = &mut self.phase else { return };
         let over = game.result.is_some();
         if !is_full_array(self.sensed.placement()) || (!over && game.plies() == 0) {
             return;
         }
-        if !over
-            && game
-                .lines
-                .all()
-                .iter()
-                .any(|l| l.placement() == self.sensed.placement())
-        {
+        if !over && game.lines.all().iter().any(|l| l.placement() == self.sensed.placement()) {
             return;
         }
         let due = self.sensed.last_change() + if over { NEW_ARRAY_MS } else { RESET_MS };
@@ -647,14 +589,16 @@ impl Core {
     }
 
     pub(super) fn deadline(&self) -> Option<Millis> {
-        [self.look_again, self.clock.deadline()]
-            .into_iter()
-            .flatten()
-            .min()
+        [self.look_again, self.clock.deadline()].into_iter().flatten().min()
     }
 
     pub(super) fn take_dump_wanted(&mut self) -> bool {
         std::mem::take(&mut self.dump_wanted)
+    }
+
+    /// What was played before the board is read again is not known.
+    pub(super) fn mark_gap(&mut self) {
+        self.gap = true;
     }
 
     pub(super) fn want_dump(&mut self) {

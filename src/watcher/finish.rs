@@ -13,15 +13,16 @@ const KINGS_MS: u64 = 1200;
 /// A special piece must stand for this long: they also occur as misreadings.
 const SPECIAL_MS: u64 = 3000;
 
-/// The result that both kings on centre squares stand for (protocol section 7), if they do.
+/// Where the king of `color` was seen last.
+fn king(sensed: &Sensed, color: Color) -> Option<Square> {
+    let seen = sensed.placement().squares_of(Code::from(color.king()));
+    seen.into_iter().max_by_key(|s| sensed.since(*s))
+}
+
+/// The result that both kings on centre squares stand for (protocol section 7), if they do. Two
+/// centre squares touch, so that no position of a game looks like it.
 pub(super) fn kings_say(sensed: &Sensed) -> Option<GameResult> {
-    let find = |color: Color| {
-        sensed
-            .placement()
-            .squares_of(Code::from(color.king()))
-            .single_square()
-    };
-    let (white, black) = (find(Color::White)?, find(Color::Black)?);
+    let (white, black) = (king(sensed, Color::White)?, king(sensed, Color::Black)?);
     let centre = |s: Square| matches!(s, Square::D4 | Square::E4 | Square::D5 | Square::E5);
     if !centre(white) || !centre(black) {
         return None;
@@ -40,24 +41,13 @@ impl Game {
             return;
         }
         if let Some(result) = kings_say(ctx.sensed) {
-            let since = |color: Color| {
-                let square = ctx
-                    .sensed
-                    .placement()
-                    .squares_of(Code::from(color.king()))
-                    .single_square();
-                square.map_or(ctx.now, |s| ctx.sensed.since(s))
-            };
+            let since = |color| king(ctx.sensed, color).map_or(ctx.now, |s| ctx.sensed.since(s));
             let since = since(Color::White).max(since(Color::Black));
             if ctx.passed(since, KINGS_MS) {
                 self.end_by_kings(ctx, result);
             }
         }
-        for (code, result) in [
-            (13, GameResult::Draw),
-            (14, GameResult::WhiteWins),
-            (15, GameResult::BlackWins),
-        ] {
+        for (code, result) in [(13, GameResult::Draw), (14, GameResult::WhiteWins), (15, GameResult::BlackWins)] {
             let square = ctx.sensed.placement().squares_of(Code(code)).single_square();
             if let Some(square) = square
                 && ctx.passed(ctx.sensed.since(square), SPECIAL_MS)
@@ -82,10 +72,7 @@ impl Game {
     /// A king's move at the end of the record that nobody pressed for.
     fn is_step_to_centre(&self, index: usize) -> bool {
         let made = &self.record[index];
-        let king = matches!(
-            made.kind.legal(),
-            Some(shakmaty::Move::Normal { role: Role::King, .. })
-        );
+        let king = matches!(made.kind.legal(), Some(shakmaty::Move::Normal { role: Role::King, .. }));
         king && made.completed_by != CompletedBy::Clock && index + 2 >= self.plies()
     }
 
@@ -98,19 +85,12 @@ impl Game {
         }
         let last_pressed = best.plies.iter().rposition(|p| p.pressed.is_some());
         for (i, ply) in best.plies.iter().enumerate().skip(from) {
-            let king = matches!(
-                ply.kind,
-                PlyKind::Legal(shakmaty::Move::Normal { role: Role::King, .. })
-            );
+            let king = matches!(ply.kind, PlyKind::Legal(shakmaty::Move::Normal { role: Role::King, .. }));
             let vouched = last_pressed.is_some_and(|last| i <= last);
             if (king && !vouched) || matches!(ply.kind, PlyKind::Illegal(_)) {
                 break;
             }
-            let by = if ply.pressed.is_some() {
-                CompletedBy::Clock
-            } else {
-                CompletedBy::Stillness
-            };
+            let by = if ply.pressed.is_some() { CompletedBy::Clock } else { CompletedBy::Stillness };
             self.announce(ctx, ply, by);
         }
     }

@@ -68,6 +68,8 @@ pub(super) struct Open {
     pub(super) target: Option<Arc<Stand>>,
     /// The half-move that the ruling completes (a queen for an unreplaced pawn).
     pub(super) ruled: Option<shakmaty::Move>,
+    /// What was left on the board, where it may come to stand.
+    pub(super) act: Option<Act>,
     /// It counts among the offences of 7.5.5.
     pub(super) counted: bool,
     /// The law lets it stand once the opponent has replied.
@@ -97,6 +99,8 @@ pub(super) struct Game {
     /// How many half-moves of the record lie before the lines' base.
     pub(super) base: usize,
     pub(super) open: Vec<Open>,
+    /// Irregularities that are over: an arbiter may still dismiss them.
+    pub(super) closed: Vec<Open>,
     /// Offences of 7.5 acted upon, White's and Black's.
     pub(super) offences: [u32; 2],
     pub(super) press: Option<Press>,
@@ -126,6 +130,7 @@ impl Game {
             lines,
             base: 0,
             open: Vec::new(),
+            closed: Vec::new(),
             offences: [0; 2],
             press: None,
             result: None,
@@ -201,34 +206,26 @@ impl Game {
         }
         self.record.truncate(to);
         self.base = self.base.min(to);
-        self.emit(
-            ctx,
-            None,
-            Body::MovesRetracted {
-                to_ply: to as u32,
-                reason: reason.into(),
-            },
-        );
+        self.emit(ctx, None, Body::MovesRetracted { to_ply: to as u32, reason: reason.into() });
     }
 
     /// An open irregularity is over.
     pub(super) fn resolve(&mut self, ctx: &mut Ctx<'_>, index: usize, how: Resolution) {
         let open = self.open.remove(index);
-        if how == Resolution::Dismissed
-            && open.counted
-            && let Some(side) = open.offender
-        {
+        if how == Resolution::Dismissed {
+            self.uncount(&open);
+        } else {
+            self.closed.push(open.clone());
+        }
+        self.emit(ctx, None, Body::IrregularityResolved { irregularity: open.id, how });
+    }
+
+    /// A dismissed irregularity does not count among the offences (7.5.5).
+    pub(super) fn uncount(&mut self, open: &Open) {
+        if let Some(side) = open.offender.filter(|_| open.counted) {
             let count = &mut self.offences[side as usize];
             *count = count.saturating_sub(1);
         }
-        self.emit(
-            ctx,
-            None,
-            Body::IrregularityResolved {
-                irregularity: open.id,
-                how,
-            },
-        );
     }
 
     /// Sets the lines to what goes on from the record alone.
@@ -246,14 +243,7 @@ impl Game {
         }
         self.result = Some(result);
         self.press = None;
-        self.emit(
-            ctx,
-            None,
-            Body::GameEnded {
-                result,
-                reason: reason.into(),
-            },
-        );
+        self.emit(ctx, None, Body::GameEnded { result, reason: reason.into() });
     }
 }
 

@@ -28,10 +28,18 @@ const QUIET_MS: u64 = 350;
 const REST_MS: u64 = 300;
 /// Updates may arrive this long after the press that they belong to.
 const SCAN_MS: u64 = 450;
+/// What has been wrong for this long when the player got the move is a ghost.
+const OLD_MS: u64 = 1000;
 /// A press that is still unexplained then waits for the next dump or press.
 const GIVE_UP_MS: u64 = 20_000;
 /// Pieces that a press left displaced are judged when this long has passed.
 const DISPLACED_MS: u64 = 1100;
+/// A piece that left one square and arrived on another within this time was knocked.
+const KNOCK_MS: u64 = 100;
+/// A knocked piece is spoken of when its owner has not pressed for this long.
+const KNOCKED_MS: u64 = 1500;
+/// A reply before the press must be pressed within this time to need no further thought.
+const EARLY_REPLY_MS: u64 = 2500;
 /// A piece moved by the side that does not have the move must stay so long.
 const OUT_OF_TURN_MS: u64 = 2500;
 
@@ -57,11 +65,13 @@ impl Game {
             return;
         }
         let best = self.lines.best();
-        if best.pending.is_none() {
+        if best.awaits().is_none() {
             if self.single_act(ctx, &press) {
                 return;
             }
-            if ctx.passed(press.at, DISPLACED_MS) {
+            if self.early_reply(press.side, press.at) {
+                self.knocked_like_a_move(ctx, &press);
+            } else if ctx.passed(press.at, DISPLACED_MS) {
                 self.press = None;
                 self.left_displaced(ctx, &press);
             }
@@ -77,7 +87,7 @@ impl Game {
         }
         // Half-moves before this one must be on the record: without them there is no position to
         // judge from.
-        if self.lines.best().pending.is_none() || self.lines.best().plies.len() != self.announced() {
+        if self.lines.best().awaits().is_none() || self.lines.best().plies.len() != self.announced() {
             ctx.at(ctx.now + 200);
             return;
         }
@@ -98,16 +108,13 @@ impl Game {
             return false;
         }
         let before = self.stand().clone();
-        let seen = press
-            .rest
-            .clone()
-            .unwrap_or_else(|| ctx.sensed.placement().clone());
+        let seen = self.seen_at(ctx, press);
         let by_one = match explain(&before, &seen) {
             Explanation::Illegal(act) => act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved,
             Explanation::PawnNotReplaced { .. }
             | Explanation::WrongColour { .. }
             | Explanation::CastlingIncomplete { .. } => true,
-            Explanation::Nothing | Explanation::OnlyMissing(_) => false,
+            Explanation::Nothing | Explanation::Legal | Explanation::OnlyMissing(_) => false,
         };
         if !by_one {
             return false;
@@ -118,6 +125,20 @@ impl Game {
         true
     }
 
+    /// What stood on the board when it had come to rest after the press. What has been wrong since
+    /// before the player had the move is no act of his: it is read as it should be.
+    fn seen_at(&self, ctx: &Ctx<'_>, press: &Press) -> crate::board::Placement {
+        let mut seen = press.rest.clone().unwrap_or_else(|| ctx.sensed.placement().clone());
+        let Some(last) = self.record.last() else { return seen };
+        let expected = last.stand.placement();
+        for square in expected.differing(&seen) {
+            if ctx.sensed.since(square) + OLD_MS < last.at {
+                seen.set(square, expected.at(square));
+            }
+        }
+        seen
+    }
+
     /// The player to move has pressed and no legal half-move explains the board.
     fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
         let stand = self.stand().clone();
@@ -125,10 +146,7 @@ impl Game {
             self.press = None;
             return;
         }
-        let seen = press
-            .rest
-            .clone()
-            .unwrap_or_else(|| ctx.sensed.placement().clone());
+        let seen = self.seen_at(ctx, press);
         let explanation = explain(&stand, &seen);
         let mut finding = Finding::new(self, press.side, self.plies() + 1, stand.clone(), seen);
         finding.at = press.at;
@@ -143,11 +161,7 @@ impl Game {
                 self.rebase(ctx, vec![(line, 0.0)]);
             }
             Explanation::PawnNotReplaced { queen, seen } => {
-                finding.certainty = if seen {
-                    Certainty::Certain
-                } else {
-                    Certainty::Probable
-                };
+                finding.certainty = if seen { Certainty::Certain } else { Certainty::Probable };
                 self.accuse_promotion(ctx, finding, IrregularityKind::PromotionNotReplaced, queen);
             }
             Explanation::WrongColour { meant } => {
@@ -156,46 +170,34 @@ impl Game {
             Explanation::CastlingIncomplete { castling } => {
                 finding.kind = IrregularityKind::CastlingIncomplete;
                 finding.squares = stand.placement().differing(&finding.seen);
-                finding.act =
-                    Some(crate::watcher::game::names(&stand, &PlyKind::Legal(castling), self.mode).0);
+                finding.act = Some(crate::watcher::game::names(&stand, &PlyKind::Legal(castling), self.mode).0);
                 finding.target = Some(stand);
                 self.press = None;
                 self.accuse(ctx, finding, None);
             }
             Explanation::Illegal(act) => self.accuse_illegal(ctx, finding, act, press.at),
-            Explanation::OnlyMissing(_) => {
+            Explanation::Legal | Explanation::OnlyMissing(_) => {
                 // In a hand, or an update was lost: a later reading will tell.
                 ctx.at(ctx.now + 500);
             }
         }
     }
 
-    fn accuse_promotion(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        mut finding: Finding,
-        kind: IrregularityKind,
-        meant: Move,
-    ) {
+    fn accuse_promotion(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, kind: IrregularityKind, meant: Move) {
         let before = finding.before.clone();
-        let Some(candidate) = before.candidates().iter().find(|c| c.mv == meant).cloned() else {
-            return;
-        };
+        let Some(candidate) = before.candidates().iter().find(|c| c.mv == meant).cloned() else { return };
         let target = Arc::new(before.after(&candidate));
         finding.kind = kind;
         let uci = super::game::names(&before, &PlyKind::Legal(meant), self.mode).0;
-        finding.act = Some(if kind == IrregularityKind::PromotionNotReplaced {
-            uci[..4].to_string()
-        } else {
-            uci
-        });
+        finding.act =
+            Some(if kind == IrregularityKind::PromotionNotReplaced { uci[..4].to_string() } else { uci });
         finding.squares = Bitboard::from_square(meant.to());
         finding.target = Some(target.clone());
         finding.ruled = Some(meant);
         let left = Arc::new(before.left_as(&finding.seen));
         let act = Act::left(meant.from().map(|from| (from, meant.to())), &finding.seen);
         self.press = None;
-        self.accuse(ctx, finding, None);
+        self.accuse(ctx, finding, Some(&act));
         let base = Line::new(before, ctx.sensed, ctx.now);
         let ruled = base.played(PlyKind::Ruled(meant), target, ctx.sensed, ctx.now, 0.0);
         let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
@@ -206,9 +208,7 @@ impl Game {
         let before = finding.before.clone();
         let differing = before.placement().differing(&finding.seen);
         // What changed long after the press is not what was pressed for: the opponent is at work.
-        let late = differing
-            .into_iter()
-            .any(|s| ctx.sensed.since(s) > pressed + SCAN_MS);
+        let late = differing.into_iter().any(|s| ctx.sensed.since(s) > pressed + SCAN_MS);
         if act.from_to().is_none() && (late || !ctx.passed(pressed, 2 * JUDGE_MS)) {
             ctx.at(ctx.now + 300);
             return;
@@ -216,9 +216,7 @@ impl Game {
         finding.kind = IrregularityKind::IllegalMove;
         finding.reason = Some(act.reason);
         finding.act = act.uci();
-        finding.squares = act
-            .from_to()
-            .map_or(differing, |(a, b)| Bitboard::from_square(a).with(b));
+        finding.squares = act.from_to().map_or(differing, |(a, b)| Bitboard::from_square(a).with(b));
         finding.target = Some(before.clone());
         if act.from_to().is_none() {
             finding.certainty = Certainty::Probable;
@@ -274,6 +272,51 @@ impl Game {
         self.accuse(ctx, finding, None);
     }
 
+    /// A piece of the opponent stands where a legal reply would put it, and did so when the press
+    /// came: he was quicker than the press, or the hand that moved knocked it there.
+    fn early_reply(&self, side: Color, pressed: Millis) -> bool {
+        let best = self.lines.best();
+        let [.., made, reply] = &best.plies[..] else { return false };
+        best.turn() == side
+            && made.pressed == Some(pressed)
+            && reply.pressed.is_none()
+            && matches!(reply.kind, PlyKind::Legal(Move::Normal { .. }))
+            && reply.at <= pressed + REST_MS
+    }
+
+    /// Waits for the press that an early reply would have, then takes the piece for displaced.
+    fn knocked_like_a_move(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
+        let best = self.lines.best().clone();
+        let Some(Move::Normal { from, to, .. }) = best.plies.last().and_then(|p| p.kind.legal()) else { return };
+        let (left, arrived) = (ctx.sensed.since(from), ctx.sensed.since(to));
+        // A hand takes its time between lifting and placing; a knock does not.
+        let at_once = arrived.since(left).max(left.since(arrived)) <= KNOCK_MS;
+        if !ctx.passed(press.at, if at_once { KNOCKED_MS } else { EARLY_REPLY_MS }) || !at_once {
+            return;
+        }
+        let ply = self.base + best.plies.len() - 1;
+        if ply > self.plies() && ctx.now.since(press.at) < GIVE_UP_MS {
+            ctx.at(ctx.now + 150);
+            return;
+        }
+        self.press = None;
+        if ply != self.plies() || self.open.iter().any(|o| o.ply == ply) {
+            return;
+        }
+        let before = self.stand_at(ply - 1).clone();
+        let base = self.stand_at(self.base).clone();
+        let mut finding = Finding::new(self, press.side, ply, before, ctx.sensed.placement().clone());
+        finding.kind = IrregularityKind::PiecesDisplaced;
+        finding.certainty = Certainty::Probable;
+        finding.at = press.at;
+        finding.clock = press.clock;
+        finding.squares = Bitboard::from_square(from).with(to);
+        finding.target = Some(self.stand().clone());
+        self.accuse(ctx, finding, None);
+        let without = best.without_last(&base, ctx.sensed, ctx.now);
+        self.lines.reset(ctx.now, ctx.sensed, vec![without, best]);
+    }
+
     /// The side that does not have the move has moved a piece and leaves it so.
     fn out_of_turn(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best();
@@ -282,9 +325,7 @@ impl Game {
         }
         let us = !best.turn();
         let differing = best.differing();
-        let Some((from, to)) = displaced(&best.stand, ctx.sensed.placement(), differing, us) else {
-            return;
-        };
+        let Some((from, to)) = displaced(&best.stand, ctx.sensed.placement(), differing, us) else { return };
         let ply = self.plies() + 1;
         if self.open.iter().any(|o| o.ply == ply || o.ply == ply - 1) || differing.count() != 2 {
             return;

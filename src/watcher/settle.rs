@@ -9,8 +9,16 @@ use crate::{
     laws::IrregularityKind,
 };
 
-/// How much worse every other explanation must be.
-const MARGIN: f32 = 1.4;
+/// How much worse every other explanation must be, `ms` after the half-move: what has not been
+/// contradicted for a while is believed on less.
+fn margin(ms: u64) -> f32 {
+    match ms {
+        0..1200 => 1.4,
+        1200..2000 => 0.7,
+        _ => 0.3,
+    }
+}
+
 /// After a press, how long late updates are waited for.
 const AFTER_PRESS_MS: u64 = 500;
 /// The same when the half-move's own squares are not yet as they should be.
@@ -21,6 +29,8 @@ const AFTER_REPLY_MS: u64 = 1200;
 const STILL_MS: u64 = 6000;
 /// With a stopped clock.
 const STOPPED_MS: u64 = 3000;
+/// What a ruling prescribes must have stood for this long.
+const RULED_MS: u64 = 400;
 /// After a half-move that ends the game by itself.
 const AFTER_MATE_MS: u64 = 1500;
 /// How much better another line must be, and for how long, before what was said is taken back.
@@ -36,16 +46,13 @@ impl Game {
         while self.result.is_none() && self.on_record() {
             let k = self.announced();
             let best = self.lines.best();
-            let Some(ply) = best.plies.get(k).cloned() else {
-                break;
-            };
-            if self.lines.agreed(ctx.now, ctx.sensed, MARGIN) <= k {
+            let Some(ply) = best.plies.get(k).cloned() else { break };
+            let margin = margin(ctx.now.since(ply.pressed.unwrap_or(ply.at)));
+            if self.lines.agreed(ctx.now, ctx.sensed, margin) <= k {
                 ctx.at(ctx.now + 150);
                 break;
             }
-            let Some(completed_by) = self.completed(ctx, k, &ply) else {
-                break;
-            };
+            let Some(completed_by) = self.completed(ctx, k, &ply) else { break };
             self.say(ctx, &ply, completed_by);
         }
         let announced = self.announced();
@@ -60,23 +67,18 @@ impl Game {
         let best = self.lines.best();
         let reply = best.plies.get(k + 1);
         let by = match ply.kind {
-            PlyKind::Ruled(_) => return Some(CompletedBy::Ruling),
+            PlyKind::Ruled(_) if best.differing().is_empty() || reply.is_some() => {
+                return ctx.still_for(RULED_MS).then_some(CompletedBy::Ruling);
+            }
+            PlyKind::Ruled(_) => return None,
             PlyKind::Recovered(_) => return Some(CompletedBy::Recovered),
             PlyKind::Illegal(_) => None,
             PlyKind::Legal(_) => ply.pressed,
         };
         if let Some(pressed) = by {
             // A press by the opponent after it, or a reply, shows that the updates are through.
-            let wait = if best.misplaced(ctx.sensed).is_empty() {
-                AFTER_PRESS_MS
-            } else {
-                AFTER_PRESS_UNTIDY_MS
-            };
-            let since = if reply.is_some() {
-                pressed
-            } else {
-                pressed.max(ply.at)
-            };
+            let wait = if best.misplaced(ctx.sensed).is_empty() { AFTER_PRESS_MS } else { AFTER_PRESS_UNTIDY_MS };
+            let since = if reply.is_some() { pressed } else { pressed.max(ply.at) };
             return ctx.passed(since, wait).then_some(CompletedBy::Clock);
         }
         if let Some(reply) = reply {
@@ -87,13 +89,15 @@ impl Game {
             return None;
         }
         if ply.stand.is_mate_or_stalemate() {
-            return ctx
-                .passed(ply.at, AFTER_MATE_MS)
-                .then_some(CompletedBy::Stillness);
+            return ctx.passed(ply.at, AFTER_MATE_MS).then_some(CompletedBy::Stillness);
         }
         let wait = if ctx.clock.runs() {
             return None;
         } else if ctx.clock.stopped_at.is_some() {
+            if !self.open.is_empty() {
+                // An arbiter is at work.
+                return None;
+            }
             STOPPED_MS
         } else {
             STILL_MS
@@ -108,6 +112,11 @@ impl Game {
             self.restored_by_play(ctx);
         }
         self.announce(ctx, ply, completed_by);
+        if let PlyKind::Ruled(mv) = ply.kind
+            && let Some(i) = self.open.iter().position(|o| o.ruled == Some(mv))
+        {
+            self.resolve(ctx, i, Resolution::Restored);
+        }
         if illegal {
             self.stands_by_reply(ctx);
         } else {
@@ -168,30 +177,17 @@ impl Game {
         let key = stand.repetition_key();
         let start = std::iter::once(&self.start);
         let stands = start.chain(self.record.iter().map(|made| &made.stand));
-        let times = stands
-            .filter(|s| s.placement() == stand.placement() && s.repetition_key() == key)
-            .count();
+        let times = stands.filter(|s| s.placement() == stand.placement() && s.repetition_key() == key).count();
         if times >= 5 {
             self.end(ctx, GameResult::Draw, "fivefold_repetition");
         } else if times == 3 {
-            self.notice(
-                ctx,
-                "threefold_repetition",
-                "The position has occurred three times (9.2).",
-            );
+            self.notice(ctx, "threefold_repetition", "The position has occurred three times (9.2).");
         }
     }
 
     /// A notice for the operator.
     pub(super) fn notice(&self, ctx: &mut Ctx<'_>, code: &str, message: &str) {
-        self.emit(
-            ctx,
-            None,
-            crate::event::Body::Notice {
-                code: code.into(),
-                message: message.into(),
-            },
-        );
+        self.emit(ctx, None, crate::event::Body::Notice { code: code.into(), message: message.into() });
     }
 
     /// Takes back what was said when another line is clearly better for a while.
@@ -199,12 +195,7 @@ impl Game {
         let k = self.announced();
         let said = &self.record[self.base..];
         let keeps = |line: &crate::board::Line| {
-            line.plies.len() >= k
-                && line
-                    .plies
-                    .iter()
-                    .zip(said)
-                    .all(|(ply, made)| ply.kind.same_as(&made.kind))
+            line.plies.len() >= k && line.plies.iter().zip(said).all(|(ply, made)| ply.kind.same_as(&made.kind))
         };
         let best = self.lines.best();
         if keeps(best) {
@@ -220,12 +211,8 @@ impl Game {
         }
         let since = *self.doubted.get_or_insert(ctx.now);
         if ctx.passed(since, CORRECTION_MS) {
-            let common = best
-                .plies
-                .iter()
-                .zip(said)
-                .take_while(|(ply, made)| ply.kind.same_as(&made.kind))
-                .count();
+            let common =
+                best.plies.iter().zip(said).take_while(|(ply, made)| ply.kind.same_as(&made.kind)).count();
             let to = self.base + common;
             self.doubted = None;
             self.retract(ctx, to, "correction");
@@ -239,9 +226,7 @@ impl Game {
         while self.result.is_none() && self.on_record() {
             let k = self.announced();
             let best = self.lines.best();
-            let Some(ply) = best.plies.get(k).cloned() else {
-                break;
-            };
+            let Some(ply) = best.plies.get(k).cloned() else { break };
             let last = k + 1 == best.plies.len();
             if last && (matches!(ply.kind, PlyKind::Illegal(_)) || !best.misplaced(ctx.sensed).is_empty()) {
                 break;
@@ -260,19 +245,11 @@ impl Game {
         let best = self.lines.best();
         let said = &self.record[self.base..];
         best.plies.len() >= said.len()
-            && best
-                .plies
-                .iter()
-                .zip(said)
-                .all(|(ply, made)| ply.kind.same_as(&made.kind))
+            && best.plies.iter().zip(said).all(|(ply, made)| ply.kind.same_as(&made.kind))
     }
 
     /// The player who made half-move `ply` (from 1).
     pub(super) fn mover(&self, ply: usize) -> Color {
-        if ply % 2 == 1 {
-            self.start.turn()
-        } else {
-            !self.start.turn()
-        }
+        if ply % 2 == 1 { self.start.turn() } else { !self.start.turn() }
     }
 }

@@ -1,22 +1,267 @@
 //! What must survive a restart in mid-game: opaque to the journal, which keeps it as JSON.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-use super::core::Core;
+use serde::{Deserialize, Serialize};
+use shakmaty::{CastlingMode, Color, fen::Fen, uci::UciMove};
+
+use super::{
+    core::{Core, Phase},
+    game::{Game, Made, Open},
+};
+use crate::{
+    board::{Act, Line, Orientation, Placement, PlyKind, Stand},
+    dgt::ClockSide,
+    event::{ClockState, CompletedBy, GameResult},
+    laws::{IrregularityKind, Side},
+    time::Millis,
+};
 
 /// See the module.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The last `seq` given out.
     pub seq: u64,
+    #[serde(default)]
+    games: u32,
+    #[serde(default)]
+    orientation: Orientation,
+    /// True when White's side of the clock is the left one.
+    #[serde(default)]
+    white_left: Option<bool>,
+    #[serde(default)]
+    game: Option<SavedGame>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedGame {
+    start: String,
+    chess960: bool,
+    plies: Vec<SavedPly>,
+    open: Vec<SavedOpen>,
+    #[serde(default)]
+    closed: Vec<SavedOpen>,
+    offences: [u32; 2],
+    result: Option<GameResult>,
+    flags: [bool; 2],
+    clock_used: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedPly {
+    uci: String,
+    how: How,
+    completed_by: CompletedBy,
+    clock: Option<ClockState>,
+    /// What an illegal act left on the board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    act: Option<Act>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum How {
+    Legal,
+    Ruled,
+    Recovered,
+    Illegal,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedOpen {
+    id: String,
+    kind: IrregularityKind,
+    offender: Option<Side>,
+    ply: usize,
+    target: Option<String>,
+    ruled: Option<String>,
+    act: Option<Act>,
+    counted: bool,
+    may_stand: bool,
 }
 
 impl Core {
     pub(super) fn snapshot(&self) -> Snapshot {
-        Snapshot { seq: self.out.seq }
+        let game = match &self.phase {
+            Phase::Game(game) => Some(SavedGame::of(game)),
+            Phase::Waiting(_) => None,
+        };
+        Snapshot {
+            seq: self.out.seq,
+            games: self.games,
+            orientation: self.orientation,
+            white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
+            game,
+        }
     }
 
+    /// Goes on from `snapshot`. What was played since is found when the board is read.
     pub(super) fn resume(&mut self, snapshot: Snapshot) {
         self.out.seq = snapshot.seq;
+        self.games = snapshot.games;
+        if self.settings.orientation == super::OrientationSetting::Auto {
+            self.orientation = snapshot.orientation;
+        }
+        if let Some(left) = snapshot.white_left {
+            self.clock.found(if left { ClockSide::Left } else { ClockSide::Right });
+        }
+        if let Some(game) = snapshot.game.and_then(|saved| saved.restore(self.games)) {
+            self.phase = Phase::Game(Box::new(game));
+            self.mark_gap();
+        }
     }
+}
+
+impl SavedGame {
+    fn of(game: &Game) -> Self {
+        Self {
+            start: game.start.fen(),
+            chess960: game.mode == CastlingMode::Chess960,
+            plies: game.record.iter().map(SavedPly::of).collect(),
+            open: game.open.iter().map(|open| SavedOpen::of(open, game.mode)).collect(),
+            closed: game.closed.iter().map(|open| SavedOpen::of(open, game.mode)).collect(),
+            offences: game.offences,
+            result: game.result,
+            flags: game.flags,
+            clock_used: game.clock_used,
+        }
+    }
+
+    /// The game as it was; none when what was saved makes no sense.
+    fn restore(self, number: u32) -> Option<Game> {
+        let mode = if self.chess960 { CastlingMode::Chess960 } else { CastlingMode::Standard };
+        let start = Arc::new(stand_of_fen(&self.start, mode)?);
+        let unread = crate::board::Sensed::default();
+        let mut game = Game::new(number, start, &unread, Millis(0));
+        for saved in &self.plies {
+            let made = saved.restore(game.stand(), mode)?;
+            game.record.push(made);
+        }
+        game.open = self.open.into_iter().map(|open| open.restore(&game, mode)).collect();
+        game.closed = self.closed.into_iter().map(|open| open.restore(&game, mode)).collect();
+        game.offences = self.offences;
+        game.result = self.result;
+        game.flags = self.flags;
+        game.clock_used = self.clock_used;
+        game.gap = true;
+        game.lines_after_restart(&unread);
+        Some(game)
+    }
+}
+
+impl Game {
+    /// The lines as they were when the last irregularity was said, or from the record alone.
+    fn lines_after_restart(&mut self, unread: &crate::board::Sensed) {
+        let now = Millis(0);
+        self.base = self.plies();
+        let stand = self.stand().clone();
+        let line = Line::new(stand.clone(), unread, now);
+        let mut lines = vec![line.clone()];
+        let next = self.plies() + 1;
+        for open in self.open.iter().filter(|open| open.ply == next) {
+            if let (Some(mv), Some(target)) = (open.ruled, &open.target) {
+                lines.push(line.played(PlyKind::Ruled(mv), target.clone(), unread, now, 0.0));
+            }
+            if let Some(act) = &open.act {
+                let left = Arc::new(stand.left_as(&placement_of(act)));
+                lines.push(line.played(PlyKind::Illegal(Box::new(act.clone())), left, unread, now, 0.0));
+            }
+        }
+        self.lines.frozen = true;
+        self.lines.reset(now, unread, lines);
+        self.lines.frozen = false;
+    }
+}
+
+impl SavedPly {
+    fn of(made: &Made) -> Self {
+        let (how, act) = match &made.kind {
+            PlyKind::Legal(_) => (How::Legal, None),
+            PlyKind::Ruled(_) => (How::Ruled, None),
+            PlyKind::Recovered(_) => (How::Recovered, None),
+            PlyKind::Illegal(act) => (How::Illegal, Some((**act).clone())),
+        };
+        Self { uci: made.uci.clone(), how, completed_by: made.completed_by, clock: made.clock, act }
+    }
+
+    fn restore(&self, before: &Arc<Stand>, mode: CastlingMode) -> Option<Made> {
+        let (kind, stand) = match (self.how, &self.act) {
+            (How::Illegal, act) => {
+                let act = act.clone()?;
+                let stand = before.left_as(&placement_of(&act));
+                (PlyKind::Illegal(Box::new(act)), stand)
+            }
+            (how, _) => {
+                let candidate = before.candidates().iter().find(|c| uci(c.mv, mode) == self.uci)?;
+                let kind = match how {
+                    How::Ruled => PlyKind::Ruled(candidate.mv),
+                    How::Recovered => PlyKind::Recovered(candidate.mv),
+                    _ => PlyKind::Legal(candidate.mv),
+                };
+                (kind, before.after(candidate))
+            }
+        };
+        let (_, san) = super::game::names(before, &kind, mode);
+        Some(Made {
+            kind,
+            uci: self.uci.clone(),
+            san,
+            stand: Arc::new(stand),
+            completed_by: self.completed_by,
+            clock: self.clock,
+            at: Millis(0),
+        })
+    }
+}
+
+impl SavedOpen {
+    fn of(open: &Open, mode: CastlingMode) -> Self {
+        Self {
+            id: open.id.clone(),
+            kind: open.kind,
+            offender: open.offender.map(Into::into),
+            ply: open.ply,
+            target: open.target.as_ref().map(|stand| stand.fen()),
+            ruled: open.ruled.map(|mv| uci(mv, mode)),
+            act: open.act.clone(),
+            counted: open.counted,
+            may_stand: open.may_stand,
+        }
+    }
+
+    fn restore(self, game: &Game, mode: CastlingMode) -> Open {
+        let before = game.stand_at(self.ply.saturating_sub(1).min(game.plies()));
+        let move_of = |text: &str| before.candidates().iter().map(|c| c.mv).find(|mv| uci(*mv, mode) == text);
+        let target = self.target.and_then(|fen| stand_of_fen(&fen, mode)).map(Arc::new);
+        Open {
+            id: self.id,
+            kind: self.kind,
+            offender: self.offender.map(Color::from),
+            ply: self.ply,
+            ruled: self.ruled.as_deref().and_then(move_of),
+            target,
+            act: self.act,
+            counted: self.counted,
+            may_stand: self.may_stand,
+            said: Millis(0),
+        }
+    }
+}
+
+fn uci(mv: shakmaty::Move, mode: CastlingMode) -> String {
+    UciMove::from_move(mv, mode).to_string()
+}
+
+/// The position of a FEN, playable or not.
+pub(super) fn stand_of_fen(fen: &str, mode: CastlingMode) -> Option<Stand> {
+    let fen: Fen = fen.parse().ok()?;
+    Some(Stand::of_setup(fen.into_setup(), mode))
+}
+
+fn placement_of(act: &Act) -> Placement {
+    let mut placement = Placement::default();
+    for (square, code) in shakmaty::Square::ALL.into_iter().zip(&act.left) {
+        placement.set(square, *code);
+    }
+    placement
 }

@@ -4,15 +4,17 @@ use super::{
     core::{Core, Phase},
     state::{BoardInfo, GameView, PositionView, Status},
 };
-use crate::event::GameResult;
+use shakmaty::{CastlingMode, Color};
+
+use crate::{
+    board::Stand,
+    event::GameResult,
+    game::{Pgn, PgnMove},
+};
 
 impl Core {
     pub(super) fn status(&self) -> Status {
-        if self.connected {
-            Status::Online
-        } else {
-            Status::Offline
-        }
+        if self.connected { Status::Online } else { Status::Offline }
     }
 
     pub(super) fn info(&self) -> BoardInfo {
@@ -30,34 +32,24 @@ impl Core {
         }
         let placement = Some(self.sensed.placement().fen());
         let Phase::Game(game) = &self.phase else {
-            return PositionView {
-                placement,
-                ..PositionView::default()
-            };
+            return PositionView { placement, ..PositionView::default() };
         };
         let stand = game.stand();
         let differing = stand.placement().differing(self.sensed.placement());
         let mut problems: Vec<String> = differing.into_iter().map(|s| format!("square:{s}")).collect();
         problems.extend(game.open.iter().map(|open| format!("irregularity:{}", open.id)));
         let fen = differing.is_empty().then(|| stand.fen());
-        PositionView {
-            placement,
-            fen,
-            problems,
-        }
+        PositionView { placement, fen, problems }
     }
 
     pub(super) fn game_view(&self) -> GameView {
         let Phase::Game(game) = &self.phase else {
-            return GameView {
-                last_seq: self.out.seq,
-                ..GameView::default()
-            };
+            return GameView { last_seq: self.out.seq, ..GameView::default() };
         };
         GameView {
             game: Some(game.number),
             start_fen: Some(game.start.fen()),
-            chess960: game.mode == shakmaty::CastlingMode::Chess960,
+            chess960: game.mode == CastlingMode::Chess960,
             moves: game.record.iter().map(|made| made.uci.clone()).collect(),
             san: game.record.iter().map(|made| made.san.clone()).collect(),
             fen: Some(game.stand().fen()),
@@ -69,6 +61,29 @@ impl Core {
     }
 
     pub(super) fn pgn(&self) -> Option<String> {
-        None
+        let Phase::Game(game) = &self.phase else { return None };
+        let black_begins = game.start.turn() == Color::Black;
+        let moves = game.record.iter().enumerate().map(|(i, made)| PgnMove {
+            san: made.san.clone(),
+            uci: made.uci.clone(),
+            fen: made.stand.fen(),
+            clock_ms: made.clock.map(|clock| match game.mover(i + 1) {
+                Color::White => clock.white_ms,
+                Color::Black => clock.black_ms,
+            }),
+        });
+        let initial = game.start.placement() == Stand::initial().placement() && !black_begins;
+        let pgn = Pgn {
+            tags: [("Event", "?"), ("Site", "?"), ("Date", "????.??.??"), ("Round", "?"), ("White", "?"), ("Black", "?")]
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .to_vec(),
+            start_fen: (!initial).then(|| game.start.fen()),
+            chess960: game.mode == CastlingMode::Chess960,
+            black_begins,
+            first_number: game.start.setup().fullmoves.get(),
+            moves: moves.collect(),
+            result: game.result.unwrap_or(GameResult::Open).as_str().to_string(),
+        };
+        Some(pgn.text())
     }
 }

@@ -172,7 +172,7 @@ fn counted(n: u32, one: &str, few: &str, many: &str) -> String {
 
 /// In the accusative: what is to be added.
 fn duration(seconds: u32) -> String {
-    if seconds >= 60 && seconds % 60 == 0 {
+    if seconds >= 60 && seconds.is_multiple_of(60) {
         counted(seconds / 60, "минуту", "минуты", "минут")
     } else {
         counted(seconds, "секунду", "секунды", "секунд")

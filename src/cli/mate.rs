@@ -1,0 +1,71 @@
+//! `dgt2mqtt mate`: can this side still mate? One position a line, one verdict a line.
+
+use std::io::{BufRead, Write};
+
+use anyhow::Context as _;
+use shakmaty::{CastlingMode, Chess, Color, Position, PositionError, fen::Fen};
+
+use crate::mate::{Budget, Verdict, can_mate};
+
+/// Asked on demand and by nobody in a hurry, it may spend more than the daemon.
+const BUDGET: Budget = Budget {
+    closure_positions: 6_000_000,
+};
+
+/// Answers each line `FEN<TAB>white|black`: `winnable<TAB>MOVES`, `unwinnable`, `undetermined`, or
+/// `error<TAB>REASON` for a line that asks no such question. The others go on.
+///
+/// # Errors
+/// When input cannot be read or output cannot be written.
+pub fn run(input: impl BufRead, mut output: impl Write) -> anyhow::Result<()> {
+    for (number, line) in (1_u64..).zip(input.split(b'\n')) {
+        let line = line.with_context(|| format!("reading line {number}"))?;
+        let line = String::from_utf8_lossy(&line);
+        if line.trim().is_empty() {
+            continue;
+        }
+        let answer = match question(line.trim_end()) {
+            Ok((position, winner)) => told(&position, can_mate(&position, winner, &BUDGET)),
+            Err(reason) => format!("error\t{reason}"),
+        };
+        writeln!(output, "{answer}").context("writing a verdict")?;
+        output.flush().context("writing a verdict")?;
+    }
+    Ok(())
+}
+
+fn question(line: &str) -> Result<(Chess, Color), String> {
+    let mut fields = line.split('\t');
+    let (Some(fen), Some(winner), None) = (fields.next(), fields.next(), fields.next()) else {
+        return Err("expected FEN, a tab, and white or black".to_owned());
+    };
+    let winner = match winner.trim() {
+        "white" => Color::White,
+        "black" => Color::Black,
+        other => return Err(format!("the winner is white or black, not {other:?}")),
+    };
+    let fen: Fen = fen
+        .trim()
+        .parse()
+        .map_err(|e| format!("cannot read the FEN: {e}"))?;
+    // Positions that no game can reach are answered for the moves they have; only what is no
+    // position at all is refused.
+    let position = fen
+        .into_position::<Chess>(CastlingMode::Standard)
+        .or_else(PositionError::ignore_too_much_material)
+        .or_else(PositionError::ignore_impossible_check)
+        .map_err(|e| format!("not a position: {e}"))?;
+    Ok((position, winner))
+}
+
+fn told(position: &Chess, verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Winnable(line) => {
+            let mode = position.castles().mode();
+            let moves: Vec<String> = line.iter().map(|m| m.to_uci(mode).to_string()).collect();
+            format!("winnable\t{}", moves.join(" "))
+        }
+        Verdict::Unwinnable(_) => "unwinnable".to_owned(),
+        Verdict::Undetermined(_) => "undetermined".to_owned(),
+    }
+}

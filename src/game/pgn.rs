@@ -1,0 +1,157 @@
+//! A game as PGN, with the clock after each half-move.
+
+use std::fmt::Write as _;
+
+/// A half-move to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PgnMove {
+    /// SAN; none where an illegal move stands.
+    pub san: Option<String>,
+    /// UCI of the same.
+    pub uci: String,
+    /// The position after it, for what follows an illegal move.
+    pub fen: String,
+    /// Milliseconds left to the player who made it.
+    pub clock_ms: Option<u64>,
+}
+
+/// What is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pgn {
+    /// Tags in the order in which they are written, beside those that follow from the game.
+    pub tags: Vec<(String, String)>,
+    /// FEN of the start where it is not the initial array.
+    pub start_fen: Option<String>,
+    /// Chess960.
+    pub chess960: bool,
+    /// True when Black made the first half-move.
+    pub black_begins: bool,
+    /// Number of the first move.
+    pub first_number: u32,
+    /// The half-moves.
+    pub moves: Vec<PgnMove>,
+    /// `1-0`, `0-1`, `1/2-1/2` or `*`.
+    pub result: String,
+}
+
+/// Longest line of the move text (PGN standard, section 4.3 of the export format).
+const LINE: usize = 79;
+
+impl Pgn {
+    /// The text: tags, an empty line, moves. Readers do not know illegal moves: the move text ends
+    /// before one that stands, and a comment names it and the position after it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for (name, value) in self.tags.iter().cloned().chain(self.own_tags()) {
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+            let _ = writeln!(text, "[{name} \"{value}\"]"); // a String takes everything
+        }
+        text.push('\n');
+        text.push_str(&self.move_text());
+        text
+    }
+
+    fn own_tags(&self) -> Vec<(String, String)> {
+        let mut tags = vec![("Result".to_string(), self.result.clone())];
+        if self.chess960 {
+            tags.push(("Variant".into(), "Chess960".into()));
+        }
+        if let Some(fen) = &self.start_fen {
+            tags.push(("SetUp".into(), "1".into()));
+            tags.push(("FEN".into(), fen.clone()));
+        }
+        tags
+    }
+
+    fn move_text(&self) -> String {
+        let mut words = Vec::new();
+        let mut number_due = true;
+        for (i, made) in self.moves.iter().enumerate() {
+            let ply = i as u32 + u32::from(self.black_begins);
+            let number = self.first_number + ply / 2;
+            let white = ply.is_multiple_of(2);
+            let Some(san) = &made.san else {
+                words.push(format!("{{Illegal move {} stands; the position after it is {}.}}", made.uci, made.fen));
+                break;
+            };
+            if white {
+                words.push(format!("{number}."));
+            } else if number_due {
+                words.push(format!("{number}..."));
+            }
+            words.push(san.clone());
+            number_due = made.clock_ms.is_some();
+            if let Some(ms) = made.clock_ms {
+                words.push(format!("{{[%clk {}]}}", clock(ms)));
+            }
+        }
+        words.push(self.result.clone());
+        wrap(&words)
+    }
+}
+
+/// `h:mm:ss`, as readers expect it.
+fn clock(ms: u64) -> String {
+    let s = ms / 1000;
+    format!("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
+}
+
+fn wrap(words: &[String]) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for word in words.iter().flat_map(|w| w.split(' ')) {
+        if column > 0 && column + 1 + word.len() > LINE {
+            text.push('\n');
+            column = 0;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += word.len();
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(san: &str, clock_ms: Option<u64>) -> PgnMove {
+        PgnMove { san: Some(san.into()), uci: String::new(), fen: String::new(), clock_ms }
+    }
+
+    fn game(moves: Vec<PgnMove>) -> Pgn {
+        Pgn { first_number: 1, moves, result: "*".into(), ..Pgn::default() }
+    }
+
+    #[test]
+    fn numbers_and_clocks() {
+        let pgn = game(vec![made("e4", Some(5_399_000)), made("e5", None), made("Nf3", None)]);
+        assert!(pgn.text().ends_with("\n1. e4 {[%clk 1:29:59]} 1... e5 2. Nf3 *\n"), "{}", pgn.text());
+    }
+
+    #[test]
+    fn black_begins() {
+        let pgn = Pgn { black_begins: true, first_number: 7, ..game(vec![made("Kd7", None), made("Ke2", None)]) };
+        assert!(pgn.text().ends_with("7... Kd7 8. Ke2 *\n"), "{}", pgn.text());
+    }
+
+    #[test]
+    fn an_illegal_move_ends_the_move_text() {
+        let illegal = PgnMove { san: None, uci: "a1c7".into(), fen: "8/8 w - - 0 1".into(), clock_ms: None };
+        let text = game(vec![made("e4", None), illegal, made("d5", None)]).text();
+        assert!(text.contains("Illegal move a1c7") && !text.contains("d5"), "{text}");
+    }
+
+    #[test]
+    fn quotes_in_tags_are_escaped_and_lines_are_short() {
+        let mut pgn = game((0..60).map(|_| made("Nf3", Some(1000))).collect());
+        pgn.tags.push(("Event".into(), "the \"Open\"".into()));
+        let text = pgn.text();
+        assert!(text.starts_with("[Event \"the \\\"Open\\\"\"]\n"));
+        assert!(text.lines().all(|line| line.len() <= LINE));
+    }
+}

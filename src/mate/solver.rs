@@ -1,0 +1,49 @@
+//! The crate `chasolver`, asked in its own types and never taken at its word.
+//!
+//! Its lines are replayed here: one of its phases answers "winnable" without a line. Its search
+//! calls a position unwinnable when an iteration ends uncut, but a table kept from earlier, cut
+//! iterations may have stopped it: that claim is not used as a proof.
+
+use std::str::FromStr as _;
+
+use chasolver::{Winnability, winnability};
+use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Move, Position, fen::Fen, uci::UciMove};
+
+use super::is_mate_by;
+
+/// Moves that mate, if the solver finds them.
+pub(super) fn line(position: &Chess, winner: Color) -> Option<Vec<Move>> {
+    match winnability(&board(position)?, color(winner))? {
+        Winnability::Winnable { helpmate } => {
+            replay(position, winner, helpmate.iter().map(ToString::to_string))
+        }
+        Winnability::Unwinnable => None,
+    }
+}
+
+fn color(color: Color) -> chess::Color {
+    color.fold_wb(chess::Color::White, chess::Color::Black)
+}
+
+/// The position in the solver's terms; none where it has no words for it (castling of Chess960).
+fn board(position: &Chess) -> Option<chess::Board> {
+    if !position.castles().is_empty() && position.castles().mode() != CastlingMode::Standard {
+        return None;
+    }
+    chess::Board::from_str(&Fen::from_position(position, EnPassantMode::Legal).to_string()).ok()
+}
+
+/// The moves, if each is legal and the last mates.
+fn replay(position: &Chess, winner: Color, line: impl Iterator<Item = String>) -> Option<Vec<Move>> {
+    let mut position = position.clone();
+    let mut moves = Vec::new();
+    for uci in line {
+        let next = UciMove::from_ascii(uci.as_bytes())
+            .ok()?
+            .to_move(&position)
+            .ok()?;
+        position.play_unchecked(next);
+        moves.push(next);
+    }
+    is_mate_by(&position, winner).then_some(moves)
+}

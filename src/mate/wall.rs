@@ -1,0 +1,205 @@
+//! A static proof for walled positions: what no man can ever reach cannot mate.
+//!
+//! A relaxed game is played in which men only gain freedom: each man keeps the set of squares on
+//! which it may *some day* stand, and a square counts as vacated as soon as its man could leave or
+//! be taken. The sets grow until nothing changes. Every legal game is a game of the relaxation, so
+//! what the sets do not contain never happens on a board. No conclusion is drawn while a capture
+//! en passant or castling is possible, or once a pawn might promote.
+
+use shakmaty::{Bitboard, Chess, Color, EnPassantMode, Piece, Position, Role, Square, attacks};
+
+/// True when it is proven that `winner` can never mate. False means "not shown".
+pub(super) fn proves_unwinnable(position: &Chess, winner: Color) -> bool {
+    if !position.castles().is_empty() || position.ep_square(EnPassantMode::Legal).is_some() {
+        return false;
+    }
+    Relaxation::saturated(position).is_some_and(|r| !r.may_mate(winner))
+}
+
+/// A man on the board and where it may some day stand.
+struct Man {
+    home: Square,
+    piece: Piece,
+    reach: Bitboard,
+}
+
+struct Relaxation {
+    men: Vec<Man>,
+    /// Homes of men that never leave and are never taken.
+    fixed: Bitboard,
+}
+
+impl Relaxation {
+    /// The least fixpoint; none when a pawn might promote.
+    fn saturated(position: &Chess) -> Option<Self> {
+        let board = position.board();
+        let men: Vec<Man> = board
+            .iter()
+            .map(|(home, piece)| Man {
+                home,
+                piece,
+                reach: Bitboard::from_square(home),
+            })
+            .collect();
+        let mut relaxation = Self {
+            men,
+            fixed: board.occupied(),
+        };
+        loop {
+            let grown: Vec<Bitboard> = relaxation.men.iter().map(|man| relaxation.grow(man)).collect();
+            let mut changed = false;
+            for (man, reach) in relaxation.men.iter_mut().zip(grown) {
+                changed |= man.reach != reach;
+                man.reach = reach;
+            }
+            if relaxation
+                .men
+                .iter()
+                .any(|man| man.piece.role == Role::Pawn && !(man.reach & Bitboard::BACKRANKS).is_empty())
+            {
+                return None;
+            }
+            relaxation.fixed = relaxation.fixed_men();
+            if !changed {
+                return Some(relaxation);
+            }
+        }
+    }
+
+    /// Homes whose man neither has another square nor can be met there by an enemy.
+    fn fixed_men(&self) -> Bitboard {
+        let met_by = |color: Color| {
+            self.men
+                .iter()
+                .filter(|m| m.piece.color == color)
+                .fold(Bitboard::EMPTY, |all, m| all | m.reach)
+        };
+        let (white, black) = (met_by(Color::White), met_by(Color::Black));
+        self.men
+            .iter()
+            .filter(|man| man.reach == Bitboard::from_square(man.home))
+            .filter(|man| !man.piece.color.fold_wb(black, white).contains(man.home))
+            .map(|man| man.home)
+            .collect()
+    }
+
+    /// The squares of a man after one more step from each square it has.
+    fn grow(&self, man: &Man) -> Bitboard {
+        let color = man.piece.color;
+        let fixed_of = |c: Color| -> Bitboard {
+            self.men
+                .iter()
+                .filter(|m| m.piece.color == c && self.fixed.contains(m.home))
+                .map(|m| m.home)
+                .collect()
+        };
+        let open = !fixed_of(color);
+        let mut reach = man.reach;
+        for from in man.reach {
+            reach |= match man.piece.role {
+                // One square at a time: a slider that passes a square finds it free of its own side.
+                Role::Bishop => {
+                    attacks::king_attacks(from) & attacks::bishop_attacks(from, Bitboard::FULL) & open
+                }
+                Role::Rook => {
+                    attacks::king_attacks(from) & attacks::rook_attacks(from, Bitboard::FULL) & open
+                }
+                Role::Queen => attacks::king_attacks(from) & open,
+                Role::Knight => attacks::knight_attacks(from) & open,
+                Role::King => attacks::king_attacks(from) & open & !self.guarded_for_ever(!color),
+                Role::Pawn => self.pawn_steps(from, color) & open,
+            };
+        }
+        reach
+    }
+
+    /// A push needs a square that can be free of everybody, a capture one that an enemy may enter.
+    fn pawn_steps(&self, from: Square, color: Color) -> Bitboard {
+        let ahead = from
+            .offset(color.fold_wb(8, -8))
+            .map_or(Bitboard::EMPTY, Bitboard::from_square);
+        let victims = self
+            .men
+            .iter()
+            .filter(|m| m.piece.color != color && m.piece.role != Role::King)
+            .fold(Bitboard::EMPTY, |all, m| all | m.reach);
+        (ahead & !self.fixed) | (attacks::pawn_attacks(color, from) & victims)
+    }
+
+    /// Squares that men of `color` who never leave guard for ever. Lines of sliders may be closed
+    /// one day, so only pawns, knights and kings count.
+    fn guarded_for_ever(&self, color: Color) -> Bitboard {
+        self.men
+            .iter()
+            .filter(|m| m.piece.color == color && self.fixed.contains(m.home))
+            .map(|m| match m.piece.role {
+                Role::Pawn => attacks::pawn_attacks(color, m.home),
+                Role::Knight => attacks::knight_attacks(m.home),
+                Role::King => attacks::king_attacks(m.home),
+                _ => Bitboard::EMPTY,
+            })
+            .fold(Bitboard::EMPTY, |all, squares| all | squares)
+    }
+
+    /// False when a mate by `winner` is out of the question.
+    fn may_mate(&self, winner: Color) -> bool {
+        let region = self.king_reach(!winner);
+        // The only men that may give check, if they are bishops of one square colour.
+        let mut shade: Option<Bitboard> = None;
+        for man in self
+            .men
+            .iter()
+            .filter(|m| m.piece.color == winner && m.piece.role != Role::King)
+        {
+            let checks = man
+                .reach
+                .into_iter()
+                .any(|t| !(attacks::attacks(t, man.piece, self.fixed) & region).is_empty());
+            if !checks {
+                continue;
+            }
+            let own = if Bitboard::DARK_SQUARES.contains(man.home) {
+                Bitboard::DARK_SQUARES
+            } else {
+                Bitboard::LIGHT_SQUARES
+            };
+            if man.piece.role != Role::Bishop || shade.is_some_and(|s| s != own) {
+                return true;
+            }
+            shade = Some(own);
+        }
+        let Some(shade) = shade else { return false };
+        (region & shade)
+            .into_iter()
+            .any(|square| self.may_be_mated_on(square, region & !shade, winner))
+    }
+
+    /// Whether the flights of the other colour, which no bishop covers, can all be shut: by men of
+    /// the mated side standing there, or by the winner's king from one square.
+    fn may_be_mated_on(&self, square: Square, other_shade: Bitboard, winner: Color) -> bool {
+        let flights = attacks::king_attacks(square) & other_shade;
+        let shut_from = |king: Bitboard| {
+            let open = flights & !king;
+            let blockers: Vec<Bitboard> = self
+                .men
+                .iter()
+                .filter(|m| m.piece.color != winner && m.piece.role != Role::King)
+                .map(|m| m.reach & open)
+                .filter(|reach| !reach.is_empty())
+                .collect();
+            let blocked = blockers.iter().fold(Bitboard::EMPTY, |all, reach| all | *reach);
+            open.is_subset(blocked) && open.count() <= blockers.len()
+        };
+        let far = !(attacks::king_attacks(square) | Bitboard::from_square(square));
+        (self.king_reach(winner) & far)
+            .into_iter()
+            .any(|king| shut_from(attacks::king_attacks(king)))
+    }
+
+    fn king_reach(&self, color: Color) -> Bitboard {
+        self.men
+            .iter()
+            .filter(|m| m.piece.color == color && m.piece.role == Role::King)
+            .fold(Bitboard::EMPTY, |all, m| all | m.reach)
+    }
+}

@@ -1,0 +1,278 @@
+//! `docs/laws.md` shows the tables that the program uses. `DGT2MQTT_REGENERATE=1` writes them anew.
+
+use std::{env, fmt::Write as _, fs, path::Path};
+
+use dgt2mqtt::laws::{
+    Case, Edition, Facts, IrregularityKind, Options, PositionRuling, Side, Supervision, TimeControl, decide,
+    edition::{self, Bar},
+    offence::{MATRIX, Sanction, Window},
+    provision::{Effect, PROVISIONS, Place, Situation},
+};
+
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/laws.md");
+const COUNTED: [IrregularityKind; 4] = [
+    IrregularityKind::IllegalMove,
+    IrregularityKind::PromotionNotReplaced,
+    IrregularityKind::PressWithoutMove,
+    IrregularityKind::TwoHands,
+];
+
+fn control(control: TimeControl) -> &'static str {
+    match control {
+        TimeControl::Standard => "standard",
+        TimeControl::Rapid => "rapid",
+        TimeControl::Blitz => "blitz",
+    }
+}
+
+fn supervision(supervision: Option<Supervision>) -> &'static str {
+    match supervision {
+        None => "-",
+        Some(Supervision::Adequate) => "adequate",
+        Some(Supervision::NotAdequate) => "not adequate",
+    }
+}
+
+fn sanction(sanction: Sanction) -> String {
+    match sanction {
+        Sanction::Nothing => "none".to_owned(),
+        Sanction::Seconds(n) => n.to_string(),
+        Sanction::Contested { practice, letter } => format!("{practice} ({letter} by the letter)"),
+        Sanction::Loss => "loss".to_owned(),
+    }
+}
+
+fn window(window: Window) -> &'static str {
+    match window {
+        Window::GameEnd => "until the game ends",
+        Window::Reply => "until the reply",
+        Window::ReplyOnClaim => "until the reply, on the opponent's claim",
+    }
+}
+
+fn bar(bar: Bar) -> String {
+    match bar {
+        Bar::Never => "never".to_owned(),
+        Bar::AtOnce => "at once".to_owned(),
+        Bar::Moves(n) => format!("{n} moves each"),
+        Bar::QuickplayMoves(n) => format!("{n} moves each, rapid and blitz"),
+        Bar::UnsupervisedMoves(n) => format!("{n} moves each, rapid and blitz not adequately supervised"),
+    }
+}
+
+fn situation(situation: Situation) -> &'static str {
+    match situation {
+        Situation::Plain => "",
+        Situation::Ended => "the game had ended",
+        Situation::TooLate => "too late",
+        Situation::NotCompleted => "not pressed",
+        Situation::NotAskedFor => "no player asks (1997 rapid, blitz)",
+        Situation::PeriodComplete => "moves of the period complete",
+        Situation::Unnoticed => "nobody has noticed",
+        Situation::OrderUnknown => "order unknown, a period follows",
+        Situation::OrderUnknownLast => "order unknown, last period",
+        Situation::OrderUnknownQuickplay => "order unknown, 1997 rapid and blitz; since then unsupervised",
+        Situation::Right => "right",
+        Situation::Wrong => "wrong",
+        Situation::Unclaimed => "nobody claims",
+        Situation::Consecutive => "consecutive",
+        Situation::Waiting => "next move not completed",
+        Situation::Persists => "still so after the next move",
+        Situation::Gone => "gone after the next move",
+        Situation::LatePress => "for the player's own earlier move",
+        Situation::AfterIllegalMove => "on the opponent's illegal move",
+        Situation::AfterDisplacement => "to have pieces put back",
+    }
+}
+
+fn effect(effect: Effect) -> &'static str {
+    match effect {
+        Effect::None => "none",
+        Effect::Arbiter => "arbiter",
+        Effect::Draw => "draw",
+        Effect::Loss => "loss or draw",
+        Effect::ClaimTime => "time",
+    }
+}
+
+fn place(place: Place) -> &'static str {
+    match place {
+        Place::BeforeOrIdentifiable => "before / last identifiable",
+        Place::Before => "before",
+        Place::Continue => "continue",
+        Place::NewGame => "new game",
+        Place::Transfer => "transfer",
+        Place::Queen => "queen",
+        Place::Stands => "stands",
+    }
+}
+
+fn matrix() -> String {
+    let mut table = "| edition | control | supervision | counts | 1st | 2nd | 3rd | acted upon |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+    for row in MATRIX {
+        let counts: Vec<_> = row.counts.iter().map(|k| k.as_str()).collect();
+        let [first, second, third] = row.sanctions.map(sanction);
+        let _ = writeln!(
+            table,
+            "| {} | {} | {} | {} | {first} | {second} | {third} | {} |",
+            row.edition.as_str(),
+            control(row.control),
+            supervision(row.supervision),
+            counts.join(", "),
+            window(row.window),
+        );
+    }
+    table
+}
+
+fn provisions() -> String {
+    let mut table = "| irregularity | when | 1997 | 2014 | since 2017 |\n|---|---|---|---|---|\n".to_owned();
+    for row in PROVISIONS {
+        let cells = row.cells.map(|c| {
+            format!(
+                "{}, {} ({})",
+                effect(c.effect),
+                place(c.place),
+                c.articles.join(", ")
+            )
+            .replace(" ()", "")
+        });
+        let _ = writeln!(
+            table,
+            "| {} | {} | {} |",
+            row.kind.as_str(),
+            situation(row.situation),
+            cells.join(" | ")
+        );
+    }
+    table
+}
+
+fn bars() -> String {
+    let mut table = "| edition | set-up and orientation | colours | clock setting | wrong draw claim: standard, rapid, blitz |\n|---|---|---|---|---|\n".to_owned();
+    for rules in edition::EDITIONS {
+        let claim = rules.wrong_claim.map(|s| {
+            if s == Sanction::Nothing {
+                "option".to_owned()
+            } else {
+                sanction(s)
+            }
+        });
+        let _ = writeln!(
+            table,
+            "| {} | {} | {} | {} | {} |",
+            rules.edition.as_str(),
+            bar(rules.set_up_bar),
+            bar(rules.colours_bar),
+            bar(rules.clock_bar),
+            claim.join(", ")
+        );
+    }
+    table
+}
+
+fn articles() -> String {
+    let mut table = "| edition | act | standard | rapid, adequate | rapid, not adequate | blitz, adequate | blitz, not adequate |\n|---|---|---|---|---|---|---|\n".to_owned();
+    let columns = [
+        (TimeControl::Standard, Supervision::Adequate),
+        (TimeControl::Rapid, Supervision::Adequate),
+        (TimeControl::Rapid, Supervision::NotAdequate),
+        (TimeControl::Blitz, Supervision::Adequate),
+        (TimeControl::Blitz, Supervision::NotAdequate),
+    ];
+    for edition in Edition::ALL {
+        for kind in COUNTED {
+            let cited = columns.map(|(time_control, supervision)| {
+                let mut facts = Facts::new(kind, Some(Side::White));
+                facts.offence_number = 1;
+                decide(
+                    &Case {
+                        edition,
+                        time_control,
+                        supervision,
+                        facts,
+                    },
+                    &Options::default(),
+                )
+                .articles
+                .join(", ")
+            });
+            let _ = writeln!(
+                table,
+                "| {} | {} | {} |",
+                edition.as_str(),
+                kind.as_str(),
+                cited.join(" | ")
+            );
+        }
+    }
+    table
+}
+
+fn options() -> String {
+    let defaults = serde_json::to_value(Options::default()).expect("options are plain data");
+    let mut table = "| option | default |\n|---|---|\n".to_owned();
+    for (name, value) in defaults.as_object().into_iter().flatten() {
+        let _ = writeln!(table, "| `{name}` | `{}` |", value.to_string().replace('"', ""));
+    }
+    table
+}
+
+type Table = (&'static str, fn() -> String);
+
+/// The document with the tables put between their marks.
+fn filled(document: &str) -> String {
+    let tables: [Table; 5] = [
+        ("matrix", matrix),
+        ("provisions", provisions),
+        ("bars", bars),
+        ("articles", articles),
+        ("options", options),
+    ];
+    tables
+        .into_iter()
+        .fold(document.to_owned(), |document, (name, table)| {
+            let (begin, end) = (format!("<!-- table {name} -->\n"), format!("<!-- end {name} -->"));
+            let (head, rest) = document
+                .split_once(&begin)
+                .unwrap_or_else(|| panic!("docs/laws.md has no mark {begin:?}"));
+            let (_, tail) = rest
+                .split_once(&end)
+                .unwrap_or_else(|| panic!("docs/laws.md has no mark {end:?}"));
+            format!("{head}{begin}{}{end}{tail}", table())
+        })
+}
+
+#[test]
+fn the_document_shows_the_tables_in_use() {
+    let document = fs::read_to_string(Path::new(DOCUMENT)).expect("docs/laws.md");
+    let expected = filled(&document);
+    if env::var_os("DGT2MQTT_REGENERATE").is_some() {
+        fs::write(DOCUMENT, &expected).expect("docs/laws.md can be written");
+        return;
+    }
+    assert!(
+        document == expected,
+        "docs/laws.md differs from the tables: run the test with DGT2MQTT_REGENERATE=1"
+    );
+}
+
+#[test]
+fn every_option_is_explained_with_its_readings() {
+    if env::var_os("DGT2MQTT_REGENERATE").is_some() {
+        // The other test is writing the page.
+        return;
+    }
+    let document = fs::read_to_string(Path::new(DOCUMENT)).expect("docs/laws.md");
+    let defaults = serde_json::to_value(Options::default()).expect("options are plain data");
+    for name in defaults.as_object().into_iter().flatten().map(|(name, _)| name) {
+        assert!(
+            document.matches(&format!("`{name}`")).count() >= 2,
+            "{name} is in the table only"
+        );
+    }
+    for ruling in [PositionRuling::Stands, PositionRuling::LastIdentifiable] {
+        let name = serde_json::to_value(ruling).expect("a name");
+        assert!(document.contains(name.as_str().unwrap_or_default()));
+    }
+}

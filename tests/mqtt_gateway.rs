@@ -1,0 +1,159 @@
+//! The daemon in this process: a board on TCP, a real broker, commands, a stop within its bound.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with tasks of its own.
+
+mod broker;
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use broker::{Mosquitto, Subscriber};
+use dgt2mqtt::{
+    config::{Config, Env},
+    gateway::{self, GatewayError},
+};
+use tokio::{io::AsyncReadExt, net::TcpListener};
+use tokio_util::sync::CancellationToken;
+
+/// A port behind which a silent board sits; counts connections, and hangs up on the first ones.
+async fn silent_board(hang_ups: usize) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let count = Arc::new(AtomicUsize::new(0));
+    let seen = count.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            if seen.fetch_add(1, Ordering::Relaxed) >= hang_ups {
+                tokio::spawn(async move {
+                    let mut sink = [0; 64];
+                    while stream.read(&mut sink).await.is_ok_and(|count| count > 0) {}
+                });
+            }
+        }
+    });
+    (address, count)
+}
+
+fn config(folder: &Path, mosquitto: &Mosquitto, boards: &[(&str, &str)]) -> Config {
+    let mut text = format!(
+        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"{}\"\n[limits]\nshutdown_timeout_s = 5\n",
+        mosquitto.port,
+        folder.join("journal.sqlite").display()
+    );
+    for (id, address) in boards {
+        text.push_str(&format!("[[board]]\nid = \"{id}\"\nport = \"tcp://{address}\"\n"));
+    }
+    let mut config = Config::from_text(&text, &folder.join("dgt2mqtt.toml"), &Env::default()).unwrap();
+    config.limits.health_interval = Duration::from_secs(1);
+    config
+}
+
+#[tokio::test]
+async fn it_says_what_it_is_answers_and_stops_in_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let (seven, connections) = silent_board(2).await;
+    let (eight, _) = silent_board(0).await;
+    let config = config(folder.path(), &mosquitto, &[("7", &seven), ("8", &eight)]);
+    let stop = CancellationToken::new();
+    let daemon = tokio::spawn(gateway::run(config, stop.clone()));
+    subscriber
+        .wait("online", |got| {
+            got.topic == "dgt2mqtt/gw/status" && got.text() == "online"
+        })
+        .await;
+    let info = subscriber
+        .wait("info", |got| got.topic == "dgt2mqtt/gw/info")
+        .await
+        .json();
+    assert_eq!(info["boards"], serde_json::json!(["7", "8"]));
+    assert_eq!(info["schema_version"], 1);
+    let health = subscriber
+        .wait("health", |got| {
+            got.topic == "dgt2mqtt/gw/health" && got.json()["uptime_s"].as_f64() > Some(0.9)
+        })
+        .await
+        .json();
+    assert!(health["outbox_depth"].is_u64(), "{health}");
+    subscriber
+        .publish("dgt2mqtt/gw/cmd/ping", false, r#"{"ref":"p"}"#, None)
+        .await;
+    let pong = subscriber
+        .wait("pong", |got| got.topic == "dgt2mqtt/gw/reply/ping")
+        .await
+        .json();
+    assert_eq!((&pong["ref"], &pong["ok"]), (&"p".into(), &true.into()));
+    assert_eq!(pong["state"]["boot_id"], info["boot_id"]);
+    subscriber
+        .publish("dgt2mqtt/gw/cmd/republish", false, r#"{"ref":"q"}"#, None)
+        .await;
+    let reply = subscriber
+        .wait("the reply", |got| got.topic == "dgt2mqtt/gw/reply/republish")
+        .await
+        .json();
+    assert!(reply["state"]["topics"].as_u64() > Some(2), "{reply}");
+    subscriber
+        .publish("dgt2mqtt/gw/board/8/cmd/resync", false, r#"{"ref":"r"}"#, None)
+        .await;
+    let reply = subscriber
+        .wait("the reply", |got| got.topic == "dgt2mqtt/gw/board/8/reply/resync")
+        .await
+        .json();
+    assert!(reply["ref"] == "r" && reply["ok"].is_boolean(), "{reply}");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while connections.load(Ordering::Relaxed) < 3 {
+        assert!(Instant::now() < deadline, "board 7 is not opened again");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let asked = Instant::now();
+    stop.cancel();
+    daemon.await.unwrap().unwrap();
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+    subscriber
+        .wait("offline", |got| {
+            got.topic == "dgt2mqtt/gw/status" && got.text() == "offline"
+        })
+        .await;
+    subscriber
+        .wait("offline", |got| {
+            got.topic == "dgt2mqtt/gw/board/8/status" && got.text() == "offline"
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn it_stops_in_time_without_a_broker() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut mosquitto = Mosquitto::start(folder.path(), "");
+    mosquitto.stop();
+    let (seven, _) = silent_board(0).await;
+    let config = config(folder.path(), &mosquitto, &[("7", &seven)]);
+    let stop = CancellationToken::new();
+    let daemon = tokio::spawn(gateway::run(config, stop.clone()));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let asked = Instant::now();
+    stop.cancel();
+    daemon.await.unwrap().unwrap();
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+}
+
+#[tokio::test]
+async fn a_second_daemon_on_the_same_journal_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let (seven, _) = silent_board(0).await;
+    let config = config(folder.path(), &mosquitto, &[("7", &seven)]);
+    let stop = CancellationToken::new();
+    let first = tokio::spawn(gateway::run(config.clone(), stop.clone()));
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let refused = gateway::run(config, stop.clone()).await.unwrap_err();
+    assert!(matches!(refused, GatewayError::Journal(_)), "{refused}");
+    stop.cancel();
+    first.await.unwrap().unwrap();
+}

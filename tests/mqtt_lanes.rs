@@ -1,0 +1,186 @@
+//! The two lanes against a real broker: order, outages, stops, refusals.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with tasks of its own.
+
+mod broker;
+
+use std::time::Duration;
+
+use broker::{Mosquitto, Station, Subscriber, broker as plain, free_port};
+use dgt2mqtt::mqtt::{BoardState, StateKey};
+
+#[tokio::test]
+async fn every_event_arrives_in_order_over_five_outages() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let station = Station::start(folder.path(), plain(vec![mosquitto.url()]));
+    station.connected().await;
+    let mut next = 1;
+    for _ in 0..5 {
+        station.feed("7", next..=next + 39).await;
+        mosquitto.stop();
+        station.feed("7", next + 40..=next + 49).await;
+        station.feed("8", next..=next + 49).await;
+        mosquitto.resume();
+        next += 50;
+    }
+    station.delivered().await;
+    subscriber
+        .wait("the last event", |got| {
+            got.topic.contains("/board/8/event/") && got.json()["seq"] == 250
+        })
+        .await;
+    subscriber
+        .wait("the last event", |got| {
+            got.topic.contains("/board/7/event/") && got.json()["seq"] == 250
+        })
+        .await;
+    let wanted: Vec<u64> = (1..=250).collect();
+    assert_eq!(subscriber.numbers("7"), wanted);
+    assert_eq!(subscriber.numbers("8"), wanted);
+    assert!(
+        subscriber
+            .all()
+            .iter()
+            .all(|got| !got.topic.contains("/event/") || !got.retain)
+    );
+    station.shut_down().await;
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_before_a_restart_is_not_sent_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let station = Station::start(folder.path(), plain(vec![mosquitto.url()]));
+    station.feed("7", 1..=20).await;
+    station.delivered().await;
+    station.shut_down().await;
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/+/event/#").await;
+    let station = Station::start(folder.path(), plain(vec![mosquitto.url()]));
+    station.feed("7", 21..=22).await;
+    station.delivered().await;
+    subscriber.wait("event 22", |got| got.json()["seq"] == 22).await;
+    assert_eq!(subscriber.numbers("7"), [21, 22]);
+    station.shut_down().await;
+}
+
+#[tokio::test]
+async fn birth_states_and_offline_before_a_clean_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let station = Station::start(folder.path(), plain(vec![mosquitto.url()]));
+    let board = "7".parse().unwrap();
+    for count in 0..100 {
+        station.handle.states.set(
+            StateKey::board(&station.topics, &board, BoardState::Game),
+            format!("{count}"),
+        );
+    }
+    station
+        .handle
+        .states
+        .set(StateKey::health(&station.topics, 30), "{}");
+    subscriber
+        .wait("online", |got| {
+            got.topic == "dgt2mqtt/gw/status" && got.text() == "online"
+        })
+        .await;
+    subscriber
+        .wait("the game", |got| {
+            got.topic == "dgt2mqtt/gw/board/7/game" && got.text() == "99"
+        })
+        .await;
+    subscriber
+        .wait("health", |got| got.topic == "dgt2mqtt/gw/health")
+        .await;
+    let games = subscriber
+        .all()
+        .into_iter()
+        .filter(|got| got.topic.ends_with("/game"))
+        .count();
+    assert!(games < 100, "only newest values are sent, not {games}");
+    station.shut_down().await;
+    subscriber
+        .wait("offline", |got| {
+            got.topic == "dgt2mqtt/gw/status" && got.text() == "offline"
+        })
+        .await;
+    let late = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let status = late
+        .wait("the retained status", |got| got.topic == "dgt2mqtt/gw/status")
+        .await;
+    assert!(status.retain && status.text() == "offline");
+    assert!(
+        late.wait("the retained game", |got| got.topic.ends_with("/game"))
+            .await
+            .retain
+    );
+}
+
+#[tokio::test]
+async fn states_come_back_after_the_broker_lost_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut mosquitto = Mosquitto::start(folder.path(), "");
+    let station = Station::start(folder.path(), plain(vec![mosquitto.url()]));
+    let board = "7".parse().unwrap();
+    station.handle.states.set(
+        StateKey::board(&station.topics, &board, BoardState::Position),
+        "e4",
+    );
+    station.connected().await;
+    mosquitto.stop();
+    std::fs::remove_file(folder.path().join("mosquitto.db")).unwrap();
+    mosquitto.resume();
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    subscriber
+        .wait("the position", |got| {
+            got.topic.ends_with("/position") && got.text() == "e4"
+        })
+        .await;
+    subscriber
+        .wait("online", |got| {
+            got.topic.ends_with("gw/status") && got.text() == "online"
+        })
+        .await;
+    station.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_second_address_is_tried_when_the_first_is_dead() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let dead = format!("mqtt://127.0.0.1:{}", free_port()).parse().unwrap();
+    let station = Station::start(folder.path(), plain(vec![dead, mosquitto.url()]));
+    station.connected().await;
+    assert_eq!(station.handle.figures().broker, Some(mosquitto.url().to_string()));
+    station.shut_down().await;
+}
+
+#[tokio::test]
+async fn an_event_the_broker_forbids_is_kept_and_other_boards_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = folder.path().join("acl");
+    std::fs::write(
+        &rules,
+        "topic readwrite dgt2mqtt/gw/status\ntopic readwrite dgt2mqtt/gw/board/8/#\ntopic read dgt2mqtt/#\n",
+    )
+    .unwrap();
+    let access = format!("allow_anonymous true\nacl_file {}", rules.display());
+    let mosquitto = Mosquitto::start_with(folder.path(), &access, "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let station = Station::start(folder.path(), plain(vec![mosquitto.url()]));
+    station.feed("7", 1..=3).await;
+    station.feed("8", 1..=40).await;
+    subscriber
+        .wait("board 8", |got| {
+            got.topic.contains("board/8/event") && got.json()["seq"] == 40
+        })
+        .await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(subscriber.numbers("7"), [0; 0]);
+    assert_eq!(station.journal.tick().await.depth, 3, "kept");
+    let connects = station.handle.figures().connects;
+    assert!((1..=6).contains(&connects), "no hot loop: {connects} connections");
+    station.shut_down().await;
+}
