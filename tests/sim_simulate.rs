@@ -137,6 +137,14 @@ fn what_is_recorded_from_a_simulated_board_is_what_it_played() {
         assert_eq!(again.status.code(), Some(1));
         assert!(String::from_utf8(again.stderr).unwrap().contains("--force"));
     }
+    let nothing = folder.path().join("nothing.dgtcap");
+    let output = program()
+        .args(["record", "-p", "/dev/no-such-port", "-o"])
+        .arg(&nothing)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!nothing.exists(), "a mistyped port leaves no file behind");
     assert!(!Path::new(link).exists(), "the link goes with the board");
 }
 
