@@ -17,7 +17,7 @@ use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Position, fen::Fen};
 const WALLED: [&str; 8] = [
     "5b2/p7/Pp3k2/1Pp1pBp1/2P1P1P1/5K2/8/8 w - - 0 1",
     "4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K3 w - - 0 1",
-    "4kb2/8/8/p1p1p1p1/P1P1P1P1/1B2K3/8/8 w - - 0 1",
+    "4kb2/8/1p1p1p1p/1P1P1P1P/8/8/3BK3/8 w - - 0 1",
     "8/3k4/1p1p1p2/1P1P1P1p/7P/3K4/8/8 b - - 0 1",
     "2b1k3/8/1p1p1p1p/1P1P1P1P/8/8/4K3/2B5 w - - 0 1",
     "8/8/4k3/p1p1p1p1/P1P1P1Pp/7P/4K3/8 w - - 0 1",

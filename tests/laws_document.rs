@@ -6,7 +6,7 @@ use dgt2mqtt::laws::{
     Case, Edition, Facts, IrregularityKind, Options, PositionRuling, Side, Supervision, TimeControl, decide,
     edition::{self, Bar},
     offence::{MATRIX, Sanction, Window},
-    provision::{Effect, PROVISIONS, Place, Situation},
+    provision::{EXTRAS, Effect, PROVISIONS, Place, Scope, Situation},
 };
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/laws.md");
@@ -128,14 +128,15 @@ fn matrix() -> String {
 fn provisions() -> String {
     let mut table = "| irregularity | when | 1997 | 2014 | since 2017 |\n|---|---|---|---|---|\n".to_owned();
     for row in PROVISIONS {
-        let cells = row.cells.map(|c| {
-            format!(
+        let cells = row.cells.map(|cell| match cell {
+            Some(c) => format!(
                 "{}, {} ({})",
                 effect(c.effect),
                 place(c.place),
                 c.articles.join(", ")
             )
-            .replace(" ()", "")
+            .replace(" ()", ""),
+            None => "-".to_owned(),
         });
         let _ = writeln!(
             table,
@@ -143,6 +144,28 @@ fn provisions() -> String {
             row.kind.as_str(),
             situation(row.situation),
             cells.join(" | ")
+        );
+    }
+    table
+}
+
+fn extras() -> String {
+    let mut table = "| editions | irregularities | in | also cited |\n|---|---|---|---|\n".to_owned();
+    for extra in EXTRAS {
+        let editions: Vec<_> = extra.editions.iter().map(|e| e.as_str()).collect();
+        let kinds: Vec<_> = extra.kinds.iter().map(|k| k.as_str()).collect();
+        let scope = match extra.scope {
+            Scope::All => "all games",
+            Scope::Quickplay => "rapid and blitz",
+            Scope::Unsupervised => "rapid and blitz, not adequate",
+            Scope::UnsupervisedByArbiter => "the same, raised by the arbiter",
+        };
+        let _ = writeln!(
+            table,
+            "| {} | {} | {scope} | {} |",
+            editions.join(", "),
+            kinds.join(", "),
+            extra.articles.join(", ")
         );
     }
     table
@@ -222,11 +245,12 @@ type Table = (&'static str, fn() -> String);
 
 /// The document with the tables put between their marks.
 fn filled(document: &str) -> String {
-    let tables: [Table; 5] = [
+    let tables: [Table; 6] = [
         ("matrix", matrix),
         ("provisions", provisions),
         ("bars", bars),
         ("articles", articles),
+        ("extras", extras),
         ("options", options),
     ];
     tables

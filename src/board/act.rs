@@ -124,7 +124,11 @@ pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {
     if differing.is_empty() {
         return Explanation::Nothing;
     }
-    if stand.candidates().iter().any(|c| is_lifted_only(&c.after(stand.placement()), seen, !us)) {
+    if stand
+        .candidates()
+        .iter()
+        .any(|c| is_lifted_only(&c.after(stand.placement()), seen, !us))
+    {
         return Explanation::Legal;
     }
     if let Some(promotion) = promotion(stand, seen, differing) {

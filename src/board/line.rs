@@ -174,9 +174,10 @@ impl Line {
         let mover = self.turn();
         let at = self.seen_at(&stand, sensed);
         // What is seen long after a press was not played before it; a dump does not say when.
-        let owed = line.pending.iter().position(|(side, pressed)| {
-            *side == mover && at.is_none_or(|at| at.since(*pressed) <= LATE_MS)
-        });
+        let owed = line
+            .pending
+            .iter()
+            .position(|(side, pressed)| *side == mover && at.is_none_or(|at| at.since(*pressed) <= LATE_MS));
         let pressed = owed.map(|i| line.pending.remove(i).1);
         line.plies.push(Ply {
             kind,
@@ -203,7 +204,10 @@ impl Line {
     pub fn without_last(&self, base: &Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
         let mut line = self.clone();
         line.plies.pop();
-        line.stand = line.plies.last().map_or_else(|| base.clone(), |ply| ply.stand.clone());
+        line.stand = line
+            .plies
+            .last()
+            .map_or_else(|| base.clone(), |ply| ply.stand.clone());
         line.differing = sensed.placement().differing(line.stand.placement());
         line.born = now;
         line
@@ -214,8 +218,12 @@ impl Line {
         let mover_of_last = !self.turn();
         let n = self.plies.len();
         // Presses come in the order of the half-moves: the first one that is owed, if it is fresh.
-        let since = self.plies.iter().rposition(|p| p.pressed.is_some()).map_or(0, |i| i + 1);
-        let own = |i: usize| ((n - 1 - i) % 2 == 0) == (side == mover_of_last);
+        let since = self
+            .plies
+            .iter()
+            .rposition(|p| p.pressed.is_some())
+            .map_or(0, |i| i + 1);
+        let own = |i: usize| (n - 1 - i).is_multiple_of(2) == (side == mover_of_last);
         let fresh = (since..n).find(|i| own(*i) && now.since(self.plies[*i].at) <= SOON_MS);
         let owed = fresh.or_else(|| (since..n).rev().find(|i| own(*i)).filter(|i| i + 2 >= n));
         if let Some(i) = owed {
@@ -233,7 +241,10 @@ impl Line {
     /// The press of the side to move whose half-move has not been seen yet.
     #[must_use]
     pub fn awaits(&self) -> Option<Millis> {
-        self.pending.first().filter(|(side, _)| *side == self.turn()).map(|(_, at)| *at)
+        self.pending
+            .first()
+            .filter(|(side, _)| *side == self.turn())
+            .map(|(_, at)| *at)
     }
 
     /// Presses that still wait for their half-moves are given up.
@@ -249,7 +260,9 @@ impl Line {
     /// When the updates that speak for the step to `stand` had come, if any did.
     fn seen_at(&self, stand: &Stand, sensed: &Sensed) -> Option<Millis> {
         let steps = self.stand.placement().differing(stand.placement());
-        let shown = steps.into_iter().filter(|s| sensed.at(*s) == stand.placement().at(*s));
+        let shown = steps
+            .into_iter()
+            .filter(|s| sensed.at(*s) == stand.placement().at(*s));
         shown.filter_map(|s| sensed.seen_at(s)).max()
     }
 
@@ -320,7 +333,10 @@ impl Line {
     #[must_use]
     pub(super) fn too_early(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
         let Some(last) = self.plies.last() else { return 0.0 };
-        let arrived = candidate.changes().iter().filter(|(s, code)| !code.is_empty() && sensed.at(*s) == *code);
+        let arrived = candidate
+            .changes()
+            .iter()
+            .filter(|(s, code)| !code.is_empty() && sensed.at(*s) == *code);
         let latest = arrived.map(|(s, _)| sensed.since(*s)).max();
         let early = latest.map_or(0, |latest| last.at.since(latest + EARLY_MS));
         weight::EARLY * early.min(3000) as f32 / 1000.0
@@ -330,19 +346,27 @@ impl Line {
     /// takes its time, a knock does not.
     #[must_use]
     pub(super) fn at_once(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
-        let Some(from) = candidate.mv.from() else { return 0.0 };
+        let Some(from) = candidate.mv.from() else {
+            return 0.0;
+        };
         let (Some(left), Some(arrived)) = (sensed.seen_at(from), sensed.seen_at(candidate.mv.to())) else {
             return 0.0;
         };
         let both = sensed.at(from).is_empty() && !sensed.at(candidate.mv.to()).is_empty();
-        if both && arrived.since(left).max(left.since(arrived)) < AT_ONCE_MS { weight::AT_ONCE } else { 0.0 }
+        if both && arrived.since(left).max(left.since(arrived)) < AT_ONCE_MS {
+            weight::AT_ONCE
+        } else {
+            0.0
+        }
     }
 
     /// True when the piece that `candidate` moves has left its square and one of the opponent's
     /// has arrived where it goes: it may have been taken there before it was seen.
     #[must_use]
     pub(super) fn taken_at_once(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
-        let Some(from) = candidate.mv.from() else { return false };
+        let Some(from) = candidate.mv.from() else {
+            return false;
+        };
         let to = candidate.mv.to();
         let arrived = sensed.at(to).color() == Some(!self.turn())
             && sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born);

@@ -37,7 +37,12 @@ impl Lines {
     #[must_use]
     pub fn new(stand: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
         let line = Line::new(stand, sensed, now);
-        let mut lines = Self { lines: vec![line], aged: now, clock_runs: false, frozen: false };
+        let mut lines = Self {
+            lines: vec![line],
+            aged: now,
+            clock_runs: false,
+            frozen: false,
+        };
         lines.grow_all(now, sensed);
         lines
     }
@@ -83,9 +88,8 @@ impl Lines {
         for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
             for candidate in line.stand.candidates() {
                 let leaves = candidate.changes().first();
-                let lifted = leaves.is_some_and(|(from, _)| {
-                    line.differing.contains(*from) && sensed.at(*from).is_empty()
-                });
+                let lifted = leaves
+                    .is_some_and(|(from, _)| line.differing.contains(*from) && sensed.at(*from).is_empty());
                 if lifted && !line.speaks_for(candidate, sensed) {
                     grown.push(self.child(line, candidate, now, sensed, weight::PLY + weight::BLIND));
                 }
@@ -226,12 +230,11 @@ impl Lines {
 
     /// Takes a line in unless the same half-moves are there at no higher cost.
     fn offer(&mut self, line: Line) -> bool {
-        let same =
-            |other: &Line| {
-                other.plies.len() == line.plies.len()
-                    && other.turn() == line.turn()
-                    && shared(other, &line) == line.plies.len()
-            };
+        let same = |other: &Line| {
+            other.plies.len() == line.plies.len()
+                && other.turn() == line.turn()
+                && shared(other, &line) == line.plies.len()
+        };
         if let Some(known) = self.lines.iter_mut().find(|other| same(other)) {
             if line.cost < known.cost {
                 let pressed: Vec<_> = known.plies.iter().map(|p| p.pressed).collect();

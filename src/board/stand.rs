@@ -39,7 +39,13 @@ impl Stand {
             .map(|m| Candidate::new(&board, m))
             .collect();
         let Zobrist64(key) = chess.zobrist_hash(EnPassantMode::Legal);
-        Self { kind: Kind::Legal(Box::new(chess)), mode, placement, candidates, key }
+        Self {
+            kind: Kind::Legal(Box::new(chess)),
+            mode,
+            placement,
+            candidates,
+            key,
+        }
     }
 
     /// The stand of any setup: playable if it can be, else with the half-moves that keep the
@@ -60,7 +66,13 @@ impl Stand {
                     .map(|m| Candidate::new(&setup.board, m))
                     .collect();
                 let key = setup.turn.fold_wb(placement.hash(), !placement.hash());
-                Self { kind: Kind::Irregular(Box::new(setup)), mode, placement, candidates, key }
+                Self {
+                    kind: Kind::Irregular(Box::new(setup)),
+                    mode,
+                    placement,
+                    candidates,
+                    key,
+                }
             }
         }
     }

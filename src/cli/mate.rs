@@ -9,7 +9,7 @@ use crate::mate::{Budget, Verdict, can_mate};
 
 /// Asked on demand and by nobody in a hurry, it may spend more than the daemon.
 const BUDGET: Budget = Budget {
-    closure_positions: 6_000_000,
+    closure_positions: 3_600_000,
 };
 
 /// Answers each line `FEN<TAB>white|black`: `winnable<TAB>MOVES`, `unwinnable`, `undetermined`, or

@@ -42,34 +42,61 @@ pub struct Event {
 pub enum Body {
     /// A board answers.
     BoardConnected {
+        /// Serial number as the board reports it.
         serial: Option<String>,
+        /// Firmware, `main.sub`.
         firmware: Option<String>,
+        /// Where it is attached.
         port: Option<String>,
     },
     /// A board no longer answers.
-    BoardDisconnected { reason: String },
+    BoardDisconnected {
+        /// What ended the link.
+        reason: String,
+    },
     /// A clock is attached to the board.
     ClockConnected,
     /// The clock was unplugged.
     ClockDisconnected,
     /// A game began.
-    GameStarted { fen: String, chess960: bool },
+    GameStarted {
+        /// The start position.
+        fen: String,
+        /// True for Chess960.
+        chess960: bool,
+    },
     /// A half-move was completed.
     Move(MoveMade),
     /// Moves after `to_ply` no longer count.
-    MovesRetracted { to_ply: u32, reason: String },
+    MovesRetracted {
+        /// Half-moves that remain.
+        to_ply: u32,
+        /// Why.
+        reason: String,
+    },
     /// Something the Laws call an irregularity.
     Irregularity(Box<Irregularity>),
     /// An irregularity is over.
     IrregularityResolved {
         /// The `id` of the irregularity's event.
         irregularity: String,
+        /// How it ended.
         how: Resolution,
     },
     /// A game ended.
-    GameEnded { result: GameResult, reason: String },
+    GameEnded {
+        /// The result.
+        result: GameResult,
+        /// What showed it: the position, the board, the arbiter.
+        reason: String,
+    },
     /// Something an operator should know.
-    Notice { code: String, message: String },
+    Notice {
+        /// Stable code, see `docs/troubleshooting.md`.
+        code: String,
+        /// The same for a person.
+        message: String,
+    },
 }
 
 impl Body {
@@ -226,12 +253,16 @@ pub enum Resolution {
 /// The result of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum GameResult {
+    /// White won.
     #[serde(rename = "1-0")]
     WhiteWins,
+    /// Black won.
     #[serde(rename = "0-1")]
     BlackWins,
+    /// Drawn.
     #[serde(rename = "1/2-1/2")]
     Draw,
+    /// Not known.
     #[serde(rename = "*")]
     Open,
 }

@@ -72,7 +72,10 @@ impl Pgn {
             let number = self.first_number + ply / 2;
             let white = ply.is_multiple_of(2);
             let Some(san) = &made.san else {
-                words.push(format!("{{Illegal move {} stands; the position after it is {}.}}", made.uci, made.fen));
+                words.push(format!(
+                    "{{Illegal move {} stands; the position after it is {}.}}",
+                    made.uci, made.fen
+                ));
                 break;
             };
             if white {
@@ -120,30 +123,61 @@ mod tests {
     use super::*;
 
     fn made(san: &str, clock_ms: Option<u64>) -> PgnMove {
-        PgnMove { san: Some(san.into()), uci: String::new(), fen: String::new(), clock_ms }
+        PgnMove {
+            san: Some(san.into()),
+            uci: String::new(),
+            fen: String::new(),
+            clock_ms,
+        }
     }
 
     fn game(moves: Vec<PgnMove>) -> Pgn {
-        Pgn { first_number: 1, moves, result: "*".into(), ..Pgn::default() }
+        Pgn {
+            first_number: 1,
+            moves,
+            result: "*".into(),
+            ..Pgn::default()
+        }
     }
 
     #[test]
     fn numbers_and_clocks() {
-        let pgn = game(vec![made("e4", Some(5_399_000)), made("e5", None), made("Nf3", None)]);
-        assert!(pgn.text().ends_with("\n1. e4 {[%clk 1:29:59]} 1... e5 2. Nf3 *\n"), "{}", pgn.text());
+        let pgn = game(vec![
+            made("e4", Some(5_399_000)),
+            made("e5", None),
+            made("Nf3", None),
+        ]);
+        assert!(
+            pgn.text()
+                .ends_with("\n1. e4 {[%clk 1:29:59]} 1... e5 2. Nf3 *\n"),
+            "{}",
+            pgn.text()
+        );
     }
 
     #[test]
     fn black_begins() {
-        let pgn = Pgn { black_begins: true, first_number: 7, ..game(vec![made("Kd7", None), made("Ke2", None)]) };
+        let pgn = Pgn {
+            black_begins: true,
+            first_number: 7,
+            ..game(vec![made("Kd7", None), made("Ke2", None)])
+        };
         assert!(pgn.text().ends_with("7... Kd7 8. Ke2 *\n"), "{}", pgn.text());
     }
 
     #[test]
     fn an_illegal_move_ends_the_move_text() {
-        let illegal = PgnMove { san: None, uci: "a1c7".into(), fen: "8/8 w - - 0 1".into(), clock_ms: None };
+        let illegal = PgnMove {
+            san: None,
+            uci: "a1c7".into(),
+            fen: "8/8 w - - 0 1".into(),
+            clock_ms: None,
+        };
         let text = game(vec![made("e4", None), illegal, made("d5", None)]).text();
-        assert!(text.contains("Illegal move a1c7") && !text.contains("d5"), "{text}");
+        assert!(
+            text.contains("Illegal move a1c7") && !text.contains("d5"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -107,19 +107,22 @@ pub struct Row {
     pub kind: IrregularityKind,
     /// The situation.
     pub situation: Situation,
-    /// 1997, 2014, since 2017.
-    pub cells: [Cell; 3],
+    /// 1997, 2014, since 2017; none where the situation cannot arise, or the matrix answers.
+    pub cells: [Option<Cell>; 3],
 }
 
-const fn c(effect: Effect, place: Place, articles: &'static [&'static str]) -> Cell {
-    Cell {
+const fn c(effect: Effect, place: Place, articles: &'static [&'static str]) -> Option<Cell> {
+    Some(Cell {
         effect,
         place,
         articles,
-    }
+    })
 }
 
-const fn r(kind: IrregularityKind, situation: Situation, cells: [Cell; 3]) -> Row {
+/// A situation that cannot arise.
+const X: Option<Cell> = None;
+
+const fn r(kind: IrregularityKind, situation: Situation, cells: [Option<Cell>; 3]) -> Row {
     Row {
         kind,
         situation,
@@ -138,17 +141,17 @@ pub const PROVISIONS: &[Row] = &[
     r(InitialPositionWrong, TooLate, [c(N, Continue, &["7.1"]), c(N, Continue, &["7.2"]), c(N, Continue, &["7.2.1"])]),
     r(BoardOrientationWrong, Plain,   [c(N, Transfer, &["7.1"]), c(N, Transfer, &["7.2"]), c(N, Transfer, &["7.2.2"])]),
     r(BoardOrientationWrong, TooLate, [c(N, Continue, &["7.1"]), c(N, Continue, &["7.2"]), c(N, Continue, &["7.2.2"])]),
-    r(ColoursReversed, Plain,   [c(N, NewGame,  &["7.2"]), c(N, NewGame,  &["7.3"]), c(N, NewGame,  &["7.3"])]),
+    r(ColoursReversed, Plain, [X, X, c(N, NewGame,  &["7.3"])]),
     r(ColoursReversed, TooLate, [c(N, Continue, &["7.2"]), c(N, Continue, &["7.3"]), c(N, Continue, &["7.3"])]),
     r(ClockSettingWrong, Plain,   [c(A, Continue, &["13.4"]), c(A, Continue, &["12.9"]), c(A, Continue, &["6.10.2"])]),
-    r(ClockSettingWrong, TooLate, [c(N, Continue, &["13.4"]), c(N, Continue, &["12.9"]), c(N, Continue, &["6.10.2"])]),
+    r(ClockSettingWrong, TooLate, [X, c(N, Continue, &["12.9"]), c(N, Continue, &["6.10.2"])]),
 
     r(PiecesDisplaced,     Plain, [c(N, Before, &["7.3"]), c(A, Before, &["7.4"]), c(A, Before, &["7.4.1", "7.4.2", "7.4.3", "12.9"])]),
     r(DisplacedPieceFound, Plain, [c(N, BeforeOrIdentifiable, &["7.4", "6.13"]), c(N, BeforeOrIdentifiable, &["7.6"]), c(N, BeforeOrIdentifiable, &["7.6", "7.1"])]),
 
-    r(PromotionNotReplaced, Plain, [c(N, BeforeOrIdentifiable, &["7.4", "6.13"]), c(A, Queen, &["7.5.a"]), c(A, Queen, &["7.5.2"])]),
-    r(PromotionNotReplaced, NotCompleted, [c(N, Continue, &["7.4"]), c(N, Continue, &["7.5.a"]), c(N, Continue, &["7.5.2"])]),
-    r(PressWithoutMove, Plain,             [c(A, Continue, &["13.4"]),                     c(A, Continue, &["12.9"]),                        c(A, Continue, &["7.5.3", "12.9"])]),
+    r(PromotionNotReplaced, Plain, [c(N, BeforeOrIdentifiable, &["7.4", "6.13"]), X, X]),
+    r(PromotionNotReplaced, NotCompleted, [c(N, Continue, &["7.4"]), X, X]),
+    r(PressWithoutMove, Plain, [c(A, Continue, &["13.4"]), c(A, Continue, &["12.9"]), X]),
     r(PressWithoutMove, LatePress,         [c(N, Continue, &["13.4"]),                     c(N, Continue, &["12.9"]),                        c(N, Continue, &["6.2.2"])]),
     r(PressWithoutMove, AfterIllegalMove,  [c(A, BeforeOrIdentifiable, &["13.4", "7.4"]),  c(A, BeforeOrIdentifiable, &["12.9", "7.5.a"]),   c(A, BeforeOrIdentifiable, &["7.5.3", "7.5.1", "12.9", "7.1"])]),
     r(PressWithoutMove, AfterDisplacement, [c(N, Continue, &["7.3"]),                      c(A, Continue, &["12.9", "7.4"]),                 c(A, Continue, &["7.5.3", "7.4.2", "12.9"])]),
@@ -162,10 +165,10 @@ pub const PROVISIONS: &[Row] = &[
 
     r(TouchMove, Plain,       [c(N, Before,   &["4.3"]),       c(N, Before,   &["4.3"]),        c(N, Before,   &["4.3"])]),
     r(TouchMove, TooLate,     [c(N, Continue, &["4.3"]),       c(N, Continue, &["4.8", "4.3"]), c(N, Continue, &["4.8", "4.3"])]),
-    r(TouchMove, NotAskedFor, [c(N, Continue, &["4.3", "B5"]), c(N, Continue, &["4.3"]),        c(N, Continue, &["4.3"])]),
+    r(TouchMove, NotAskedFor, [c(N, Continue, &["4.3", "B5"]), X, X]),
     r(RookFirstCastling, Plain,       [c(N, Before,   &["4.3"]),       c(N, Before,   &["4.4", "4.3"]), c(N, Before,   &["4.4.2", "4.3.1"])]),
     r(RookFirstCastling, TooLate,     [c(N, Continue, &["4.3"]),       c(N, Continue, &["4.8", "4.4"]), c(N, Continue, &["4.8", "4.4.2", "4.3.1"])]),
-    r(RookFirstCastling, NotAskedFor, [c(N, Continue, &["4.3", "B5"]), c(N, Continue, &["4.4"]),        c(N, Continue, &["4.4.2"])]),
+    r(RookFirstCastling, NotAskedFor, [c(N, Continue, &["4.3", "B5"]), X, X]),
     r(MovedOutOfTurn,     Plain, [c(A, Before,   &["13.4"]), c(A, Before,   &["12.9"]), c(A, Before,   &["12.9"])]),
     r(PressWithOtherHand, Plain, [c(A, Continue, &["13.4"]), c(A, Continue, &["12.9"]), c(A, Continue, &["6.2.3", "12.9"])]),
     r(PauseWithoutReason, Plain, [c(A, Continue, &["13.4"]), c(A, Continue, &["12.9"]), c(A, Continue, &["6.11.4", "12.9"])]),
@@ -174,7 +177,7 @@ pub const PROVISIONS: &[Row] = &[
     r(FlagFall, Plain,          [c(L, Stands,   &["6.9"]),       c(L, Stands,   &["6.9"]), c(L, Stands,   &["6.9"])]),
     r(FlagFall, PeriodComplete, [c(N, Continue, &["6.3"]),       c(N, Continue, &["6.4"]), c(N, Continue, &["6.4"])]),
     r(FlagFall, Unnoticed,      [c(N, Continue, &["6.8"]),       c(N, Continue, &["6.8"]), c(N, Continue, &["6.8"])]),
-    r(FlagFall, NotAskedFor,    [c(N, Continue, &["6.8", "B6"]), c(N, Continue, &["6.8"]), c(N, Continue, &["6.8"])]),
+    r(FlagFall, NotAskedFor, [c(N, Continue, &["6.8", "B6"]), X, X]),
     r(FlagFall, Ended,          [c(N, Stands,   &["6.8", "6.9"]), c(N, Stands,  &["6.8", "6.9"]), c(N, Stands, &["6.8", "6.9"])]),
     r(BothFlags, Plain,                 [c(L, Stands,   &["6.9"]),        c(L, Stands,   &["6.9"]),                c(L, Stands,   &["6.9"])]),
     r(BothFlags, PeriodComplete,        [c(N, Continue, &["6.3"]),        c(N, Continue, &["6.4"]),                c(N, Continue, &["6.4"])]),
@@ -194,9 +197,9 @@ pub const PROVISIONS: &[Row] = &[
     r(Fivefold, Plain,       [c(N, Continue, &["9.2"]), c(N, Continue, &["9.6"]), c(D, Stands, &["9.6.1"])]),
     r(SeventyFive, Plain,    [c(N, Continue, &["9.3"]), c(D, Stands,   &["9.6"]), c(D, Stands, &["9.6.2"])]),
 
-    r(IllegalPositionObserved, Waiting,  [c(N, Continue, &["7.4"]), c(N, Continue, &["A.4.d"]), c(N, Continue, &[])]),
-    r(IllegalPositionObserved, Persists, [c(N, Continue, &["7.4"]), c(D, Stands,   &["A.4.d"]), c(D, Stands,   &[])]),
-    r(IllegalPositionObserved, Gone,     [c(N, Continue, &["7.4"]), c(N, Continue, &["A.4.d"]), c(N, Continue, &[])]),
+    r(IllegalPositionObserved, Waiting, [X, c(N, Continue, &["A.4.d"]), c(N, Continue, &[])]),
+    r(IllegalPositionObserved, Persists, [X, c(D, Stands,   &["A.4.d"]), c(D, Stands,   &[])]),
+    r(IllegalPositionObserved, Gone, [X, c(N, Continue, &["A.4.d"]), c(N, Continue, &[])]),
 ];
 
 /// The cell for an irregularity in a situation, in an edition.
@@ -205,7 +208,7 @@ pub fn cell(edition: Edition, kind: IrregularityKind, situation: Situation) -> O
     PROVISIONS
         .iter()
         .find(|row| row.kind == kind && row.situation == situation)
-        .map(|row| row.cells[edition::column(edition)])
+        .and_then(|row| row.cells[edition::column(edition)])
 }
 
 /// The cell of an irregularity whatever the situation: the first of its rows.
@@ -213,8 +216,8 @@ pub fn cell(edition: Edition, kind: IrregularityKind, situation: Situation) -> O
 pub fn first_cell(edition: Edition, kind: IrregularityKind) -> Option<Cell> {
     PROVISIONS
         .iter()
-        .find(|row| row.kind == kind)
-        .map(|row| row.cells[edition::column(edition)])
+        .filter(|row| row.kind == kind)
+        .find_map(|row| row.cells[edition::column(edition)])
 }
 
 /// Articles of the appendices that one edition adds to a provision.

@@ -25,9 +25,20 @@ fn color(color: Color) -> chess::Color {
     color.fold_wb(chess::Color::White, chess::Color::Black)
 }
 
-/// The position in the solver's terms; none where it has no words for it (castling of Chess960).
+/// Men of one side that the solver's move lists have room for. They are filled unchecked, so that
+/// more would write past their end.
+const MEN: usize = 16;
+
+/// The position in the solver's terms; none where it has no words for it (castling of Chess960,
+/// more men than a side begins with).
 fn board(position: &Chess) -> Option<chess::Board> {
     if !position.castles().is_empty() && position.castles().mode() != CastlingMode::Standard {
+        return None;
+    }
+    if Color::ALL
+        .into_iter()
+        .any(|side| position.board().by_color(side).count() > MEN)
+    {
         return None;
     }
     chess::Board::from_str(&Fen::from_position(position, EnPassantMode::Legal).to_string()).ok()

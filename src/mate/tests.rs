@@ -73,7 +73,7 @@ fn bare_kings_and_lone_minors_are_settled_by_material() {
 fn forced_moves_lead_the_line_and_a_forced_circle_is_a_proof() {
     // Black's only move comes first; without it the rest would not be legal from here.
     assert!(is_winnable("7k/8/6K1/8/8/8/8/6Q1 b - - 0 1", Color::White));
-    let circle = "k1b5/1p1p4/1P1P4/8/8/4p1p1/4P1P1/5B1K w - - 0 1";
+    let circle = "5b1k/4p1p1/4P1P1/8/8/1p1p4/1P1P4/K1B5 w - - 0 1";
     assert_eq!(
         verdict(circle, Color::White),
         Verdict::Unwinnable(Proof::ForcedLoop)
@@ -98,7 +98,7 @@ fn one_legal_capture_that_takes_the_last_man_is_dead() {
 
 #[test]
 fn a_small_budget_leaves_the_question_open_and_a_larger_one_closes_it() {
-    let hard = position("1k6/1P5p/BP3p2/1P6/7K/8/5P1P/8 w - - 0 1");
+    let hard = position("6k1/1p4P1/6PB/1p4P1/8/1P6/2K5/8 w - - 0 1");
     let small = can_mate(
         &hard,
         Color::White,
@@ -114,6 +114,29 @@ fn a_small_budget_leaves_the_question_open_and_a_larger_one_closes_it() {
 }
 
 #[test]
+fn more_men_than_a_side_begins_with_are_answered_all_the_same() {
+    let fen: Fen = "NNNNNNNN/NNNNNNNN/NNNN4/8/8/8/k7/2K5 w - - 0 1"
+        .parse()
+        .expect("a FEN");
+    let crowd = fen
+        .into_position::<Chess>(CastlingMode::Standard)
+        .or_else(PositionError::ignore_too_much_material);
+    let crowd = crowd.expect("a position, if an odd one");
+    let small = Budget {
+        closure_positions: 2_000,
+    };
+    assert!(!matches!(
+        can_mate(&crowd, Color::White, &small),
+        Verdict::Unwinnable(_)
+    ));
+    assert_eq!(
+        can_mate(&crowd, Color::Black, &small),
+        Verdict::Unwinnable(Proof::Material)
+    );
+    assert!(!is_dead_quick(&crowd));
+}
+
+#[test]
 fn the_start_is_neither_dead_nor_lost() {
     assert!(!is_dead_quick(&Chess::default()));
     for winner in Color::ALL {
@@ -121,6 +144,77 @@ fn the_start_is_neither_dead_nor_lost() {
             can_mate(&Chess::default(), winner, &BUDGET),
             Verdict::Winnable(_)
         ));
+    }
+}
+
+#[test]
+fn what_holds_now_holds_a_move_later() {
+    let small = Budget {
+        closure_positions: 5_000,
+    };
+    for fen in [
+        "5b2/p7/Pp3k2/1Pp1pBp1/2P1P1P1/5K2/8/8 w - - 0 1",
+        "4kb2/8/1p1p1p1p/1P1P1P1P/8/8/3BK3/8 w - - 0 1",
+        "8/8/4k3/8/8/3KN3/7p/8 b - - 0 1",
+        "k7/8/1K6/8/8/8/8/7R w - - 0 1",
+        "6k1/1p4P1/6PB/1p4P1/8/1P6/2K5/8 w - - 0 1",
+    ] {
+        for winner in Color::ALL {
+            let now = position(fen);
+            let later = |by: Move| can_mate(&now.clone().play(by).expect("legal"), winner, &small);
+            match can_mate(&now, winner, &BUDGET) {
+                Verdict::Unwinnable(_) => {
+                    let denied = now
+                        .legal_moves()
+                        .into_iter()
+                        .all(|by| !matches!(later(by), Verdict::Winnable(_)));
+                    assert!(denied, "{fen} {winner}");
+                }
+                Verdict::Winnable(line) => {
+                    assert_mates(&now, winner, &line);
+                    assert!(
+                        line.first()
+                            .is_none_or(|by| !matches!(later(*by), Verdict::Unwinnable(_))),
+                        "{fen} {winner}"
+                    );
+                }
+                Verdict::Undetermined(_) => panic!("{fen} {winner} should be settled"),
+            }
+        }
+    }
+}
+
+#[test]
+fn with_few_men_the_answer_is_that_of_the_exhaustive_search_alone() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut compared = 0;
+    while compared < 40 {
+        let mut setup = Setup::empty();
+        let mut square = || Square::new(random.u32(0..64));
+        for man in [
+            Color::White.king(),
+            Color::Black.king(),
+            Color::White.knight(),
+            Color::Black.bishop(),
+        ] {
+            setup.board.set_piece_at(square(), man);
+        }
+        setup.turn = Color::from_white(random.bool());
+        let Ok(position) = setup.position::<Chess>(CastlingMode::Standard) else {
+            continue;
+        };
+        for winner in Color::ALL {
+            let verdict = can_mate(&position, winner, &BUDGET);
+            match explore(&position, winner, 3_000) {
+                Closure::Empty { .. } => assert!(matches!(verdict, Verdict::Unwinnable(_))),
+                Closure::Mate(_) => assert!(matches!(verdict, Verdict::Winnable(_))),
+                Closure::Cut => assert!(!matches!(
+                    verdict,
+                    Verdict::Unwinnable(Proof::Wall | Proof::Material)
+                )),
+            }
+            compared += 1;
+        }
     }
 }
 

@@ -133,7 +133,10 @@ impl Game {
         facts.offence_number = offence_number;
         let black_began = self.start.turn() == Color::Black;
         let plies = self.plies() as u32 + u32::from(black_began);
-        facts.moves_completed = MovesCompleted { white: plies.div_ceil(2), black: plies / 2 };
+        facts.moves_completed = MovesCompleted {
+            white: plies.div_ceil(2),
+            black: plies / 2,
+        };
         facts.opponent_can_mate = self.opponent_can_mate(finding);
         Case {
             edition: ctx.settings.laws,
@@ -146,17 +149,16 @@ impl Game {
     /// Whether the offender's opponent could mate by some series of legal moves, in the position
     /// that the article puts on the board (6.9, 7.5.5).
     fn opponent_can_mate(&self, finding: &Finding) -> bool {
-        let Some(offender) = finding.offender else { return true };
+        let Some(offender) = finding.offender else {
+            return true;
+        };
         let judged = finding.target.as_ref().unwrap_or(&finding.before);
-        judged.chess().is_none_or(|chess| !chess.has_insufficient_material(!offender))
+        judged
+            .chess()
+            .is_none_or(|chess| !chess.has_insufficient_material(!offender))
     }
 
-    fn proposal(
-        &self,
-        ctx: &Ctx<'_>,
-        finding: &Finding,
-        ruling: &crate::laws::Ruling,
-    ) -> Option<ClockState> {
+    fn proposal(&self, ctx: &Ctx<'_>, finding: &Finding, ruling: &crate::laws::Ruling) -> Option<ClockState> {
         let clock = finding.clock?;
         let offender = finding.offender?;
         let history = ClockHistory {

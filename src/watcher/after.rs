@@ -3,11 +3,7 @@
 use shakmaty::Color;
 
 use super::game::{Ctx, Game, Open};
-use crate::{
-    board::PlyKind,
-    event::Resolution,
-    laws::IrregularityKind,
-};
+use crate::{board::PlyKind, event::Resolution, laws::IrregularityKind};
 
 /// The target must stand this long before it is taken as restored.
 const RESTORED_MS: u64 = 400;
@@ -41,10 +37,7 @@ impl Game {
             return false;
         }
         if open.kind == IrregularityKind::PressWithoutMove {
-            let runs_again = ctx.clock.running() == open.offender;
-            return (runs_again || ctx.clock.stopped_at.is_some())
-                && ctx.passed(open.said, SETTLE_MS)
-                && runs_again;
+            return ctx.clock.running() == open.offender && ctx.passed(open.said, SETTLE_MS);
         }
         ctx.still_for(RESTORED_MS)
     }
@@ -62,7 +55,9 @@ impl Game {
         let open = self.open[i].clone();
         let ruled = open.ruled.and_then(|mv| {
             let best = self.lines.all().iter().find(|l| {
-                l.plies.last().is_some_and(|p| matches!(p.kind, PlyKind::Ruled(m) if m == mv))
+                l.plies
+                    .last()
+                    .is_some_and(|p| matches!(p.kind, PlyKind::Ruled(m) if m == mv))
             });
             best.cloned()
         });
@@ -71,7 +66,9 @@ impl Game {
             Some(line) => self.lines.reset(ctx.now, ctx.sensed, vec![line]),
             None if matches!(
                 open.kind,
-                IrregularityKind::IllegalMove | IrregularityKind::PressWithoutMove | IrregularityKind::CastlingIncomplete
+                IrregularityKind::IllegalMove
+                    | IrregularityKind::PressWithoutMove
+                    | IrregularityKind::CastlingIncomplete
             ) =>
             {
                 self.restart_lines(ctx);
@@ -94,7 +91,12 @@ impl Game {
         if self.lines.all().iter().any(|line| line.placement() == seen) {
             return;
         }
-        let Some(ply) = (0..self.plies()).rev().find(|ply| self.stand_at(*ply).placement() == seen) else { return };
+        let Some(ply) = (0..self.plies())
+            .rev()
+            .find(|ply| self.stand_at(*ply).placement() == seen)
+        else {
+            return;
+        };
         if ctx.still_for(wait) {
             self.go_back(ctx, ply, "position_put_up_again");
         }
@@ -105,7 +107,11 @@ impl Game {
         self.retract(ctx, ply, reason);
         while let Some(i) = self.open.iter().position(|o| o.ply > ply) {
             let to_before = self.open[i].ply == ply + 1;
-            let how = if to_before { Resolution::Restored } else { Resolution::Superseded };
+            let how = if to_before {
+                Resolution::Restored
+            } else {
+                Resolution::Superseded
+            };
             self.resolve(ctx, i, how);
         }
         self.restart_lines(ctx);
@@ -113,10 +119,17 @@ impl Game {
 
     /// The clock was started again: what stands on the board now counts.
     pub(super) fn started_again(&mut self, ctx: &mut Ctx<'_>) {
-        if self.lines.all().iter().any(|line| line.placement() == ctx.sensed.placement()) {
+        if self
+            .lines
+            .all()
+            .iter()
+            .any(|line| line.placement() == ctx.sensed.placement())
+        {
             return;
         }
-        let back = (0..self.plies()).rev().find(|ply| self.stand_at(*ply).placement() == ctx.sensed.placement());
+        let back = (0..self.plies())
+            .rev()
+            .find(|ply| self.stand_at(*ply).placement() == ctx.sensed.placement());
         if let Some(ply) = back {
             self.go_back(ctx, ply, "position_put_up_again");
         }

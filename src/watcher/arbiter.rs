@@ -6,7 +6,7 @@ use shakmaty::{CastlingMode, Color, Position};
 
 use super::{
     advice::Finding,
-    command::{Command, CommandError, RaisedBy, Reply},
+    command::{Command, CommandError, Reply},
     core::{Core, Phase},
     game::{Ctx, Game},
     snapshot::stand_of_fen,
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     board::{PlyKind, Stand},
     event::{CompletedBy, GameResult, Resolution},
-    laws::IrregularityKind,
+    laws::{IrregularityKind, RaisedBy},
     time::Millis,
 };
 
@@ -31,7 +31,9 @@ impl Core {
             }
         }
         self.review(now);
-        Ok(Reply { game: Some(self.game_view()) })
+        Ok(Reply {
+            game: Some(self.game_view()),
+        })
     }
 
     /// The game that goes on is over, and a new one starts from what stands on the board.
@@ -54,10 +56,14 @@ impl Core {
 
     /// The game's position is another one than the record's.
     fn set_position(&mut self, now: Millis, fen: &str) -> Result<(), CommandError> {
-        let parsed: shakmaty::fen::Fen =
-            fen.parse().map_err(|e: shakmaty::fen::ParseFenError| CommandError::BadFen(e.to_string()))?;
+        let parsed: shakmaty::fen::Fen = fen
+            .parse()
+            .map_err(|e: shakmaty::fen::ParseFenError| CommandError::BadFen(e.to_string()))?;
         if let Some((game, mut ctx)) = self.game_and_ctx(now) {
-            let (placement, turn) = (crate::board::Placement::from(&parsed.as_setup().board), parsed.as_setup().turn);
+            let (placement, turn) = (
+                crate::board::Placement::from(&parsed.as_setup().board),
+                parsed.as_setup().turn,
+            );
             let known = (0..=game.plies()).rev().find(|ply| {
                 let stand = game.stand_at(*ply);
                 *stand.placement() == placement && stand.turn() == turn
@@ -135,7 +141,10 @@ impl Game {
         };
         let open = self.closed.remove(i);
         self.uncount(&open);
-        let body = crate::event::Body::IrregularityResolved { irregularity: id, how: Resolution::Dismissed };
+        let body = crate::event::Body::IrregularityResolved {
+            irregularity: id,
+            how: Resolution::Dismissed,
+        };
         self.emit(ctx, None, body);
         Ok(())
     }
@@ -149,13 +158,17 @@ impl Game {
         let open = self.open[i].clone();
         if open.ply == self.plies() + 1 && open.act.is_some() {
             let line = self.lines.all().iter().find(|line| {
-                line.plies.first().is_some_and(|ply| matches!(ply.kind, PlyKind::Illegal(_)))
+                line.plies
+                    .first()
+                    .is_some_and(|ply| matches!(ply.kind, PlyKind::Illegal(_)))
             });
             if let Some(ply) = line.and_then(|line| line.plies.first().cloned()) {
                 self.announce(ctx, &ply, CompletedBy::Ruling);
             }
-        } else if matches!(open.kind, IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound)
-            && open.ply == self.plies()
+        } else if matches!(
+            open.kind,
+            IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound
+        ) && open.ply == self.plies()
         {
             let stand = Arc::new(self.stand().with_placement(ctx.sensed.placement()));
             if let Some(made) = self.record.last_mut() {

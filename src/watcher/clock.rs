@@ -42,12 +42,20 @@ impl Clock {
             ClockSideSetting::WhiteLeft => Some(ClockSide::Left),
             ClockSideSetting::WhiteRight => Some(ClockSide::Right),
         };
-        Self { white, fixed: white.is_some(), ..Self::default() }
+        Self {
+            white,
+            fixed: white.is_some(),
+            ..Self::default()
+        }
     }
 
     pub(super) fn heard(&mut self, now: Millis, reading: ClockReading) {
         self.attached = Some(true);
-        if let Some(last) = self.watch.reading().filter(|last| last.lever != reading.lever && last.running) {
+        if let Some(last) = self
+            .watch
+            .reading()
+            .filter(|last| last.lever != reading.lever && last.running)
+        {
             let side = reading.lever.pressed();
             let gain = reading.time(side).seconds.saturating_sub(last.time(side).seconds);
             self.gains[side as usize] = u64::from(gain) * 1000;
@@ -153,7 +161,11 @@ impl Clock {
     /// What the last press of `player` gave him, in milliseconds.
     pub(super) fn gained(&self, player: Color) -> u64 {
         let white = self.white.unwrap_or(ClockSide::Left);
-        let side = if player == Color::White { white } else { white.other() };
+        let side = if player == Color::White {
+            white
+        } else {
+            white.other()
+        };
         self.gains[side as usize]
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     event::GameResult,
-    laws::{IrregularityKind, Side},
+    laws::{IrregularityKind, RaisedBy, Side},
 };
 
 /// A command: the last level of the topic is the verb, the payload its fields.
@@ -58,19 +58,6 @@ pub enum Command {
     },
 }
 
-/// Who took an irregularity up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RaisedBy {
-    /// The arbiter saw it.
-    #[default]
-    Arbiter,
-    /// The opponent claimed it.
-    Opponent,
-    /// Neither.
-    Nobody,
-}
-
 /// The answer to a command that was carried out: the resulting state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Reply {
@@ -92,7 +79,12 @@ pub enum CommandError {
     NoGame,
     /// The ply is beyond the game.
     #[error("the game has {have} plies, so {asked} cannot remain")]
-    NoSuchPly { asked: u32, have: u32 },
+    NoSuchPly {
+        /// Half-moves that were to remain.
+        asked: u32,
+        /// Half-moves of the game.
+        have: u32,
+    },
     /// It makes no sense now.
     #[error("{0}")]
     Refused(String),

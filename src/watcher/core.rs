@@ -8,25 +8,17 @@ use super::{
     game::{Ctx, Game, Press},
     judge,
     outbox::Outbox,
-    start::{ARRAY_MS, Array, Setup, is_full_array, is_playable, kind_of, stand_of},
-    touch::Hands,
+    start::Setup,
 };
 use crate::{
     board::{Code, Orientation, Sensed, bridge},
     dgt::{Identity, Message, PieceCode},
-    event::{Body, GameResult},
+    event::Body,
     time::Millis,
 };
 
 /// After the clock was stopped, updates that were under way are still taken for a half-move.
 const FREEZE_MS: u64 = 700;
-/// A new array must stand this long after a game.
-const NEW_ARRAY_MS: u64 = 1000;
-/// The initial array during a game must stand this long before it means a new one.
-const RESET_MS: u64 = 3000;
-/// A board that came in mid-game is taken as it stands after this long.
-const MID_GAME_MS: u64 = 1000;
-
 /// Where a board is in its evening.
 #[derive(Debug)]
 pub(super) enum Phase {
@@ -51,7 +43,7 @@ pub(super) struct Core {
     pub(super) connected: bool,
     pub(super) identity: Identity,
     gap: bool,
-    look_again: Option<Millis>,
+    pub(super) look_again: Option<Millis>,
     dump_wanted: bool,
 }
 
@@ -97,14 +89,21 @@ impl Core {
             game.press = None;
         }
         if std::mem::take(&mut self.connected) {
-            self.emit(now, Body::BoardDisconnected { reason: reason.into() });
+            self.emit(
+                now,
+                Body::BoardDisconnected {
+                    reason: reason.into(),
+                },
+            );
             self.out.changed.status = true;
         }
     }
 
     /// The game that goes on with what a step of it needs; none when none goes on.
     pub(super) fn game_and_ctx(&mut self, now: Millis) -> Option<(&mut Game, Ctx<'_>)> {
-        let Phase::Game(game) = &mut self.phase else { return None };
+        let Phase::Game(game) = &mut self.phase else {
+            return None;
+        };
         let ctx = Ctx {
             now,
             settings: &self.settings,
@@ -246,37 +245,29 @@ impl Core {
 
     /// The board is read again after the link was down: what was played meanwhile?
     fn after_gap(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else { return };
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
         game.gap = false;
         if game.result.is_some() {
             return;
         }
-        let mut ctx = Ctx {
-            now,
-            settings: &self.settings,
-            sensed: &self.sensed,
-            clock: &self.clock,
-            out: &mut self.out,
-            look_again: &mut self.look_again,
-        };
         game.bridge_gap(&mut ctx, bridge::Limits::default());
     }
 
     /// A dump differs from what the updates said: some were lost.
     fn lost_updates(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else { return };
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
         if game.result.is_some() || game.lines.frozen {
             return;
         }
-        let mut ctx = Ctx {
-            now,
-            settings: &self.settings,
-            sensed: &self.sensed,
-            clock: &self.clock,
-            out: &mut self.out,
-            look_again: &mut self.look_again,
+        let limits = bridge::Limits {
+            plies: 3,
+            nodes: 20_000,
+            most: 8,
         };
-        let limits = bridge::Limits { plies: 3, nodes: 20_000, most: 8 };
         game.bridge_gap(&mut ctx, limits);
     }
 
@@ -291,7 +282,9 @@ impl Core {
     }
 
     fn pressed(&mut self, at: Millis, side: Color) {
-        let Phase::Game(game) = &mut self.phase else { return };
+        let Phase::Game(game) = &mut self.phase else {
+            return;
+        };
         if game.result.is_some() {
             return;
         }
@@ -300,42 +293,44 @@ impl Core {
         {
             game.press = None;
         }
+        let best = game.lines.best();
+        let fits = match best.plies.last() {
+            Some(last) if last.pressed.is_none() && best.differing().is_empty() => Some(best.turn() != side),
+            _ => None,
+        };
+        if fits.is_some_and(|fits| self.clock.fits(fits)) {
+            // The sides of the clock were taken the wrong way round.
+            let Phase::Game(game) = &mut self.phase else {
+                return;
+            };
+            game.press = None;
+            return;
+        }
         game.lines.press(at, &self.sensed, side);
-        game.press = Some(Press { side, at, clock: self.clock.state(), rest: None });
+        game.press = Some(Press {
+            side,
+            at,
+            clock: self.clock.state(),
+            rest: None,
+        });
     }
 
     fn clock_started(&mut self, at: Millis) {
-        match &mut self.phase {
-            Phase::Game(game) => {
-                game.lines.frozen = false;
-                game.lines.clock_runs = true;
-                game.clock_used = true;
-                if game.result.is_none() {
-                    let mut ctx = Ctx {
-                        now: at,
-                        settings: &self.settings,
-                        sensed: &self.sensed,
-                        clock: &self.clock,
-                        out: &mut self.out,
-                        look_again: &mut self.look_again,
-                    };
-                    game.started_again(&mut ctx);
-                    game.lines.grow_all(at, &self.sensed);
-                }
-            }
-            Phase::Waiting(_) => {}
+        let Some((game, mut ctx)) = self.game_and_ctx(at) else {
+            return;
+        };
+        game.lines.frozen = false;
+        game.lines.clock_runs = true;
+        game.clock_used = true;
+        if game.result.is_none() && !game.gap {
+            game.started_again(&mut ctx);
+            game.lines.grow_all(at, ctx.sensed);
         }
     }
 
     fn flags(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else { return };
-        let mut ctx = Ctx {
-            now,
-            settings: &self.settings,
-            sensed: &self.sensed,
-            clock: &self.clock,
-            out: &mut self.out,
-            look_again: &mut self.look_again,
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
         };
         judge::flag_fall(game, &mut ctx);
     }
@@ -364,14 +359,8 @@ impl Core {
     }
 
     fn review_game(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else { return };
-        let mut ctx = Ctx {
-            now,
-            settings: &self.settings,
-            sensed: &self.sensed,
-            clock: &self.clock,
-            out: &mut self.out,
-            look_again: &mut self.look_again,
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
         };
         if game.result.is_some() {
             return;
@@ -394,174 +383,6 @@ impl Core {
         game.look_for_dead_squares(&mut ctx);
     }
 
-    /// Whether a game begins.
-    fn look_for_start(&mut self, now: Millis) {
-        let Phase::Waiting(setup) = &mut self.phase else { return };
-        let still = now.since(self.sensed.last_change());
-        if self.raw.is_none() {
-            return;
-        }
-        if still >= ARRAY_MS {
-            setup.note(&self.sensed, now);
-        } else {
-            self.look_again = Some(self.sensed.last_change() + ARRAY_MS);
-        }
-        if self.clock.runs() {
-            self.start_by_clock(now);
-        } else {
-            self.start_by_moves(now);
-        }
-    }
-
-    fn start_by_clock(&mut self, now: Millis) {
-        let Phase::Waiting(setup) = &mut self.phase else { return };
-        if let Some(array) = setup.array.clone()
-            && array.differing(self.sensed.placement()).count() <= 6
-        {
-            self.begin(now, &array);
-            return;
-        }
-        let since = self.sensed.last_change() + MID_GAME_MS;
-        if now < since {
-            self.look_again = Some(since);
-        } else if is_playable(self.sensed.placement()) {
-            self.begin_mid_game(now);
-        }
-    }
-
-    fn start_by_moves(&mut self, now: Millis) {
-        let attached = self.clock.attached == Some(true);
-        let Phase::Waiting(setup) = &mut self.phase else { return };
-        if setup.array.is_none() {
-            setup.either_side(&self.sensed, now);
-        }
-        let Some(lines) = &mut setup.lines else { return };
-        lines.tick(now, &self.sensed);
-        let needed = match (setup.array.is_some(), attached) {
-            (true, false) => 1,
-            (true, true) => 3,
-            (false, _) => 4,
-        };
-        let best = lines.best();
-        if best.plies.len() < needed || !best.misplaced(&self.sensed).is_empty() {
-            return;
-        }
-        let wait = self.sensed.last_change() + if best.plies.len() > needed { 0 } else { 1500 };
-        if now < wait {
-            self.look_again = Some(wait);
-            return;
-        }
-        let lines = setup.lines.take();
-        if let Some(array) = setup.array.clone() {
-            self.begin(now, &array);
-        } else {
-            self.begin_mid_game(now);
-        }
-        if let (Phase::Game(game), Some(lines)) = (&mut self.phase, lines) {
-            game.take_lines(lines);
-        }
-    }
-
-    /// A game begins from `array`.
-    fn begin(&mut self, now: Millis, array: &crate::board::Placement) {
-        let stand = std::sync::Arc::new(stand_of(array));
-        let lines = match &mut self.phase {
-            Phase::Waiting(setup) => setup.lines.take(),
-            Phase::Game(_) => None,
-        };
-        self.start_game(now, stand);
-        let Phase::Game(game) = &mut self.phase else { return };
-        if let Some(lines) = lines {
-            game.take_lines(lines);
-        }
-        game.lines.clock_runs = self.clock.runs();
-        game.clock_used = self.clock.runs();
-        // The side whose time runs is White's, unless White has moved already.
-        if let Some(counting) = self.clock.counting() {
-            let black_to_move = game.lines.best().turn() == Color::Black;
-            self.clock.found(if black_to_move { counting.other() } else { counting });
-        }
-        let mut ctx = Ctx {
-            now,
-            settings: &self.settings,
-            sensed: &self.sensed,
-            clock: &self.clock,
-            out: &mut self.out,
-            look_again: &mut self.look_again,
-        };
-        if self.orientation.is_sideways() {
-            game.board_sideways(&mut ctx);
-        }
-        if let Array::Wrong(squares) = kind_of(array) {
-            game.array_wrong(&mut ctx, array, squares);
-        }
-    }
-
-    /// The daemon came in mid-game: it tracks from what stands.
-    fn begin_mid_game(&mut self, now: Millis) {
-        if self.clock.white_side().is_none()
-            && let Some(side) = self.clock.counting()
-        {
-            // Left and right do not turn with the board: nothing but custom tells them apart here.
-            let _ = side;
-            self.clock.found(match self.orientation {
-                Orientation::Turned => crate::dgt::ClockSide::Right,
-                _ => crate::dgt::ClockSide::Left,
-            });
-        }
-        let turn = self.clock.running().unwrap_or(Color::White);
-        let stand = crate::board::Stand::of_placement(
-            self.sensed.placement(),
-            turn,
-            shakmaty::CastlingMode::Standard,
-        );
-        self.start_game(now, std::sync::Arc::new(stand));
-        let runs = self.clock.runs();
-        if let Phase::Game(game) = &mut self.phase {
-            game.lines.clock_runs = runs;
-            game.clock_used = runs;
-        }
-    }
-
-    pub(super) fn start_game(&mut self, now: Millis, stand: std::sync::Arc<crate::board::Stand>) {
-        self.games += 1;
-        let chess960 = stand.mode() == shakmaty::CastlingMode::Chess960;
-        let fen = stand.fen();
-        let game = Game::new(self.games, stand, &self.sensed, now);
-        self.phase = Phase::Game(Box::new(game));
-        self.emit(now, Body::GameStarted { fen, chess960 });
-    }
-
-    /// Whether the next game is being set up: an array after a game, or in the middle of one.
-    fn look_for_next(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else { return };
-        let over = game.result.is_some();
-        if !is_full_array(self.sensed.placement()) || (!over && game.plies() == 0) {
-            return;
-        }
-        if !over && game.lines.all().iter().any(|l| l.placement() == self.sensed.placement()) {
-            return;
-        }
-        let due = self.sensed.last_change() + if over { NEW_ARRAY_MS } else { RESET_MS };
-        if now < due {
-            self.look_again = Some(self.look_again.map_or(due, |at| at.min(due)));
-            return;
-        }
-        if !over {
-            let mut ctx = Ctx {
-                now,
-                settings: &self.settings,
-                sensed: &self.sensed,
-                clock: &self.clock,
-                out: &mut self.out,
-                look_again: &mut self.look_again,
-            };
-            game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
-        }
-        self.phase = Phase::Waiting(Box::default());
-        self.look_for_start(now);
-    }
-
     /// Nothing more will come.
     pub(super) fn finish(&mut self, mut now: Millis) -> Millis {
         // What waits for time to pass is given it, within a bound.
@@ -571,25 +392,20 @@ impl Core {
             now = at.max(now);
             self.review(now);
         }
-        if let Phase::Game(game) = &mut self.phase
+        if let Some((game, mut ctx)) = self.game_and_ctx(now)
             && game.result.is_none()
             && !game.gap
         {
-            let mut ctx = Ctx {
-                now,
-                settings: &self.settings,
-                sensed: &self.sensed,
-                clock: &self.clock,
-                out: &mut self.out,
-                look_again: &mut self.look_again,
-            };
             game.settle_rest(&mut ctx);
         }
         now
     }
 
     pub(super) fn deadline(&self) -> Option<Millis> {
-        [self.look_again, self.clock.deadline()].into_iter().flatten().min()
+        [self.look_again, self.clock.deadline()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     pub(super) fn take_dump_wanted(&mut self) -> bool {

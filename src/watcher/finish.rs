@@ -47,7 +47,11 @@ impl Game {
                 self.end_by_kings(ctx, result);
             }
         }
-        for (code, result) in [(13, GameResult::Draw), (14, GameResult::WhiteWins), (15, GameResult::BlackWins)] {
+        for (code, result) in [
+            (13, GameResult::Draw),
+            (14, GameResult::WhiteWins),
+            (15, GameResult::BlackWins),
+        ] {
             let square = ctx.sensed.placement().squares_of(Code(code)).single_square();
             if let Some(square) = square
                 && ctx.passed(ctx.sensed.since(square), SPECIAL_MS)
@@ -72,7 +76,10 @@ impl Game {
     /// A king's move at the end of the record that nobody pressed for.
     fn is_step_to_centre(&self, index: usize) -> bool {
         let made = &self.record[index];
-        let king = matches!(made.kind.legal(), Some(shakmaty::Move::Normal { role: Role::King, .. }));
+        let king = matches!(
+            made.kind.legal(),
+            Some(shakmaty::Move::Normal { role: Role::King, .. })
+        );
         king && made.completed_by != CompletedBy::Clock && index + 2 >= self.plies()
     }
 
@@ -85,12 +92,19 @@ impl Game {
         }
         let last_pressed = best.plies.iter().rposition(|p| p.pressed.is_some());
         for (i, ply) in best.plies.iter().enumerate().skip(from) {
-            let king = matches!(ply.kind, PlyKind::Legal(shakmaty::Move::Normal { role: Role::King, .. }));
+            let king = matches!(
+                ply.kind,
+                PlyKind::Legal(shakmaty::Move::Normal { role: Role::King, .. })
+            );
             let vouched = last_pressed.is_some_and(|last| i <= last);
             if (king && !vouched) || matches!(ply.kind, PlyKind::Illegal(_)) {
                 break;
             }
-            let by = if ply.pressed.is_some() { CompletedBy::Clock } else { CompletedBy::Stillness };
+            let by = if ply.pressed.is_some() {
+                CompletedBy::Clock
+            } else {
+                CompletedBy::Stillness
+            };
             self.announce(ctx, ply, by);
         }
     }

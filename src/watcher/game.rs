@@ -206,7 +206,14 @@ impl Game {
         }
         self.record.truncate(to);
         self.base = self.base.min(to);
-        self.emit(ctx, None, Body::MovesRetracted { to_ply: to as u32, reason: reason.into() });
+        self.emit(
+            ctx,
+            None,
+            Body::MovesRetracted {
+                to_ply: to as u32,
+                reason: reason.into(),
+            },
+        );
     }
 
     /// An open irregularity is over.
@@ -217,7 +224,14 @@ impl Game {
         } else {
             self.closed.push(open.clone());
         }
-        self.emit(ctx, None, Body::IrregularityResolved { irregularity: open.id, how });
+        self.emit(
+            ctx,
+            None,
+            Body::IrregularityResolved {
+                irregularity: open.id,
+                how,
+            },
+        );
     }
 
     /// A dismissed irregularity does not count among the offences (7.5.5).
@@ -243,7 +257,14 @@ impl Game {
         }
         self.result = Some(result);
         self.press = None;
-        self.emit(ctx, None, Body::GameEnded { result, reason: reason.into() });
+        self.emit(
+            ctx,
+            None,
+            Body::GameEnded {
+                result,
+                reason: reason.into(),
+            },
+        );
     }
 }
 

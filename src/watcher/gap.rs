@@ -48,7 +48,11 @@ impl Game {
         }
         let Some(shortest) = found.iter().map(|(_, plies)| *plies).min() else {
             if cut {
-                self.notice(ctx, "gap_not_explained", "Moves were missed and could not be reconstructed.");
+                self.notice(
+                    ctx,
+                    "gap_not_explained",
+                    "Moves were missed and could not be reconstructed.",
+                );
             }
             return;
         };
@@ -60,24 +64,43 @@ impl Game {
                 first + shortest - 1,
                 found.len()
             );
-            self.emit(ctx, None, Body::Notice { code: "gap_ambiguous".into(), message });
+            self.emit(
+                ctx,
+                None,
+                Body::Notice {
+                    code: "gap_ambiguous".into(),
+                    message,
+                },
+            );
         }
         for (i, (line, _)) in found.into_iter().enumerate() {
             // The first found goes first where nothing tells them apart.
-            self.lines.add(ctx.now, ctx.sensed, line, if i == 0 { 0.0 } else { 2.0 });
+            self.lines
+                .add(ctx.now, ctx.sensed, line, if i == 0 { 0.0 } else { 2.0 });
         }
     }
 
     /// Gives notice of squares that are not read although a piece must stand there.
     pub(super) fn look_for_dead_squares(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best();
-        let missing: Bitboard =
-            best.differing().into_iter().filter(|s| ctx.sensed.at(*s).is_empty()).collect::<Bitboard>() & !self.noticed;
+        let missing: Bitboard = best
+            .differing()
+            .into_iter()
+            .filter(|s| ctx.sensed.at(*s).is_empty())
+            .collect::<Bitboard>()
+            & !self.noticed;
         for square in missing {
             if ctx.passed(ctx.sensed.since(square), DEAD_SQUARE_MS) {
                 self.noticed.add(square);
                 let message = format!("Nothing is read on {square}, where a piece should stand.");
-                self.emit(ctx, None, Body::Notice { code: "square_not_read".into(), message });
+                self.emit(
+                    ctx,
+                    None,
+                    Body::Notice {
+                        code: "square_not_read".into(),
+                        message,
+                    },
+                );
             }
         }
     }
@@ -85,7 +108,13 @@ impl Game {
     /// The board lies sideways (7.2.2).
     pub(super) fn board_sideways(&mut self, ctx: &mut Ctx<'_>) {
         let start = self.start.clone();
-        let mut finding = Finding::new(self, shakmaty::Color::White, 0, start, ctx.sensed.placement().clone());
+        let mut finding = Finding::new(
+            self,
+            shakmaty::Color::White,
+            0,
+            start,
+            ctx.sensed.placement().clone(),
+        );
         finding.kind = IrregularityKind::BoardOrientationWrong;
         finding.offender = None;
         finding.at = ctx.now;

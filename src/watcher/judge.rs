@@ -128,8 +128,13 @@ impl Game {
     /// What stood on the board when it had come to rest after the press. What has been wrong since
     /// before the player had the move is no act of his: it is read as it should be.
     fn seen_at(&self, ctx: &Ctx<'_>, press: &Press) -> crate::board::Placement {
-        let mut seen = press.rest.clone().unwrap_or_else(|| ctx.sensed.placement().clone());
-        let Some(last) = self.record.last() else { return seen };
+        let mut seen = press
+            .rest
+            .clone()
+            .unwrap_or_else(|| ctx.sensed.placement().clone());
+        let Some(last) = self.record.last() else {
+            return seen;
+        };
         let expected = last.stand.placement();
         for square in expected.differing(&seen) {
             if ctx.sensed.since(square) + OLD_MS < last.at {
@@ -161,7 +166,11 @@ impl Game {
                 self.rebase(ctx, vec![(line, 0.0)]);
             }
             Explanation::PawnNotReplaced { queen, seen } => {
-                finding.certainty = if seen { Certainty::Certain } else { Certainty::Probable };
+                finding.certainty = if seen {
+                    Certainty::Certain
+                } else {
+                    Certainty::Probable
+                };
                 self.accuse_promotion(ctx, finding, IrregularityKind::PromotionNotReplaced, queen);
             }
             Explanation::WrongColour { meant } => {
@@ -170,7 +179,8 @@ impl Game {
             Explanation::CastlingIncomplete { castling } => {
                 finding.kind = IrregularityKind::CastlingIncomplete;
                 finding.squares = stand.placement().differing(&finding.seen);
-                finding.act = Some(crate::watcher::game::names(&stand, &PlyKind::Legal(castling), self.mode).0);
+                finding.act =
+                    Some(crate::watcher::game::names(&stand, &PlyKind::Legal(castling), self.mode).0);
                 finding.target = Some(stand);
                 self.press = None;
                 self.accuse(ctx, finding, None);
@@ -183,14 +193,25 @@ impl Game {
         }
     }
 
-    fn accuse_promotion(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, kind: IrregularityKind, meant: Move) {
+    fn accuse_promotion(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        mut finding: Finding,
+        kind: IrregularityKind,
+        meant: Move,
+    ) {
         let before = finding.before.clone();
-        let Some(candidate) = before.candidates().iter().find(|c| c.mv == meant).cloned() else { return };
+        let Some(candidate) = before.candidates().iter().find(|c| c.mv == meant).cloned() else {
+            return;
+        };
         let target = Arc::new(before.after(&candidate));
         finding.kind = kind;
         let uci = super::game::names(&before, &PlyKind::Legal(meant), self.mode).0;
-        finding.act =
-            Some(if kind == IrregularityKind::PromotionNotReplaced { uci[..4].to_string() } else { uci });
+        finding.act = Some(if kind == IrregularityKind::PromotionNotReplaced {
+            uci[..4].to_string()
+        } else {
+            uci
+        });
         finding.squares = Bitboard::from_square(meant.to());
         finding.target = Some(target.clone());
         finding.ruled = Some(meant);
@@ -208,7 +229,9 @@ impl Game {
         let before = finding.before.clone();
         let differing = before.placement().differing(&finding.seen);
         // What changed long after the press is not what was pressed for: the opponent is at work.
-        let late = differing.into_iter().any(|s| ctx.sensed.since(s) > pressed + SCAN_MS);
+        let late = differing
+            .into_iter()
+            .any(|s| ctx.sensed.since(s) > pressed + SCAN_MS);
         if act.from_to().is_none() && (late || !ctx.passed(pressed, 2 * JUDGE_MS)) {
             ctx.at(ctx.now + 300);
             return;
@@ -216,7 +239,9 @@ impl Game {
         finding.kind = IrregularityKind::IllegalMove;
         finding.reason = Some(act.reason);
         finding.act = act.uci();
-        finding.squares = act.from_to().map_or(differing, |(a, b)| Bitboard::from_square(a).with(b));
+        finding.squares = act
+            .from_to()
+            .map_or(differing, |(a, b)| Bitboard::from_square(a).with(b));
         finding.target = Some(before.clone());
         if act.from_to().is_none() {
             finding.certainty = Certainty::Probable;
@@ -276,7 +301,9 @@ impl Game {
     /// came: he was quicker than the press, or the hand that moved knocked it there.
     fn early_reply(&self, side: Color, pressed: Millis) -> bool {
         let best = self.lines.best();
-        let [.., made, reply] = &best.plies[..] else { return false };
+        let [.., made, reply] = &best.plies[..] else {
+            return false;
+        };
         best.turn() == side
             && made.pressed == Some(pressed)
             && reply.pressed.is_none()
@@ -287,7 +314,9 @@ impl Game {
     /// Waits for the press that an early reply would have, then takes the piece for displaced.
     fn knocked_like_a_move(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
         let best = self.lines.best().clone();
-        let Some(Move::Normal { from, to, .. }) = best.plies.last().and_then(|p| p.kind.legal()) else { return };
+        let Some(Move::Normal { from, to, .. }) = best.plies.last().and_then(|p| p.kind.legal()) else {
+            return;
+        };
         let (left, arrived) = (ctx.sensed.since(from), ctx.sensed.since(to));
         // A hand takes its time between lifting and placing; a knock does not.
         let at_once = arrived.since(left).max(left.since(arrived)) <= KNOCK_MS;
@@ -325,7 +354,9 @@ impl Game {
         }
         let us = !best.turn();
         let differing = best.differing();
-        let Some((from, to)) = displaced(&best.stand, ctx.sensed.placement(), differing, us) else { return };
+        let Some((from, to)) = displaced(&best.stand, ctx.sensed.placement(), differing, us) else {
+            return;
+        };
         let ply = self.plies() + 1;
         if self.open.iter().any(|o| o.ply == ply || o.ply == ply - 1) || differing.count() != 2 {
             return;

@@ -11,9 +11,10 @@ mod arbiter;
 mod clock;
 pub mod command;
 mod core;
+mod evening;
 mod finish;
-mod gap;
 mod game;
+mod gap;
 mod judge;
 mod outbox;
 mod settle;
@@ -31,8 +32,8 @@ use crate::{
     laws::{Edition, Supervision, TimeControl},
     time::Millis,
 };
-use core::Core;
 pub use command::{Command, CommandError, Reply};
+use core::Core;
 pub use snapshot::Snapshot;
 pub use state::{BoardInfo, ClockView, GameView, PositionView, StateSet, Status};
 
@@ -117,7 +118,11 @@ impl Watcher {
     /// A watcher that has seen nothing, or that goes on from `resume`.
     #[must_use]
     pub fn new(settings: Settings, resume: Option<Snapshot>) -> Self {
-        Self { decoder: Decoder::new(), session: Session::new(), core: Core::new(settings, resume) }
+        Self {
+            decoder: Decoder::new(),
+            session: Session::new(),
+            core: Core::new(settings, resume),
+        }
     }
 
     /// Sets the wall clock at the origin of `Millis`, for `time` of later events.
@@ -141,7 +146,11 @@ impl Watcher {
 
     /// Bytes from the board, in any split.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
-        let Self { decoder, session, core } = self;
+        let Self {
+            decoder,
+            session,
+            core,
+        } = self;
         decoder.push(now, bytes, &mut |message| {
             session.heard(now, &message);
             core.message(now, &message, session.identity());
@@ -193,7 +202,10 @@ impl Watcher {
     /// When to call [`Self::handle_timeout`] at the latest.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Millis> {
-        [self.session.poll_timeout(), self.core.deadline()].into_iter().flatten().min()
+        [self.session.poll_timeout(), self.core.deadline()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// What the shell should do with the link.
@@ -241,7 +253,9 @@ impl Watcher {
     /// The clock as it stands.
     #[must_use]
     pub fn clock(&self) -> ClockView {
-        ClockView { clock: self.core.clock.state() }
+        ClockView {
+            clock: self.core.clock.state(),
+        }
     }
 
     /// The game as PGN with `%clk`; none before the first game.

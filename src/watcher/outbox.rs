@@ -44,11 +44,6 @@ impl Outbox {
         });
         id
     }
-
-    /// The id of the event that would come next.
-    pub(super) fn next_id(&self, settings: &Settings) -> String {
-        format!("{}/{}/{}", settings.gateway, settings.board, self.seq + 1)
-    }
 }
 
 /// RFC 3339 of `now`, where the wall clock at the origin is known.

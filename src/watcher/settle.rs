@@ -46,13 +46,17 @@ impl Game {
         while self.result.is_none() && self.on_record() {
             let k = self.announced();
             let best = self.lines.best();
-            let Some(ply) = best.plies.get(k).cloned() else { break };
+            let Some(ply) = best.plies.get(k).cloned() else {
+                break;
+            };
             let margin = margin(ctx.now.since(ply.pressed.unwrap_or(ply.at)));
             if self.lines.agreed(ctx.now, ctx.sensed, margin) <= k {
                 ctx.at(ctx.now + 150);
                 break;
             }
-            let Some(completed_by) = self.completed(ctx, k, &ply) else { break };
+            let Some(completed_by) = self.completed(ctx, k, &ply) else {
+                break;
+            };
             self.say(ctx, &ply, completed_by);
         }
         let announced = self.announced();
@@ -77,8 +81,16 @@ impl Game {
         };
         if let Some(pressed) = by {
             // A press by the opponent after it, or a reply, shows that the updates are through.
-            let wait = if best.misplaced(ctx.sensed).is_empty() { AFTER_PRESS_MS } else { AFTER_PRESS_UNTIDY_MS };
-            let since = if reply.is_some() { pressed } else { pressed.max(ply.at) };
+            let wait = if best.misplaced(ctx.sensed).is_empty() {
+                AFTER_PRESS_MS
+            } else {
+                AFTER_PRESS_UNTIDY_MS
+            };
+            let since = if reply.is_some() {
+                pressed
+            } else {
+                pressed.max(ply.at)
+            };
             return ctx.passed(since, wait).then_some(CompletedBy::Clock);
         }
         if let Some(reply) = reply {
@@ -89,7 +101,9 @@ impl Game {
             return None;
         }
         if ply.stand.is_mate_or_stalemate() {
-            return ctx.passed(ply.at, AFTER_MATE_MS).then_some(CompletedBy::Stillness);
+            return ctx
+                .passed(ply.at, AFTER_MATE_MS)
+                .then_some(CompletedBy::Stillness);
         }
         let wait = if ctx.clock.runs() {
             return None;
@@ -177,17 +191,30 @@ impl Game {
         let key = stand.repetition_key();
         let start = std::iter::once(&self.start);
         let stands = start.chain(self.record.iter().map(|made| &made.stand));
-        let times = stands.filter(|s| s.placement() == stand.placement() && s.repetition_key() == key).count();
+        let times = stands
+            .filter(|s| s.placement() == stand.placement() && s.repetition_key() == key)
+            .count();
         if times >= 5 {
             self.end(ctx, GameResult::Draw, "fivefold_repetition");
         } else if times == 3 {
-            self.notice(ctx, "threefold_repetition", "The position has occurred three times (9.2).");
+            self.notice(
+                ctx,
+                "threefold_repetition",
+                "The position has occurred three times (9.2).",
+            );
         }
     }
 
     /// A notice for the operator.
     pub(super) fn notice(&self, ctx: &mut Ctx<'_>, code: &str, message: &str) {
-        self.emit(ctx, None, crate::event::Body::Notice { code: code.into(), message: message.into() });
+        self.emit(
+            ctx,
+            None,
+            crate::event::Body::Notice {
+                code: code.into(),
+                message: message.into(),
+            },
+        );
     }
 
     /// Takes back what was said when another line is clearly better for a while.
@@ -195,7 +222,12 @@ impl Game {
         let k = self.announced();
         let said = &self.record[self.base..];
         let keeps = |line: &crate::board::Line| {
-            line.plies.len() >= k && line.plies.iter().zip(said).all(|(ply, made)| ply.kind.same_as(&made.kind))
+            line.plies.len() >= k
+                && line
+                    .plies
+                    .iter()
+                    .zip(said)
+                    .all(|(ply, made)| ply.kind.same_as(&made.kind))
         };
         let best = self.lines.best();
         if keeps(best) {
@@ -211,8 +243,12 @@ impl Game {
         }
         let since = *self.doubted.get_or_insert(ctx.now);
         if ctx.passed(since, CORRECTION_MS) {
-            let common =
-                best.plies.iter().zip(said).take_while(|(ply, made)| ply.kind.same_as(&made.kind)).count();
+            let common = best
+                .plies
+                .iter()
+                .zip(said)
+                .take_while(|(ply, made)| ply.kind.same_as(&made.kind))
+                .count();
             let to = self.base + common;
             self.doubted = None;
             self.retract(ctx, to, "correction");
@@ -226,7 +262,9 @@ impl Game {
         while self.result.is_none() && self.on_record() {
             let k = self.announced();
             let best = self.lines.best();
-            let Some(ply) = best.plies.get(k).cloned() else { break };
+            let Some(ply) = best.plies.get(k).cloned() else {
+                break;
+            };
             let last = k + 1 == best.plies.len();
             if last && (matches!(ply.kind, PlyKind::Illegal(_)) || !best.misplaced(ctx.sensed).is_empty()) {
                 break;
@@ -245,11 +283,19 @@ impl Game {
         let best = self.lines.best();
         let said = &self.record[self.base..];
         best.plies.len() >= said.len()
-            && best.plies.iter().zip(said).all(|(ply, made)| ply.kind.same_as(&made.kind))
+            && best
+                .plies
+                .iter()
+                .zip(said)
+                .all(|(ply, made)| ply.kind.same_as(&made.kind))
     }
 
     /// The player who made half-move `ply` (from 1).
     pub(super) fn mover(&self, ply: usize) -> Color {
-        if ply % 2 == 1 { self.start.turn() } else { !self.start.turn() }
+        if ply % 2 == 1 {
+            self.start.turn()
+        } else {
+            !self.start.turn()
+        }
     }
 }

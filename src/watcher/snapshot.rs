@@ -103,7 +103,8 @@ impl Core {
             self.orientation = snapshot.orientation;
         }
         if let Some(left) = snapshot.white_left {
-            self.clock.found(if left { ClockSide::Left } else { ClockSide::Right });
+            self.clock
+                .found(if left { ClockSide::Left } else { ClockSide::Right });
         }
         if let Some(game) = snapshot.game.and_then(|saved| saved.restore(self.games)) {
             self.phase = Phase::Game(Box::new(game));
@@ -118,8 +119,16 @@ impl SavedGame {
             start: game.start.fen(),
             chess960: game.mode == CastlingMode::Chess960,
             plies: game.record.iter().map(SavedPly::of).collect(),
-            open: game.open.iter().map(|open| SavedOpen::of(open, game.mode)).collect(),
-            closed: game.closed.iter().map(|open| SavedOpen::of(open, game.mode)).collect(),
+            open: game
+                .open
+                .iter()
+                .map(|open| SavedOpen::of(open, game.mode))
+                .collect(),
+            closed: game
+                .closed
+                .iter()
+                .map(|open| SavedOpen::of(open, game.mode))
+                .collect(),
             offences: game.offences,
             result: game.result,
             flags: game.flags,
@@ -129,7 +138,11 @@ impl SavedGame {
 
     /// The game as it was; none when what was saved makes no sense.
     fn restore(self, number: u32) -> Option<Game> {
-        let mode = if self.chess960 { CastlingMode::Chess960 } else { CastlingMode::Standard };
+        let mode = if self.chess960 {
+            CastlingMode::Chess960
+        } else {
+            CastlingMode::Standard
+        };
         let start = Arc::new(stand_of_fen(&self.start, mode)?);
         let unread = crate::board::Sensed::default();
         let mut game = Game::new(number, start, &unread, Millis(0));
@@ -137,8 +150,16 @@ impl SavedGame {
             let made = saved.restore(game.stand(), mode)?;
             game.record.push(made);
         }
-        game.open = self.open.into_iter().map(|open| open.restore(&game, mode)).collect();
-        game.closed = self.closed.into_iter().map(|open| open.restore(&game, mode)).collect();
+        game.open = self
+            .open
+            .into_iter()
+            .map(|open| open.restore(&game, mode))
+            .collect();
+        game.closed = self
+            .closed
+            .into_iter()
+            .map(|open| open.restore(&game, mode))
+            .collect();
         game.offences = self.offences;
         game.result = self.result;
         game.flags = self.flags;
@@ -181,7 +202,13 @@ impl SavedPly {
             PlyKind::Recovered(_) => (How::Recovered, None),
             PlyKind::Illegal(act) => (How::Illegal, Some((**act).clone())),
         };
-        Self { uci: made.uci.clone(), how, completed_by: made.completed_by, clock: made.clock, act }
+        Self {
+            uci: made.uci.clone(),
+            how,
+            completed_by: made.completed_by,
+            clock: made.clock,
+            act,
+        }
     }
 
     fn restore(&self, before: &Arc<Stand>, mode: CastlingMode) -> Option<Made> {
@@ -231,7 +258,13 @@ impl SavedOpen {
 
     fn restore(self, game: &Game, mode: CastlingMode) -> Open {
         let before = game.stand_at(self.ply.saturating_sub(1).min(game.plies()));
-        let move_of = |text: &str| before.candidates().iter().map(|c| c.mv).find(|mv| uci(*mv, mode) == text);
+        let move_of = |text: &str| {
+            before
+                .candidates()
+                .iter()
+                .map(|c| c.mv)
+                .find(|mv| uci(*mv, mode) == text)
+        };
         let target = self.target.and_then(|fen| stand_of_fen(&fen, mode)).map(Arc::new);
         Open {
             id: self.id,

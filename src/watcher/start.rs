@@ -36,7 +36,10 @@ pub(super) enum Array {
 pub(super) fn kind_of(placement: &Placement) -> Array {
     let initial = Stand::initial();
     let differing = placement.differing(initial.placement());
-    let wrong: Bitboard = differing.into_iter().filter(|s| !placement.at(*s).is_empty()).collect();
+    let wrong: Bitboard = differing
+        .into_iter()
+        .filter(|s| !placement.at(*s).is_empty())
+        .collect();
     if wrong.is_empty() && differing.count() <= 4 {
         Array::Standard
     } else if is_chess960(placement) {
@@ -54,7 +57,13 @@ fn is_chess960(placement: &Placement) -> bool {
     if rank(1) != vec![1; 8] || rank(6) != vec![7; 8] || white.iter().zip(&black).any(|(w, b)| w + 6 != *b) {
         return false;
     }
-    let all = |code: u8| white.iter().enumerate().filter(move |(_, c)| **c == code).map(|(i, _)| i);
+    let all = |code: u8| {
+        white
+            .iter()
+            .enumerate()
+            .filter(move |(_, c)| **c == code)
+            .map(|(i, _)| i)
+    };
     let (rooks, bishops): (Vec<_>, Vec<_>) = (all(2).collect(), all(4).collect());
     let (king, knights, queens) = (all(5).next(), all(3).count(), all(6).count());
     matches!((&rooks[..], king), ([a, b], Some(k)) if *a < k && k < *b)
@@ -96,9 +105,10 @@ impl Setup {
             let known_men = known.occupied().count();
             men < known_men || (men == known_men && !is_full_array(placement))
         });
-        let moved = self.lines.as_ref().is_some_and(|lines| {
-            !lines.best().plies.is_empty() && lines.best().differing().is_empty()
-        });
+        let moved = self
+            .lines
+            .as_ref()
+            .is_some_and(|lines| !lines.best().plies.is_empty() && lines.best().differing().is_empty());
         if !fewer && !moved {
             self.array = Some(placement.clone());
             self.lines = Some(Lines::new(Arc::new(stand_of(placement)), sensed, now));
@@ -110,7 +120,13 @@ impl Setup {
         if self.lines.is_some() || !is_playable(sensed.placement()) {
             return;
         }
-        let stand = |turn| Arc::new(Stand::of_placement(sensed.placement(), turn, CastlingMode::Standard));
+        let stand = |turn| {
+            Arc::new(Stand::of_placement(
+                sensed.placement(),
+                turn,
+                CastlingMode::Standard,
+            ))
+        };
         let mut lines = Lines::new(stand(Color::White), sensed, now);
         let black = Line::new(stand(Color::Black), sensed, now);
         lines.add_root(now, sensed, black);

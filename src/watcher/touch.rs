@@ -49,7 +49,12 @@ impl Hands {
         if let Some(i) = self.lifted.iter().position(|l| l.0 == square) {
             let (_, code, lifted) = self.lifted.remove(i);
             if code == new {
-                self.touches.push(Touch { square, code, lifted, back: now });
+                self.touches.push(Touch {
+                    square,
+                    code,
+                    lifted,
+                    back: now,
+                });
             }
         }
         if new.is_empty() && old.piece().is_some() {
@@ -67,18 +72,29 @@ impl Hands {
     /// Pieces of `color` lifted for a while after `since` and put back before `until`.
     fn touched(&self, color: Color, since: Millis, until: Millis) -> impl Iterator<Item = Touch> + '_ {
         self.touches.iter().copied().filter(move |t| {
-            t.code.color() == Some(color) && t.lifted >= since && t.back <= until && t.back.since(t.lifted) >= IN_HAND_MS
+            t.code.color() == Some(color)
+                && t.lifted >= since
+                && t.back <= until
+                && t.back.since(t.lifted) >= IN_HAND_MS
         })
     }
 
     /// How long king and rook were in the air at the same time in a castling since `since`.
     fn together(&self, king: (Square, Square), rook: (Square, Square), since: Millis) -> u64 {
         let time = |square: Square, arrived: bool| {
-            let step = self.steps.iter().rev().find(|s| s.0 == square && s.3 == arrived && s.2 >= since);
+            let step = self
+                .steps
+                .iter()
+                .rev()
+                .find(|s| s.0 == square && s.3 == arrived && s.2 >= since);
             step.map(|s| s.2)
         };
-        let (Some(king_off), Some(king_on)) = (time(king.0, false), time(king.1, true)) else { return 0 };
-        let (Some(rook_off), Some(rook_on)) = (time(rook.0, false), time(rook.1, true)) else { return 0 };
+        let (Some(king_off), Some(king_on)) = (time(king.0, false), time(king.1, true)) else {
+            return 0;
+        };
+        let (Some(rook_off), Some(rook_on)) = (time(rook.0, false), time(rook.1, true)) else {
+            return 0;
+        };
         king_on.min(rook_on).since(king_off.max(rook_off))
     }
 }
@@ -100,9 +116,18 @@ impl Game {
                 self.suspicion(ctx, IrregularityKind::TwoHands, mover, squares, ply.at);
             }
         }
-        let touched = self.hands.touched(mover, since, ply.at).find(|t| self.could_have_moved(t, mv));
+        let touched = self
+            .hands
+            .touched(mover, since, ply.at)
+            .find(|t| self.could_have_moved(t, mv));
         if let Some(touch) = touched {
-            self.suspicion(ctx, IrregularityKind::TouchMove, mover, Bitboard::from_square(touch.square), ply.at);
+            self.suspicion(
+                ctx,
+                IrregularityKind::TouchMove,
+                mover,
+                Bitboard::from_square(touch.square),
+                ply.at,
+            );
         }
     }
 
@@ -111,10 +136,20 @@ impl Game {
         let before = self.stand_at(self.plies() - 1);
         mv.from() != Some(touch.square)
             && before.placement().at(touch.square) == touch.code
-            && before.candidates().iter().any(|c| c.mv.from() == Some(touch.square))
+            && before
+                .candidates()
+                .iter()
+                .any(|c| c.mv.from() == Some(touch.square))
     }
 
-    fn suspicion(&mut self, ctx: &mut Ctx<'_>, kind: IrregularityKind, by: Color, squares: Bitboard, at: Millis) {
+    fn suspicion(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        kind: IrregularityKind,
+        by: Color,
+        squares: Bitboard,
+        at: Millis,
+    ) {
         let n = self.plies();
         let before = self.stand_at(n - 1).clone();
         let seen = ctx.sensed.placement().clone();

@@ -14,7 +14,11 @@ use crate::{
 
 impl Core {
     pub(super) fn status(&self) -> Status {
-        if self.connected { Status::Online } else { Status::Offline }
+        if self.connected {
+            Status::Online
+        } else {
+            Status::Offline
+        }
     }
 
     pub(super) fn info(&self) -> BoardInfo {
@@ -32,19 +36,29 @@ impl Core {
         }
         let placement = Some(self.sensed.placement().fen());
         let Phase::Game(game) = &self.phase else {
-            return PositionView { placement, ..PositionView::default() };
+            return PositionView {
+                placement,
+                ..PositionView::default()
+            };
         };
         let stand = game.stand();
         let differing = stand.placement().differing(self.sensed.placement());
         let mut problems: Vec<String> = differing.into_iter().map(|s| format!("square:{s}")).collect();
         problems.extend(game.open.iter().map(|open| format!("irregularity:{}", open.id)));
         let fen = differing.is_empty().then(|| stand.fen());
-        PositionView { placement, fen, problems }
+        PositionView {
+            placement,
+            fen,
+            problems,
+        }
     }
 
     pub(super) fn game_view(&self) -> GameView {
         let Phase::Game(game) = &self.phase else {
-            return GameView { last_seq: self.out.seq, ..GameView::default() };
+            return GameView {
+                last_seq: self.out.seq,
+                ..GameView::default()
+            };
         };
         GameView {
             game: Some(game.number),
@@ -61,7 +75,9 @@ impl Core {
     }
 
     pub(super) fn pgn(&self) -> Option<String> {
-        let Phase::Game(game) = &self.phase else { return None };
+        let Phase::Game(game) = &self.phase else {
+            return None;
+        };
         let black_begins = game.start.turn() == Color::Black;
         let moves = game.record.iter().enumerate().map(|(i, made)| PgnMove {
             san: made.san.clone(),
@@ -74,9 +90,16 @@ impl Core {
         });
         let initial = game.start.placement() == Stand::initial().placement() && !black_begins;
         let pgn = Pgn {
-            tags: [("Event", "?"), ("Site", "?"), ("Date", "????.??.??"), ("Round", "?"), ("White", "?"), ("Black", "?")]
-                .map(|(name, value)| (name.to_string(), value.to_string()))
-                .to_vec(),
+            tags: [
+                ("Event", "?"),
+                ("Site", "?"),
+                ("Date", "????.??.??"),
+                ("Round", "?"),
+                ("White", "?"),
+                ("Black", "?"),
+            ]
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .to_vec(),
             start_fen: (!initial).then(|| game.start.fen()),
             chess960: game.mode == CastlingMode::Chess960,
             black_begins,

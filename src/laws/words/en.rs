@@ -7,6 +7,7 @@ use crate::{
     event::{Certainty, ClockState},
     laws::{
         case::{
+            Edition,
             IrregularityKind::{self, *},
             Side,
         },
@@ -340,10 +341,17 @@ impl Language for English {
         }
     }
 
-    fn articles(&self, articles: &[String]) -> String {
+    fn articles(&self, articles: &[String], edition: Edition) -> String {
+        let of = match edition {
+            Edition::Laws2023 => "",
+            Edition::Laws2018 => " of the Laws of 2018",
+            Edition::Proposal2017 => " of the proposal of 2017",
+            Edition::Laws2014 => " of the Laws of 2014",
+            Edition::Laws1997 => " of the Laws of 1997",
+        };
         match articles {
-            [one] => format!("Article {one}."),
-            many => format!("Articles {}.", list(many)),
+            [one] => format!("Article {one}{of}."),
+            many => format!("Articles {}{of}.", list(many)),
         }
     }
 

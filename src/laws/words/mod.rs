@@ -170,8 +170,8 @@ trait Language {
     fn penalty(&self, o: &Occurrence<'_>, penalty: &Penalty) -> String;
     /// Times to propose.
     fn times(&self, clock: &ClockState) -> String;
-    /// The articles.
-    fn articles(&self, articles: &[String]) -> String;
+    /// The articles, with the edition where it is not the one in force.
+    fn articles(&self, articles: &[String], edition: Edition) -> String;
     /// Before the ruling on something that only a person can confirm.
     fn if_confirmed(&self) -> &'static str;
     /// That no person noticed it.
@@ -203,7 +203,7 @@ fn advice(language: &dyn Language, o: &Occurrence<'_>) -> String {
         sentences.push(language.raised_by_system().to_owned());
     }
     if !advice.articles.is_empty() {
-        sentences.push(language.articles(&advice.articles));
+        sentences.push(language.articles(&advice.articles, o.edition));
     }
     sentences.retain(|s| !s.is_empty());
     sentences.join(" ")

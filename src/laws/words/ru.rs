@@ -7,6 +7,7 @@ use crate::{
     event::{Certainty, ClockState},
     laws::{
         case::{
+            Edition,
             IrregularityKind::{self, *},
             Side,
         },
@@ -368,10 +369,17 @@ impl Language for Russian {
         }
     }
 
-    fn articles(&self, articles: &[String]) -> String {
+    fn articles(&self, articles: &[String], edition: Edition) -> String {
+        let of = match edition {
+            Edition::Laws2023 => "",
+            Edition::Laws2018 => " Правил 2018 года",
+            Edition::Proposal2017 => " проекта 2017 года",
+            Edition::Laws2014 => " Правил 2014 года",
+            Edition::Laws1997 => " Правил 1997 года",
+        };
         match articles {
-            [one] => format!("Статья {one}."),
-            many => format!("Статьи {}.", list(many)),
+            [one] => format!("Статья {one}{of}."),
+            many => format!("Статьи {}{of}.", list(many)),
         }
     }
 
