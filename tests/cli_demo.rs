@@ -1,5 +1,6 @@
 //! The demo runs by itself, and what it prints is what its game contains.
 #![cfg(feature = "demo")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test panics, and measures time
 
 use std::{path::Path, process::Command, time::Instant};
 

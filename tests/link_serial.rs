@@ -1,5 +1,5 @@
 //! Links against simulated boards on pseudo terminals and TCP.
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test panics, and measures time
 
 use std::{path::PathBuf, time::Duration};
 

@@ -1,4 +1,5 @@
 //! `simulate` and `record` as a user runs them.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test panics, and measures time
 
 use std::{
     fs,
