@@ -117,7 +117,7 @@ impl Core {
 
     /// One message of the board.
     pub(super) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
-        self.hear(now, identity);
+        self.hear(now, identity, matches!(message, Message::Dump(_)));
         match message {
             Message::Dump(squares) => self.dump(now, squares),
             Message::Field { square, piece } => self.field(now, *square, *piece),
@@ -142,13 +142,14 @@ impl Core {
         }
     }
 
-    /// The board answers: it is connected.
-    fn hear(&mut self, now: Millis, identity: &Identity) {
+    /// The board answers. It is connected once it shows what stands on it: by then it has said who
+    /// it is, if it ever does.
+    fn hear(&mut self, now: Millis, identity: &Identity, shows: bool) {
         if self.identity != *identity {
             self.identity = identity.clone();
             self.out.changed.info = true;
         }
-        if !self.connected && self.raw_or_identified() {
+        if shows && !self.connected && self.link.is_some() {
             self.connected = true;
             self.out.changed.status = true;
             let firmware = self.identity.firmware.map(|(main, sub)| format!("{main}.{sub}"));
@@ -159,10 +160,6 @@ impl Core {
             };
             self.emit(now, body);
         }
-    }
-
-    fn raw_or_identified(&self) -> bool {
-        self.link.is_some()
     }
 
     fn dump(&mut self, now: Millis, squares: &[PieceCode; 64]) {
