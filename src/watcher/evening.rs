@@ -152,7 +152,7 @@ impl Core {
         if let Some(lines) = lines {
             game.take_lines(lines);
         }
-        game.lines.clock_runs = self.clock.runs();
+        game.lines.set_clock_runs(self.clock.runs());
         game.clock_used = self.clock.runs();
         // The side whose time runs is White's, unless White has moved already.
         if let Some(counting) = self.clock.counting() {
@@ -192,7 +192,7 @@ impl Core {
                 lines.keep_parity(turn);
                 game.take_lines(lines);
             }
-            game.lines.clock_runs = runs;
+            game.lines.set_clock_runs(runs);
             game.clock_used = runs;
         }
     }
