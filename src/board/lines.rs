@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Color};
+use shakmaty::{Bitboard, Color, Square};
 
 use super::{
     candidate::Candidate,
@@ -76,6 +76,17 @@ impl Lines {
         }
         if !self.frozen {
             self.grow(now, sensed, squares);
+        }
+        self.rank(now, sensed);
+    }
+
+    /// `square` was reported empty although it was empty before: the arrival of a piece there was
+    /// lost, for a board reports changes only.
+    pub fn left_unseen(&mut self, now: Millis, sensed: &Sensed, square: Square) {
+        for line in &mut self.lines {
+            if line.placement().at(square).is_empty() {
+                line.charge(weight::NEVER_THERE);
+            }
         }
         self.rank(now, sensed);
     }
