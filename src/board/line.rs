@@ -267,6 +267,12 @@ impl Line {
         self.pending.clear();
     }
 
+    /// What the line had cost before its half-moves, about.
+    #[must_use]
+    pub fn cost_before_plies(&self) -> f32 {
+        self.cost - weight::PLY * self.plies.len() as f32
+    }
+
     /// Adds a cost: what speaks against the line besides the board.
     pub fn charge(&mut self, cost: f32) {
         self.cost += cost;

@@ -18,6 +18,9 @@ use crate::time::Millis;
 const MOST_LINES: usize = 40;
 /// How much worse than the best a line may be and stay.
 const BEHIND: f32 = 9.0;
+/// A press whose half-move has not been seen for this long when the opponent presses: its updates
+/// may be lost.
+const OVERDUE_MS: u64 = 400;
 /// Half-moves that one reading may add to a line.
 const DEPTH: usize = 4;
 
@@ -94,6 +97,10 @@ impl Lines {
     /// `side` pressed the clock.
     pub fn press(&mut self, now: Millis, sensed: &Sensed, side: Color) {
         self.age(now, sensed);
+        let overdue = |line: &Line| line.awaits().is_some_and(|at| now.since(at) >= OVERDUE_MS);
+        if self.lines.iter().any(overdue) {
+            self.grow_blind(now, sensed);
+        }
         for line in &mut self.lines {
             line.pressed_by(side, now);
         }
@@ -114,8 +121,13 @@ impl Lines {
                 }
             }
         }
+        let mut fresh = false;
         for line in grown {
-            self.offer(line);
+            fresh |= self.offer(line);
+        }
+        if fresh {
+            // What is seen may be the reply to a half-move that was not.
+            self.grow(now, sensed, Bitboard::FULL);
         }
         self.rank(now, sensed);
     }

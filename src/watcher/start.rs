@@ -21,6 +21,8 @@ pub(super) struct Setup {
     pub(super) lines: Option<Lines>,
     /// What the lines of a game in progress started from.
     pub(super) from: Option<Placement>,
+    /// Since when the clock has run.
+    pub(super) started: Option<Millis>,
     /// When the clock was pressed last.
     pub(super) pressed: Option<Millis>,
 }
@@ -107,7 +109,10 @@ impl Setup {
         // A man in a hand before the first move does not make another array.
         let fewer = self.array.as_ref().is_some_and(|known| {
             let known_men = known.occupied().count();
-            men < known_men || (men == known_men && !is_full_array(placement))
+            let known_good = !matches!(kind_of(known), Array::Wrong(_));
+            men < known_men
+                || (men == known_men && !is_full_array(placement))
+                || (known_good && matches!(kind_of(placement), Array::Wrong(_)) && men > 32)
         });
         let moved = self
             .lines
