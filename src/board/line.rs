@@ -150,6 +150,8 @@ pub struct Line {
     pub(super) born: Millis,
     /// The clock runs: half-moves are pressed for.
     pub(super) clock_runs: bool,
+    /// What it cost when it was last ranked.
+    pub(super) ranked: f32,
 }
 
 impl Line {
@@ -165,6 +167,7 @@ impl Line {
             differing,
             born: now,
             clock_runs: false,
+            ranked: 0.0,
         }
     }
 

@@ -66,6 +66,10 @@ impl Core {
             }
             return;
         }
+        // What stands there is no game from the array that stood there before.
+        if setup.array.take().is_some() {
+            setup.lines = None;
+        }
         self.start_mid_game(now, 1);
     }
 
@@ -105,7 +109,7 @@ impl Core {
             self.look_again = Some(since.max(now + 200));
             return;
         }
-        let pressed = setup.pressed.is_some_and(|pressed| pressed + 500 >= last.at);
+        let pressed = setup.presses.last().is_some_and(|pressed| *pressed + 500 >= last.at);
         if self.clock.runs() && !pressed && best.plies.len() == needed {
             return;
         }
@@ -152,6 +156,7 @@ impl Core {
     /// A game begins from `array`.
     fn begin(&mut self, now: Millis, array: &Placement) {
         let stand = Arc::new(stand_of(array));
+        let presses = self.take_presses();
         let lines = match &mut self.phase {
             Phase::Waiting(setup) => setup.lines.take(),
             Phase::Game(_) => None,
@@ -171,6 +176,7 @@ impl Core {
             self.clock
                 .found(if black_to_move { counting.other() } else { counting });
         }
+        self.press_again(&presses);
         let sideways = self.orientation.is_sideways();
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
@@ -189,10 +195,7 @@ impl Core {
             Phase::Waiting(setup) => setup.lines.take(),
             Phase::Game(_) => None,
         };
-        let pressed = match &self.phase {
-            Phase::Waiting(setup) => setup.pressed.filter(|_| lines.is_some()),
-            Phase::Game(_) => None,
-        };
+        let presses = self.take_presses();
         // The placement that the lines started from, if half-moves have been seen since.
         let placement = match &self.phase {
             Phase::Waiting(setup) => setup.from.clone(),
@@ -210,10 +213,24 @@ impl Core {
             game.lines.set_clock_runs(runs);
             game.clock_used = runs;
         }
-        if let Some(pressed) = pressed {
-            // The press that showed whose move it was is for the half-move seen.
-            let side = self.clock.running().map_or(turn, |running| !running);
-            self.pressed(pressed, side);
+        self.press_again(&presses);
+    }
+
+    /// The presses that came before the game was seen to have begun.
+    fn take_presses(&mut self) -> Vec<Millis> {
+        match &mut self.phase {
+            Phase::Waiting(setup) => std::mem::take(&mut setup.presses),
+            Phase::Game(_) => Vec::new(),
+        }
+    }
+
+    /// Gives them to the half-moves that were seen meanwhile: the players press in turn, and the
+    /// last press was by the one whose time does not run.
+    fn press_again(&mut self, presses: &[Millis]) {
+        let Some(running) = self.clock.running() else { return };
+        for (i, at) in presses.iter().enumerate() {
+            let last = (presses.len() - 1 - i).is_multiple_of(2);
+            self.pressed(*at, if last { !running } else { running });
         }
     }
 
