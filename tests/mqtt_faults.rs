@@ -10,7 +10,10 @@ use std::{
 };
 
 use broker::{Mosquitto, Station, Subscriber, broker as plain};
-use dgt2mqtt::config::{BrokerUrl, Login, Secret, Tls};
+use dgt2mqtt::{
+    config::{BrokerUrl, Login, Secret, Tls},
+    mqtt::rumqtt::probe,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -161,6 +164,22 @@ async fn the_will_speaks_when_the_daemon_dies() {
     subscriber.wait("online", |got| got.text() == "online").await;
     station.task.abort();
     subscriber.wait("offline", |got| got.text() == "offline").await;
+}
+
+#[tokio::test]
+async fn a_probe_tells_whether_the_broker_takes_us_and_says_nothing_on_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "#").await;
+    let broker = plain(vec![]);
+    let patience = Duration::from_secs(2);
+    let works = probe(&broker, &mosquitto.url(), patience).await;
+    assert!(works.is_ok(), "{works:?}");
+    let refused = probe(&broker, &mute(&REFUSE).await, patience).await.unwrap_err();
+    assert!(refused.contains("NotAuthorized"), "{refused}");
+    let silent = probe(&broker, &mute(&[]).await, patience).await.unwrap_err();
+    assert!(silent.contains("in time"), "{silent}");
+    assert!(subscriber.all().is_empty());
 }
 
 #[tokio::test]

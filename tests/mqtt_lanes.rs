@@ -3,7 +3,7 @@
 
 mod broker;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use broker::{Mosquitto, Station, Subscriber, broker as plain, free_port};
 use dgt2mqtt::mqtt::{BoardState, StateKey};
@@ -182,5 +182,59 @@ async fn an_event_the_broker_forbids_is_kept_and_other_boards_go_on() {
     assert_eq!(station.journal.tick().await.depth, 3, "kept");
     let connects = station.handle.figures().connects;
     assert!((1..=6).contains(&connects), "no hot loop: {connects} connections");
+    station.shut_down().await;
+}
+
+fn figures(name: &str, mut times: Vec<Duration>) {
+    times.sort();
+    let (median, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
+    println!("{name}: median {median:?}, p99 {p99:?} of {}", times.len());
+}
+
+#[tokio::test]
+#[ignore = "a measurement: cargo test --release --test mqtt_lanes -- --ignored --nocapture"]
+async fn latency_of_journal_and_publisher_against_a_bare_publish() {
+    const COUNT: u64 = 300;
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "#").await;
+    let station = Station::start(folder.path(), plain(vec![mosquitto.url()]));
+    station.connected().await;
+    let mut given = Vec::new();
+    for seq in 1..=COUNT {
+        given.push(Instant::now());
+        station.feed("7", seq..=seq).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    station.delivered().await;
+    let bare = Subscriber::new(mosquitto.port, "nothing").await;
+    let mut bare_given = Vec::new();
+    for _ in 0..COUNT {
+        bare_given.push(Instant::now());
+        bare.publish("bare", false, vec![b'x'; 200], None).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    subscriber
+        .wait("the last bare message", |got| got.topic == "bare")
+        .await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let arrived = |part: &str| {
+        let got = subscriber
+            .all()
+            .into_iter()
+            .filter(|got| got.topic.contains(part));
+        got.map(|got| got.at).collect::<Vec<_>>()
+    };
+    let times = |given: &[Instant], arrived: &[Instant]| {
+        given.iter().zip(arrived).map(|(from, to)| *to - *from).collect()
+    };
+    figures(
+        "journal, publisher, broker, subscriber",
+        times(&given, &arrived("/event/")),
+    );
+    figures(
+        "bare publish, broker, subscriber",
+        times(&bare_given, &arrived("bare")),
+    );
     station.shut_down().await;
 }

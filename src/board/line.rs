@@ -54,6 +54,8 @@ pub struct Ply {
     pub kind: PlyKind,
     /// When the board showed it.
     pub at: Millis,
+    /// When its first update came.
+    pub began: Millis,
     /// When its player pressed the clock.
     pub pressed: Option<Millis>,
     /// The position after it.
@@ -82,7 +84,11 @@ pub mod weight {
     /// A half-move of which nothing but the lifting was seen.
     pub const BLIND: f32 = 2.5;
     /// A piece arrived and was taken before the square was scanned.
-    pub const TAKEN_AT_ONCE: f32 = 0.8;
+    pub const TAKEN_AT_ONCE: f32 = 1.0;
+    /// A piece arrived before the half-move that it answers was begun.
+    pub const BEFORE: f32 = 2.0;
+    /// The last half-move has not been pressed although the clock runs.
+    pub const OWED: f32 = 1.0;
     /// Share of its weight that a difference keeps once it is old.
     pub const GHOST: f32 = 0.6;
     /// A piece arrived well before the opponent's half-move that it answers, per second.
@@ -138,6 +144,8 @@ pub struct Line {
     /// Squares that show something else than the line says.
     pub(super) differing: Bitboard,
     pub(super) born: Millis,
+    /// The clock runs: half-moves are pressed for.
+    pub(super) clock_runs: bool,
 }
 
 impl Line {
@@ -152,6 +160,7 @@ impl Line {
             cost: 0.0,
             differing,
             born: now,
+            clock_runs: false,
         }
     }
 
@@ -172,7 +181,7 @@ impl Line {
     pub fn played(&self, kind: PlyKind, stand: Arc<Stand>, sensed: &Sensed, now: Millis, cost: f32) -> Self {
         let mut line = self.clone();
         let mover = self.turn();
-        let at = self.seen_at(&stand, sensed);
+        let (began, at) = self.seen_at(&stand, sensed);
         // What is seen long after a press was not played before it; a dump does not say when.
         let owed = line
             .pending
@@ -182,6 +191,7 @@ impl Line {
         line.plies.push(Ply {
             kind,
             at: at.unwrap_or(now),
+            began: began.unwrap_or(now),
             pressed,
             stand: stand.clone(),
         });
@@ -257,13 +267,15 @@ impl Line {
         self.cost += cost;
     }
 
-    /// When the updates that speak for the step to `stand` had come, if any did.
-    fn seen_at(&self, stand: &Stand, sensed: &Sensed) -> Option<Millis> {
+    /// When the first and the last of the updates that speak for the step to `stand` had come, if
+    /// any did.
+    fn seen_at(&self, stand: &Stand, sensed: &Sensed) -> (Option<Millis>, Option<Millis>) {
         let steps = self.stand.placement().differing(stand.placement());
         let shown = steps
             .into_iter()
             .filter(|s| sensed.at(*s) == stand.placement().at(*s));
-        shown.filter_map(|s| sensed.seen_at(s)).max()
+        let times = shown.filter_map(|s| sensed.seen_at(s));
+        (times.clone().min(), times.max())
     }
 
     /// A square changed.
@@ -303,6 +315,13 @@ impl Line {
             let ghost = now.since(sensed.since(square)) > GHOST_MS;
             total += if ghost { each * weight::GHOST } else { each };
         }
+        if let Some(last) = self.plies.last()
+            && self.clock_runs
+            && last.pressed.is_none()
+        {
+            let late = now.since(last.at).saturating_sub(800).min(1000) as f32 / 1000.0;
+            total += weight::OWED * late;
+        }
         for (_, at) in &self.pending {
             // A press without a half-move becomes unlikely as time passes.
             let late = now.since(*at).saturating_sub(300).min(900) as f32 / 900.0;
@@ -329,17 +348,23 @@ impl Line {
         })
     }
 
-    /// What it costs that the piece of `candidate` arrived well before the half-move it answers.
+    /// What it costs that the piece of `candidate` arrived well before the half-move it answers was
+    /// made, and more when it did so before that half-move was begun.
     #[must_use]
     pub(super) fn too_early(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
-        let Some(last) = self.plies.last() else { return 0.0 };
+        let Some(last) = self.plies.last() else {
+            return 0.0;
+        };
         let arrived = candidate
             .changes()
             .iter()
             .filter(|(s, code)| !code.is_empty() && sensed.at(*s) == *code);
-        let latest = arrived.map(|(s, _)| sensed.since(*s)).max();
-        let early = latest.map_or(0, |latest| last.at.since(latest + EARLY_MS));
-        weight::EARLY * early.min(3000) as f32 / 1000.0
+        let Some(latest) = arrived.filter_map(|(s, _)| sensed.seen_at(*s)).max() else {
+            return 0.0;
+        };
+        let early = last.at.since(latest + EARLY_MS);
+        let before = if last.began > latest + SCAN_MS { weight::BEFORE } else { 0.0 };
+        before + weight::EARLY * early.min(3000) as f32 / 1000.0
     }
 
     /// What it costs that the piece of `candidate` went from square to square at once: a hand

@@ -27,7 +27,7 @@ pub struct Lines {
     lines: Vec<Line>,
     aged: Millis,
     /// True while presses are to be expected: a half-move without one costs something.
-    pub clock_runs: bool,
+    clock_runs: bool,
     /// While true nothing is explained: the clock is stopped and pieces may be moved freely.
     pub frozen: bool,
 }
@@ -45,6 +45,14 @@ impl Lines {
         };
         lines.grow_all(now, sensed);
         lines
+    }
+
+    /// The clock was started, or is gone: presses are to be expected, or not.
+    pub fn set_clock_runs(&mut self, runs: bool) {
+        self.clock_runs = runs;
+        for line in &mut self.lines {
+            line.clock_runs = runs;
+        }
     }
 
     /// All lines, the best first.
@@ -121,6 +129,14 @@ impl Lines {
         self.rank(now, sensed);
     }
 
+    /// Keeps the lines from the root where `turn` was to move.
+    pub fn keep_parity(&mut self, turn: Color) {
+        let from_root = |line: &Line| (line.turn() == turn) == line.plies.len().is_multiple_of(2);
+        if self.lines.iter().any(from_root) {
+            self.lines.retain(from_root);
+        }
+    }
+
     /// Replaces all lines.
     pub fn reset(&mut self, now: Millis, sensed: &Sensed, lines: Vec<Line>) {
         if lines.is_empty() {
@@ -128,6 +144,7 @@ impl Lines {
         }
         self.aged = now;
         self.lines = lines;
+        self.set_clock_runs(self.clock_runs);
         self.grow_all(now, sensed);
     }
 

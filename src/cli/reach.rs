@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use tokio::{runtime::Runtime, time::timeout};
+use tokio::runtime::Runtime;
 
 use crate::{
     config::{Broker, BrokerUrl, Port},
     link::{Source, ask},
-    mqtt::{BrokerLink, Dial, LinkEvent, rumqtt::RumqttDial},
+    mqtt::rumqtt::probe,
 };
 
 /// How long a session may take to open.
@@ -43,25 +43,7 @@ pub(super) fn port(port: &Port) -> Result<String, String> {
 
 /// Opens an MQTT session under a name of its own, so that a daemon that runs keeps its session.
 pub(super) fn session(broker: &Broker, url: &BrokerUrl) -> Result<String, String> {
-    let mut broker = broker.clone();
-    broker.client_id += "-check";
-    let will = format!("{}/will", broker.client_id);
-    let mut dial = RumqttDial::new(broker, will, PATIENCE);
-    runtime()?.block_on(async {
-        let mut link = dial.dial(url)?;
-        let answer = timeout(PATIENCE, link.next()).await;
-        match answer {
-            Ok(LinkEvent::Connected { .. }) => {
-                link.disconnect();
-                // The farewell goes out while the link is polled; without it the will would be published.
-                let _ = timeout(Duration::from_secs(1), link.next()).await;
-                Ok("the broker lets us in".to_owned())
-            }
-            Ok(LinkEvent::Closed(closed)) => Err(closed.reason),
-            Ok(_) => Err("the broker does not answer as MQTT 5 asks".to_owned()),
-            Err(_) => Err("something listens there, but it does not answer as an MQTT 5 broker".to_owned()),
-        }
-    })
+    runtime()?.block_on(probe(broker, url, PATIENCE))
 }
 
 /// An error with its causes.

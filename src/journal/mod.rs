@@ -7,20 +7,21 @@
 //! acknowledged.
 //!
 //! When the disk refuses (full, failing), accepted events wait in memory, bounded, and go down in
-//! order as soon as there is room; see [`mark`] for how their numbers stay unique even if the
+//! order as soon as there is room; `mark.rs` says how their numbers stay unique even if the
 //! process dies before that.
 #![allow(clippy::disallowed_methods)] // a thread of its own, and rows carry the wall clock.
 
-pub mod entry;
-pub mod mark;
-pub mod open;
+mod entry;
+mod handle;
+mod mark;
+mod open;
 pub mod query;
-pub mod store;
-pub mod writer;
+mod store;
+mod writer;
 
 pub use entry::{AppendError, CommandRecord, Entry, JournalSettings, Notice, Resume, Row, Stats, Written};
+pub use handle::{Committed, Journal};
 pub use open::JournalError;
-pub use writer::{Committed, Journal};
 
 /// Unix time in milliseconds.
 pub(crate) fn wall_ms() -> i64 {

@@ -11,6 +11,7 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -24,6 +25,9 @@ use crate::event::Event;
 
 /// Added to the highest number found in a damaged file when the wall clock does not help.
 const SALVAGE_MARGIN: u64 = 1_000_000;
+
+/// A process that was killed a moment ago may still hold the lock.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Why the journal cannot be used. A damaged file is no such reason.
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +111,7 @@ pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, J
             Store::open(path).map_err(sqlite)?
         }
     };
+    store.configure().map_err(sqlite)?;
     if store.tables_version().map_err(sqlite)? == 0 {
         store.create_tables(gateway).map_err(sqlite)?;
         if !notices.is_empty() {
@@ -313,7 +318,13 @@ fn lock(path: &Path) -> Result<File, JournalError> {
         .truncate(false)
         .open(&lock_path)
         .map_err(io_error("open", &lock_path))?;
-    match file.try_lock() {
+    let deadline = Instant::now() + LOCK_PATIENCE;
+    let mut outcome = file.try_lock();
+    while matches!(outcome, Err(TryLockError::WouldBlock)) && Instant::now() < deadline {
+        std::thread::sleep(LOCK_PATIENCE / 20);
+        outcome = file.try_lock();
+    }
+    match outcome {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut pid = String::new();

@@ -24,6 +24,7 @@ CREATE TABLE events (
     UNIQUE (board, seq)
 );
 CREATE INDEX outbox ON events (n) WHERE acked = 0;
+CREATE INDEX delivered ON events (n) WHERE acked = 1;
 CREATE TABLE snapshots (
     board TEXT PRIMARY KEY,
     last_seq INTEGER NOT NULL,
@@ -88,16 +89,21 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Opens or creates the file and its tables. Its state is not judged here.
+    /// Opens or creates the file and changes nothing in it.
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
         let connection = Connection::open(path)?;
         connection.busy_timeout(Duration::from_secs(5))?;
+        Ok(Self { connection })
+    }
+
+    /// Makes it ours: how it is written, and in a fresh file how it is laid out.
+    pub(crate) fn configure(&self) -> rusqlite::Result<()> {
+        let connection = &self.connection;
         // Before the first table: space of dropped events can be given back page by page.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
-        Ok(Self { connection })
+        connection.pragma_update(None, "journal_size_limit", 4 << 20)
     }
 
     pub(crate) fn tables_version(&self) -> rusqlite::Result<i64> {
@@ -319,24 +325,41 @@ impl Store {
         Ok(pages * pragma("page_size")?)
     }
 
+    /// The time in `column` of the first row of `rows`.
+    fn oldest(&self, rows: &str, column: &str) -> rusqlite::Result<Option<i64>> {
+        self.connection
+            .prepare_cached(&format!("SELECT {column} FROM {rows} ORDER BY n LIMIT 1"))?
+            .query_row([], |row| row.get(0))
+            .optional()
+    }
+
     /// Drops acknowledged events (and commands) beyond age and size. Returns how many events went.
     pub(crate) fn prune(&mut self, settings: &JournalSettings, now_ms: i64) -> rusqlite::Result<u64> {
         let age_ms = i64::try_from(settings.max_age.as_millis()).unwrap_or(i64::MAX);
         let before = now_ms.saturating_sub(age_ms);
-        let mut dropped = self
-            .connection
-            .execute("DELETE FROM events WHERE acked = 1 AND created_ms < ?1", [before])?;
-        self.connection
-            .execute("DELETE FROM commands WHERE received_ms < ?1", [before])?;
-        while self.bytes()? > settings.max_bytes {
+        let mut dropped = 0;
+        // Asked every second: the oldest alone tells whether there is anything to do.
+        while self
+            .oldest("events WHERE acked = 1", "created_ms")?
+            .is_some_and(|oldest| oldest < before)
+            || self.bytes()? > settings.max_bytes
+        {
             let gone = self.connection.execute(
-                "DELETE FROM events WHERE n IN (SELECT n FROM events WHERE acked = 1 ORDER BY n LIMIT 500)",
-                [],
+                "DELETE FROM events WHERE n IN (SELECT n FROM events WHERE acked = 1 ORDER BY n LIMIT 100)
+                 AND (created_ms < ?1 OR ?2)",
+                params![before, self.bytes()? > settings.max_bytes],
             )?;
             if gone == 0 {
                 break;
             }
             dropped += gone;
+        }
+        if self
+            .oldest("commands", "received_ms")?
+            .is_some_and(|oldest| oldest < before)
+        {
+            self.connection
+                .execute("DELETE FROM commands WHERE received_ms < ?1", [before])?;
         }
         if dropped > 0 {
             self.connection.execute_batch("PRAGMA incremental_vacuum")?;

@@ -8,12 +8,15 @@
 #![allow(clippy::disallowed_methods)] // connections live on the wall clock.
 
 pub mod command;
+#[cfg(test)]
+mod fake;
 pub mod link;
-pub mod outbox;
+mod outbox;
 pub mod publisher;
 pub mod rumqtt;
-pub mod session;
+mod session;
 pub mod states;
+mod suspect;
 pub mod tls;
 pub mod topic;
 

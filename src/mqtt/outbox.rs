@@ -25,7 +25,7 @@ struct Slot {
 
 /// The lane on one connection.
 #[derive(Debug, Default)]
-pub struct Outbox {
+pub(super) struct Outbox {
     slots: VecDeque<Slot>,
     /// Everything up to here has been read from the journal.
     cursor: u64,
@@ -38,7 +38,7 @@ pub struct Outbox {
 
 impl Outbox {
     /// A new connection: nothing is under way. Rests go on.
-    pub fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         *self = Self {
             held: std::mem::take(&mut self.held),
             ..Self::default()
@@ -46,18 +46,18 @@ impl Outbox {
     }
 
     /// The journal may have more.
-    pub fn news(&mut self) {
+    pub(super) fn news(&mut self) {
         self.exhausted = false;
     }
 
     /// Where to read on and how many, if anything is to be read.
     #[must_use]
-    pub fn wants(&self) -> Option<(u64, usize)> {
+    pub(super) fn wants(&self) -> Option<(u64, usize)> {
         (!self.exhausted && self.slots.len() < AHEAD).then_some((self.cursor, AHEAD))
     }
 
     /// Takes what the journal gave for [`Self::wants`].
-    pub fn load(&mut self, rows: Vec<Row>, asked: usize) {
+    pub(super) fn load(&mut self, rows: Vec<Row>, asked: usize) {
         self.exhausted = rows.len() < asked;
         for row in rows {
             self.cursor = row.n;
@@ -73,7 +73,7 @@ impl Outbox {
 
     /// The next event to send.
     #[must_use]
-    pub fn next(&self) -> Option<&Row> {
+    pub(super) fn next(&self) -> Option<&Row> {
         self.slots
             .iter()
             .find(|slot| !slot.in_flight)
@@ -81,19 +81,19 @@ impl Outbox {
     }
 
     /// It was handed over.
-    pub fn sent(&mut self, n: u64) {
+    pub(super) fn sent(&mut self, n: u64) {
         if let Some(slot) = self.slots.iter_mut().find(|slot| slot.row.n == n) {
             slot.in_flight = true;
         }
     }
 
     /// The broker has it.
-    pub fn acked(&mut self, n: u64) {
+    pub(super) fn acked(&mut self, n: u64) {
         self.slots.retain(|slot| slot.row.n != n);
     }
 
     /// The broker refuses it: its board's lane rests. What of it is under way may still be acknowledged.
-    pub fn hold(&mut self, n: u64, until: Instant) {
+    pub(super) fn hold(&mut self, n: u64, until: Instant) {
         let Some(slot) = self.slots.iter().find(|slot| slot.row.n == n) else {
             return;
         };
@@ -104,13 +104,13 @@ impl Outbox {
     }
 
     /// It is too large for this broker: the next connection tries again.
-    pub fn skip(&mut self, n: u64) {
+    pub(super) fn skip(&mut self, n: u64) {
         self.acked(n);
         self.skipped.insert(n);
     }
 
     /// Ends the rests that are over; their boards' events are read again.
-    pub fn release(&mut self, now: Instant) {
+    pub(super) fn release(&mut self, now: Instant) {
         let before = self.held.len();
         self.held.retain(|_, until| *until > now);
         if self.held.len() < before {
@@ -121,7 +121,7 @@ impl Outbox {
 
     /// True when nothing is left that this connection could send or is waiting for.
     #[must_use]
-    pub fn is_drained(&self) -> bool {
+    pub(super) fn is_drained(&self) -> bool {
         self.slots.is_empty() && self.exhausted
     }
 }

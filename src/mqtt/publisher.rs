@@ -15,6 +15,7 @@ use super::{
     outbox::Outbox,
     session::{End, Session},
     states::States,
+    suspect::Suspicion,
     topic::Topics,
 };
 use crate::{
@@ -54,7 +55,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    pub(crate) fn into_message(self) -> Message {
+    pub(super) fn into_message(self) -> Message {
         Message {
             topic: self.topic,
             payload: self.payload.into(),
@@ -125,34 +126,34 @@ pub struct Publisher<D> {
 }
 
 /// What outlives a connection.
-pub(crate) struct Core {
-    pub(crate) topics: Topics,
-    pub(crate) settings: PublisherSettings,
-    pub(crate) boards: Vec<Id>,
-    pub(crate) journal: Journal,
-    pub(crate) news: watch::Receiver<u64>,
-    pub(crate) outbox: Outbox,
-    pub(crate) states: States,
-    pub(crate) replies: mpsc::Receiver<Reply>,
-    pub(crate) requests: mpsc::Sender<Request>,
-    pub(crate) figures: Arc<Mutex<Figures>>,
-    pub(crate) beat: Beat,
+pub(super) struct Core {
+    pub(super) topics: Topics,
+    pub(super) settings: PublisherSettings,
+    pub(super) boards: Vec<Id>,
+    pub(super) journal: Journal,
+    pub(super) news: watch::Receiver<u64>,
+    pub(super) outbox: Outbox,
+    pub(super) states: States,
+    pub(super) replies: mpsc::Receiver<Reply>,
+    pub(super) requests: mpsc::Sender<Request>,
+    pub(super) figures: Arc<Mutex<Figures>>,
+    pub(super) beat: Beat,
     /// Refusals already said, by topic: once is enough.
-    pub(crate) alarms: std::collections::BTreeSet<String>,
-    /// What the last connections had under way, oldest first, when the broker hung up; how often.
-    pub(crate) suspect: Option<(String, u32)>,
+    pub(super) alarms: std::collections::BTreeSet<String>,
+    /// The message on which the broker hangs up, perhaps.
+    pub(super) suspicion: Suspicion,
     /// False after a message that was too large: it may lie retained on a command topic, and a
     /// broker that sends it again at each subscription would end each connection.
-    pub(crate) wants_retained: bool,
+    pub(super) wants_retained: bool,
 }
 
 impl Core {
-    pub(crate) fn count(&self, change: impl FnOnce(&mut Figures)) {
+    pub(super) fn count(&self, change: impl FnOnce(&mut Figures)) {
         change(&mut self.figures.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Passes a command on, unless the gateway is behind.
-    pub(crate) fn pass_on(&self, request: Request) -> Result<(), Box<(Refusal, Answer)>> {
+    pub(super) fn pass_on(&self, request: Request) -> Result<(), Box<(Refusal, Answer)>> {
         match self.requests.try_reserve() {
             Ok(place) => {
                 place.send(request);
@@ -195,7 +196,7 @@ impl<D: Dial> Publisher<D> {
             figures,
             beat,
             alarms: std::collections::BTreeSet::new(),
-            suspect: None,
+            suspicion: Suspicion::default(),
             wants_retained: true,
         };
         (Self { dial, core }, handle)
@@ -273,12 +274,12 @@ impl<D: Dial> Publisher<D> {
 
 /// Says when the broker is lost and when it is back, and nothing in between.
 #[derive(Debug, Default)]
-pub(crate) struct StateLog {
+pub(super) struct StateLog {
     last: Option<String>,
 }
 
 impl StateLog {
-    pub(crate) fn back(&mut self, address: &str) {
+    pub(super) fn back(&mut self, address: &str) {
         tracing::info!(broker = address, "connected to the broker");
         self.last = None;
     }

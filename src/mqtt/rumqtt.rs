@@ -49,7 +49,7 @@ type Polled = (EventLoop, Result<Event, ConnectionError>);
 #[derive(Clone, Debug)]
 pub struct RumqttDial {
     broker: Broker,
-    will_topic: String,
+    will_topic: Option<String>,
     connect_timeout: Duration,
 }
 
@@ -60,7 +60,7 @@ impl RumqttDial {
     pub fn new(broker: Broker, will_topic: String, connect_timeout: Duration) -> Self {
         Self {
             broker,
-            will_topic,
+            will_topic: Some(will_topic),
             connect_timeout,
         }
     }
@@ -74,8 +74,10 @@ impl RumqttDial {
             .set_keep_alive(broker.keep_alive.max(Duration::from_secs(5)))
             .set_clean_start(true)
             .set_connection_timeout(seconds)
-            .set_outgoing_inflight_upper_limit(INFLIGHT_LIMIT)
-            .set_last_will(LastWill::new(&self.will_topic, "offline", QoS::AtLeastOnce, true, None));
+            .set_outgoing_inflight_upper_limit(INFLIGHT_LIMIT);
+        if let Some(topic) = &self.will_topic {
+            options.set_last_will(LastWill::new(topic, "offline", QoS::AtLeastOnce, true, None));
+        }
         let mut properties = ConnectProperties::new();
         properties.session_expiry_interval = Some(0);
         properties.max_packet_size = Some(MAX_INCOMING_PACKET);
@@ -93,6 +95,37 @@ impl RumqttDial {
             options.set_transport(Transport::Tls(TlsConfiguration::Rustls(config)));
         }
         Ok(options)
+    }
+}
+
+/// Tries whether `broker` takes us at `url`, beside a daemon that may be running: under another
+/// client id, and without a word on any topic. Answers with a sentence for a person.
+///
+/// # Errors
+/// Why not, for a person too.
+pub async fn probe(broker: &Broker, url: &BrokerUrl, patience: Duration) -> Result<String, String> {
+    let mut dial = RumqttDial {
+        broker: Broker {
+            client_id: format!("{}-check", broker.client_id),
+            ..broker.clone()
+        },
+        will_topic: None,
+        connect_timeout: patience,
+    };
+    let mut link = dial.dial(url)?;
+    loop {
+        match link.next().await {
+            LinkEvent::Connected { .. } => {
+                link.disconnect();
+                // Until the broker has closed, so that it does not log a broken connection.
+                let farewell = async { while !matches!(link.next().await, LinkEvent::Closed(_)) {} };
+                // Whether it closes in time is no matter: it took us.
+                let _ = tokio::time::timeout(Duration::from_secs(1), farewell).await;
+                return Ok("the broker lets us in".to_owned());
+            }
+            LinkEvent::Closed(closed) => return Err(closed.reason),
+            _ => {}
+        }
     }
 }
 

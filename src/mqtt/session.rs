@@ -19,12 +19,6 @@ const TICK: Duration = Duration::from_secs(1);
 /// How long the last words may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Some brokers hang up on a message that they do not allow. One that was the oldest under way at two
-/// ends in a row is suspected: messages go one by one then, which a poor network survives.
-const SUSPECT_ENDS: u32 = 2;
-/// One with which the connection ended even so is put aside for a while, and the others get through.
-const GUILTY_ENDS: u32 = 4;
-
 /// Ticket of messages that nobody acknowledges.
 const UNTRACKED: Ticket = Ticket(0);
 
@@ -61,14 +55,14 @@ enum Phase {
 
 /// How a session ended.
 #[derive(Debug)]
-pub(crate) struct End {
+pub(super) struct End {
     /// None after a stop that was asked for.
-    pub(crate) closed: Option<Closed>,
-    pub(crate) connected_at: Option<Instant>,
+    pub(super) closed: Option<Closed>,
+    pub(super) connected_at: Option<Instant>,
 }
 
 impl End {
-    pub(crate) fn failed(reason: String) -> Self {
+    pub(super) fn failed(reason: String) -> Self {
         Self {
             closed: Some(Closed {
                 reason,
@@ -80,7 +74,7 @@ impl End {
 }
 
 /// A connection with what is under way on it.
-pub(crate) struct Session<'a, L> {
+pub(super) struct Session<'a, L> {
     link: L,
     core: &'a mut Core,
     phase: Phase,
@@ -95,7 +89,7 @@ pub(crate) struct Session<'a, L> {
 }
 
 impl<'a, L: BrokerLink> Session<'a, L> {
-    pub(crate) fn new(link: L, core: &'a mut Core) -> Self {
+    pub(super) fn new(link: L, core: &'a mut Core) -> Self {
         Self {
             link,
             core,
@@ -111,7 +105,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     }
 
     /// Until the connection ends or the stop is done.
-    pub(crate) async fn run(mut self, address: &str, stop: &CancellationToken, log: &mut StateLog) -> End {
+    pub(super) async fn run(mut self, address: &str, stop: &CancellationToken, log: &mut StateLog) -> End {
         let closed = self.work(address, stop, log).await;
         if closed.is_some() && self.connected_at.is_some() {
             self.suspect();
@@ -166,10 +160,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         let Some(key) = oldest.and_then(Sent::key) else {
             return;
         };
-        let before = self.core.suspect.take().filter(|(former, _)| *former == key);
-        let count = before.map_or(1, |(_, count)| count + 1);
-        self.core.suspect = Some((key, count));
-        if count < GUILTY_ENDS {
+        if !self.core.suspicion.ended(&key) {
             return;
         }
         let until = Instant::now() + LONG_HOLD;
@@ -251,13 +242,11 @@ impl<'a, L: BrokerLink> Session<'a, L> {
 
     /// From the oldest ticket under way to the next one: ids behind an old one cannot wrap onto it.
     fn has_room(&self) -> bool {
-        let suspected = SUSPECT_ENDS..GUILTY_ENDS;
-        let is_careful = self
-            .core
-            .suspect
-            .as_ref()
-            .is_some_and(|(_, ends)| suspected.contains(ends));
-        let window = if is_careful { 1 } else { self.window as u64 };
+        let window = if self.core.suspicion.is_careful() {
+            1
+        } else {
+            self.window as u64
+        };
         let oldest = self.under_way.first_key_value().map(|(ticket, _)| ticket.0);
         oldest.is_none_or(|oldest| self.next_ticket - oldest < window)
     }
@@ -383,10 +372,9 @@ impl<'a, L: BrokerLink> Session<'a, L> {
 
     async fn acked(&mut self, ticket: Ticket) {
         let sent = self.under_way.remove(&ticket);
-        let key = sent.as_ref().and_then(|(sent, _)| sent.key());
-        self.core
-            .suspect
-            .take_if(|(suspect, _)| Some(&*suspect) == key.as_ref());
+        if let Some(key) = sent.as_ref().and_then(|(sent, _)| sent.key()) {
+            self.core.suspicion.acked(&key);
+        }
         match sent {
             Some((Sent::Event { n, topic }, _)) => {
                 self.core.outbox.acked(n);

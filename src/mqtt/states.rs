@@ -152,7 +152,7 @@ impl States {
     }
 
     /// A new connection: nothing is under way.
-    pub(crate) fn restart(&self) {
+    pub(super) fn restart(&self) {
         for slot in self.lock().slots.values_mut() {
             slot.in_flight = false;
             slot.not_before = None;
@@ -161,7 +161,7 @@ impl States {
     }
 
     /// The next message that may be sent now; it stays in the queue until [`Self::sent`].
-    pub(crate) fn next(&self, now: Instant) -> Option<Message> {
+    pub(super) fn next(&self, now: Instant) -> Option<Message> {
         let table = self.lock();
         let is_due = |slot: &&Slot| !slot.in_flight && slot.due().is_none_or(|at| at <= now);
         let slot = table
@@ -180,7 +180,7 @@ impl States {
     }
 
     /// The topic's value was handed over (or cannot be sent at all).
-    pub(crate) fn sent(&self, topic: &str, now: Instant) {
+    pub(super) fn sent(&self, topic: &str, now: Instant) {
         let mut table = self.lock();
         let Some(slot) = table.slots.get_mut(topic) else {
             return;
@@ -193,21 +193,21 @@ impl States {
     }
 
     /// The broker answered: the next value of the topic may follow.
-    pub(crate) fn answered(&self, topic: &str) {
+    pub(super) fn answered(&self, topic: &str) {
         if let Some(slot) = self.lock().slots.get_mut(topic) {
             slot.in_flight = false;
         }
     }
 
     /// The topic rests, over connections.
-    pub(crate) fn hold(&self, topic: &str, until: Instant) {
+    pub(super) fn hold(&self, topic: &str, until: Instant) {
         if let Some(slot) = self.lock().slots.get_mut(topic) {
             slot.held_until = Some(until);
         }
     }
 
     /// When a value that is held back by its interval becomes due.
-    pub(crate) fn due(&self) -> Option<Instant> {
+    pub(super) fn due(&self) -> Option<Instant> {
         let table = self.lock();
         table
             .queue
@@ -217,7 +217,7 @@ impl States {
     }
 
     /// True when every value is with the broker.
-    pub(crate) fn is_drained(&self) -> bool {
+    pub(super) fn is_drained(&self) -> bool {
         let table = self.lock();
         let now = Instant::now();
         let is_held = |slot: &Slot| slot.held_until.is_some_and(|until| until > now);
@@ -226,7 +226,7 @@ impl States {
     }
 
     /// Waits for a change.
-    pub(crate) async fn changed(&self) {
+    pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
 

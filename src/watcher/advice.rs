@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use shakmaty::{Bitboard, Color, Move, Position};
+use shakmaty::{Bitboard, Color, Move};
 
 use super::game::{Ctx, Game, Open};
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
         clock_proposal::{ClockHistory, propose},
         decide, words,
     },
+    mate::cannot_mate_quick,
     time::Millis,
 };
 
@@ -155,12 +156,17 @@ impl Game {
         let judged = finding.target.as_ref().unwrap_or(&finding.before);
         judged
             .chess()
-            .is_none_or(|chess| !chess.has_insufficient_material(!offender))
+            .is_none_or(|chess| !cannot_mate_quick(chess, !offender))
     }
 
     fn proposal(&self, ctx: &Ctx<'_>, finding: &Finding, ruling: &crate::laws::Ruling) -> Option<ClockState> {
         let clock = finding.clock?;
         let offender = finding.offender?;
+        if !counts(finding.kind) {
+            // Nothing was earned by it: the times stay, and the side to move in the target runs.
+            let turn = finding.target.as_ref()?.turn();
+            return Some(ClockState { running: Some(turn.into()), ..clock });
+        }
         let history = ClockHistory {
             white_at_press_ms: clock.white_ms,
             black_at_press_ms: clock.black_ms,

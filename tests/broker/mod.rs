@@ -1,4 +1,5 @@
 //! A real broker, a subscriber and a publisher for tests; everything on loopback and free ports.
+#![allow(unreachable_pub)] // shared by several test programs.
 
 use std::{
     fs,
@@ -122,6 +123,7 @@ pub struct Got {
     pub payload: Vec<u8>,
     pub retain: bool,
     pub correlation: Option<Vec<u8>>,
+    pub at: Instant,
 }
 
 impl Got {
@@ -176,6 +178,7 @@ impl Subscriber {
                             .properties
                             .and_then(|p| p.correlation_data)
                             .map(|c| c.to_vec()),
+                        at: Instant::now(),
                     }),
                     Ok(_) => {}
                     Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,

@@ -1,0 +1,149 @@
+//! The handle to the journal's thread.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    thread,
+};
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::{
+    entry::{AppendError, CommandRecord, Entry, JournalSettings, Notice, Resume, Row, Stats, Written},
+    open::{self, JournalError},
+    writer::Writer,
+};
+
+/// Requests that may wait for the thread; senders wait beyond that.
+const CHANNEL: usize = 256;
+
+/// What is asked of the thread.
+pub(super) enum Request {
+    Append(Entry, oneshot::Sender<Result<Written, AppendError>>),
+    Acked(Vec<u64>),
+    Unacked(u64, usize, oneshot::Sender<Vec<Row>>),
+    Resume(String, oneshot::Sender<Resume>),
+    Command(String, String, oneshot::Sender<Option<CommandRecord>>),
+    Tick(oneshot::Sender<Stats>),
+    Close(oneshot::Sender<()>),
+}
+
+/// Handle to the journal's thread; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    requests: mpsc::Sender<Request>,
+    /// Counts batches with new events: the publisher's wake-up call.
+    news: watch::Receiver<u64>,
+    /// What is wrong now.
+    trouble: watch::Receiver<Option<Notice>>,
+}
+
+/// Resolves when an entry is on the disk, or refused.
+#[derive(Debug)]
+pub struct Committed(oneshot::Receiver<Result<Written, AppendError>>);
+
+impl Future for Committed {
+    type Output = Result<Written, AppendError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0)
+            .poll(context)
+            .map(|answer| answer.unwrap_or(Err(AppendError::Closed)))
+    }
+}
+
+impl Journal {
+    /// Opens the journal of `gateway` and starts its thread, which ends when the last handle is
+    /// gone or at [`Self::close`]. The notices say what was found on opening.
+    ///
+    /// # Errors
+    /// When another process has it, or the file system refuses. A damaged file is set aside instead.
+    pub fn open(settings: JournalSettings, gateway: &str) -> Result<(Self, Vec<Notice>), JournalError> {
+        let mut ready = open::open(&settings, gateway)?;
+        let notices = std::mem::take(&mut ready.notices);
+        let path = settings.path.clone();
+        let sqlite = |source| JournalError::Sqlite {
+            path: path.clone(),
+            source,
+        };
+        let (requests, receiver) = mpsc::channel(CHANNEL);
+        let (news_sender, news) = watch::channel(0);
+        let (trouble_sender, trouble) = watch::channel(None);
+        let writer = Writer::new(ready, settings, news_sender, trouble_sender).map_err(sqlite)?;
+        thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || writer.run(receiver))
+            .map_err(|source| JournalError::Io {
+                act: "start the thread of",
+                path,
+                source,
+            })?;
+        let journal = Self {
+            requests,
+            news,
+            trouble,
+        };
+        Ok((journal, notices))
+    }
+
+    /// Hands over an entry; the answer tells when it is on disk. Waits while the thread is behind.
+    pub async fn append(&self, entry: Entry) -> Committed {
+        let (answer, committed) = oneshot::channel();
+        // A closed channel drops `answer`, which the future reports as `Closed`.
+        let _ = self.requests.send(Request::Append(entry, answer)).await;
+        Committed(committed)
+    }
+
+    /// Takes events off the outbox. On disk within a tick: one that is lost by a crash in between
+    /// is sent again.
+    pub async fn acked(&self, positions: Vec<u64>) {
+        let _ = self.requests.send(Request::Acked(positions)).await;
+    }
+
+    /// Up to `limit` events after position `after` that nobody has acknowledged, in order.
+    pub async fn unacked(&self, after: u64, limit: usize) -> Vec<Row> {
+        self.ask(|answer| Request::Unacked(after, limit, answer)).await
+    }
+
+    /// Where a board goes on.
+    pub async fn resume(&self, board: &str) -> Resume {
+        self.ask(|answer| Request::Resume(board.to_owned(), answer)).await
+    }
+
+    /// The command with this reference on this board in the last ten minutes: a caller that
+    /// repeats himself gets the same answer.
+    pub async fn command(&self, board: &str, reference: &str) -> Option<CommandRecord> {
+        self.ask(|answer| Request::Command(board.to_owned(), reference.to_owned(), answer))
+            .await
+    }
+
+    /// Housekeeping (pending acknowledgements, limits, another try at a refusing disk) and the
+    /// figures after it. To be called every second or so.
+    pub async fn tick(&self) -> Stats {
+        self.ask(Request::Tick).await
+    }
+
+    /// Writes what is pending and ends the thread.
+    pub async fn close(&self) {
+        self.ask(Request::Close).await;
+    }
+
+    /// Wakes up when there are new events to send.
+    #[must_use]
+    pub fn news(&self) -> watch::Receiver<u64> {
+        self.news.clone()
+    }
+
+    /// What is wrong with the journal right now: none, or the notice.
+    #[must_use]
+    pub fn trouble(&self) -> watch::Receiver<Option<Notice>> {
+        self.trouble.clone()
+    }
+
+    async fn ask<T: Default>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> T {
+        let (answer, receiver) = oneshot::channel();
+        let _ = self.requests.send(request(answer)).await;
+        receiver.await.unwrap_or_default()
+    }
+}

@@ -1,0 +1,296 @@
+//! A scripted broker link: what the broker does is decided by the test.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    link::{BrokerLink, Busy, Closed, Dial, LinkEvent, Message, Qos, Ticket},
+    publisher::{Publisher, PublisherHandle, PublisherSettings},
+    topic::Topics,
+};
+use crate::{
+    config::BrokerUrl,
+    event::{Body, Event},
+    journal::{Entry, Journal, JournalSettings},
+};
+
+/// What the publisher did and what happens to it next; shared with the test.
+#[derive(Clone, Default)]
+struct Script {
+    published: Arc<Mutex<Vec<(Ticket, Message)>>>,
+    events: Arc<Mutex<VecDeque<LinkEvent>>>,
+    news: Arc<Notify>,
+    dials: Arc<Mutex<Vec<String>>>,
+    subscribed: Arc<Mutex<Vec<bool>>>,
+}
+
+impl Script {
+    fn happens(&self, event: LinkEvent) {
+        self.events.lock().unwrap().push_back(event);
+        self.news.notify_one();
+    }
+
+    fn connects(&self, window: usize, max_packet: Option<usize>) {
+        self.happens(LinkEvent::Connected { window, max_packet });
+    }
+
+    /// The messages of type `notice` so far: ticket and seq.
+    fn events(&self) -> Vec<(Ticket, u64)> {
+        let published = self.published.lock().unwrap();
+        let events = published.iter().filter(|(_, m)| m.topic.contains("/event/"));
+        events
+            .map(|(ticket, m)| {
+                let event: Event = serde_json::from_slice(&m.payload).unwrap();
+                (*ticket, event.seq)
+            })
+            .collect()
+    }
+
+    fn ack_all(&self) {
+        for (ticket, message) in self.published.lock().unwrap().drain(..) {
+            if message.qos == Qos::AtLeastOnce {
+                self.events.lock().unwrap().push_back(LinkEvent::Acked(ticket));
+            }
+        }
+        self.news.notify_one();
+    }
+}
+
+struct FakeLink(Script);
+
+impl BrokerLink for FakeLink {
+    async fn next(&mut self) -> LinkEvent {
+        loop {
+            let next = self.0.events.lock().unwrap().pop_front();
+            match next {
+                Some(event) => return event,
+                None => self.0.news.notified().await,
+            }
+        }
+    }
+
+    fn publish(&mut self, ticket: Ticket, message: &Message) -> Result<(), Busy> {
+        self.0.published.lock().unwrap().push((ticket, message.clone()));
+        Ok(())
+    }
+
+    fn subscribe(&mut self, _filters: &[String], retained: bool) -> Result<(), Busy> {
+        self.0.subscribed.lock().unwrap().push(retained);
+        Ok(())
+    }
+
+    fn disconnect(&mut self) {
+        self.0.happens(LinkEvent::Closed(closed(false)));
+    }
+}
+
+impl Dial for Script {
+    type Link = FakeLink;
+
+    fn dial(&mut self, url: &BrokerUrl) -> Result<FakeLink, String> {
+        self.dials.lock().unwrap().push(url.to_string());
+        Ok(FakeLink(self.clone()))
+    }
+}
+
+fn closed(oversize: bool) -> Closed {
+    Closed {
+        reason: "scripted".to_owned(),
+        oversize,
+    }
+}
+
+struct Scene {
+    script: Script,
+    journal: Journal,
+    handle: PublisherHandle,
+    stop: CancellationToken,
+    task: tokio::task::JoinHandle<()>,
+    _folder: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (journal, _) = Journal::open(JournalSettings::at(folder.path().join("j")), "gw").unwrap();
+        let script = Script::default();
+        let settings = PublisherSettings {
+            urls: vec!["mqtt://one".parse().unwrap(), "mqtt://two".parse().unwrap()],
+            commands: true,
+            ack_timeout: Duration::from_secs(30),
+            stop_bound: Duration::from_secs(1),
+        };
+        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+        let (requests, _) = mpsc::channel(1);
+        let (publisher, handle) = Publisher::new(
+            script.clone(),
+            settings,
+            topics,
+            vec!["7".parse().unwrap()],
+            journal.clone(),
+            requests,
+            Arc::new(|| {}),
+        );
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(publisher.run(stop.clone()));
+        Self {
+            script,
+            journal,
+            handle,
+            stop,
+            task,
+            _folder: folder,
+        }
+    }
+
+    async fn feed(&self, board: &str, seqs: std::ops::RangeInclusive<u64>, message: &str) {
+        for seq in seqs {
+            let event = Event {
+                v: 1,
+                id: format!("gw/{board}/{seq}"),
+                seq,
+                body: Body::Notice {
+                    code: "test".to_owned(),
+                    message: message.to_owned(),
+                },
+                board: board.to_owned(),
+                game: None,
+                t: 0.0,
+                at: None,
+                time: None,
+            };
+            let entry = Entry {
+                board: board.to_owned(),
+                events: vec![event],
+                ..Entry::default()
+            };
+            self.journal.append(entry).await.await.unwrap();
+        }
+    }
+
+    /// Lets the publisher work until it has nothing to do.
+    async fn settle(&self) {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+
+    fn seqs(&self) -> Vec<u64> {
+        self.script.events().into_iter().map(|(_, seq)| seq).collect()
+    }
+}
+
+#[tokio::test]
+async fn the_window_slides_with_the_oldest() {
+    let scene = Scene::new();
+    scene.feed("7", 1..=40, "").await;
+    scene.settle().await;
+    assert_eq!(scene.seqs(), [0; 0], "nothing before the connection");
+    scene.script.connects(16, None);
+    scene.settle().await;
+    assert_eq!(
+        scene.seqs(),
+        (1..=15).collect::<Vec<_>>(),
+        "birth and fifteen events"
+    );
+    let (second, _) = scene.script.events()[1];
+    scene.script.happens(LinkEvent::Acked(second));
+    scene.settle().await;
+    assert_eq!(scene.seqs().len(), 15, "the oldest holds the window");
+    while scene.journal.tick().await.depth > 0 {
+        scene.script.ack_all();
+        scene.settle().await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_under_way_is_sent_again_on_the_next_connection() {
+    let scene = Scene::new();
+    scene.script.connects(16, None);
+    scene.feed("7", 1..=3, "").await;
+    scene.settle().await;
+    let (first, _) = scene.script.events()[0];
+    scene.script.happens(LinkEvent::Acked(first));
+    scene.script.happens(LinkEvent::Closed(closed(false)));
+    scene.settle().await;
+    scene.script.published.lock().unwrap().clear();
+    scene.script.connects(16, None);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(scene.seqs(), [2, 3]);
+    assert_eq!(
+        scene.script.dials.lock().unwrap()[..2],
+        ["mqtt://one:1883", "mqtt://one:1883"]
+    );
+}
+
+#[tokio::test]
+async fn a_refused_event_is_kept_and_not_sent_in_a_loop() {
+    let scene = Scene::new();
+    scene.script.connects(16, None);
+    scene.feed("7", 1..=2, "").await;
+    scene.settle().await;
+    let (first, _) = scene.script.events()[0];
+    scene
+        .script
+        .happens(LinkEvent::Refused(first, "NotAuthorized".to_owned()));
+    scene.settle().await;
+    scene.feed("8", 1..=1, "").await;
+    scene.settle().await;
+    assert_eq!(scene.seqs(), [1, 2, 1], "board 8 goes on, board 7 rests");
+    assert_eq!(scene.handle.figures().refused, 1);
+    assert_eq!(scene.journal.tick().await.depth, 3);
+}
+
+#[tokio::test]
+async fn what_is_too_large_for_the_broker_is_not_handed_over() {
+    let scene = Scene::new();
+    scene.script.connects(16, Some(600));
+    scene.feed("7", 1..=1, &"x".repeat(600)).await;
+    scene.feed("7", 2..=2, "").await;
+    scene.settle().await;
+    assert_eq!(scene.seqs(), [2]);
+    scene.script.ack_all();
+    scene.settle().await;
+    assert_eq!(scene.journal.tick().await.depth, 1, "it is kept");
+}
+
+#[tokio::test]
+async fn after_a_message_too_large_nothing_retained_is_asked_for() {
+    let scene = Scene::new();
+    scene.script.connects(16, None);
+    scene.settle().await;
+    scene.script.happens(LinkEvent::Closed(closed(true)));
+    scene.script.connects(16, None);
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    assert_eq!(*scene.script.subscribed.lock().unwrap(), [true, false]);
+}
+
+#[tokio::test]
+async fn a_stop_drains_says_offline_and_leaves() {
+    let scene = Scene::new();
+    scene.script.connects(16, None);
+    scene.feed("7", 1..=1, "").await;
+    scene.settle().await;
+    scene.stop.cancel();
+    scene.settle().await;
+    let last = |script: &Script| {
+        script
+            .published
+            .lock()
+            .unwrap()
+            .last()
+            .map(|(_, m)| m.payload.clone())
+    };
+    assert_ne!(last(&scene.script).unwrap(), "offline", "the event comes first");
+    scene.script.ack_all();
+    scene.settle().await;
+    assert_eq!(last(&scene.script).unwrap(), "offline");
+    assert!(!scene.task.is_finished());
+    scene.script.ack_all();
+    scene.task.await.unwrap();
+    assert_eq!(scene.journal.tick().await.depth, 0);
+}
