@@ -89,6 +89,8 @@ pub mod weight {
     pub const BEFORE: f32 = 2.0;
     /// The last half-move has not been pressed although the clock runs.
     pub const OWED: f32 = 1.0;
+    /// A piece left a square on which the line has none.
+    pub const NEVER_THERE: f32 = 3.0;
     /// Share of its weight that a difference keeps once it is old.
     pub const GHOST: f32 = 0.6;
     /// A piece arrived well before the opponent's half-move that it answers, per second.
@@ -110,8 +112,10 @@ const AT_ONCE_MS: u64 = 60;
 /// A press this soon after a half-move is for it, even when the opponent has replied.
 const SOON_MS: u64 = 2500;
 
-/// Updates may arrive this long after the press that they belong to.
-const LATE_MS: u64 = 1500;
+/// The last update of a half-move may arrive this long after its press.
+const LATE_MS: u64 = 1000;
+/// The first one may come this long after it.
+const BEGUN_MS: u64 = 600;
 /// A press that waits this long for its half-move is given up.
 const GIVE_UP_MS: u64 = 20_000;
 /// A difference that has lasted this long is a ghost: it says little of what was played since.
@@ -183,10 +187,11 @@ impl Line {
         let mover = self.turn();
         let (began, at) = self.seen_at(&stand, sensed);
         // What is seen long after a press was not played before it; a dump does not say when.
-        let owed = line
-            .pending
-            .iter()
-            .position(|(side, pressed)| *side == mover && at.is_none_or(|at| at.since(*pressed) <= LATE_MS));
+        let in_time = |pressed: Millis| {
+            began.is_none_or(|began| began.since(pressed) <= BEGUN_MS)
+                && at.is_none_or(|at| at.since(pressed) <= LATE_MS)
+        };
+        let owed = line.pending.iter().position(|(side, pressed)| *side == mover && in_time(*pressed));
         let pressed = owed.map(|i| line.pending.remove(i).1);
         line.plies.push(Ply {
             kind,
@@ -260,6 +265,12 @@ impl Line {
     /// Presses that still wait for their half-moves are given up.
     pub fn forget_presses(&mut self) {
         self.pending.clear();
+    }
+
+    /// What the line had cost before its half-moves, about.
+    #[must_use]
+    pub fn cost_before_plies(&self) -> f32 {
+        self.cost - weight::PLY * self.plies.len() as f32
     }
 
     /// Adds a cost: what speaks against the line besides the board.
@@ -393,7 +404,10 @@ impl Line {
             return false;
         };
         let to = candidate.mv.to();
-        let arrived = sensed.at(to).color() == Some(!self.turn())
+        let seen = sensed.at(to);
+        // The opponent's piece, or one of the own that has taken it in turn.
+        let arrived = seen.piece().is_some()
+            && seen != self.placement().at(from)
             && sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born);
         arrived && self.differing.contains(from) && sensed.at(from) != self.placement().at(from)
     }

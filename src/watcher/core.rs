@@ -201,6 +201,10 @@ impl Core {
         if self.sensed.set(now, square, new) {
             self.out.changed.position = true;
             self.explain(now, Bitboard::from_square(square));
+        } else if new.is_empty()
+            && let Phase::Game(game) = &mut self.phase
+        {
+            game.lines.left_unseen(now, &self.sensed, square);
         }
     }
 
