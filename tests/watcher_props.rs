@@ -218,6 +218,16 @@ fn run(ops: &[(u64, Op)]) -> (Watcher, Vec<Event>) {
     (watcher, seen)
 }
 
+/// The same, and then two minutes in which nothing happens.
+fn see_out(ops: &[(u64, Op)]) -> Watcher {
+    let (mut watcher, mut seen) = run(ops);
+    let end = Millis(ops.iter().map(|(pause, _)| pause).sum()) + 120_000;
+    pass(&mut watcher, end, &mut seen);
+    watcher.handle_end(end);
+    drain(&mut watcher, &mut seen);
+    watcher
+}
+
 /// A command is carried out, or refused with a reason and without effect.
 fn obey(watcher: &mut Watcher, now: Millis, command: &Command) {
     let before = watcher.game();
@@ -236,11 +246,7 @@ proptest! {
 
     #[test]
     fn nothing_panics_and_time_goes_on(ops in evening()) {
-        let (mut watcher, mut seen) = run(&ops);
-        let end = Millis(ops.iter().map(|(pause, _)| pause).sum());
-        pass(&mut watcher, end + 120_000, &mut seen);
-        watcher.handle_end(end + 120_000);
-        drain(&mut watcher, &mut seen);
+        let watcher = see_out(&ops);
         // What must survive a restart does, whatever the state.
         let text = serde_json::to_string(&watcher.snapshot()).unwrap();
         let back: Snapshot = serde_json::from_str(&text).unwrap();
@@ -297,7 +303,7 @@ fn an_array_that_keeps_changing_after_a_game() {
         "8d 00 0a 10 00 00 10 00 00 13",
     );
     let kings = "8e 00 05 3c 00 8e 00 05 24 05 8e 00 05 04 00 8e 00 05 1b 0b";
-    run(&[
+    see_out(&[
         (100, Op::Up),
         (0, array(array_1, "00")),
         (164, hex(runs)),
