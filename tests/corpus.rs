@@ -22,7 +22,10 @@ fn folder(name: &str) -> Option<PathBuf> {
     );
     let folder = corpus.join(name);
     if !folder.is_dir() {
-        eprintln!("skipped: {} is not there (DGT2MQTT_CORPUS says where)", folder.display());
+        eprintln!(
+            "skipped: {} is not there (DGT2MQTT_CORPUS says where)",
+            folder.display()
+        );
         return None;
     }
     Some(folder)
@@ -108,10 +111,19 @@ impl Score {
         let got = played(&run.events);
         let mut exact = got.len() == wanted.len();
         for (i, game) in wanted.iter().enumerate() {
-            let moves: Vec<&str> = game["moves"].as_array().unwrap().iter().map(|m| m["uci"].as_str().unwrap()).collect();
+            let moves: Vec<&str> = game["moves"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|m| m["uci"].as_str().unwrap())
+                .collect();
             let none = Played::default();
             let played = got.get(i).unwrap_or(&none);
-            let right = moves.iter().zip(&played.moves).take_while(|(a, b)| same(a, b)).count();
+            let right = moves
+                .iter()
+                .zip(&played.moves)
+                .take_while(|(a, b)| same(a, b))
+                .count();
             exact &= right == moves.len() && right == played.moves.len();
             self.plies += moves.len();
             self.plies_right += right;
@@ -156,12 +168,16 @@ impl Score {
                 said.remove(hit);
                 self.found += 1;
             } else {
-                self.wrong.push(format!("{name}: missed {} at ply {}", wanted["kind"], wanted["ply"]));
+                self.wrong.push(format!(
+                    "{name}: missed {} at ply {}",
+                    wanted["kind"], wanted["ply"]
+                ));
             }
         }
         for it in said.iter().filter(|it| it.certainty != Certainty::Suspected) {
             self.false_alarms += 1;
-            self.wrong.push(format!("{name}: false alarm {:?} at ply {}", it.kind, it.ply));
+            self.wrong
+                .push(format!("{name}: false alarm {:?} at ply {}", it.kind, it.ply));
         }
     }
 }
@@ -192,7 +208,12 @@ fn real_games_are_reproduced_exactly() {
     let score = score(&folder, &captures(&folder));
     assert!(score.captures >= 3);
     assert_eq!(score.exact, score.captures, "{:#?}", score.wrong);
-    assert_eq!((score.found, score.false_alarms), (score.offences, 0), "{:#?}", score.wrong);
+    assert_eq!(
+        (score.found, score.false_alarms),
+        (score.offences, 0),
+        "{:#?}",
+        score.wrong
+    );
     assert_eq!(score.results_right, score.results);
 }
 
@@ -207,7 +228,12 @@ fn tidy_games_are_reproduced_exactly() {
     let score = score(&folder, &names);
     assert!(score.captures > 0);
     assert_eq!(score.exact, score.captures, "{:#?}", score.wrong);
-    assert_eq!((score.found, score.false_alarms), (score.offences, 0), "{:#?}", score.wrong);
+    assert_eq!(
+        (score.found, score.false_alarms),
+        (score.offences, 0),
+        "{:#?}",
+        score.wrong
+    );
 }
 
 #[test]
@@ -225,7 +251,13 @@ fn messy_games_reach_the_figures() {
     for (kind, score) in by_kind {
         eprintln!(
             "{kind:44} {:3}/{:3} games {:5}/{:5} half-moves {:3}/{:3} irregularities, {} false alarms",
-            score.exact, score.captures, score.plies_right, score.plies, score.found, score.offences, score.false_alarms
+            score.exact,
+            score.captures,
+            score.plies_right,
+            score.plies,
+            score.found,
+            score.offences,
+            score.false_alarms
         );
     }
     let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
@@ -237,7 +269,15 @@ fn messy_games_reach_the_figures() {
         ("results", share(total.results_right, total.results), 0.99),
     ];
     for (what, reached, floor) in figures {
-        assert!(reached >= floor, "{what}: {reached:.4} of {floor}\n{:#?}", total.wrong);
+        assert!(
+            reached >= floor,
+            "{what}: {reached:.4} of {floor}\n{:#?}",
+            total.wrong
+        );
     }
-    assert!(false_alarms <= 1.0, "false alarms in 10,000: {false_alarms:.2}\n{:#?}", total.wrong);
+    assert!(
+        false_alarms <= 1.0,
+        "false alarms in 10,000: {false_alarms:.2}\n{:#?}",
+        total.wrong
+    );
 }

@@ -23,7 +23,9 @@ fn updating() -> bool {
 fn names(ending: &str) -> BTreeSet<String> {
     let entries = fs::read_dir(folder()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter_map(|name| name.strip_suffix(ending).map(str::to_owned)).collect()
+    names
+        .filter_map(|name| name.strip_suffix(ending).map(str::to_owned))
+        .collect()
 }
 
 /// True when the kept file has this text, or has it from now on.
@@ -48,7 +50,10 @@ fn the_captures_are_those_of_the_scripts() {
     let unique: BTreeSet<_> = scripts.iter().map(|s| &s.name).collect();
     assert_eq!(unique.len(), scripts.len(), "a name is used twice");
     let differing = captures_not_kept(&scripts);
-    assert!(differing.is_empty(), "UPDATE_GOLDEN=1 writes them anew: {differing:?}");
+    assert!(
+        differing.is_empty(),
+        "UPDATE_GOLDEN=1 writes them anew: {differing:?}"
+    );
 }
 
 /// What a script says by hand decides: events that contradict it are neither kept nor accepted.
@@ -60,7 +65,10 @@ fn what_comes_out_is_what_the_scripts_expect() {
             .unwrap_or_else(|_| vec!["panicked".into()]);
         if said != script.expected {
             let (wanted, said) = (script.expected.join(" "), said.join(" "));
-            wrong.push(format!("{}: {}\n  wanted: {wanted}\n  said:   {said}", script.name, script.story));
+            wrong.push(format!(
+                "{}: {}\n  wanted: {wanted}\n  said:   {said}",
+                script.name, script.story
+            ));
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));

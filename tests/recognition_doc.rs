@@ -25,9 +25,15 @@ fn constants() -> BTreeMap<(String, String), String> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(file);
         let text = fs::read_to_string(path).unwrap();
         for line in text.lines() {
-            let Some((_, rest)) = line.split_once("const ") else { continue };
-            let Some((name, rest)) = rest.split_once(": ") else { continue };
-            let Some((kind, value)) = rest.split_once(" = ") else { continue };
+            let Some((_, rest)) = line.split_once("const ") else {
+                continue;
+            };
+            let Some((name, rest)) = rest.split_once(": ") else {
+                continue;
+            };
+            let Some((kind, value)) = rest.split_once(" = ") else {
+                continue;
+            };
             if let ("u64" | "f32" | "usize", Some(value)) = (kind, value.strip_suffix(';')) {
                 let file = file.rsplit('/').next().unwrap().to_owned();
                 constants.insert((file, name.to_owned()), value.to_owned());
@@ -49,7 +55,10 @@ fn the_table_says_what_the_code_does() {
         let cells: Vec<_> = line.split(" | ").collect();
         let row = line.starts_with("| `").then_some(&cells[..]);
         if let Some([file, name, value, rest @ ..]) = row {
-            let key = (file.trim_matches(['|', ' ', '`']).to_owned(), name.trim_matches('`').to_owned());
+            let key = (
+                file.trim_matches(['|', ' ', '`']).to_owned(),
+                name.trim_matches('`').to_owned(),
+            );
             let code = constants.get(&key).map_or(*value, String::as_str);
             written += &format!("{file} | {name} | {code} | {}\n", rest.join(" | "));
             documented.insert(key, (*value).to_owned());

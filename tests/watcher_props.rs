@@ -80,7 +80,11 @@ fn clock() -> impl Strategy<Value = Vec<u8>> {
             left: time(left),
             right: time(right),
             running,
-            lever: if left_up { Lever::LeftHigh } else { Lever::RightHigh },
+            lever: if left_up {
+                Lever::LeftHigh
+            } else {
+                Lever::RightHigh
+            },
             battery_low: false,
         }))
     })
@@ -243,12 +247,19 @@ fn obey(watcher: &mut Watcher, now: Millis, command: &Command) {
     let before = watcher.game();
     if let Err(refusal) = watcher.handle_command(now, command.clone()) {
         assert!(!refusal.to_string().is_empty() && !refusal.code().is_empty());
-        assert_eq!(watcher.game(), before, "{command:?} was refused and changed something");
+        assert_eq!(
+            watcher.game(),
+            before,
+            "{command:?} was refused and changed something"
+        );
     }
 }
 
 fn json(events: &[Event]) -> String {
-    events.iter().map(|e| serde_json::to_string(e).unwrap() + "\n").collect()
+    events
+        .iter()
+        .map(|e| serde_json::to_string(e).unwrap() + "\n")
+        .collect()
 }
 
 proptest! {
@@ -288,7 +299,9 @@ proptest! {
 }
 
 fn hex(text: &str) -> Op {
-    let bytes = text.split_whitespace().map(|b| u8::from_str_radix(b, 16).unwrap());
+    let bytes = text
+        .split_whitespace()
+        .map(|b| u8::from_str_radix(b, 16).unwrap());
     Op::Bytes(bytes.collect())
 }
 
@@ -311,7 +324,10 @@ fn an_array_that_keeps_changing() {
         (0, hex("8e 00 05 3e 00 8e 00 05 2d 03")),
         (366, hex("8d 00 0a 10 00 00 10 00 00 12")),
         (634, array(initial, "00")),
-        (0, hex("8e 00 05 3c 00 8e 00 05 24 05 8e 00 05 04 00 8e 00 05 1b 0b")),
+        (
+            0,
+            hex("8e 00 05 3c 00 8e 00 05 24 05 8e 00 05 04 00 8e 00 05 1b 0b"),
+        ),
         (0, hex(runs)),
     ]);
     survives_a_restart(&watcher);
@@ -401,7 +417,9 @@ fn a_restart_after_any_event_changes_nothing() {
         for n in 1..=events {
             let got = kept(&play(&capture, Some(n)).0);
             if got != wanted {
-                wrong.push(format!("{name}, after event {n}:\n  {got:?}\n  instead of\n  {wanted:?}"));
+                wrong.push(format!(
+                    "{name}, after event {n}:\n  {got:?}\n  instead of\n  {wanted:?}"
+                ));
             }
         }
     }

@@ -79,7 +79,10 @@ impl Game {
     /// the king stands now, or on its way there just before.
     fn is_step_to_centre(&self, ctx: &Ctx<'_>, index: usize) -> bool {
         let made = &self.record[index];
-        let Some(shakmaty::Move::Normal { role: Role::King, to, .. }) = made.kind.legal() else {
+        let Some(shakmaty::Move::Normal {
+            role: Role::King, to, ..
+        }) = made.kind.legal()
+        else {
             return false;
         };
         let color = self.mover(index + 1);
@@ -89,7 +92,9 @@ impl Game {
 
     /// The king stood where the half-move put it for a while before it went on to the centre.
     fn stood(&self, ctx: &Ctx<'_>, ply: &crate::board::Ply) -> bool {
-        let Some(to) = ply.kind.legal().map(|mv| mv.to()) else { return false };
+        let Some(to) = ply.kind.legal().map(|mv| mv.to()) else {
+            return false;
+        };
         ctx.sensed.at(to).is_empty() && ctx.sensed.since(to).since(ply.at) >= STOOD_MS
     }
 
@@ -117,5 +122,44 @@ impl Game {
             };
             self.announce(ctx, ply, by);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::{board::Placement, time::Millis};
+
+    fn said(white: Square, black: Square) -> Option<GameResult> {
+        let mut placement = Placement::default();
+        placement.set(white, Code::from(Color::White.king()));
+        placement.set(black, Code::from(Color::Black.king()));
+        let mut sensed = Sensed::default();
+        sensed.replace(Millis(0), &placement);
+        kings_say(&sensed)
+    }
+
+    #[test]
+    fn kings_on_light_squares_mean_that_white_won() {
+        assert_eq!(said(Square::E4, Square::D5), Some(GameResult::WhiteWins));
+        assert_eq!(said(Square::D5, Square::E4), Some(GameResult::WhiteWins));
+    }
+
+    #[test]
+    fn kings_on_dark_squares_mean_that_black_won() {
+        assert_eq!(said(Square::D4, Square::E5), Some(GameResult::BlackWins));
+    }
+
+    #[test]
+    fn kings_on_one_of_each_colour_mean_a_draw() {
+        assert_eq!(said(Square::E4, Square::E5), Some(GameResult::Draw));
+        assert_eq!(said(Square::D4, Square::D5), Some(GameResult::Draw));
+    }
+
+    #[test]
+    fn one_king_in_the_centre_means_nothing() {
+        assert_eq!(said(Square::E4, Square::E6), None);
+        assert_eq!(said(Square::E1, Square::E8), None);
     }
 }

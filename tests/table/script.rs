@@ -43,9 +43,13 @@ pub(crate) fn parse(text: &str) -> Vec<Script> {
             });
             continue;
         }
-        let Some(script) = scripts.last_mut() else { continue };
+        let Some(script) = scripts.last_mut() else {
+            continue;
+        };
         if let Some(words) = line.strip_prefix("=>") {
-            script.expected.extend(words.split_whitespace().map(str::to_owned));
+            script
+                .expected
+                .extend(words.split_whitespace().map(str::to_owned));
         } else if let Some(story) = line.strip_prefix('"') {
             script.story = format!("{} {}", script.story, story.trim()).trim().to_owned();
         } else if let Some((key, value)) = line.split_once(": ") {
@@ -59,7 +63,10 @@ pub(crate) fn parse(text: &str) -> Vec<Script> {
 
 impl Script {
     fn key(&self, name: &str) -> Option<&str> {
-        self.keys.iter().find(|(key, _)| key == name).map(|(_, v)| v.as_str())
+        self.keys
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, v)| v.as_str())
     }
 
     /// Plays the script.
@@ -91,7 +98,9 @@ impl Script {
             let setup: Fen = fen.parse().unwrap_or_else(|e| panic!("{}: {e}", self.name));
             Chess::from_setup(setup.into_setup(), mode).unwrap_or_else(|e| panic!("{}: {e}", self.name))
         });
-        let men = self.key("men").map_or_else(|| men_of(&position), |men| self.men(men));
+        let men = self
+            .key("men")
+            .map_or_else(|| men_of(&position), |men| self.men(men));
         let clock = match self.key("clock") {
             Some("none") => None,
             Some(text) => {
@@ -112,7 +121,9 @@ impl Script {
     }
 
     fn men(&self, fen: &str) -> [u8; 64] {
-        let fen: Fen = fen.parse().unwrap_or_else(|e| panic!("{}: {fen}: {e}", self.name));
+        let fen: Fen = fen
+            .parse()
+            .unwrap_or_else(|e| panic!("{}: {fen}: {e}", self.name));
         let setup: Setup = fen.into_setup();
         std::array::from_fn(|i| {
             let piece = setup.board.piece_at(Square::new(i as u32));
@@ -122,9 +133,7 @@ impl Script {
 
     fn act(&self, table: &mut Table, act: &str) {
         let wrong = |what: &str| -> ! { panic!("{}: {what} in `{act}`", self.name) };
-        let square = |text: &str| -> Square {
-            text.parse().unwrap_or_else(|_| wrong("no square"))
-        };
+        let square = |text: &str| -> Square { text.parse().unwrap_or_else(|_| wrong("no square")) };
         if let Some(ms) = act.strip_prefix('+') {
             return table.wait(ms.parse().unwrap_or_else(|_| wrong("no time")));
         }
@@ -213,7 +222,11 @@ fn move_or_carry(table: &mut Table, act: &str) -> Option<()> {
 
 /// `start:w`, `start:b+120` (White's time), `start:w/120` (Black's).
 fn start(table: &mut Table, with: &str) {
-    let color = if with.starts_with('b') { Color::Black } else { Color::White };
+    let color = if with.starts_with('b') {
+        Color::Black
+    } else {
+        Color::White
+    };
     let seconds = |sign: char| -> u64 {
         let text = with.split_once(sign).map_or("0", |(_, text)| text);
         text.parse().unwrap_or(0)
