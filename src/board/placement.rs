@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn codes_are_those_of_the_wire() {
         let names: Vec<_> = (1..=12)
-            .map(|n| Code(n).piece().map_or('?', shakmaty::Piece::char))
+            .map(|n| Code(n).piece().map_or('?', Piece::char))
             .collect();
         assert_eq!(names.into_iter().collect::<String>(), "PRNBKQprnbkq");
         for n in 1..=12 {
