@@ -1,5 +1,6 @@
 //! The figures that the recogniser must reach on captures kept outside of the project (set
 //! `DGT2MQTT_CORPUS` to their folder): real games, and simulated ones with the truth beside each.
+#![allow(clippy::unwrap_used)]
 
 mod table;
 

@@ -1,5 +1,6 @@
 //! The captures in `fixtures/` and what ought to come out of each. `UPDATE_GOLDEN=1` writes the
 //! captures of the scripts and the events anew, but never events that contradict what a script expects.
+#![allow(clippy::unwrap_used)]
 
 mod table;
 

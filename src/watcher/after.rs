@@ -6,11 +6,15 @@ use super::{
     game::{Ctx, Game, Open},
     start::is_proper_array,
 };
+<<<<<<< HEAD
 use crate::{
     board::{Placement, PlyKind},
     event::Resolution,
     laws::IrregularityKind,
 };
+=======
+use crate::{board::{Line, Placement, PlyKind}, event::Resolution, laws::IrregularityKind};
+>>>>>>> main
 
 /// The target must stand this long before it is taken as restored.
 const RESTORED_MS: u64 = 400;
@@ -95,13 +99,23 @@ impl Game {
             (None, false) => TAKEN_BACK_CLOCKLESS_MS,
         };
         let seen = ctx.sensed.placement();
-        if self.lines.all().iter().any(|line| line.placement() == seen) {
+        if self.explains(seen) {
             return;
         }
         let Some(ply) = self.earlier(seen) else { return };
         if ctx.still_for(wait) {
             self.go_back(ctx, ply, "position_put_up_again");
         }
+    }
+
+    /// True when a line that goes on from the whole record shows what is seen.
+    fn explains(&self, seen: &Placement) -> bool {
+        let said = &self.record[self.base..];
+        let keeps = |line: &Line| {
+            line.plies.len() >= said.len()
+                && line.plies.iter().zip(said).all(|(ply, made)| ply.kind.same_as(&made.kind))
+        };
+        self.lines.all().iter().any(|line| line.placement() == seen && keeps(line))
     }
 
     /// The last earlier position of the game that `seen` shows. The initial array means a new game,
@@ -132,12 +146,7 @@ impl Game {
 
     /// The clock was started again: what stands on the board now counts.
     pub(super) fn started_again(&mut self, ctx: &mut Ctx<'_>) {
-        if self
-            .lines
-            .all()
-            .iter()
-            .any(|line| line.placement() == ctx.sensed.placement())
-        {
+        if self.explains(ctx.sensed.placement()) {
             return;
         }
         let back = self.earlier(ctx.sensed.placement());

@@ -19,6 +19,9 @@ use crate::{
 
 /// After the clock was stopped, updates that were under way are still taken for a half-move.
 const FREEZE_MS: u64 = 700;
+/// Presses that may wait to be judged.
+const MOST_PRESSES: usize = 4;
+
 /// Where a board is in its evening.
 #[derive(Debug)]
 pub(super) enum Phase {
@@ -87,6 +90,7 @@ impl Core {
         if let Phase::Game(game) = &mut self.phase {
             game.gap = true;
             game.press = None;
+            game.later_presses.clear();
         }
         if std::mem::take(&mut self.connected) {
             self.emit(
@@ -312,11 +316,6 @@ impl Core {
         if game.result.is_some() {
             return;
         }
-        if let Some(press) = &game.press
-            && press.side == side
-        {
-            game.press = None;
-        }
         let best = game.lines.best();
         let fits = match best.plies.last() {
             Some(last) if last.pressed.is_none() && best.differing().is_empty() => Some(best.turn() != side),
@@ -331,12 +330,12 @@ impl Core {
             return;
         }
         game.lines.press(at, &self.sensed, side);
-        game.press = Some(Press {
-            side,
-            at,
-            clock: self.clock.state(),
-            rest: None,
-        });
+        let press = Press { side, at, clock: self.clock.state(), rest: None };
+        if game.press.is_none() {
+            game.press = Some(press);
+        } else if game.later_presses.len() < MOST_PRESSES {
+            game.later_presses.push_back(press);
+        }
     }
 
     fn clock_started(&mut self, at: Millis) {

@@ -1,6 +1,6 @@
 //! The game at one board: its record, the lines that go on from it, what is open.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use shakmaty::{CastlingMode, Color, Position, san::SanPlus, uci::UciMove};
 
@@ -103,7 +103,10 @@ pub(super) struct Game {
     pub(super) closed: Vec<Open>,
     /// Offences of 7.5 acted upon, White's and Black's.
     pub(super) offences: [u32; 2],
+    /// The press that is being judged.
     pub(super) press: Option<Press>,
+    /// Presses that came before that was done, the oldest first.
+    pub(super) later_presses: VecDeque<Press>,
     pub(super) result: Option<GameResult>,
     /// Since when another line than the record's is the best.
     pub(super) doubted: Option<Millis>,
@@ -135,6 +138,7 @@ impl Game {
             closed: Vec::new(),
             offences: [0; 2],
             press: None,
+            later_presses: VecDeque::new(),
             result: None,
             doubted: None,
             noticed: shakmaty::Bitboard::EMPTY,
@@ -260,6 +264,7 @@ impl Game {
         }
         self.result = Some(result);
         self.press = None;
+        self.later_presses.clear();
         self.emit(
             ctx,
             None,

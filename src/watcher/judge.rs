@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     board::{
-        Act, Explanation, Line, PlyKind, Stand,
+        Act, Explanation, Line, Placement, PlyKind, Stand,
         act::{Reason, displaced},
         explain,
     },
@@ -49,6 +49,9 @@ impl Game {
         if self.result.is_some() {
             return;
         }
+        if self.press.is_none() {
+            self.press = self.later_presses.pop_front();
+        }
         if let Some(press) = self.press.clone() {
             self.judge_press(ctx, press);
         } else {
@@ -65,7 +68,7 @@ impl Game {
             return;
         }
         let best = self.lines.best();
-        if best.awaits().is_none() {
+        if best.awaits() != Some(press.at) {
             if self.single_act(ctx, &press) {
                 return;
             }
@@ -92,11 +95,12 @@ impl Game {
         }
         // Half-moves before this one must be on the record: without them there is no position to
         // judge from.
-        if self.lines.best().awaits().is_none() || !self.reach_for_judgement(ctx, &press) {
+        if self.lines.best().awaits() != Some(press.at) || !self.reach_for_judgement(ctx, &press) {
             ctx.at(ctx.now + 200);
             return;
         }
-        self.accuse_press(ctx, &press);
+        let seen = self.seen_at(ctx, &press);
+        self.accuse_press(ctx, &press, seen);
     }
 
     /// True when the press answers what the opponent did: his irregularity is open, and the player
@@ -145,12 +149,8 @@ impl Game {
     /// Returns true when he was accused of it.
     fn single_act(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
         let best = self.lines.best();
-        let n = best.plies.len();
-        if best.misplaced(ctx.sensed).is_empty()
-            || best.turn() == press.side
-            || n != self.announced() + 1
-            || best.plies[n - 1].pressed != Some(press.at)
-        {
+        let made = best.plies.get(self.announced());
+        if best.misplaced(ctx.sensed).is_empty() || made.is_none_or(|ply| ply.pressed != Some(press.at)) {
             return false;
         }
         let before = self.stand().clone();
@@ -165,19 +165,27 @@ impl Game {
         if !by_one {
             return false;
         }
-        let base = Line::new(before, ctx.sensed, ctx.now);
-        self.rebase(ctx, vec![(base, 0.0)]);
-        self.accuse_press(ctx, press);
+        self.accuse_press(ctx, press, seen);
         true
     }
 
     /// What stood on the board when it had come to rest after the press. What has been wrong since
     /// before the player had the move is no act of his: it is read as it should be.
-    fn seen_at(&self, ctx: &Ctx<'_>, press: &Press) -> crate::board::Placement {
+    fn seen_at(&self, ctx: &Ctx<'_>, press: &Press) -> Placement {
         let mut seen = press
             .rest
             .clone()
             .unwrap_or_else(|| ctx.sensed.placement().clone());
+        // What was played after it is undone.
+        let best = self.lines.best();
+        if let Some(made) = best.plies.get(self.announced()).filter(|ply| ply.pressed == Some(press.at)) {
+            let then = made.stand.placement();
+            for square in then.differing(best.placement()) {
+                if seen.at(square) == best.placement().at(square) {
+                    seen.set(square, then.at(square));
+                }
+            }
+        }
         let Some(last) = self.record.last() else {
             return seen;
         };
@@ -191,13 +199,12 @@ impl Game {
     }
 
     /// The player to move has pressed and no legal half-move explains the board.
-    fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
+    fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press, seen: Placement) {
         let stand = self.stand().clone();
         if stand.turn() != press.side {
             self.press = None;
             return;
         }
-        let seen = self.seen_at(ctx, press);
         let explanation = explain(&stand, &seen);
         let mut finding = Finding::new(self, press.side, self.plies() + 1, stand.clone(), seen);
         finding.at = press.at;
@@ -319,16 +326,21 @@ impl Game {
             fresh.push(line);
         }
         self.lines.reset(ctx.now, ctx.sensed, fresh);
+        for press in &self.later_presses {
+            self.lines.press(press.at, ctx.sensed, press.side);
+        }
     }
 
     /// A legal half-move was made and pressed: do other pieces stand wrong (7.4, 7.6)?
     fn left_displaced(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
         let best = self.lines.best().clone();
         let Some(last) = best.plies.last() else { return };
-        if last.pressed.is_none() || best.turn() == press.side {
+        if last.pressed != Some(press.at) || best.turn() == press.side {
             return;
         }
-        let wrong = misplaced_pairs(&best, ctx, press.at + SCAN_MS);
+        // Where the opponent has pressed since, what came after the press is his act.
+        let slack = if self.later_presses.is_empty() { SCAN_MS } else { 0 };
+        let wrong = misplaced_pairs(&best, ctx, press.at + slack);
         if wrong.is_empty() {
             return;
         }

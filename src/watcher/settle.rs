@@ -157,6 +157,11 @@ impl Game {
             self.restored_by_play(ctx);
         }
         self.announce(ctx, ply, completed_by);
+        if illegal || matches!(ply.kind, PlyKind::Ruled(_)) {
+            // What was done about an irregularity is past doubt.
+            self.lines.advance(self.announced());
+            self.base = self.plies();
+        }
         if let PlyKind::Ruled(mv) = ply.kind
             && let Some(i) = self.open.iter().position(|o| o.ruled == Some(mv))
         {

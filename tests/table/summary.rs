@@ -25,7 +25,7 @@ pub(crate) fn summary(events: &[Event]) -> Vec<String> {
             Body::MovesRetracted { to_ply, .. } => format!("back:{to_ply}"),
             Body::Irregularity(it) => {
                 let kind = word_of(&it.kind);
-                let side = it.offender.map_or("nobody".into(), |side| word_of(&side));
+                let side = it.offender.map_or_else(|| "nobody".into(), |side| word_of(&side));
                 let doubt = match it.certainty {
                     Certainty::Certain => "",
                     Certainty::Probable => "?",
