@@ -29,11 +29,7 @@ pub(super) struct Unbridged {
 const CONTRADICTED: f32 = 0.5;
 
 /// `root` and then `path`, found by search.
-fn recovered(
-    root: &Line,
-    path: Vec<(shakmaty::Move, std::sync::Arc<crate::board::Stand>)>,
-    ctx: &Ctx<'_>,
-) -> Line {
+fn recovered(root: &Line, path: Vec<(shakmaty::Move, std::sync::Arc<crate::board::Stand>)>, ctx: &Ctx<'_>) -> Line {
     let mut line = root.clone();
     for (mv, stand) in path {
         line = line.played(PlyKind::Recovered(mv), stand, ctx.sensed, ctx.now, RECOVERED);
@@ -109,18 +105,12 @@ impl Game {
     fn said_otherwise(&mut self, ctx: &mut Ctx<'_>) {
         let said = self.announced();
         let root = Line::new(self.stand_at(self.base).clone(), ctx.sensed, ctx.now);
-        let limits = bridge::Limits {
-            plies: said + 1,
-            nodes: 30_000,
-            most: 8,
-        };
+        let limits = bridge::Limits { plies: said + 1, nodes: 30_000, most: 8 };
         let paths = bridge::bridge(&root.stand, ctx.sensed.placement(), ctx.clock.running(), limits).found;
         let before = self.lines.best().cost_before_plies();
         for path in paths.into_iter().filter(|path| path.len() >= said) {
             let other = path.iter().zip(&self.record[self.base..]);
-            let contradicted = other
-                .filter(|((mv, _), made)| made.kind.legal() != Some(*mv))
-                .count();
+            let contradicted = other.filter(|((mv, _), made)| made.kind.legal() != Some(*mv)).count();
             let mut line = recovered(&root, path, ctx);
             line.charge(before + CONTRADICTED * contradicted as f32);
             self.lines.add(ctx.now, ctx.sensed, line, 0.0);
@@ -129,10 +119,7 @@ impl Game {
 
     /// The board was read again after the link was down: what was played meanwhile?
     pub(super) fn after_gap(&mut self, ctx: &mut Ctx<'_>) {
-        self.unbridged = Some(Unbridged {
-            told: false,
-            tried: ctx.now,
-        });
+        self.unbridged = Some(Unbridged { told: false, tried: ctx.now });
         self.bridge_gap(ctx, bridge::Limits::default());
     }
 
@@ -141,10 +128,7 @@ impl Game {
     pub(super) fn try_gap_again(&mut self, ctx: &mut Ctx<'_>) {
         let Some(gap) = self.unbridged else { return };
         if gap.tried < ctx.sensed.last_change() && ctx.still_for(REST_MS) {
-            self.unbridged = Some(Unbridged {
-                tried: ctx.now,
-                ..gap
-            });
+            self.unbridged = Some(Unbridged { tried: ctx.now, ..gap });
             self.bridge_gap(ctx, bridge::Limits::default());
         }
     }
@@ -155,11 +139,7 @@ impl Game {
         if std::mem::replace(&mut gap.told, true) {
             return;
         }
-        let why = if cut {
-            "the search was cut short"
-        } else {
-            "no few legal moves lead to what stands there"
-        };
+        let why = if cut { "the search was cut short" } else { "no few legal moves lead to what stands there" };
         let message = format!("Moves were missed and could not be reconstructed: {why}.");
         self.notice(ctx, "gap_not_explained", &message);
     }
