@@ -104,3 +104,65 @@ fn search(
 fn reachable(differing: Bitboard, left: usize) -> bool {
     differing.count() <= 2 * left + 2 * left.min(2)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use shakmaty::{Square, uci::UciMove};
+
+    use crate::board::placement::Code;
+
+    fn played(start: &Arc<Stand>, moves: &[&str]) -> Arc<Stand> {
+        moves.iter().fold(start.clone(), |stand, uci| {
+            let candidates = stand.candidates().iter();
+            let found = candidates
+                .clone()
+                .find(|c| UciMove::from_standard(c.mv).to_string() == *uci);
+            Arc::new(stand.after(found.unwrap()))
+        })
+    }
+
+    fn paths(from: &Arc<Stand>, to: &Stand) -> Vec<String> {
+        let bridges = bridge(from, to.placement(), Some(to.turn()), Limits::default());
+        let text = |path: &Vec<(Move, Arc<Stand>)>| {
+            let moves = path.iter().map(|(mv, _)| UciMove::from_standard(*mv).to_string());
+            moves.collect::<Vec<_>>().join(" ")
+        };
+        bridges.found.iter().map(text).collect()
+    }
+
+    #[test]
+    fn one_order_of_play_is_found() {
+        let start = Arc::new(Stand::initial());
+        let moves = ["e2e4", "d7d5", "e4d5", "d8d5"];
+        assert_eq!(paths(&start, &played(&start, &moves)), [moves.join(" ")]);
+    }
+
+    #[test]
+    fn every_order_of_play_is_found() {
+        let start = Arc::new(Stand::initial());
+        let orders = paths(&start, &played(&start, &["e2e4", "e7e5", "g1f3"]));
+        assert_eq!(orders.len(), 2, "{orders:?}");
+    }
+
+    #[test]
+    fn the_side_to_move_decides_how_many_half_moves_there_are() {
+        let start = Arc::new(Stand::initial());
+        let one = played(&start, &["e2e4"]);
+        let bridges = bridge(&start, one.placement(), Some(Color::White), Limits::default());
+        assert!(bridges.found.iter().all(|path| path.len() % 2 == 0));
+    }
+
+    #[test]
+    fn no_legal_play_leads_to_nonsense_and_the_search_ends() {
+        let start = Arc::new(Stand::initial());
+        let mut nonsense = start.placement().clone();
+        nonsense.set(Square::A4, Code::from(Color::White.king()));
+        let limits = Limits {
+            nodes: 2000,
+            ..Limits::default()
+        };
+        assert!(bridge(&start, &nonsense, None, limits).found.is_empty());
+    }
+}

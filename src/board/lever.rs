@@ -144,3 +144,83 @@ impl LeverWatch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::dgt::ClockTime;
+
+    fn frame(lever: Lever, left: u32, right: u32, running: bool) -> ClockReading {
+        let time = |seconds| ClockTime {
+            seconds,
+            ..ClockTime::default()
+        };
+        ClockReading {
+            left: time(left),
+            right: time(right),
+            running,
+            lever,
+            battery_low: false,
+        }
+    }
+
+    fn signals(frames: &[(u64, ClockReading)]) -> Vec<ClockSignal> {
+        let mut watch = LeverWatch::default();
+        for (at, reading) in frames {
+            watch.tick(Millis(*at));
+            watch.heard(Millis(*at), *reading);
+        }
+        watch.tick(Millis(frames.last().map_or(0, |(at, _)| *at) + DOUBT_MS));
+        std::iter::from_fn(|| watch.poll().map(|(_, signal)| signal)).collect()
+    }
+
+    use ClockSignal::{Pressed, Started, Stopped};
+    use Lever::{LeftHigh, RightHigh};
+
+    #[test]
+    fn a_lever_that_goes_over_while_the_clock_runs_is_a_press() {
+        let frames = [
+            (0, frame(LeftHigh, 60, 60, false)),
+            (500, frame(LeftHigh, 60, 60, true)),
+            (3000, frame(RightHigh, 57, 60, true)),
+            (9000, frame(RightHigh, 57, 54, false)),
+        ];
+        assert_eq!(signals(&frames), [Started(LeftHigh), Pressed(RightHigh), Stopped]);
+    }
+
+    #[test]
+    fn a_lever_that_goes_over_while_the_clock_stands_is_none() {
+        let frames = [
+            (0, frame(LeftHigh, 60, 60, false)),
+            (500, frame(RightHigh, 60, 60, false)),
+        ];
+        assert_eq!(signals(&frames), []);
+    }
+
+    #[test]
+    fn a_frame_from_before_the_press_is_no_press() {
+        let frames = [
+            (0, frame(LeftHigh, 60, 60, true)),
+            (3000, frame(RightHigh, 57, 60, true)),
+            (3100, frame(LeftHigh, 57, 60, true)),
+            (4000, frame(RightHigh, 57, 59, true)),
+        ];
+        assert_eq!(signals(&frames), [Started(LeftHigh), Pressed(RightHigh)]);
+    }
+
+    #[test]
+    fn a_quick_reply_that_the_next_frame_confirms_is_a_press() {
+        let frames = [
+            (0, frame(LeftHigh, 60, 60, true)),
+            (3000, frame(RightHigh, 57, 60, true)),
+            (3700, frame(LeftHigh, 57, 59, true)),
+            (4700, frame(LeftHigh, 56, 59, true)),
+        ];
+        let pressed = signals(&frames);
+        assert_eq!(
+            pressed,
+            [Started(LeftHigh), Pressed(RightHigh), Pressed(LeftHigh)]
+        );
+    }
+}

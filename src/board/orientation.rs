@@ -106,3 +106,40 @@ pub fn looks_like_start(placement: &Placement) -> bool {
         && king_home(Color::Black)
         && between <= 3
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw_of(placement: &Placement, orientation: Orientation) -> [PieceCode; 64] {
+        let mut raw = [PieceCode::EMPTY; 64];
+        for (index, code) in (0u8..).zip(&mut raw) {
+            *code = PieceCode(placement.at(orientation.square(index)).0);
+        }
+        raw
+    }
+
+    #[test]
+    fn each_way_round_is_found_from_the_array() {
+        let initial = Placement::from(&shakmaty::Board::new());
+        for orientation in Orientation::ALL {
+            let raw = raw_of(&initial, orientation);
+            assert_eq!(Orientation::of_start(&raw), Some(orientation));
+            assert_eq!(orientation.placement(&raw), initial);
+        }
+    }
+
+    #[test]
+    fn raw_index_0_is_where_the_documentation_says() {
+        let squares = Orientation::ALL.map(|orientation| orientation.square(0));
+        assert_eq!(squares, [Square::A8, Square::H1, Square::A1, Square::H8]);
+    }
+
+    #[test]
+    fn a_middlegame_says_nothing_of_the_way_round() {
+        let fen = "r1bq1rk1/pp3ppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R2Q1RK1";
+        let board = shakmaty::Board::from_ascii_board_fen(fen.as_bytes()).unwrap();
+        let raw = raw_of(&Placement::from(&board), Orientation::Turned);
+        assert_eq!(Orientation::of_start(&raw), None);
+    }
+}

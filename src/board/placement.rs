@@ -155,3 +155,43 @@ impl fmt::Debug for Placement {
         write!(f, "Placement({})", self.fen())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_the_wire() {
+        let names: Vec<_> = (1..=12)
+            .map(|n| Code(n).piece().map_or('?', Piece::char))
+            .collect();
+        assert_eq!(names.into_iter().collect::<String>(), "PRNBKQprnbkq");
+        for n in 1..=12 {
+            assert_eq!(Code(n).piece().map(Code::from), Some(Code(n)));
+        }
+        for n in [0, 13, 14, 15, 0x7f] {
+            assert_eq!((Code(n).piece(), Code(n).color()), (None, None));
+        }
+    }
+
+    #[test]
+    fn special_pieces_stand_on_squares_but_not_in_a_fen() {
+        let mut placement = Placement::default();
+        placement.set(Square::D4, Code(13));
+        placement.set(Square::E1, Code(5));
+        assert_eq!(
+            placement.occupied(),
+            Bitboard::from_square(Square::D4).with(Square::E1)
+        );
+        assert_eq!(placement.fen(), "8/8/8/8/8/8/8/4K3");
+    }
+
+    #[test]
+    fn the_hash_tells_placements_apart() {
+        let initial = Placement::from(&Board::new());
+        let mut moved = initial.clone();
+        moved.set(Square::E2, Code::EMPTY);
+        assert_ne!(initial.hash(), moved.hash());
+        assert_eq!(initial.differing(&moved), Bitboard::from_square(Square::E2));
+    }
+}

@@ -309,3 +309,71 @@ fn keeps_king_safe(board: &Board, us: Color, from: Square, to: Square) -> bool {
         .king_of(us)
         .is_none_or(|king| after.attacks_to(king, !us, after.occupied()).is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::placement::Code;
+
+    fn stand(fen: &str) -> Stand {
+        let fen: Fen = fen.parse().unwrap();
+        Stand::of_setup(fen.into_setup(), CastlingMode::Standard)
+    }
+
+    fn moves(stand: &Stand) -> Vec<String> {
+        let mut moves: Vec<_> = stand
+            .candidates()
+            .iter()
+            .map(|c| shakmaty::uci::UciMove::from_standard(c.mv).to_string())
+            .collect();
+        moves.sort();
+        moves
+    }
+
+    #[test]
+    fn play_goes_on_from_a_king_left_in_check() {
+        // Black is in check and White is to move.
+        let irregular = stand("4k3/8/8/8/8/8/8/4R1K1 w - - 0 1");
+        assert!(irregular.chess().is_none());
+        assert!(
+            !moves(&irregular).contains(&"e1e8".to_owned()),
+            "kings are not captured"
+        );
+        assert!(moves(&irregular).contains(&"e1e7".to_owned()));
+    }
+
+    #[test]
+    fn what_an_illegal_act_leaves_is_the_opponents_to_move() {
+        let mut left = Stand::initial().placement().clone();
+        left.set(Square::E1, Code::EMPTY);
+        left.set(Square::E3, Code::from(Color::White.king()));
+        let stand = Stand::initial().left_as(&left);
+        assert_eq!(stand.turn(), Color::Black);
+        assert_eq!(
+            stand.fen(),
+            "rnbqkbnr/pppppppp/8/8/8/4K3/PPPPPPPP/RNBQ1BNR b kq - 1 1"
+        );
+    }
+
+    #[test]
+    fn castling_is_assumed_for_kings_and_rooks_at_home() {
+        let placement = stand("r3k2r/8/8/8/8/8/8/R2K3R w - - 0 1").placement().clone();
+        let stand = Stand::of_placement(&placement, Color::Black, CastlingMode::Standard);
+        assert_eq!(stand.fen(), "r3k2r/8/8/8/8/8/8/R2K3R b kq - 0 1");
+    }
+
+    #[test]
+    fn counters_do_not_make_positions_differ() {
+        let (a, b) = (
+            stand("8/8/8/8/8/k7/8/K6R w - - 0 1"),
+            stand("8/8/8/8/8/k7/8/K6R w - - 30 60"),
+        );
+        assert_eq!((a.key(), a.repetition_key()), (b.key(), b.repetition_key()));
+    }
+
+    #[test]
+    fn mate_and_stalemate_leave_no_half_moves() {
+        assert!(stand("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1").is_mate_or_stalemate());
+        assert!(!Stand::initial().is_mate_or_stalemate());
+    }
+}

@@ -217,3 +217,134 @@ impl Game {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::{
+        dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
+        watcher::{Settings, Watcher},
+    };
+
+    fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>) {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes);
+        while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= at) {
+            watcher.handle_timeout(due);
+        }
+        watcher.handle_bytes(Millis(at), &bytes);
+    }
+
+    fn clock(lever: Lever) -> Message<'static> {
+        let time = ClockTime {
+            seconds: 600,
+            ..ClockTime::default()
+        };
+        Message::Clock(ClockReading {
+            left: time,
+            right: time,
+            running: true,
+            lever,
+            battery_low: false,
+        })
+    }
+
+    /// A board on which 1.e4 was played and pressed.
+    fn after_e4() -> Watcher {
+        let mut watcher = Watcher::new(Settings::default(), None);
+        watcher.handle_link_up(Millis(0), "port");
+        let mut squares = [PieceCode::EMPTY; 64];
+        for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
+            (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
+            (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
+        }
+        hear(&mut watcher, 100, Message::Dump(&squares));
+        hear(&mut watcher, 1500, clock(Lever::LeftHigh));
+        for (at, square, piece) in [(3000, 52, PieceCode::EMPTY), (3300, 36, PieceCode(1))] {
+            hear(&mut watcher, at, Message::Field { square, piece });
+        }
+        hear(&mut watcher, 3600, clock(Lever::RightHigh));
+        hear(&mut watcher, 5000, clock(Lever::RightHigh));
+        assert_eq!(watcher.game().moves, ["e2e4"]);
+        watcher
+    }
+
+    fn refused(watcher: &mut Watcher, command: Command) -> &'static str {
+        let before = watcher.game();
+        let refusal = watcher.handle_command(Millis(6000), command).unwrap_err();
+        assert_eq!(watcher.game(), before, "a refused command changes nothing");
+        refusal.code()
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let mut watcher = after_e4();
+        let unknown = || "gw/1/99".to_owned();
+        let (dismiss, accept) = (
+            Command::Dismiss {
+                irregularity: unknown(),
+            },
+            Command::Accept {
+                irregularity: unknown(),
+            },
+        );
+        assert_eq!(refused(&mut watcher, dismiss), "unknown_irregularity");
+        assert_eq!(refused(&mut watcher, accept), "unknown_irregularity");
+        assert_eq!(
+            refused(&mut watcher, Command::Retract { to_ply: 2 }),
+            "no_such_ply"
+        );
+        for fen in ["", "8/8/8/8/8/8/8/8 w - - 0 1", "nonsense"] {
+            let fen = fen.to_owned();
+            assert_eq!(refused(&mut watcher, Command::SetPosition { fen }), "bad_fen");
+        }
+    }
+
+    #[test]
+    fn without_a_board_or_a_game_there_is_nothing_to_command() {
+        let mut watcher = Watcher::new(Settings::default(), None);
+        assert_eq!(refused(&mut watcher, Command::NewGame), "refused");
+        let result = GameResult::Draw;
+        assert_eq!(refused(&mut watcher, Command::Result { result }), "no_game");
+    }
+
+    #[test]
+    fn a_position_of_the_game_is_gone_back_to() {
+        let mut watcher = after_e4();
+        let fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1".to_owned();
+        watcher
+            .handle_command(Millis(6000), Command::SetPosition { fen })
+            .unwrap();
+        let game = watcher.game();
+        assert_eq!((game.game, game.moves.len()), (Some(1), 0));
+    }
+
+    #[test]
+    fn the_arbiter_s_result_goes_before_an_earlier_one() {
+        let mut watcher = after_e4();
+        for result in [GameResult::WhiteWins, GameResult::Draw] {
+            watcher
+                .handle_command(Millis(6000), Command::Result { result })
+                .unwrap();
+            assert_eq!(watcher.game().result, Some(result));
+        }
+    }
+
+    #[test]
+    fn what_a_person_saw_is_kept_until_it_is_dismissed() {
+        let mut watcher = after_e4();
+        let report = Command::Report {
+            kind: IrregularityKind::ColoursReversed,
+            offender: None,
+        };
+        watcher.handle_command(Millis(6000), report).unwrap();
+        let open = watcher.game().open_irregularities;
+        let [id] = &open[..] else { panic!("{open:?}") };
+        let irregularity = id.clone();
+        watcher
+            .handle_command(Millis(7000), Command::Dismiss { irregularity })
+            .unwrap();
+        assert!(watcher.game().open_irregularities.is_empty());
+    }
+}

@@ -119,3 +119,42 @@ impl Game {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::{board::Placement, time::Millis};
+
+    fn said(white: Square, black: Square) -> Option<GameResult> {
+        let mut placement = Placement::default();
+        placement.set(white, Code::from(Color::White.king()));
+        placement.set(black, Code::from(Color::Black.king()));
+        let mut sensed = Sensed::default();
+        sensed.replace(Millis(0), &placement);
+        kings_say(&sensed)
+    }
+
+    #[test]
+    fn kings_on_light_squares_mean_that_white_won() {
+        assert_eq!(said(Square::E4, Square::D5), Some(GameResult::WhiteWins));
+        assert_eq!(said(Square::D5, Square::E4), Some(GameResult::WhiteWins));
+    }
+
+    #[test]
+    fn kings_on_dark_squares_mean_that_black_won() {
+        assert_eq!(said(Square::D4, Square::E5), Some(GameResult::BlackWins));
+    }
+
+    #[test]
+    fn kings_on_one_of_each_colour_mean_a_draw() {
+        assert_eq!(said(Square::E4, Square::E5), Some(GameResult::Draw));
+        assert_eq!(said(Square::D4, Square::D5), Some(GameResult::Draw));
+    }
+
+    #[test]
+    fn one_king_in_the_centre_means_nothing() {
+        assert_eq!(said(Square::E4, Square::E6), None);
+        assert_eq!(said(Square::E1, Square::E8), None);
+    }
+}

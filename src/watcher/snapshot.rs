@@ -298,3 +298,86 @@ fn placement_of(act: &Act) -> Placement {
     }
     placement
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::{
+        dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
+        watcher::{Settings, Watcher},
+    };
+
+    fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>) {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes);
+        while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= at) {
+            watcher.handle_timeout(due);
+        }
+        watcher.handle_bytes(Millis(at), &bytes);
+    }
+
+    fn clock(lever: Lever) -> Message<'static> {
+        let time = ClockTime {
+            seconds: 600,
+            ..ClockTime::default()
+        };
+        Message::Clock(ClockReading {
+            left: time,
+            right: time,
+            running: true,
+            lever,
+            battery_low: false,
+        })
+    }
+
+    /// A board on which 1.e4 was played and pressed.
+    fn after_e4() -> Watcher {
+        let mut watcher = Watcher::new(Settings::default(), None);
+        watcher.handle_link_up(Millis(0), "port");
+        let mut squares = [PieceCode::EMPTY; 64];
+        for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
+            (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
+            (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
+        }
+        hear(&mut watcher, 100, Message::Dump(&squares));
+        hear(&mut watcher, 1500, clock(Lever::LeftHigh));
+        for (at, square, piece) in [(3000, 52, PieceCode::EMPTY), (3300, 36, PieceCode(1))] {
+            hear(&mut watcher, at, Message::Field { square, piece });
+        }
+        hear(&mut watcher, 3600, clock(Lever::RightHigh));
+        hear(&mut watcher, 5000, clock(Lever::RightHigh));
+        assert_eq!(watcher.game().moves, ["e2e4"]);
+        watcher
+    }
+
+    fn resumed(text: &str) -> Watcher {
+        let snapshot = serde_json::from_str(text).unwrap();
+        Watcher::new(Settings::default(), Some(snapshot))
+    }
+
+    #[test]
+    fn a_game_goes_on_where_it_was() {
+        let watcher = after_e4();
+        let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+        assert_eq!(resumed(&text).game(), watcher.game());
+        assert_eq!(serde_json::to_string(&resumed(&text).snapshot()).unwrap(), text);
+    }
+
+    #[test]
+    fn the_numbering_goes_on_even_without_a_game() {
+        let mut watcher = resumed(r#"{"seq": 41}"#);
+        watcher.handle_link_up(Millis(0), "port");
+        hear(&mut watcher, 100, Message::Dump(&[PieceCode::EMPTY; 64]));
+        assert_eq!(watcher.poll_event().map(|event| event.seq), Some(42));
+    }
+
+    #[test]
+    fn a_game_that_makes_no_sense_is_dropped() {
+        let mut saved = serde_json::to_value(after_e4().snapshot()).unwrap();
+        saved["game"]["plies"][0]["uci"] = "e2e5".into();
+        let watcher = resumed(&saved.to_string());
+        assert!(watcher.game().moves.is_empty());
+        assert_eq!(watcher.snapshot().seq, saved["seq"]);
+    }
+}

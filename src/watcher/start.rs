@@ -177,3 +177,61 @@ impl Setup {
         self.from = Some(sensed.placement().clone());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use shakmaty::fen::Fen;
+
+    fn array(placement: &str) -> Placement {
+        let fen: Fen = placement.parse().unwrap();
+        Placement::from(&fen.as_setup().board)
+    }
+
+    #[test]
+    fn the_initial_array_is_standard_even_with_a_square_unread() {
+        assert_eq!(
+            kind_of(&array("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR")),
+            Array::Standard
+        );
+        assert_eq!(
+            kind_of(&array("rnbqkbnr/pppp1ppp/8/8/8/8/PPPPPPPP/RNBQKB1R")),
+            Array::Standard
+        );
+    }
+
+    #[test]
+    fn king_and_queen_exchanged_is_wrong_on_their_squares() {
+        let found = kind_of(&array("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBKQBNR"));
+        assert_eq!(
+            found,
+            Array::Wrong(Bitboard::from_square(Square::D1).with(Square::E1))
+        );
+    }
+
+    #[test]
+    fn chess960_needs_the_king_between_rooks_and_bishops_on_two_colours() {
+        let kind = |rank: &str| {
+            let black = rank.to_lowercase();
+            kind_of(&array(&format!("{black}/pppppppp/8/8/8/8/PPPPPPPP/{rank}")))
+        };
+        assert_eq!(kind("BBQNRKRN"), Array::Chess960);
+        assert_eq!(kind("NRKBBQRN"), Array::Chess960);
+        assert!(
+            matches!(kind("KRBBQNRN"), Array::Wrong(_)),
+            "the king in the corner"
+        );
+        assert!(
+            matches!(kind("BNBQRKRN"), Array::Wrong(_)),
+            "bishops on one colour"
+        );
+    }
+
+    #[test]
+    fn a_game_needs_one_king_each() {
+        assert!(is_playable(&array("4k3/8/8/8/8/8/8/4K3")));
+        assert!(!is_playable(&array("4k3/8/8/8/8/8/8/8")));
+        assert!(!is_playable(&array("4k3/8/8/8/8/8/8/3KK3")));
+    }
+}

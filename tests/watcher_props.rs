@@ -1,0 +1,434 @@
+//! What must hold of a watcher whatever comes in: no panic, time goes on, numbers without gaps, the
+//! same answer for the same input, a restart that changes nothing, commands refused with a reason.
+#![allow(clippy::unwrap_used)]
+
+mod table;
+
+use std::{fmt, fs, path::Path};
+
+use dgt2mqtt::{
+    capture::{Act, Capture, Record},
+    dgt::{ClockReading, ClockTime, Decoder, Lever, Message, PieceCode},
+    event::{Event, GameResult},
+    laws::{IrregularityKind, RaisedBy, Side},
+    time::Millis,
+    watcher::{Command, GameView, Settings, Snapshot, Watcher},
+};
+use proptest::prelude::*;
+use table::script;
+
+/// Something that happens to a watcher.
+#[derive(Clone)]
+enum Op {
+    Bytes(Vec<u8>),
+    Up,
+    Down,
+    Command(Command),
+}
+
+/// As in a capture, so that a failure can be made a fixture.
+impl fmt::Debug for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => {
+                let hex: Vec<String> = bytes.iter().map(|b| format!("{b:02x}")).collect();
+                write!(f, "< {}", hex.join(" "))
+            }
+            Self::Up => f.write_str("! up"),
+            Self::Down => f.write_str("! down"),
+            Self::Command(command) => write!(f, "{command:?}"),
+        }
+    }
+}
+
+fn encoded(message: Message<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    message.encode(&mut bytes);
+    bytes
+}
+
+/// The initial array with some squares changed.
+fn dump() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec((0usize..64, 0u8..16), 0..4).prop_map(|changes| {
+        let mut squares = [PieceCode::EMPTY; 64];
+        for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
+            (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
+            (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
+        }
+        for (square, man) in changes {
+            squares[square] = PieceCode(man);
+        }
+        encoded(Message::Dump(&squares))
+    })
+}
+
+fn field() -> impl Strategy<Value = Vec<u8>> {
+    (0u8..64, 0u8..16).prop_map(|(square, piece)| {
+        let piece = PieceCode(piece);
+        encoded(Message::Field { square, piece })
+    })
+}
+
+fn clock() -> impl Strategy<Value = Vec<u8>> {
+    (any::<bool>(), any::<bool>(), 0u32..40, 0u32..40).prop_map(|(running, left_up, left, right)| {
+        let time = |seconds| ClockTime {
+            seconds,
+            flag: seconds == 0,
+            ..ClockTime::default()
+        };
+        encoded(Message::Clock(ClockReading {
+            left: time(left),
+            right: time(right),
+            running,
+            lever: if left_up {
+                Lever::LeftHigh
+            } else {
+                Lever::RightHigh
+            },
+            battery_low: false,
+        }))
+    })
+}
+
+/// A half-move or two of an opening, so that games get under way.
+fn opening() -> impl Strategy<Value = Vec<u8>> {
+    let field = |square, piece| {
+        let piece = PieceCode(piece);
+        encoded(Message::Field { square, piece })
+    };
+    prop::sample::select(vec![
+        [field(52, 0), field(36, 1)].concat(),
+        [field(12, 0), field(28, 7)].concat(),
+        [field(62, 0), field(45, 3)].concat(),
+        [field(1, 0), field(18, 9)].concat(),
+        // The kings go to the centre.
+        [field(60, 0), field(36, 5), field(4, 0), field(27, 11)].concat(),
+    ])
+}
+
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        1 => prop::collection::vec(any::<u8>(), 1..40),
+        2 => dump(),
+        4 => field(),
+        6 => opening(),
+        6 => clock(),
+        1 => Just(encoded(Message::NoClock)),
+    ]
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    let id = || (0u64..12).prop_map(|n| format!("gw/7/{n}"));
+    let kind = prop::sample::select(vec![
+        IrregularityKind::TwoHands,
+        IrregularityKind::IllegalMove,
+        IrregularityKind::ColoursReversed,
+        IrregularityKind::FlagFall,
+        IrregularityKind::ThreefoldClaim,
+        IrregularityKind::PressWithOtherHand,
+    ]);
+    let side = prop::option::of(prop::sample::select(vec![Side::White, Side::Black]));
+    prop_oneof![
+        Just(Command::NewGame),
+        Just(Command::Resync),
+        prop::sample::select(vec![
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+            "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1",
+            "8/8/8/8/8/8/8/8 w - - 0 1",
+            "k7/8/8/8/8/8/8/8 b - - 0 1",
+            "no FEN at all",
+            "",
+        ])
+        .prop_map(|fen| Command::SetPosition { fen: fen.into() }),
+        prop::sample::select(vec![GameResult::WhiteWins, GameResult::Draw, GameResult::Open])
+            .prop_map(|result| Command::Result { result }),
+        id().prop_map(|irregularity| Command::Dismiss { irregularity }),
+        id().prop_map(|irregularity| Command::Accept { irregularity }),
+        (kind, side).prop_map(|(kind, offender)| Command::Report { kind, offender }),
+        id().prop_map(|irregularity| Command::RaisedBy {
+            irregularity,
+            by: RaisedBy::Nobody
+        }),
+        prop_oneof![0u32..8, Just(u32::MAX)].prop_map(|to_ply| Command::Retract { to_ply }),
+    ]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        16 => bytes().prop_map(Op::Bytes),
+        1 => Just(Op::Up),
+        1 => Just(Op::Down),
+        4 => command().prop_map(Op::Command),
+    ]
+}
+
+/// Times between two things: often at once, mostly within seconds, now and then after a long while.
+fn pause() -> impl Strategy<Value = u64> {
+    prop_oneof![3 => Just(0u64), 8 => 0u64..900, 4 => 900u64..5000, 1 => 5000u64..200_000]
+}
+
+fn evening() -> impl Strategy<Value = Vec<(u64, Op)>> {
+    let start = vec![(100, Op::Up)];
+    prop::collection::vec((pause(), op()), 1..70).prop_map(move |ops| [start.clone(), ops].concat())
+}
+
+fn watcher() -> Watcher {
+    let settings = Settings {
+        gateway: "gw".into(),
+        board: "7".into(),
+        ..Settings::default()
+    };
+    Watcher::new(settings, None)
+}
+
+/// Takes what a watcher has to say; its events have the numbers that follow.
+fn drain(watcher: &mut Watcher, seen: &mut Vec<Event>) {
+    while watcher.poll_transmit().is_some() {}
+    while watcher.poll_wish().is_some() {}
+    while let Some(event) = watcher.poll_event() {
+        assert_eq!(event.seq, seen.len() as u64 + 1, "numbers without gaps");
+        seen.push(event);
+    }
+}
+
+/// Lets time pass until `to` as the gateway does.
+fn pass(watcher: &mut Watcher, to: Millis, seen: &mut Vec<Event>) {
+    let mut last = Millis(0);
+    let mut again = 0;
+    while let Some(due) = watcher.poll_timeout().filter(|due| *due <= to) {
+        again = if due > last { 0 } else { again + 1 };
+        assert!(again < 4, "the deadline {due:?} does not move on");
+        last = last.max(due);
+        watcher.handle_timeout(last);
+        drain(watcher, seen);
+    }
+}
+
+fn run(ops: &[(u64, Op)]) -> (Watcher, Vec<Event>) {
+    let mut watcher = watcher();
+    let mut seen = Vec::new();
+    let mut now = Millis(0);
+    for (pause, op) in ops {
+        now = now + *pause;
+        pass(&mut watcher, now, &mut seen);
+        match op {
+            Op::Bytes(bytes) => watcher.handle_bytes(now, bytes),
+            Op::Up => watcher.handle_link_up(now, "port"),
+            Op::Down => watcher.handle_link_down(now, "cable"),
+            Op::Command(command) => obey(&mut watcher, now, command),
+        }
+        drain(&mut watcher, &mut seen);
+    }
+    (watcher, seen)
+}
+
+/// The same, and then two minutes in which nothing happens.
+fn see_out(ops: &[(u64, Op)]) -> Watcher {
+    let (mut watcher, mut seen) = run(ops);
+    let end = Millis(ops.iter().map(|(pause, _)| pause).sum()) + 120_000;
+    pass(&mut watcher, end, &mut seen);
+    watcher.handle_end(end);
+    drain(&mut watcher, &mut seen);
+    watcher
+}
+
+/// What must survive a restart does, whatever the state.
+fn survives_a_restart(watcher: &Watcher) {
+    let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+    let back: Snapshot = serde_json::from_str(&text).unwrap();
+    let resumed = Watcher::new(Settings::default(), Some(back)).game();
+    let game = watcher.game();
+    let kept = |game: &GameView| (game.moves.clone(), game.result, game.last_seq, game.fen.clone());
+    assert_eq!(kept(&resumed), kept(&game), "{text}");
+}
+
+/// A command is carried out, or refused with a reason and without effect.
+fn obey(watcher: &mut Watcher, now: Millis, command: &Command) {
+    let before = watcher.game();
+    if let Err(refusal) = watcher.handle_command(now, command.clone()) {
+        assert!(!refusal.to_string().is_empty() && !refusal.code().is_empty());
+        assert_eq!(
+            watcher.game(),
+            before,
+            "{command:?} was refused and changed something"
+        );
+    }
+}
+
+fn json(events: &[Event]) -> String {
+    events
+        .iter()
+        .map(|e| serde_json::to_string(e).unwrap() + "\n")
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_panics_and_time_goes_on(ops in evening()) {
+        let watcher = see_out(&ops);
+        survives_a_restart(&watcher);
+    }
+
+    #[test]
+    fn the_same_input_gives_the_same_events(ops in evening()) {
+        prop_assert_eq!(json(&run(&ops).1), json(&run(&ops).1));
+    }
+
+    #[test]
+    fn a_split_within_messages_changes_nothing(ops in evening(), cuts in prop::collection::vec(1usize..9, 1..20)) {
+        let mut cuts = cuts.into_iter().cycle();
+        let mut split = Vec::new();
+        for (pause, op) in &ops {
+            let Op::Bytes(bytes) = op else {
+                split.push((*pause, op.clone()));
+                continue;
+            };
+            // What is one read here comes in several there, at the same time.
+            let mut rest = &bytes[..];
+            let mut pause = *pause;
+            while !rest.is_empty() {
+                let (part, after) = rest.split_at(cuts.next().unwrap_or(1).min(rest.len()));
+                split.push((pause, Op::Bytes(part.to_vec())));
+                (rest, pause) = (after, 0);
+            }
+        }
+        prop_assert_eq!(json(&run(&ops).1), json(&run(&split).1));
+    }
+}
+
+fn hex(text: &str) -> Op {
+    let bytes = text
+        .split_whitespace()
+        .map(|b| u8::from_str_radix(b, 16).unwrap());
+    Op::Bytes(bytes.collect())
+}
+
+/// A dump of the initial array with a first rank of Black's and a square a6 as given.
+fn array(first: &str, a6: &str) -> Op {
+    let rest = "00 ".repeat(31) + &"01 ".repeat(8) + "02 03 04 06 05 04 03 02";
+    hex(&format!("86 00 43 {first} 07 07 07 07 07 07 07 07 {a6} {rest}"))
+}
+
+/// Found by chance: lines from one array and a game from another met.
+#[test]
+fn an_array_that_keeps_changing() {
+    let (initial, runs) = ("08 09 0a 0c 0b 0a 09 08", "8d 00 0a 10 00 00 10 00 00 13");
+    let watcher = see_out(&[
+        (100, Op::Up),
+        (0, array(initial, "0d")),
+        (0, hex(runs)),
+        (2040, hex("8e 00 05 00 00")),
+        (860, array("01 09 0a 0c 0b 0a 09 08", "00")),
+        (0, hex("8e 00 05 3e 00 8e 00 05 2d 03")),
+        (366, hex("8d 00 0a 10 00 00 10 00 00 12")),
+        (634, array(initial, "00")),
+        (
+            0,
+            hex("8e 00 05 3c 00 8e 00 05 24 05 8e 00 05 04 00 8e 00 05 1b 0b"),
+        ),
+        (0, hex(runs)),
+    ]);
+    survives_a_restart(&watcher);
+}
+
+/// What a restart must not change.
+#[derive(Debug)]
+struct Kept {
+    moves: Vec<String>,
+    result: Option<GameResult>,
+    offences: [u64; 2],
+}
+
+fn kept(watcher: &Watcher) -> Kept {
+    let game: GameView = watcher.game();
+    let snapshot = serde_json::to_value(watcher.snapshot()).unwrap();
+    let offences = |side: usize| snapshot["game"]["offences"][side].as_u64().unwrap_or(0);
+    Kept {
+        moves: game.moves,
+        result: game.result,
+        offences: [offences(0), offences(1)],
+    }
+}
+
+impl Kept {
+    /// What was done while the daemon was away may be missed; nobody is accused because of it.
+    fn is_as_good_as(&self, whole: &Self) -> bool {
+        let accuses = self.offences.iter().zip(&whole.offences).any(|(a, b)| a > b);
+        self.moves == whole.moves && self.result == whole.result && !accuses
+    }
+}
+
+/// Plays a capture; after `restart_after` events the daemon is killed and started again, and asks the
+/// board what stands there.
+fn play(capture: &Capture, restart_after: Option<usize>) -> (Watcher, usize) {
+    let settings = table::settings(capture, "1");
+    let mut watcher = Watcher::new(settings.clone(), None);
+    let (mut seen, mut decoder) = (Vec::new(), Decoder::new());
+    let (mut squares, mut clock) = ([PieceCode::EMPTY; 64], None);
+    let mut restart = restart_after;
+    watcher.handle_link_up(Millis(0), "port");
+    for Record { at, act } in &capture.records {
+        pass(&mut watcher, *at, &mut seen);
+        match act {
+            Act::FromBoard(bytes) => {
+                decoder.push(*at, bytes, &mut |message| match message {
+                    Message::Dump(all) => squares = *all,
+                    Message::Field { square, piece } => squares[usize::from(square)] = piece,
+                    Message::Clock(reading) => clock = Some(reading),
+                    Message::NoClock => clock = None,
+                    _ => {}
+                });
+                watcher.handle_bytes(*at, bytes);
+            }
+            Act::LinkUp => watcher.handle_link_up(*at, "port"),
+            Act::LinkDown => watcher.handle_link_down(*at, "cable"),
+            Act::ToBoard(_) => {}
+        }
+        drain(&mut watcher, &mut seen);
+        if restart.is_some_and(|n| seen.len() >= n) {
+            restart = None;
+            let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+            watcher = Watcher::new(settings.clone(), Some(serde_json::from_str(&text).unwrap()));
+            watcher.handle_link_up(*at, "port");
+            let answers = [
+                encoded(Message::Dump(&squares)),
+                clock.map_or_else(|| encoded(Message::NoClock), |c| encoded(Message::Clock(c))),
+            ];
+            watcher.handle_bytes(*at + 1, &answers.concat());
+            drain(&mut watcher, &mut seen);
+        }
+    }
+    watcher.handle_end(capture.end());
+    drain(&mut watcher, &mut seen);
+    (watcher, seen.len())
+}
+
+#[test]
+fn a_restart_after_any_event_changes_nothing() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let text = fs::read(folder.join("vienna-1910.dgtcap")).unwrap();
+    let mut captures = vec![("vienna-1910".to_owned(), Capture::parse(&text).unwrap())];
+    for script in script::read_all(&folder.join("scripts")) {
+        captures.push((script.name.clone(), script.capture()));
+    }
+    let mut wrong = Vec::new();
+    for (name, capture) in captures {
+        // With the cable out nothing can be asked.
+        if capture.records.iter().any(|r| r.act == Act::LinkDown) {
+            continue;
+        }
+        let (watcher, events) = play(&capture, None);
+        let wanted = kept(&watcher);
+        for n in 1..=events {
+            let got = kept(&play(&capture, Some(n)).0);
+            if !got.is_as_good_as(&wanted) {
+                wrong.push(format!(
+                    "{name}, after event {n}:\n  {got:?}\n  instead of\n  {wanted:?}"
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
