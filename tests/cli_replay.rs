@@ -1,4 +1,5 @@
 //! `replay` as a user runs it.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test panics, and measures time
 
 use std::{
     fs,

@@ -1,4 +1,5 @@
 //! The schemas that are kept in `docs/schema` are those of the types.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test panics, and measures time
 
 use std::{env, fs, path::Path};
 

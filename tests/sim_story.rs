@@ -1,4 +1,5 @@
 //! The demo's game: the capture that is kept, and what the watcher makes of it.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test panics, and measures time
 
 use std::{env, fs, path::Path};
 

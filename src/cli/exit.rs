@@ -23,9 +23,22 @@ pub(super) fn report(result: anyhow::Result<()>) -> ExitCode {
     if is_broken_pipe(&error) {
         return ExitCode::from(DONE);
     }
-    eprintln!("dgt2mqtt: {error:#}");
+    eprintln!("dgt2mqtt: {}", told(&error));
     let is_config = error.downcast_ref::<ConfigError>().is_some();
     ExitCode::from(if is_config { CONFIG } else { FAILED })
+}
+
+/// The error and its causes; what a message has said of its cause is not said again.
+fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text += &format!(": {cause}");
+        }
+    }
+    text
 }
 
 /// Waits until somebody wants the program to end: Ctrl-C or SIGTERM.
@@ -45,4 +58,19 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
         .any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let error = anyhow!("no such file")
+            .context("cannot read a: no such file")
+            .context("check");
+        assert_eq!(told(&error), "check: cannot read a: no such file");
+    }
 }

@@ -18,7 +18,10 @@ use super::names;
 use crate::{
     capture::{Act, Header, Record as Line},
     dgt::{Decoder, Session, Wish},
-    link::{Backoff, Opened, Source, file::CaptureWriter},
+    link::{
+        Backoff, Opened, Source,
+        file::{CaptureFileError, CaptureWriter},
+    },
     time::Millis,
 };
 
@@ -53,19 +56,23 @@ const SAVE_EVERY: Duration = Duration::from_secs(5);
 
 impl Record {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let writer = CaptureWriter::create(&self.output, &self.header()?, self.force)?;
+        if !self.force && self.output.exists() {
+            return Err(CaptureFileError::Exists(self.output).into());
+        }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        // The file is begun when there is something to record: a mistyped port leaves none behind.
+        let opened = runtime.block_on(self.port.open())?;
         let mut recorder = Recorder {
-            writer,
+            writer: CaptureWriter::create(&self.output, &self.header()?, self.force)?,
             origin: Instant::now(),
             session: Session::new(),
             decoder: Decoder::new(),
         };
         runtime.block_on(async {
             tokio::select! {
-                failed = recorder.record(&self.port) => failed,
+                failed = recorder.record(&self.port, opened) => failed,
                 stopped = super::exit::stopped() => stopped.context("cannot wait for signals"),
             }
         })?;
@@ -110,10 +117,9 @@ impl Recorder {
         Ok(self.writer.write(&Line { at, act })?)
     }
 
-    /// Goes on until an error of the file, through as many links as it takes. The first must open.
-    async fn record(&mut self, source: &Source) -> anyhow::Result<()> {
+    /// Goes on until an error of the file, through as many links as it takes.
+    async fn record(&mut self, source: &Source, mut opened: Opened) -> anyhow::Result<()> {
         let (mut backoff, mut rng) = (Backoff::new(250, 5000, 10_000), Rng::new());
-        let mut opened = source.open().await?;
         let mut first = true;
         loop {
             eprintln!("Recording {}; Ctrl-C ends.", opened.name);

@@ -71,14 +71,18 @@ impl Pty {
     /// # Errors
     /// What the system says.
     pub async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self
-            .ready
-            .async_io(Interest::READABLE, |fd| Ok(rustix::io::read(fd, &mut *buffer)?))
-            .await;
-        match read {
-            // Nobody has the other end open.
-            Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => Ok(0),
-            other => other,
+        loop {
+            let mut ready = self.ready.readable().await?;
+            // The runtime keeps a hang-up for ever, even when the next host was there before we looked.
+            if ready.ready().is_read_closed() {
+                return Ok(0);
+            }
+            match rustix::io::read(&self.master, &mut *buffer) {
+                Err(Errno::AGAIN) => ready.clear_ready(),
+                // Nobody has the other end open.
+                Err(Errno::IO) => return Ok(0),
+                other => return Ok(other?),
+            }
         }
     }
 
@@ -92,9 +96,16 @@ impl Pty {
     /// # Errors
     /// What the system says.
     pub async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.ready
-            .async_io(Interest::WRITABLE, |fd| Ok(rustix::io::write(fd, bytes)?))
-            .await
+        loop {
+            let mut ready = self.ready.writable().await?;
+            if ready.ready().is_write_closed() {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            match rustix::io::write(&self.master, bytes) {
+                Err(Errno::AGAIN) => ready.clear_ready(),
+                other => return Ok(other?),
+            }
+        }
     }
 
     /// Waits until a host has the terminal open again, after [`Self::read`] gave 0.

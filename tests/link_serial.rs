@@ -1,0 +1,182 @@
+//! Links against simulated boards on pseudo terminals and TCP.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test panics, and measures time
+
+use std::{path::PathBuf, time::Duration};
+
+use dgt2mqtt::{
+    capture::Capture,
+    link::{OpenError, Opened, PortMatch, Source, ask},
+    sim::{
+        board::Identity,
+        player::{Pace, Player},
+        port::Place,
+        serve::{Serving, Station},
+    },
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    task::JoinSet,
+    time::{Instant, sleep, timeout},
+};
+
+const GAP: &str = "# dgtcap 1\n0.1 < 8e 00 05 34 00\n0.2 ! down\n0.6 ! up\n0.7 < 8e 00 05 24 01\n";
+
+/// A board that goes on for ever, and its name.
+async fn board(boards: &mut JoinSet<()>, number: u16, capture: &str, place: Place) -> String {
+    let capture = Capture::parse(capture.as_bytes()).unwrap();
+    let player = Player::new(capture, Identity::synthetic(number), Pace::default());
+    let serving = Serving {
+        slow_line: false,
+        linger: None,
+    };
+    let station = Station::new(player, place, serving).await.unwrap();
+    let name = station.name();
+    boards.spawn(async { station.run().await.unwrap() });
+    name
+}
+
+async fn read(opened: &mut Opened) -> Vec<u8> {
+    let mut buffer = [0; 256];
+    let n = timeout(Duration::from_secs(3), opened.io.read(&mut buffer))
+        .await
+        .unwrap()
+        .unwrap_or(0);
+    buffer[..n].to_vec()
+}
+
+/// Opens a source that may not be there yet.
+async fn open_soon(source: &Source) -> Opened {
+    for _ in 0..60 {
+        if let Ok(opened) = source.open().await {
+            return opened;
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{source} does not come back");
+}
+
+async fn follow_through_a_gap(source: Source) {
+    let mut link = source.open().await.unwrap();
+    link.io.write_all(b"K").await.unwrap();
+    assert_eq!(read(&mut link).await, [0x8e, 0, 5, 0x34, 0]);
+    assert!(
+        read(&mut link).await.is_empty(),
+        "a pulled cable is seen as the end"
+    );
+    drop(link);
+    let mut link = open_soon(&source).await;
+    link.io.write_all(b"K").await.unwrap();
+    assert_eq!(read(&mut link).await, [0x8e, 0, 5, 0x24, 1]);
+}
+
+#[tokio::test]
+async fn a_port_that_comes_back_under_another_number_is_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("board");
+    let mut boards = JoinSet::new();
+    let name = board(&mut boards, 1, GAP, Place::Pty(Some(link.clone()))).await;
+    assert_eq!(name, link.to_str().unwrap());
+    // Another one takes the number that becomes free, if it can.
+    follow_through_a_gap(name.parse().unwrap()).await;
+    drop(boards);
+}
+
+#[tokio::test]
+async fn tcp_does_the_same() {
+    let mut boards = JoinSet::new();
+    let name = board(&mut boards, 1, GAP, Place::Tcp("127.0.0.1:0".parse().unwrap())).await;
+    follow_through_a_gap(name.parse().unwrap()).await;
+}
+
+#[tokio::test]
+async fn a_port_is_opened_alone_and_says_when_it_is_busy() {
+    let mut boards = JoinSet::new();
+    let source: Source = board(&mut boards, 1, GAP, Place::Pty(None))
+        .await
+        .parse()
+        .unwrap();
+    let held = source.open().await.unwrap();
+    let error = source.open().await.unwrap_err();
+    assert_eq!(error.code(), "port_busy", "{error}");
+    drop(held);
+    assert!(source.open().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_board_is_found_by_the_number_that_it_reports() {
+    let mut boards = JoinSet::new();
+    let mut candidates = Vec::new();
+    for number in [1, 2, 3] {
+        candidates.push(PathBuf::from(
+            board(&mut boards, number, GAP, Place::Pty(None)).await,
+        ));
+    }
+    let by_number = |serial: &str| {
+        Source::Serial(PortMatch::Board {
+            serial: serial.to_owned(),
+            candidates: candidates.clone(),
+        })
+    };
+    let second = by_number("90002").open().await.unwrap();
+    assert_eq!(second.name, candidates[1].to_str().unwrap());
+    // Others are found while that one is held.
+    let third = by_number("090003").open().await.unwrap();
+    assert_eq!(third.name, candidates[2].to_str().unwrap());
+    let error = by_number("12345").open().await.unwrap_err();
+    let OpenError::NoSuchBoard { asked, .. } = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(asked.len(), 3, "{error}");
+    assert!(
+        asked.iter().filter(|said| said.contains("port_busy")).count() == 2,
+        "{error}"
+    );
+    assert!(error.to_string().contains("90001"), "{error}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_opened_has_a_code() {
+    let codes = [
+        ("/dev/no-such-port", "port_not_found"),
+        ("usb:NO-SUCH-NUMBER", "port_not_found"),
+        ("tcp://127.0.0.1:1", "tcp_unreachable"),
+        ("capture:/no/such.dgtcap", "capture_unreadable"),
+        ("/proc/self/status", "port_unusable"),
+        ("board:1@/dev/no-such-port", "board_not_found"),
+    ];
+    for (source, code) in codes {
+        let error = source.parse::<Source>().unwrap().open().await.unwrap_err();
+        assert_eq!(error.code(), code, "{source}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn silence_is_no_number_and_flushing_does_not_wait() {
+    // A terminal behind which nobody reads.
+    let deaf = dgt2mqtt::sim::pty::Pty::open(None).unwrap();
+    let source: Source = deaf.path().to_str().unwrap().parse().unwrap();
+    assert!(ask(&source).await.unwrap().is_empty());
+    let mut link = source.open().await.unwrap();
+    link.io.write_all(b"M").await.unwrap();
+    let before = Instant::now();
+    link.io.flush().await.unwrap();
+    link.io.shutdown().await.unwrap();
+    assert!(before.elapsed() < Duration::from_millis(100));
+}
+
+#[tokio::test]
+async fn a_capture_is_played_in_real_time_and_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gap.dgtcap");
+    std::fs::write(&path, GAP).unwrap();
+    let source: Source = format!("capture:{}", path.display()).parse().unwrap();
+    let start = Instant::now();
+    let mut link = source.open().await.unwrap();
+    assert_eq!(read(&mut link).await, [0x8e, 0, 5, 0x34, 0]);
+    assert!(read(&mut link).await.is_empty());
+    let mut link = source.open().await.unwrap();
+    assert_eq!(read(&mut link).await, [0x8e, 0, 5, 0x24, 1]);
+    assert!(start.elapsed() >= Duration::from_millis(700));
+    assert!(read(&mut link).await.is_empty());
+    assert_eq!(source.open().await.unwrap_err().code(), "capture_over");
+}

@@ -1,0 +1,211 @@
+//! `simulate` and `record` as a user runs them.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test panics, and measures time
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use assert_cmd::cargo::CommandCargoExt;
+use dgt2mqtt::{
+    capture::{Act, Capture},
+    dgt::{Decoder, Message},
+    link::file::read_capture,
+    time::Millis,
+};
+
+fn program() -> Command {
+    Command::cargo_bin("dgt2mqtt").unwrap()
+}
+
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/vienna-1910.dgtcap")
+}
+
+/// A simulator that is ended with the test.
+struct Simulator(Child, Vec<String>);
+
+impl Simulator {
+    fn start(boards: usize, args: &[&str]) -> Self {
+        let mut child = program()
+            .arg("simulate")
+            .args(args)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let names = lines.take(boards).map(Result::unwrap).collect();
+        Self(child, names)
+    }
+
+    fn ended_within(&mut self, seconds: u64) -> Option<i32> {
+        let deadline = Instant::now() + Duration::from_secs(seconds);
+        while Instant::now() < deadline {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        None
+    }
+}
+
+impl Drop for Simulator {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn interrupt(child: &Child) {
+    let pid = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+/// The changes and clock readings of a capture, without repetition.
+fn told(capture: &Capture) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    let mut decoder = Decoder::new();
+    for record in &capture.records {
+        if let Act::FromBoard(bytes) = &record.act {
+            decoder.push(Millis(0), bytes, &mut |message| match message {
+                Message::Field { square, piece } => told.push(format!("{square} {}", piece.0)),
+                Message::Clock(reading) => {
+                    let reading = format!("{reading:?}");
+                    // The host asks for the clock when it comes.
+                    if told.iter().rev().find(|t| t.starts_with("Clock")) != Some(&reading) {
+                        told.push(reading);
+                    }
+                }
+                _ => {}
+            });
+        }
+    }
+    told
+}
+
+fn record_from(port: &str, output: &Path, simulator: &mut Simulator) {
+    let mut recorder = program()
+        .args(["record", "-p", port, "--board", "7", "-o"])
+        .arg(output)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    assert_eq!(simulator.ended_within(30), Some(0));
+    std::thread::sleep(Duration::from_millis(200));
+    interrupt(&recorder);
+    assert_eq!(recorder.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn what_is_recorded_from_a_simulated_board_is_what_it_played() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = fixture();
+    let fixture = fixture.to_str().unwrap();
+    let link = folder.path().join("board");
+    let link = link.to_str().unwrap();
+    let places = [&["--link", link][..], &["--listen", "127.0.0.1:0"]];
+    for (place, name) in places.into_iter().zip(["a.dgtcap", "b.dgtcap.zst"]) {
+        let args = [&[fixture, "--speed", "30", "--linger", "0.3"], place].concat();
+        let mut simulator = Simulator::start(1, &args);
+        let port = simulator.1[0].clone();
+        let output = folder.path().join(name);
+        record_from(&port, &output, &mut simulator);
+        let recorded = read_capture(&output).unwrap();
+        assert_eq!(recorded.header.board(), Some("7"));
+        assert!(recorded.header.epoch_ms().is_some());
+        assert!(recorded.records.iter().any(|r| matches!(r.act, Act::ToBoard(_))));
+        assert_eq!(
+            told(&recorded),
+            told(&read_capture(Path::new(fixture)).unwrap()),
+            "{port}"
+        );
+        // A second recording does not destroy the first.
+        let again = program()
+            .args(["record", "-p", &port, "-o"])
+            .arg(&output)
+            .output()
+            .unwrap();
+        assert_eq!(again.status.code(), Some(1));
+        assert!(String::from_utf8(again.stderr).unwrap().contains("--force"));
+    }
+    let nothing = folder.path().join("nothing.dgtcap");
+    let output = program()
+        .args(["record", "-p", "/dev/no-such-port", "-o"])
+        .arg(&nothing)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!nothing.exists(), "a mistyped port leaves no file behind");
+    assert!(!Path::new(link).exists(), "the link goes with the board");
+}
+
+#[test]
+fn many_boards_play_games_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let pgn = folder.path().join("games.pgn");
+    fs::write(&pgn, "1. e4 e5 2. Nf3 Nc6 1/2-1/2\n\n1. d4 d5 *\n").unwrap();
+    let args = [
+        "--boards",
+        "3",
+        "--games",
+        pgn.to_str().unwrap(),
+        "--speed",
+        "500",
+        "--linger",
+        "0",
+    ];
+    let mut simulator = Simulator::start(3, &args);
+    let ports = simulator.1.clone();
+    assert_eq!(ports.len(), 3);
+    let mut recorders: Vec<_> = (0..3)
+        .map(|n| {
+            let output = folder.path().join(format!("{n}.dgtcap"));
+            let mut command = program();
+            command
+                .args(["record", "-p", &ports[n], "-o"])
+                .arg(output)
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    assert_eq!(simulator.ended_within(20), Some(0));
+    std::thread::sleep(Duration::from_millis(200));
+    for recorder in &mut recorders {
+        interrupt(recorder);
+        assert!(recorder.wait().unwrap().success());
+    }
+    let moves = |n: usize| {
+        let capture = read_capture(&folder.path().join(format!("{n}.dgtcap"))).unwrap();
+        told(&capture).iter().filter(|t| !t.starts_with("Clock")).count()
+    };
+    assert!(moves(0) >= 8 && moves(1) >= 4 && moves(2) >= 8);
+}
+
+#[test]
+fn wrong_usage_is_code_2() {
+    for args in [
+        &["simulate"][..],
+        &["simulate", "--boards", "0"],
+        &["simulate", "--speed", "-1", "x"],
+        &["nonsense"],
+    ] {
+        assert_eq!(
+            program().args(args).output().unwrap().status.code(),
+            Some(2),
+            "{args:?}"
+        );
+    }
+    let missing = program().args(["simulate", "/no/such.dgtcap"]).output().unwrap();
+    assert_eq!(missing.status.code(), Some(1));
+}
