@@ -55,6 +55,21 @@ impl Orientation {
         placement
     }
 
+    /// Normal or turned, by which side of the board each army is nearer to.
+    #[must_use]
+    pub fn likely(dump: &[PieceCode; 64]) -> Self {
+        let lean: i32 = (0..64i32)
+            .zip(dump)
+            .map(|(raw, code)| match Code(code.0).color() {
+                Some(Color::White) => raw / 8 - 3,
+                Some(Color::Black) => 4 - raw / 8,
+                None => 0,
+            })
+            .sum();
+        let men = dump.iter().filter(|code| Code(code.0).color().is_some()).count() as i32;
+        if 2 * lean < men { Self::Turned } else { Self::Normal }
+    }
+
     /// The orientation in which `dump` looks most like the beginning of a game, if in any one it
     /// does: at least six pawns of each side at home, nearly nothing between the armies, and the
     /// kings on their first ranks. Neighbouring mistakes (king and queen exchanged) do not matter.

@@ -178,5 +178,18 @@ pub fn is_dead_quick(position: &Chess) -> bool {
         .all(|winner| quick_proof(&position, winner).is_some())
 }
 
+/// True when `winner` can be shown not to be able to mate, by the same quick check.
+#[must_use]
+pub fn cannot_mate_quick(position: &Chess, winner: Color) -> bool {
+    let mut line = Vec::new();
+    let Some(position) = walk_forced(position.clone(), &mut line) else {
+        return true;
+    };
+    if position.legal_moves().is_empty() {
+        return !is_mate_by(&position, winner);
+    }
+    quick_proof(&position, winner).is_some()
+}
+
 #[cfg(test)]
 mod tests;

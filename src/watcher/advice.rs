@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use shakmaty::{Bitboard, Color, Move, Position};
+use shakmaty::{Bitboard, Color, Move};
 
 use super::game::{Ctx, Game, Open};
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
         clock_proposal::{ClockHistory, propose},
         decide, words,
     },
+    mate::cannot_mate_quick,
     time::Millis,
 };
 
@@ -155,7 +156,7 @@ impl Game {
         let judged = finding.target.as_ref().unwrap_or(&finding.before);
         judged
             .chess()
-            .is_none_or(|chess| !chess.has_insufficient_material(!offender))
+            .is_none_or(|chess| !cannot_mate_quick(chess, !offender))
     }
 
     fn proposal(&self, ctx: &Ctx<'_>, finding: &Finding, ruling: &crate::laws::Ruling) -> Option<ClockState> {

@@ -117,7 +117,7 @@ impl Core {
 
     /// One message of the board.
     pub(super) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
-        self.hear(now, identity);
+        self.hear(now, identity, matches!(message, Message::Dump(_)));
         match message {
             Message::Dump(squares) => self.dump(now, squares),
             Message::Field { square, piece } => self.field(now, *square, *piece),
@@ -142,13 +142,14 @@ impl Core {
         }
     }
 
-    /// The board answers: it is connected.
-    fn hear(&mut self, now: Millis, identity: &Identity) {
+    /// The board answers. It is connected once it shows what stands on it: by then it has said who
+    /// it is, if it ever does.
+    fn hear(&mut self, now: Millis, identity: &Identity, shows: bool) {
         if self.identity != *identity {
             self.identity = identity.clone();
             self.out.changed.info = true;
         }
-        if !self.connected && self.raw_or_identified() {
+        if shows && !self.connected && self.link.is_some() {
             self.connected = true;
             self.out.changed.status = true;
             let firmware = self.identity.firmware.map(|(main, sub)| format!("{main}.{sub}"));
@@ -159,10 +160,6 @@ impl Core {
             };
             self.emit(now, body);
         }
-    }
-
-    fn raw_or_identified(&self) -> bool {
-        self.link.is_some()
     }
 
     fn dump(&mut self, now: Millis, squares: &[PieceCode; 64]) {
@@ -220,12 +217,19 @@ impl Core {
         let Some(found) = Orientation::of_start(raw).filter(|found| *found != self.orientation) else {
             return false;
         };
-        self.orientation = found;
-        self.sensed = settled(&found.placement(raw));
+        self.turn_to(found);
+        true
+    }
+
+    /// The board lies another way than was thought: it is read anew.
+    pub(super) fn turn_to(&mut self, orientation: Orientation) {
+        self.orientation = orientation;
+        if let Some(raw) = &self.raw {
+            self.sensed = settled(&orientation.placement(raw));
+        }
         if let Phase::Waiting(setup) = &mut self.phase {
             **setup = Setup::default();
         }
-        true
     }
 
     /// Squares changed: the lines are to explain them.
@@ -252,7 +256,7 @@ impl Core {
         if game.result.is_some() {
             return;
         }
-        game.bridge_gap(&mut ctx, bridge::Limits::default());
+        game.after_gap(&mut ctx);
     }
 
     /// A dump differs from what the updates said: some were lost.
@@ -282,8 +286,12 @@ impl Core {
     }
 
     fn pressed(&mut self, at: Millis, side: Color) {
-        let Phase::Game(game) = &mut self.phase else {
-            return;
+        let game = match &mut self.phase {
+            Phase::Game(game) => game,
+            Phase::Waiting(setup) => {
+                setup.pressed = Some(at);
+                return;
+            }
         };
         if game.result.is_some() {
             return;
@@ -377,6 +385,7 @@ impl Core {
             return;
         }
         game.settle(&mut ctx);
+        game.try_gap_again(&mut ctx);
         game.judge(&mut ctx);
         game.look_after(&mut ctx);
         game.look_for_result(&mut ctx);

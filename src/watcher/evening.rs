@@ -5,13 +5,13 @@ use std::sync::Arc;
 use shakmaty::{CastlingMode, Color};
 
 use super::{
+    OrientationSetting,
     core::{Core, Phase},
     game::Game,
     start::{ARRAY_MS, Array, is_full_array, is_playable, kind_of, stand_of},
 };
 use crate::{
     board::{Orientation, Placement, Stand},
-    dgt::ClockSide,
     event::{Body, GameResult},
     time::Millis,
 };
@@ -55,12 +55,56 @@ impl Core {
             self.begin(now, &array);
             return;
         }
+        self.start_mid_game(now, 1);
+    }
+
+    /// The daemon came in mid-game. Whose move it is follows from the running clock where its sides
+    /// are known, else from who moves first; without a clock several half-moves in turn must show
+    /// that a game is played at all.
+    fn start_mid_game(&mut self, now: Millis, needed: usize) {
         let since = self.sensed.last_change() + MID_GAME_MS;
-        if now < since {
-            self.look_again = Some(since);
-        } else if is_playable(self.sensed.placement()) {
-            self.begin_mid_game(now);
+        let Phase::Waiting(setup) = &mut self.phase else {
+            return;
+        };
+        if setup.lines.is_none() {
+            if now < since {
+                self.look_again = Some(since);
+                return;
+            }
+            if !is_playable(self.sensed.placement()) || self.lie_as_likely() {
+                return;
+            }
+            let Phase::Waiting(setup) = &mut self.phase else {
+                return;
+            };
+            setup.either_side(&self.sensed, now);
         }
+        if let (Some(_), Some(turn)) = (self.clock.white_side(), self.clock.running()) {
+            self.begin_mid_game(now, turn);
+            return;
+        }
+        let Phase::Waiting(setup) = &mut self.phase else {
+            return;
+        };
+        let Some(lines) = &mut setup.lines else { return };
+        lines.tick(now, &self.sensed);
+        let best = lines.best();
+        let Some(last) = best.plies.last() else { return };
+        if best.plies.len() < needed || !best.misplaced(&self.sensed).is_empty() || now < since {
+            self.look_again = Some(since.max(now + 200));
+            return;
+        }
+        let pressed = setup.pressed.is_some_and(|pressed| pressed + 500 >= last.at);
+        if self.clock.runs() && !pressed && best.plies.len() == needed {
+            return;
+        }
+        let turn = best.turn();
+        let root = if best.plies.len().is_multiple_of(2) { turn } else { !turn };
+        if let Some(counting) = self.clock.counting() {
+            let counts_for_white = (turn == Color::White) == pressed;
+            self.clock.found(if counts_for_white { counting } else { counting.other() });
+        }
+        self.begin_mid_game(now, root);
     }
 
     fn start_by_moves(&mut self, now: Millis) {
@@ -69,15 +113,13 @@ impl Core {
             return;
         };
         if setup.array.is_none() {
-            setup.either_side(&self.sensed, now);
+            self.start_mid_game(now, 4);
+            return;
         }
         let Some(lines) = &mut setup.lines else { return };
         lines.tick(now, &self.sensed);
-        let needed = match (setup.array.is_some(), attached) {
-            (true, false) => 1,
-            (true, true) => 3,
-            (false, _) => 4,
-        };
+        // A clock that stands by will be started; without one the first move starts the game.
+        let needed = if attached { 3 } else { 1 };
         let best = lines.best();
         if best.plies.len() < needed || !best.misplaced(&self.sensed).is_empty() {
             return;
@@ -90,8 +132,6 @@ impl Core {
         let lines = setup.lines.take();
         if let Some(array) = setup.array.clone() {
             self.begin(now, &array);
-        } else {
-            self.begin_mid_game(now);
         }
         if let (Phase::Game(game), Some(lines)) = (&mut self.phase, lines) {
             game.take_lines(lines);
@@ -133,22 +173,42 @@ impl Core {
     }
 
     /// The daemon came in mid-game: it tracks from what stands.
-    fn begin_mid_game(&mut self, now: Millis) {
-        if self.clock.white_side().is_none() && self.clock.counting().is_some() {
-            // Left and right do not turn with the board: nothing but custom tells them apart here.
-            self.clock.found(match self.orientation {
-                Orientation::Turned => ClockSide::Right,
-                _ => ClockSide::Left,
-            });
-        }
-        let turn = self.clock.running().unwrap_or(Color::White);
-        let stand = Stand::of_placement(self.sensed.placement(), turn, CastlingMode::Standard);
+    fn begin_mid_game(&mut self, now: Millis, turn: Color) {
+        let lines = match &mut self.phase {
+            Phase::Waiting(setup) => setup.lines.take(),
+            Phase::Game(_) => None,
+        };
+        // The placement that the lines started from, if half-moves have been seen since.
+        let placement = match &self.phase {
+            Phase::Waiting(setup) => setup.from.clone(),
+            Phase::Game(_) => None,
+        };
+        let placement = placement.unwrap_or_else(|| self.sensed.placement().clone());
+        let stand = Stand::of_placement(&placement, turn, CastlingMode::Standard);
         self.start_game(now, Arc::new(stand));
         let runs = self.clock.runs();
         if let Phase::Game(game) = &mut self.phase {
+            if let Some(mut lines) = lines {
+                lines.keep_parity(turn);
+                game.take_lines(lines);
+            }
             game.lines.clock_runs = runs;
             game.clock_used = runs;
         }
+    }
+
+    /// Without an array the men tell which way round the board lies: each army is nearer to its own
+    /// side. Returns true when the board was read anew for it.
+    fn lie_as_likely(&mut self) -> bool {
+        let (OrientationSetting::Auto, Some(raw)) = (self.settings.orientation, &self.raw) else {
+            return false;
+        };
+        let likely = Orientation::likely(raw);
+        if likely == self.orientation {
+            return false;
+        }
+        self.turn_to(likely);
+        true
     }
 
     pub(super) fn start_game(&mut self, now: Millis, stand: Arc<Stand>) {

@@ -117,6 +117,8 @@ pub(super) struct Game {
     pub(super) hands: super::touch::Hands,
     /// The link was broken and the board has not been read since.
     pub(super) gap: bool,
+    /// A gap in the record that is not explained yet.
+    pub(super) unbridged: Option<super::gap::Unbridged>,
 }
 
 impl Game {
@@ -140,6 +142,7 @@ impl Game {
             clock_used: false,
             hands: super::touch::Hands::default(),
             gap: false,
+            unbridged: None,
         }
     }
 

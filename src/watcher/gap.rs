@@ -15,6 +15,16 @@ use crate::{
 /// A square that is not read for this long is worth a notice.
 const DEAD_SQUARE_MS: u64 = 30_000;
 
+/// The board must have been at rest this long before a gap is looked at again.
+const REST_MS: u64 = 1500;
+
+/// A gap in the record that is not explained yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unbridged {
+    told: bool,
+    tried: crate::time::Millis,
+}
+
 impl Game {
     /// Lines that go on from those found before the lines existed.
     pub(super) fn take_lines(&mut self, lines: Lines) {
@@ -27,6 +37,7 @@ impl Game {
         self.lines.grow_all(ctx.now, ctx.sensed);
         let best = self.lines.best();
         if best.misplaced(ctx.sensed).is_empty() {
+            self.unbridged = None;
             return;
         }
         let turn = ctx.clock.running();
@@ -47,15 +58,10 @@ impl Game {
             }
         }
         let Some(shortest) = found.iter().map(|(_, plies)| *plies).min() else {
-            if cut {
-                self.notice(
-                    ctx,
-                    "gap_not_explained",
-                    "Moves were missed and could not be reconstructed.",
-                );
-            }
+            self.gap_told(ctx, cut);
             return;
         };
+        self.unbridged = None;
         found.retain(|(_, plies)| *plies == shortest);
         if found.len() > 1 {
             let first = self.plies() + 1;
@@ -78,6 +84,33 @@ impl Game {
             self.lines
                 .add(ctx.now, ctx.sensed, line, if i == 0 { 0.0 } else { 2.0 });
         }
+    }
+
+    /// The board was read again after the link was down: what was played meanwhile?
+    pub(super) fn after_gap(&mut self, ctx: &mut Ctx<'_>) {
+        self.unbridged = Some(Unbridged { told: false, tried: ctx.now });
+        self.bridge_gap(ctx, bridge::Limits::default());
+    }
+
+    /// A gap that could not be explained at once (a piece was in a hand) is tried again whenever
+    /// the board has come to rest.
+    pub(super) fn try_gap_again(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(gap) = self.unbridged else { return };
+        if gap.tried < ctx.sensed.last_change() && ctx.still_for(REST_MS) {
+            self.unbridged = Some(Unbridged { tried: ctx.now, ..gap });
+            self.bridge_gap(ctx, bridge::Limits::default());
+        }
+    }
+
+    /// Says once that a gap is not explained.
+    fn gap_told(&mut self, ctx: &mut Ctx<'_>, cut: bool) {
+        let Some(gap) = &mut self.unbridged else { return };
+        if std::mem::replace(&mut gap.told, true) {
+            return;
+        }
+        let why = if cut { "the search was cut short" } else { "no few legal moves lead to what stands there" };
+        let message = format!("Moves were missed and could not be reconstructed: {why}.");
+        self.notice(ctx, "gap_not_explained", &message);
     }
 
     /// Gives notice of squares that are not read although a piece must stand there.

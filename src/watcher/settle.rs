@@ -7,6 +7,7 @@ use crate::{
     board::{Ply, PlyKind},
     event::{CompletedBy, GameResult, Resolution},
     laws::IrregularityKind,
+    mate::is_dead_quick,
 };
 
 /// How much worse every other explanation must be, `ms` after the half-move: what has not been
@@ -178,7 +179,7 @@ impl Game {
             } else {
                 self.end(ctx, GameResult::Draw, "stalemate");
             }
-        } else if chess.is_insufficient_material() {
+        } else if is_dead_quick(chess) {
             self.end(ctx, GameResult::Draw, "dead_position");
         } else if chess.halfmoves() >= 150 {
             self.end(ctx, GameResult::Draw, "seventy_five_moves");

@@ -19,6 +19,10 @@ pub(super) struct Setup {
     pub(super) array: Option<Placement>,
     /// Lines from it (or from what stands there) while no clock has started the game.
     pub(super) lines: Option<Lines>,
+    /// What the lines of a game in progress started from.
+    pub(super) from: Option<Placement>,
+    /// When the clock was pressed last.
+    pub(super) pressed: Option<Millis>,
 }
 
 /// What kind of array a game began from.
@@ -131,5 +135,6 @@ impl Setup {
         let black = Line::new(stand(Color::Black), sensed, now);
         lines.add_root(now, sensed, black);
         self.lines = Some(lines);
+        self.from = Some(sensed.placement().clone());
     }
 }
