@@ -19,7 +19,9 @@ use dgt2mqtt::{
     link::file::read_capture,
     sim::games,
 };
-use hall::{Daemon, Seat, Simulator, comparable, configure, difference, real_captures, replay, save, shortened};
+use hall::{
+    Daemon, Seat, Simulator, comparable, configure, difference, real_captures, replay, save, shortened,
+};
 use serde_json::Value;
 
 /// What a game of which nothing is left out still shows of thinking.
@@ -65,8 +67,15 @@ fn of_board(subscriber: &Subscriber, board: &str) -> Vec<Value> {
     for got in subscriber.all() {
         if got.topic.contains(&place) {
             let event = got.json();
-            assert!(got.topic.ends_with(event["type"].as_str().unwrap()), "{}", got.topic);
-            if events.last().is_none_or(|last| last["seq"].as_u64() < event["seq"].as_u64()) {
+            assert!(
+                got.topic.ends_with(event["type"].as_str().unwrap()),
+                "{}",
+                got.topic
+            );
+            if events
+                .last()
+                .is_none_or(|last| last["seq"].as_u64() < event["seq"].as_u64())
+            {
                 events.push(event);
             }
         }

@@ -99,10 +99,18 @@ impl Core {
             return;
         }
         let turn = best.turn();
-        let root = if best.plies.len().is_multiple_of(2) { turn } else { !turn };
+        let root = if best.plies.len().is_multiple_of(2) {
+            turn
+        } else {
+            !turn
+        };
         if let Some(counting) = self.clock.counting() {
             let counts_for_white = (turn == Color::White) == pressed;
-            self.clock.found(if counts_for_white { counting } else { counting.other() });
+            self.clock.found(if counts_for_white {
+                counting
+            } else {
+                counting.other()
+            });
         }
         self.begin_mid_game(now, root);
     }

@@ -88,7 +88,10 @@ impl Game {
 
     /// The board was read again after the link was down: what was played meanwhile?
     pub(super) fn after_gap(&mut self, ctx: &mut Ctx<'_>) {
-        self.unbridged = Some(Unbridged { told: false, tried: ctx.now });
+        self.unbridged = Some(Unbridged {
+            told: false,
+            tried: ctx.now,
+        });
         self.bridge_gap(ctx, bridge::Limits::default());
     }
 
@@ -97,7 +100,10 @@ impl Game {
     pub(super) fn try_gap_again(&mut self, ctx: &mut Ctx<'_>) {
         let Some(gap) = self.unbridged else { return };
         if gap.tried < ctx.sensed.last_change() && ctx.still_for(REST_MS) {
-            self.unbridged = Some(Unbridged { tried: ctx.now, ..gap });
+            self.unbridged = Some(Unbridged {
+                tried: ctx.now,
+                ..gap
+            });
             self.bridge_gap(ctx, bridge::Limits::default());
         }
     }
@@ -108,7 +114,11 @@ impl Game {
         if std::mem::replace(&mut gap.told, true) {
             return;
         }
-        let why = if cut { "the search was cut short" } else { "no few legal moves lead to what stands there" };
+        let why = if cut {
+            "the search was cut short"
+        } else {
+            "no few legal moves lead to what stands there"
+        };
         let message = format!("Moves were missed and could not be reconstructed: {why}.");
         self.notice(ctx, "gap_not_explained", &message);
     }

@@ -25,8 +25,10 @@ pub fn program() -> Command {
 
 /// Captures of real boards; empty, with a message, where they are not at hand.
 pub fn real_captures() -> Vec<PathBuf> {
-    let corpus = std::env::var_os("DGT2MQTT_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus"), PathBuf::from);
+    let corpus = std::env::var_os("DGT2MQTT_CORPUS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus"),
+        PathBuf::from,
+    );
     let folder = corpus.join("real");
     let Ok(entries) = fs::read_dir(&folder) else {
         eprintln!("skipped: no real captures in {}", folder.display());
@@ -66,7 +68,11 @@ impl Simulator {
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let ports: Vec<_> = lines.take(boards).map(Result::unwrap).collect();
-        assert_eq!(ports.len(), boards, "the simulator did not say where its boards are");
+        assert_eq!(
+            ports.len(),
+            boards,
+            "the simulator did not say where its boards are"
+        );
         Self { child, ports }
     }
 }
@@ -92,8 +98,8 @@ pub fn configure(folder: &Path, broker: u16, seats: &[Seat<'_>]) -> PathBuf {
     );
     for Seat { id, port, capture } in seats {
         text.push_str(&format!("[[board]]\nid = \"{id}\"\nport = \"{port}\"\n"));
-        for key in ["laws", "time-control", "supervision"] {
-            if let Some(value) = capture.header.get(key) {
+        for (key, value) in capture.header.lines() {
+            if ["laws", "time-control", "supervision"].contains(&key.as_str()) {
                 text.push_str(&format!("{} = \"{value}\"\n", key.replace('-', "_")));
             }
         }
@@ -161,7 +167,9 @@ fn events_of(command: &mut Command) -> Vec<Value> {
     let output = command.stderr(Stdio::inherit()).output().unwrap();
     assert!(output.status.success(), "{command:?}");
     let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// What `replay` says of a capture.
@@ -171,7 +179,12 @@ pub fn replay(capture: &Path, board: &str) -> Vec<Value> {
 
 /// What the journal beside `config` has of a board.
 pub fn journal(config: &Path, board: &str) -> Vec<Value> {
-    events_of(program().args(["journal", "--config"]).arg(config).args(["--board", board]))
+    events_of(
+        program()
+            .args(["journal", "--config"])
+            .arg(config)
+            .args(["--board", board]),
+    )
 }
 
 /// Events without what differs from one run to the next: numbers, times, who the board said it was.
@@ -194,7 +207,10 @@ pub fn comparable(events: &[Value]) -> Vec<Value> {
         }
         if fields["type"] == "irregularity_resolved" {
             let of = fields["irregularity"].as_str().unwrap();
-            let of = accused.get(of).unwrap_or_else(|| panic!("{of} was never said")).clone();
+            let of = accused
+                .get(of)
+                .unwrap_or_else(|| panic!("{of} was never said"))
+                .clone();
             fields.insert("irregularity".to_owned(), of.into());
         }
         same.push(event);
@@ -296,7 +312,10 @@ pub fn shortened(path: &Path, keep_ms: u64, end_ms: u64, speed: u64) -> Capture 
             break;
         }
         let act = record.act.clone();
-        short.push(Record { at: Millis(at / speed), act });
+        short.push(Record {
+            at: Millis(at / speed),
+            act,
+        });
     }
     capture.records = short;
     capture
@@ -313,7 +332,9 @@ fn touched(records: &[Record]) -> Vec<Millis> {
             continue;
         };
         decoder.push(record.at, bytes, &mut |message| match message {
-            Message::Clock(reading) if lever.replace(reading.lever) != Some(reading.lever) => touched.push(record.at),
+            Message::Clock(reading) if lever.replace(reading.lever) != Some(reading.lever) => {
+                touched.push(record.at)
+            }
             Message::Clock(_) => {}
             _ => touched.push(record.at),
         });
