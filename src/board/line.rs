@@ -54,6 +54,8 @@ pub struct Ply {
     pub kind: PlyKind,
     /// When the board showed it.
     pub at: Millis,
+    /// When its first update came.
+    pub began: Millis,
     /// When its player pressed the clock.
     pub pressed: Option<Millis>,
     /// The position after it.
@@ -82,7 +84,13 @@ pub mod weight {
     /// A half-move of which nothing but the lifting was seen.
     pub const BLIND: f32 = 2.5;
     /// A piece arrived and was taken before the square was scanned.
-    pub const TAKEN_AT_ONCE: f32 = 0.8;
+    pub const TAKEN_AT_ONCE: f32 = 1.0;
+    /// A piece arrived before the half-move that it answers was begun.
+    pub const BEFORE: f32 = 2.0;
+    /// The last half-move has not been pressed although the clock runs.
+    pub const OWED: f32 = 1.0;
+    /// A piece left a square on which the line has none.
+    pub const NEVER_THERE: f32 = 3.0;
     /// Share of its weight that a difference keeps once it is old.
     pub const GHOST: f32 = 0.6;
     /// A piece arrived well before the opponent's half-move that it answers, per second.
@@ -104,8 +112,10 @@ const AT_ONCE_MS: u64 = 60;
 /// A press this soon after a half-move is for it, even when the opponent has replied.
 const SOON_MS: u64 = 2500;
 
-/// Updates may arrive this long after the press that they belong to.
-const LATE_MS: u64 = 1500;
+/// The last update of a half-move may arrive this long after its press.
+const LATE_MS: u64 = 1000;
+/// The first one may come this long after it.
+const BEGUN_MS: u64 = 600;
 /// A press that waits this long for its half-move is given up.
 const GIVE_UP_MS: u64 = 20_000;
 /// A difference that has lasted this long is a ghost: it says little of what was played since.
@@ -138,6 +148,8 @@ pub struct Line {
     /// Squares that show something else than the line says.
     pub(super) differing: Bitboard,
     pub(super) born: Millis,
+    /// The clock runs: half-moves are pressed for.
+    pub(super) clock_runs: bool,
 }
 
 impl Line {
@@ -152,6 +164,7 @@ impl Line {
             cost: 0.0,
             differing,
             born: now,
+            clock_runs: false,
         }
     }
 
@@ -172,16 +185,18 @@ impl Line {
     pub fn played(&self, kind: PlyKind, stand: Arc<Stand>, sensed: &Sensed, now: Millis, cost: f32) -> Self {
         let mut line = self.clone();
         let mover = self.turn();
-        let at = self.seen_at(&stand, sensed);
+        let (began, at) = self.seen_at(&stand, sensed);
         // What is seen long after a press was not played before it; a dump does not say when.
-        let owed = line
-            .pending
-            .iter()
-            .position(|(side, pressed)| *side == mover && at.is_none_or(|at| at.since(*pressed) <= LATE_MS));
+        let in_time = |pressed: Millis| {
+            began.is_none_or(|began| began.since(pressed) <= BEGUN_MS)
+                && at.is_none_or(|at| at.since(pressed) <= LATE_MS)
+        };
+        let owed = line.pending.iter().position(|(side, pressed)| *side == mover && in_time(*pressed));
         let pressed = owed.map(|i| line.pending.remove(i).1);
         line.plies.push(Ply {
             kind,
             at: at.unwrap_or(now),
+            began: began.unwrap_or(now),
             pressed,
             stand: stand.clone(),
         });
@@ -252,18 +267,26 @@ impl Line {
         self.pending.clear();
     }
 
+    /// What the line had cost before its half-moves, about.
+    #[must_use]
+    pub fn cost_before_plies(&self) -> f32 {
+        self.cost - weight::PLY * self.plies.len() as f32
+    }
+
     /// Adds a cost: what speaks against the line besides the board.
     pub fn charge(&mut self, cost: f32) {
         self.cost += cost;
     }
 
-    /// When the updates that speak for the step to `stand` had come, if any did.
-    fn seen_at(&self, stand: &Stand, sensed: &Sensed) -> Option<Millis> {
+    /// When the first and the last of the updates that speak for the step to `stand` had come, if
+    /// any did.
+    fn seen_at(&self, stand: &Stand, sensed: &Sensed) -> (Option<Millis>, Option<Millis>) {
         let steps = self.stand.placement().differing(stand.placement());
         let shown = steps
             .into_iter()
             .filter(|s| sensed.at(*s) == stand.placement().at(*s));
-        shown.filter_map(|s| sensed.seen_at(s)).max()
+        let times = shown.filter_map(|s| sensed.seen_at(s));
+        (times.clone().min(), times.max())
     }
 
     /// A square changed.
@@ -303,6 +326,13 @@ impl Line {
             let ghost = now.since(sensed.since(square)) > GHOST_MS;
             total += if ghost { each * weight::GHOST } else { each };
         }
+        if let Some(last) = self.plies.last()
+            && self.clock_runs
+            && last.pressed.is_none()
+        {
+            let late = now.since(last.at).saturating_sub(800).min(1000) as f32 / 1000.0;
+            total += weight::OWED * late;
+        }
         for (_, at) in &self.pending {
             // A press without a half-move becomes unlikely as time passes.
             let late = now.since(*at).saturating_sub(300).min(900) as f32 / 900.0;
@@ -329,17 +359,23 @@ impl Line {
         })
     }
 
-    /// What it costs that the piece of `candidate` arrived well before the half-move it answers.
+    /// What it costs that the piece of `candidate` arrived well before the half-move it answers was
+    /// made, and more when it did so before that half-move was begun.
     #[must_use]
     pub(super) fn too_early(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
-        let Some(last) = self.plies.last() else { return 0.0 };
+        let Some(last) = self.plies.last() else {
+            return 0.0;
+        };
         let arrived = candidate
             .changes()
             .iter()
             .filter(|(s, code)| !code.is_empty() && sensed.at(*s) == *code);
-        let latest = arrived.map(|(s, _)| sensed.since(*s)).max();
-        let early = latest.map_or(0, |latest| last.at.since(latest + EARLY_MS));
-        weight::EARLY * early.min(3000) as f32 / 1000.0
+        let Some(latest) = arrived.filter_map(|(s, _)| sensed.seen_at(*s)).max() else {
+            return 0.0;
+        };
+        let early = last.at.since(latest + EARLY_MS);
+        let before = if last.began > latest + SCAN_MS { weight::BEFORE } else { 0.0 };
+        before + weight::EARLY * early.min(3000) as f32 / 1000.0
     }
 
     /// What it costs that the piece of `candidate` went from square to square at once: a hand
@@ -368,7 +404,10 @@ impl Line {
             return false;
         };
         let to = candidate.mv.to();
-        let arrived = sensed.at(to).color() == Some(!self.turn())
+        let seen = sensed.at(to);
+        // The opponent's piece, or one of the own that has taken it in turn.
+        let arrived = seen.piece().is_some()
+            && seen != self.placement().at(from)
             && sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born);
         arrived && self.differing.contains(from) && sensed.at(from) != self.placement().at(from)
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Color};
+use shakmaty::{Bitboard, Color, Square};
 
 use super::{
     candidate::Candidate,
@@ -18,6 +18,9 @@ use crate::time::Millis;
 const MOST_LINES: usize = 40;
 /// How much worse than the best a line may be and stay.
 const BEHIND: f32 = 9.0;
+/// A press whose half-move has not been seen for this long when the opponent presses: its updates
+/// may be lost.
+const OVERDUE_MS: u64 = 400;
 /// Half-moves that one reading may add to a line.
 const DEPTH: usize = 4;
 
@@ -27,7 +30,7 @@ pub struct Lines {
     lines: Vec<Line>,
     aged: Millis,
     /// True while presses are to be expected: a half-move without one costs something.
-    pub clock_runs: bool,
+    clock_runs: bool,
     /// While true nothing is explained: the clock is stopped and pieces may be moved freely.
     pub frozen: bool,
 }
@@ -45,6 +48,14 @@ impl Lines {
         };
         lines.grow_all(now, sensed);
         lines
+    }
+
+    /// The clock was started, or is gone: presses are to be expected, or not.
+    pub fn set_clock_runs(&mut self, runs: bool) {
+        self.clock_runs = runs;
+        for line in &mut self.lines {
+            line.clock_runs = runs;
+        }
     }
 
     /// All lines, the best first.
@@ -72,9 +83,24 @@ impl Lines {
         self.rank(now, sensed);
     }
 
+    /// `square` was reported empty although it was empty before: the arrival of a piece there was
+    /// lost, for a board reports changes only.
+    pub fn left_unseen(&mut self, now: Millis, sensed: &Sensed, square: Square) {
+        for line in &mut self.lines {
+            if line.placement().at(square).is_empty() {
+                line.charge(weight::NEVER_THERE);
+            }
+        }
+        self.rank(now, sensed);
+    }
+
     /// `side` pressed the clock.
     pub fn press(&mut self, now: Millis, sensed: &Sensed, side: Color) {
         self.age(now, sensed);
+        let overdue = |line: &Line| line.awaits().is_some_and(|at| now.since(at) >= OVERDUE_MS);
+        if self.lines.iter().any(overdue) {
+            self.grow_blind(now, sensed);
+        }
         for line in &mut self.lines {
             line.pressed_by(side, now);
         }
@@ -95,8 +121,13 @@ impl Lines {
                 }
             }
         }
+        let mut fresh = false;
         for line in grown {
-            self.offer(line);
+            fresh |= self.offer(line);
+        }
+        if fresh {
+            // What is seen may be the reply to a half-move that was not.
+            self.grow(now, sensed, Bitboard::FULL);
         }
         self.rank(now, sensed);
     }
@@ -136,6 +167,7 @@ impl Lines {
         }
         self.aged = now;
         self.lines = lines;
+        self.set_clock_runs(self.clock_runs);
         self.grow_all(now, sensed);
     }
 

@@ -13,6 +13,7 @@ pub struct Sensed {
     before: [Code; 64],
     last_change: Millis,
     by_dump: Bitboard,
+    last_dump: Option<Millis>,
 }
 
 impl Default for Sensed {
@@ -23,6 +24,7 @@ impl Default for Sensed {
             before: [Code::EMPTY; 64],
             last_change: Millis(0),
             by_dump: Bitboard::EMPTY,
+            last_dump: None,
         }
     }
 }
@@ -49,6 +51,7 @@ impl Sensed {
             self.set(now, square, placement.at(square));
         }
         self.by_dump |= changed;
+        self.last_dump = Some(now);
         changed
     }
 
@@ -80,6 +83,12 @@ impl Sensed {
     #[must_use]
     pub fn seen_at(&self, square: Square) -> Option<Millis> {
         (!self.by_dump.contains(square)).then(|| self.since(square))
+    }
+
+    /// When the whole board was last read.
+    #[must_use]
+    pub fn last_dump(&self) -> Option<Millis> {
+        self.last_dump
     }
 
     /// When any square last changed.

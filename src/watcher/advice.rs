@@ -162,6 +162,11 @@ impl Game {
     fn proposal(&self, ctx: &Ctx<'_>, finding: &Finding, ruling: &crate::laws::Ruling) -> Option<ClockState> {
         let clock = finding.clock?;
         let offender = finding.offender?;
+        if !counts(finding.kind) {
+            // Nothing was earned by it: the times stay, and the side to move in the target runs.
+            let turn = finding.target.as_ref()?.turn();
+            return Some(ClockState { running: Some(turn.into()), ..clock });
+        }
         let history = ClockHistory {
             white_at_press_ms: clock.white_ms,
             black_at_press_ms: clock.black_ms,

@@ -85,7 +85,7 @@ impl Core {
         self.start_game(now, stand);
         let runs = self.clock.runs();
         if let Phase::Game(game) = &mut self.phase {
-            game.lines.clock_runs = runs;
+            game.lines.set_clock_runs(runs);
             game.clock_used = runs;
         }
     }

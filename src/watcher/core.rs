@@ -201,6 +201,10 @@ impl Core {
         if self.sensed.set(now, square, new) {
             self.out.changed.position = true;
             self.explain(now, Bitboard::from_square(square));
+        } else if new.is_empty()
+            && let Phase::Game(game) = &mut self.phase
+        {
+            game.lines.left_unseen(now, &self.sensed, square);
         }
     }
 
@@ -328,7 +332,7 @@ impl Core {
             return;
         };
         game.lines.frozen = false;
-        game.lines.clock_runs = true;
+        game.lines.set_clock_runs(true);
         game.clock_used = true;
         if game.result.is_none() && !game.gap {
             game.started_again(&mut ctx);
@@ -347,7 +351,7 @@ impl Core {
     fn thaw(&mut self, _now: Millis) {
         if let Phase::Game(game) = &mut self.phase {
             game.lines.frozen = false;
-            game.lines.clock_runs = false;
+            game.lines.set_clock_runs(false);
             game.press = None;
         }
     }

@@ -20,6 +20,8 @@ use crate::{
 const NEW_ARRAY_MS: u64 = 1000;
 /// The initial array during a game must stand this long before it means a new one.
 const RESET_MS: u64 = 3000;
+/// A wrong array must still stand this long after the clock was started.
+const WRONG_ARRAY_MS: u64 = 1000;
 /// A board that came in mid-game is taken as it stands after this long.
 const MID_GAME_MS: u64 = 1000;
 
@@ -52,7 +54,16 @@ impl Core {
         if let Some(array) = setup.array.clone()
             && array.differing(self.sensed.placement()).count() <= 6
         {
-            self.begin(now, &array);
+            let started = *setup.started.get_or_insert(now);
+            // A game that begins as it should begins at once. Otherwise a man may be misread, or be
+            // on its way to its square.
+            let moved = setup.lines.as_ref().is_some_and(|lines| !lines.best().plies.is_empty());
+            let due = started + if matches!(kind_of(&array), Array::Wrong(_)) && !moved { WRONG_ARRAY_MS } else { 0 };
+            if now < due {
+                self.look_again = Some(due);
+            } else {
+                self.begin(now, &array);
+            }
             return;
         }
         self.start_mid_game(now, 1);
@@ -160,7 +171,7 @@ impl Core {
         if let Some(lines) = lines {
             game.take_lines(lines);
         }
-        game.lines.clock_runs = self.clock.runs();
+        game.lines.set_clock_runs(self.clock.runs());
         game.clock_used = self.clock.runs();
         // The side whose time runs is White's, unless White has moved already.
         if let Some(counting) = self.clock.counting() {
@@ -200,7 +211,7 @@ impl Core {
                 lines.keep_parity(turn);
                 game.take_lines(lines);
             }
-            game.lines.clock_runs = runs;
+            game.lines.set_clock_runs(runs);
             game.clock_used = runs;
         }
     }

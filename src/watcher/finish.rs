@@ -10,6 +10,10 @@ use crate::{
 
 /// The kings must stand in the centre for this long.
 const KINGS_MS: u64 = 1200;
+/// A step this soon before the king reached the centre was on the way there.
+const ON_THE_WAY_MS: u64 = 4000;
+/// A king that stood this long was moved there as a move of the game.
+const STOOD_MS: u64 = 1500;
 /// A special piece must stand for this long: they also occur as misreadings.
 const SPECIAL_MS: u64 = 3000;
 
@@ -65,7 +69,7 @@ impl Game {
     /// The kings stand in the centre: steps of theirs on the way are no moves of the game.
     fn end_by_kings(&mut self, ctx: &mut Ctx<'_>, result: GameResult) {
         let mut keep = self.plies();
-        while keep > 0 && self.is_step_to_centre(keep - 1) {
+        while keep > 0 && keep + 2 > self.plies() && self.is_step_to_centre(ctx, keep - 1) {
             keep -= 1;
         }
         self.retract(ctx, keep, "kings_to_the_centre");
@@ -73,14 +77,24 @@ impl Game {
         self.end(ctx, result, "kings_in_the_centre");
     }
 
-    /// A king's move at the end of the record that nobody pressed for.
-    fn is_step_to_centre(&self, index: usize) -> bool {
+    /// A king's move at the end of the record that nobody pressed for, on to the centre square where
+    /// the king stands now, or on its way there just before.
+    fn is_step_to_centre(&self, ctx: &Ctx<'_>, index: usize) -> bool {
         let made = &self.record[index];
-        let king = matches!(
-            made.kind.legal(),
-            Some(shakmaty::Move::Normal { role: Role::King, .. })
-        );
-        king && made.completed_by != CompletedBy::Clock && index + 2 >= self.plies()
+        let Some(shakmaty::Move::Normal { role: Role::King, to, .. }) = made.kind.legal() else {
+            return false;
+        };
+        let color = self.mover(index + 1);
+        let now_at = king(ctx.sensed, color);
+        let arrived = now_at.map_or(ctx.now, |s| ctx.sensed.since(s));
+        made.completed_by != CompletedBy::Clock
+            && (now_at == Some(to) || arrived.since(made.at) <= ON_THE_WAY_MS)
+    }
+
+    /// The king stood where the half-move put it for a while before it went on to the centre.
+    fn stood(&self, ctx: &Ctx<'_>, ply: &crate::board::Ply) -> bool {
+        let Some(to) = ply.kind.legal().map(|mv| mv.to()) else { return false };
+        ctx.sensed.at(to).is_empty() && ctx.sensed.since(to).since(ply.at) >= STOOD_MS
     }
 
     /// Half-moves that were made before the kings went up and had not been said yet.
@@ -96,7 +110,7 @@ impl Game {
                 ply.kind,
                 PlyKind::Legal(shakmaty::Move::Normal { role: Role::King, .. })
             );
-            let vouched = last_pressed.is_some_and(|last| i <= last);
+            let vouched = last_pressed.is_some_and(|last| i <= last) || self.stood(ctx, ply);
             if (king && !vouched) || matches!(ply.kind, PlyKind::Illegal(_)) {
                 break;
             }

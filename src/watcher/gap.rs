@@ -25,6 +25,22 @@ pub(super) struct Unbridged {
     tried: crate::time::Millis,
 }
 
+/// What it costs a line that a half-move which was said is another in it.
+const CONTRADICTED: f32 = 0.5;
+
+/// `root` and then `path`, found by search.
+fn recovered(root: &Line, path: Vec<(shakmaty::Move, std::sync::Arc<crate::board::Stand>)>, ctx: &Ctx<'_>) -> Line {
+    let mut line = root.clone();
+    for (mv, stand) in path {
+        line = line.played(PlyKind::Recovered(mv), stand, ctx.sensed, ctx.now, RECOVERED);
+    }
+    line.forget_presses();
+    line
+}
+
+/// What a half-move found by search costs.
+const RECOVERED: f32 = 0.8;
+
 impl Game {
     /// Lines that go on from those found before the lines existed.
     pub(super) fn take_lines(&mut self, lines: Lines) {
@@ -49,13 +65,11 @@ impl Game {
             cut |= bridges.cut;
             for path in bridges.found {
                 let plies = path.len();
-                let mut line = root.clone();
-                for (mv, stand) in path {
-                    line = line.played(PlyKind::Recovered(mv), stand, ctx.sensed, ctx.now, 0.8);
-                }
-                line.forget_presses();
-                found.push((line, plies));
+                found.push((recovered(&root, path, ctx), plies));
             }
+        }
+        if found.is_empty() && self.unbridged.is_none() {
+            self.said_otherwise(ctx);
         }
         let Some(shortest) = found.iter().map(|(_, plies)| *plies).min() else {
             self.gap_told(ctx, cut);
@@ -83,6 +97,23 @@ impl Game {
             // The first found goes first where nothing tells them apart.
             self.lines
                 .add(ctx.now, ctx.sensed, line, if i == 0 { 0.0 } else { 2.0 });
+        }
+    }
+
+    /// The last half-moves may have been others than was said, if updates were lost: looks for legal
+    /// ways from before them to what a dump shows.
+    fn said_otherwise(&mut self, ctx: &mut Ctx<'_>) {
+        let said = self.announced();
+        let root = Line::new(self.stand_at(self.base).clone(), ctx.sensed, ctx.now);
+        let limits = bridge::Limits { plies: said + 1, nodes: 30_000, most: 8 };
+        let paths = bridge::bridge(&root.stand, ctx.sensed.placement(), ctx.clock.running(), limits).found;
+        let before = self.lines.best().cost_before_plies();
+        for path in paths.into_iter().filter(|path| path.len() >= said) {
+            let other = path.iter().zip(&self.record[self.base..]);
+            let contradicted = other.filter(|((mv, _), made)| made.kind.legal() != Some(*mv)).count();
+            let mut line = recovered(&root, path, ctx);
+            line.charge(before + CONTRADICTED * contradicted as f32);
+            self.lines.add(ctx.now, ctx.sensed, line, 0.0);
         }
     }
 

@@ -229,9 +229,15 @@ impl Game {
         let before = finding.before.clone();
         let differing = before.placement().differing(&finding.seen);
         // What changed long after the press is not what was pressed for: the opponent is at work.
+        let slack = if act.reason == Reason::OpponentsPieceMoved { 0 } else { SCAN_MS };
         let late = differing
             .into_iter()
-            .any(|s| ctx.sensed.since(s) > pressed + SCAN_MS);
+            .any(|s| ctx.sensed.since(s) > pressed + slack);
+        if late && act.reason == Reason::OpponentsPieceMoved {
+            // The opponent's time runs: he is making his move.
+            ctx.at(ctx.now + 300);
+            return;
+        }
         if act.from_to().is_none() && (late || !ctx.passed(pressed, 2 * JUDGE_MS)) {
             ctx.at(ctx.now + 300);
             return;

@@ -8,6 +8,7 @@ use crate::{
     event::{CompletedBy, GameResult, Resolution},
     laws::IrregularityKind,
     mate::is_dead_quick,
+    time::Millis,
 };
 
 /// How much worse every other explanation must be, `ms` after the half-move: what has not been
@@ -24,6 +25,8 @@ fn margin(ms: u64) -> f32 {
 const AFTER_PRESS_MS: u64 = 500;
 /// The same when the half-move's own squares are not yet as they should be.
 const AFTER_PRESS_UNTIDY_MS: u64 = 1500;
+/// How long a half-move waits whose piece has not been seen where it went.
+const UNSEEN_MS: u64 = 15_000;
 /// After a reply without a press.
 const AFTER_REPLY_MS: u64 = 1200;
 /// Without a clock, how long the board must be still.
@@ -92,7 +95,10 @@ impl Game {
             } else {
                 pressed.max(ply.at)
             };
-            return ctx.passed(since, wait).then_some(CompletedBy::Clock);
+            if !ctx.passed(since, wait) || !self.was_seen(ctx, k, pressed) {
+                return None;
+            }
+            return Some(CompletedBy::Clock);
         }
         if let Some(reply) = reply {
             let since = reply.pressed.unwrap_or(reply.at).max(reply.at);
@@ -118,6 +124,28 @@ impl Game {
             STILL_MS
         };
         ctx.still_for(wait).then_some(CompletedBy::Stillness)
+    }
+
+    /// False while the piece of half-move `k` has not been seen where it went: an update may be
+    /// lost, and the next dump or what is played next tells where it stands.
+    fn was_seen(&self, ctx: &mut Ctx<'_>, k: usize, pressed: Millis) -> bool {
+        let best = self.lines.best();
+        let before = match k.checked_sub(1) {
+            Some(i) => &best.plies[i].stand,
+            None => self.stand_at(self.base),
+        };
+        let after = best.plies[k].stand.placement();
+        let unseen = before.placement().differing(after).into_iter().any(|square| {
+            // What vanished after the press was lifted by the opponent.
+            !after.at(square).is_empty()
+                && best.placement().at(square) == after.at(square)
+                && ctx.sensed.at(square).is_empty()
+                && ctx.sensed.since(square) <= pressed
+        });
+        !unseen
+            || best.plies.len() > k + 2
+            || ctx.sensed.last_dump().is_some_and(|dump| dump > pressed)
+            || ctx.passed(pressed, UNSEEN_MS)
     }
 
     /// Says one half-move and what follows from it.

@@ -21,6 +21,8 @@ pub(super) struct Setup {
     pub(super) lines: Option<Lines>,
     /// What the lines of a game in progress started from.
     pub(super) from: Option<Placement>,
+    /// Since when the clock has run.
+    pub(super) started: Option<Millis>,
     /// When the clock was pressed last.
     pub(super) pressed: Option<Millis>,
 }
@@ -46,11 +48,31 @@ pub(super) fn kind_of(placement: &Placement) -> Array {
         .collect();
     if wrong.is_empty() && differing.count() <= 4 {
         Array::Standard
-    } else if is_chess960(placement) {
+    } else if missing(placement) <= 2 && is_chess960(&mirrored(placement)) {
         Array::Chess960
     } else {
         Array::Wrong(differing)
     }
+}
+
+/// Men that a full array has more.
+fn missing(placement: &Placement) -> usize {
+    32usize.saturating_sub(placement.occupied().count())
+}
+
+/// `placement` with men that are not read at home put where the other side's array has them.
+fn mirrored(placement: &Placement) -> Placement {
+    let mut full = placement.clone();
+    for file in 0..8 {
+        for (near, far) in [(0, 7), (7, 0), (1, 6), (6, 1)] {
+            let square = Square::new(near * 8 + file);
+            let other = placement.at(Square::new(far * 8 + file));
+            if let Some(piece) = other.piece().filter(|_| placement.at(square).is_empty()) {
+                full.set(square, Code::from(piece.role.of(!piece.color)));
+            }
+        }
+    }
+    full
 }
 
 /// Both back ranks are the same, the king between the rooks, the bishops on two colours (II.3 of
@@ -80,7 +102,7 @@ fn is_chess960(placement: &Placement) -> bool {
 pub(super) fn stand_of(placement: &Placement) -> Stand {
     match kind_of(placement) {
         Array::Standard => Stand::initial(),
-        Array::Chess960 => Stand::of_placement(placement, Color::White, CastlingMode::Chess960),
+        Array::Chess960 => Stand::of_placement(&mirrored(placement), Color::White, CastlingMode::Chess960),
         Array::Wrong(_) => Stand::of_placement(placement, Color::White, CastlingMode::Standard),
     }
 }
@@ -96,6 +118,14 @@ pub(super) fn is_playable(placement: &Placement) -> bool {
     kings(Color::White) == 1 && kings(Color::Black) == 1
 }
 
+/// How good an array is: a proper one before a wrong one, more men before fewer. More than 32 men
+/// are a misreading.
+fn rank(placement: &Placement) -> (bool, usize) {
+    let men = placement.occupied().count();
+    let proper = !matches!(kind_of(placement), Array::Wrong(_));
+    if men > 32 { (false, 0) } else { (proper, men) }
+}
+
 impl Setup {
     /// Takes note of the array once it stands.
     pub(super) fn note(&mut self, sensed: &Sensed, now: Millis) {
@@ -103,17 +133,16 @@ impl Setup {
         if !looks_like_start(placement) || self.array.as_ref() == Some(placement) {
             return;
         }
-        let men = placement.occupied().count();
-        // A man in a hand before the first move does not make another array.
-        let fewer = self.array.as_ref().is_some_and(|known| {
-            let known_men = known.occupied().count();
-            men < known_men || (men == known_men && !is_full_array(placement))
-        });
+        // A man in a hand before the first move does not make another array, nor does a ghost.
+        let better = self
+            .array
+            .as_ref()
+            .is_none_or(|known| rank(placement) >= rank(known));
         let moved = self
             .lines
             .as_ref()
             .is_some_and(|lines| !lines.best().plies.is_empty() && lines.best().differing().is_empty());
-        if !fewer && !moved {
+        if better && !moved {
             self.array = Some(placement.clone());
             self.lines = Some(Lines::new(Arc::new(stand_of(placement)), sensed, now));
         }
