@@ -27,14 +27,14 @@ use serde_json::Value;
 /// What a game of which nothing is left out still shows of thinking.
 const THINKING_MS: u64 = 5000;
 /// The shortened captures end here.
-const END_MS: u64 = 120_000;
+const END_MS: u64 = 110_000;
 /// What the board still owes when its capture is over: a decision by stillness.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A made-up game of some twenty half-moves on a board of its own.
 fn made_up(seed: u64) -> Capture {
     let mut moves = games::made_up(&mut fastrand::Rng::with_seed(seed));
-    moves.truncate(16);
+    moves.truncate(12);
     let mut header = Header::default();
     header.push("time-control", "rapid").unwrap();
     games::play(&moves, header, seed).unwrap()
@@ -83,6 +83,12 @@ fn of_board(subscriber: &Subscriber, board: &str) -> Vec<Value> {
     events
 }
 
+/// `replay` ends where its capture ends, and says of a half-move in the air then that it was made. The
+/// daemon's board is still there and its clock runs: the press may yet come. True for such an event.
+fn is_left_open(last: &Value) -> bool {
+    last["type"] == "move" && last["completed_by"] == "stillness" && !last["clock"]["running"].is_null()
+}
+
 #[tokio::test]
 async fn run_says_what_replay_says() {
     let folder = tempfile::tempdir().unwrap();
@@ -100,7 +106,11 @@ async fn run_says_what_replay_says() {
     for (kind, simulator) in [("pty", &terminals), ("tcp", &sockets)] {
         for (((name, path), capture), port) in played.iter().zip(&read).zip(&simulator.ports) {
             let id = format!("{name}-{kind}");
-            expected.push((id.clone(), comparable(&replay(path, &id))));
+            let mut events = comparable(&replay(path, &id));
+            while events.last().is_some_and(is_left_open) {
+                println!("{id}: left open at the end: {}", events.pop().unwrap()["san"]);
+            }
+            expected.push((id.clone(), events));
             seats.push(Seat { id, port, capture });
         }
     }

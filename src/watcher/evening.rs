@@ -57,8 +57,16 @@ impl Core {
             let started = *setup.started.get_or_insert(now);
             // A game that begins as it should begins at once. Otherwise a man may be misread, or be
             // on its way to its square.
-            let moved = setup.lines.as_ref().is_some_and(|lines| !lines.best().plies.is_empty());
-            let due = started + if matches!(kind_of(&array), Array::Wrong(_)) && !moved { WRONG_ARRAY_MS } else { 0 };
+            let moved = setup
+                .lines
+                .as_ref()
+                .is_some_and(|lines| !lines.best().plies.is_empty());
+            let due = started
+                + if matches!(kind_of(&array), Array::Wrong(_)) && !moved {
+                    WRONG_ARRAY_MS
+                } else {
+                    0
+                };
             if now < due {
                 self.look_again = Some(due);
             } else {

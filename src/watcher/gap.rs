@@ -29,7 +29,11 @@ pub(super) struct Unbridged {
 const CONTRADICTED: f32 = 0.5;
 
 /// `root` and then `path`, found by search.
-fn recovered(root: &Line, path: Vec<(shakmaty::Move, std::sync::Arc<crate::board::Stand>)>, ctx: &Ctx<'_>) -> Line {
+fn recovered(
+    root: &Line,
+    path: Vec<(shakmaty::Move, std::sync::Arc<crate::board::Stand>)>,
+    ctx: &Ctx<'_>,
+) -> Line {
     let mut line = root.clone();
     for (mv, stand) in path {
         line = line.played(PlyKind::Recovered(mv), stand, ctx.sensed, ctx.now, RECOVERED);
@@ -105,12 +109,18 @@ impl Game {
     fn said_otherwise(&mut self, ctx: &mut Ctx<'_>) {
         let said = self.announced();
         let root = Line::new(self.stand_at(self.base).clone(), ctx.sensed, ctx.now);
-        let limits = bridge::Limits { plies: said + 1, nodes: 30_000, most: 8 };
+        let limits = bridge::Limits {
+            plies: said + 1,
+            nodes: 30_000,
+            most: 8,
+        };
         let paths = bridge::bridge(&root.stand, ctx.sensed.placement(), ctx.clock.running(), limits).found;
         let before = self.lines.best().cost_before_plies();
         for path in paths.into_iter().filter(|path| path.len() >= said) {
             let other = path.iter().zip(&self.record[self.base..]);
-            let contradicted = other.filter(|((mv, _), made)| made.kind.legal() != Some(*mv)).count();
+            let contradicted = other
+                .filter(|((mv, _), made)| made.kind.legal() != Some(*mv))
+                .count();
             let mut line = recovered(&root, path, ctx);
             line.charge(before + CONTRADICTED * contradicted as f32);
             self.lines.add(ctx.now, ctx.sensed, line, 0.0);

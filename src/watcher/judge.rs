@@ -229,7 +229,11 @@ impl Game {
         let before = finding.before.clone();
         let differing = before.placement().differing(&finding.seen);
         // What changed long after the press is not what was pressed for: the opponent is at work.
-        let slack = if act.reason == Reason::OpponentsPieceMoved { 0 } else { SCAN_MS };
+        let slack = if act.reason == Reason::OpponentsPieceMoved {
+            0
+        } else {
+            SCAN_MS
+        };
         let late = differing
             .into_iter()
             .any(|s| ctx.sensed.since(s) > pressed + slack);
