@@ -28,9 +28,12 @@ use dgt2mqtt::{
     },
     time::Millis,
 };
-use rumqttc::v5::{
-    AsyncClient, Event, MqttOptions,
-    mqttbytes::{QoS, v5::Packet},
+use rumqttc::{
+    NetworkOptions,
+    v5::{
+        AsyncClient, Event, MqttOptions,
+        mqttbytes::{QoS, v5::Packet},
+    },
 };
 use serde_json::Value;
 
@@ -283,7 +286,7 @@ fn mosquitto(folder: &Path) -> (Process, u16) {
     let config = folder.join("mosquitto.conf");
     fs::write(
         &config,
-        format!("listener {port} 127.0.0.1\nallow_anonymous true\n"),
+        format!("listener {port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\n"),
     )
     .unwrap();
     let start = |program| {
@@ -313,7 +316,12 @@ fn daemon(config: &Path) -> Process {
 
 async fn subscriber(port: u16) -> (AsyncClient, Got) {
     let mut options = MqttOptions::new("subscriber", "127.0.0.1", port);
-    options.set_max_packet_size(Some(1 << 20));
+    // Else small messages wait for acknowledgements of the network, which would hide what we add.
+    let mut network = NetworkOptions::new();
+    network.set_tcp_nodelay(true);
+    options
+        .set_max_packet_size(Some(1 << 20))
+        .set_network_options(network);
     let (client, mut events) = AsyncClient::new(options, 64);
     client.subscribe("dgt2mqtt/#", QoS::AtLeastOnce).await.unwrap();
     let got = Got::default();
