@@ -23,6 +23,8 @@ pub enum ClockSignal {
 
 /// A frame from before a press may come this long after it.
 const STALE_MS: u64 = 1500;
+/// A clock that was stopped is not started again within this time.
+const RESTART_MS: u64 = 700;
 /// A doubt that no frame has settled is dropped after this time: frames come once a second.
 const DOUBT_MS: u64 = 1300;
 
@@ -32,6 +34,8 @@ pub struct LeverWatch {
     now: Option<ClockReading>,
     /// When the lever last went over.
     flipped_at: Option<Millis>,
+    /// When the clock was last stopped.
+    stopped_at: Option<Millis>,
     /// That press gave its player time: an older frame would show less.
     gained: bool,
     doubted: Option<(ClockReading, Millis)>,
@@ -62,6 +66,11 @@ impl LeverWatch {
             }
             return;
         };
+        let just_stopped = self.stopped_at.is_some_and(|at| now.since(at) < RESTART_MS);
+        if reading.running && !last.running && just_stopped && reading.lever == last.lever {
+            // Nobody starts a clock again so soon: the frame is older than the stop.
+            return;
+        }
         if let Some((doubted, at)) = self.doubted {
             if reading.lever == last.lever {
                 // The doubted frame was a stale one: the lever never went back.
@@ -122,6 +131,7 @@ impl LeverWatch {
                 if reading.lever != last.lever {
                     self.signals.push_back((at, ClockSignal::Pressed(reading.lever)));
                 }
+                self.stopped_at = Some(at);
                 self.signals.push_back((at, ClockSignal::Stopped));
             }
             (true, true) if reading.lever != last.lever => {

@@ -31,6 +31,8 @@ pub struct Lines {
     aged: Millis,
     /// True while presses are to be expected: a half-move without one costs something.
     clock_runs: bool,
+    /// While true half-moves are found after a gap in the record: nobody saw them made.
+    pub recovering: bool,
     /// While true nothing is explained: the clock is stopped and pieces may be moved freely.
     pub frozen: bool,
 }
@@ -44,6 +46,7 @@ impl Lines {
             lines: vec![line],
             aged: now,
             clock_runs: false,
+            recovering: false,
             frozen: false,
         };
         lines.grow_all(now, sensed);
@@ -105,6 +108,13 @@ impl Lines {
             line.pressed_by(side, now);
         }
         self.rank(now, sensed);
+    }
+
+    /// Presses that still wait for their half-moves had none.
+    pub fn forget_presses(&mut self) {
+        for line in &mut self.lines {
+            line.forget_presses();
+        }
     }
 
     /// Adds lines for half-moves of pieces that were lifted before an unexplained press and whose
@@ -265,7 +275,8 @@ impl Lines {
         }
         cost += line.too_early(candidate, sensed) + line.at_once(candidate, sensed);
         let stand = Arc::new(line.stand.after(candidate));
-        line.played(PlyKind::Legal(candidate.mv), stand, sensed, now, cost)
+        let kind = if self.recovering { PlyKind::Recovered(candidate.mv) } else { PlyKind::Legal(candidate.mv) };
+        line.played(kind, stand, sensed, now, cost)
     }
 
     /// Takes a line in unless the same half-moves are there at no higher cost.

@@ -103,7 +103,8 @@ pub fn looks_like_start(placement: &Placement) -> bool {
     let between = (16..48)
         .filter(|i| !placement.at(Square::new(*i)).is_empty())
         .count();
-    at_home(Color::White) >= 6
+    placement.occupied().count() >= 28
+        && at_home(Color::White) >= 6
         && at_home(Color::Black) >= 6
         && king_home(Color::White)
         && king_home(Color::Black)

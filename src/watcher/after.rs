@@ -2,8 +2,11 @@
 
 use shakmaty::Color;
 
-use super::game::{Ctx, Game, Open};
-use crate::{board::PlyKind, event::Resolution, laws::IrregularityKind};
+use super::{
+    game::{Ctx, Game, Open},
+    start::is_proper_array,
+};
+use crate::{board::{Placement, PlyKind}, event::Resolution, laws::IrregularityKind};
 
 /// The target must stand this long before it is taken as restored.
 const RESTORED_MS: u64 = 400;
@@ -91,20 +94,24 @@ impl Game {
         if self.lines.all().iter().any(|line| line.placement() == seen) {
             return;
         }
-        let Some(ply) = (0..self.plies())
-            .rev()
-            .find(|ply| self.stand_at(*ply).placement() == seen)
-        else {
-            return;
-        };
+        let Some(ply) = self.earlier(seen) else { return };
         if ctx.still_for(wait) {
             self.go_back(ctx, ply, "position_put_up_again");
         }
     }
 
+    /// The last earlier position of the game that `seen` shows. The initial array means a new game,
+    /// unless an irregularity is to be put right there.
+    fn earlier(&self, seen: &Placement) -> Option<usize> {
+        let wanted = |open: &Open| open.target.as_ref().is_some_and(|t| t.placement() == seen);
+        let least = usize::from(is_proper_array(seen) && !self.open.iter().any(wanted));
+        (least..self.plies()).rev().find(|ply| self.stand_at(*ply).placement() == seen)
+    }
+
     /// Goes back to the position after `ply` half-moves.
     pub(super) fn go_back(&mut self, ctx: &mut Ctx<'_>, ply: usize, reason: &str) {
         self.retract(ctx, ply, reason);
+        self.hands = super::touch::Hands::default();
         while let Some(i) = self.open.iter().position(|o| o.ply > ply) {
             let to_before = self.open[i].ply == ply + 1;
             let how = if to_before {
@@ -127,9 +134,7 @@ impl Game {
         {
             return;
         }
-        let back = (0..self.plies())
-            .rev()
-            .find(|ply| self.stand_at(*ply).placement() == ctx.sensed.placement());
+        let back = self.earlier(ctx.sensed.placement());
         if let Some(ply) = back {
             self.go_back(ctx, ply, "position_put_up_again");
         }

@@ -174,9 +174,12 @@ impl Core {
         if first {
             self.sensed = settled(&placement);
         }
+        let gap = std::mem::take(&mut self.gap);
+        self.recovering(gap);
         self.explain(now, changed);
-        if std::mem::take(&mut self.gap) {
+        if gap {
             self.after_gap(now);
+            self.recovering(false);
         } else if !changed.is_empty() {
             self.lost_updates(now);
         }
@@ -196,7 +199,9 @@ impl Core {
         let (old, new) = (self.sensed.at(square), Code(piece.0));
         if let Phase::Game(game) = &mut self.phase {
             game.lines.tick(now, &self.sensed);
-            game.hands.seen(now, square, old, new);
+            if self.clock.stopped_at.is_none() {
+                game.hands.seen(now, square, old, new);
+            }
         }
         if self.sensed.set(now, square, new) {
             self.out.changed.position = true;
@@ -263,6 +268,13 @@ impl Core {
         game.after_gap(&mut ctx);
     }
 
+    /// Half-moves that are found now were made unseen, or not any more.
+    fn recovering(&mut self, yes: bool) {
+        if let Phase::Game(game) = &mut self.phase {
+            game.lines.recovering = yes;
+        }
+    }
+
     /// A dump differs from what the updates said: some were lost.
     fn lost_updates(&mut self, now: Millis) {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
@@ -289,7 +301,7 @@ impl Core {
         }
     }
 
-    fn pressed(&mut self, at: Millis, side: Color) {
+    pub(super) fn pressed(&mut self, at: Millis, side: Color) {
         let game = match &mut self.phase {
             Phase::Game(game) => game,
             Phase::Waiting(setup) => {

@@ -8,7 +8,7 @@ use super::{
     OrientationSetting,
     core::{Core, Phase},
     game::Game,
-    start::{ARRAY_MS, Array, is_full_array, is_playable, kind_of, stand_of},
+    start::{ARRAY_MS, Array, is_full_array, is_playable, is_proper_array, kind_of, stand_of},
 };
 use crate::{
     board::{Orientation, Placement, Stand},
@@ -205,6 +205,10 @@ impl Core {
             Phase::Waiting(setup) => setup.lines.take(),
             Phase::Game(_) => None,
         };
+        let pressed = match &self.phase {
+            Phase::Waiting(setup) => setup.pressed.filter(|_| lines.is_some()),
+            Phase::Game(_) => None,
+        };
         // The placement that the lines started from, if half-moves have been seen since.
         let placement = match &self.phase {
             Phase::Waiting(setup) => setup.from.clone(),
@@ -221,6 +225,11 @@ impl Core {
             }
             game.lines.set_clock_runs(runs);
             game.clock_used = runs;
+        }
+        if let Some(pressed) = pressed {
+            // The press that showed whose move it was is for the half-move seen.
+            let side = self.clock.running().map_or(turn, |running| !running);
+            self.pressed(pressed, side);
         }
     }
 
@@ -253,15 +262,12 @@ impl Core {
             return;
         };
         let over = game.result.is_some();
-        if !is_full_array(self.sensed.placement()) || (!over && game.plies() == 0) {
-            return;
-        }
-        if !over
-            && game
-                .lines
-                .all()
-                .iter()
-                .any(|l| l.placement() == self.sensed.placement())
+        let seen = self.sensed.placement();
+        let array = if over { is_full_array(seen) } else { game.plies() > 0 && is_proper_array(seen) };
+        let wanted = |stand: &Arc<Stand>| stand.placement() == seen;
+        if !array
+            || !over && game.lines.all().iter().any(|line| line.placement() == seen)
+            || game.open.iter().any(|open| open.target.as_ref().is_some_and(wanted))
         {
             return;
         }

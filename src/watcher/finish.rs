@@ -10,8 +10,6 @@ use crate::{
 
 /// The kings must stand in the centre for this long.
 const KINGS_MS: u64 = 1200;
-/// A step this soon before the king reached the centre was on the way there.
-const ON_THE_WAY_MS: u64 = 4000;
 /// A king that stood this long was moved there as a move of the game.
 const STOOD_MS: u64 = 1500;
 /// A special piece must stand for this long: they also occur as misreadings.
@@ -88,10 +86,8 @@ impl Game {
             return false;
         };
         let color = self.mover(index + 1);
-        let now_at = king(ctx.sensed, color);
-        let arrived = now_at.map_or(ctx.now, |s| ctx.sensed.since(s));
-        made.completed_by != CompletedBy::Clock
-            && (now_at == Some(to) || arrived.since(made.at) <= ON_THE_WAY_MS)
+        let stays = king(ctx.sensed, color) == Some(to);
+        made.completed_by != CompletedBy::Clock && (stays || ctx.sensed.since(to).since(made.at) < STOOD_MS)
     }
 
     /// The king stood where the half-move put it for a while before it went on to the centre.

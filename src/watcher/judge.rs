@@ -81,17 +81,56 @@ impl Game {
             self.press = None;
             return;
         }
+        if self.answers(ctx, &press) {
+            self.press = None;
+            self.lines.forget_presses();
+            return;
+        }
         self.lines.grow_blind(ctx.now, ctx.sensed);
         if !ctx.still_for(QUIET_MS) && press.rest.is_none() {
             return;
         }
         // Half-moves before this one must be on the record: without them there is no position to
         // judge from.
-        if self.lines.best().awaits().is_none() || self.lines.best().plies.len() != self.announced() {
+        if self.lines.best().awaits().is_none() || !self.reach_for_judgement(ctx, &press) {
             ctx.at(ctx.now + 200);
             return;
         }
         self.accuse_press(ctx, &press);
+    }
+
+    /// True when the press answers what the opponent did: his irregularity is open, and the player
+    /// has moved nothing of his own (7.4.1; `response_to` of the ruling).
+    fn answers(&self, ctx: &Ctx<'_>, press: &Press) -> bool {
+        let open = self.open.iter().any(|open| {
+            open.offender == Some(!press.side)
+                && open.target.is_some()
+                && open.ply + 1 >= self.plies()
+                && open.said <= press.at
+        });
+        let best = self.lines.best();
+        let own = |s| {
+            best.placement().at(s).color() == Some(press.side) || ctx.sensed.at(s).color() == Some(press.side)
+        };
+        open && !best.differing().into_iter().any(own)
+    }
+
+    /// The half-moves before the press are on the record. An illegal one that is not yet is put
+    /// there when the opponent has answered it with an act of his own.
+    fn reach_for_judgement(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
+        let best = self.lines.best();
+        let unsaid = best.plies.len() - self.announced().min(best.plies.len());
+        if unsaid == 0 {
+            return true;
+        }
+        let Some(illegal) = best.plies.last().filter(|ply| matches!(ply.kind, PlyKind::Illegal(_))).cloned() else {
+            return false;
+        };
+        if unsaid > 1 || !matches!(explain(&best.stand, &self.seen_at(ctx, press)), Explanation::Illegal(act) if act.from_to().is_some()) {
+            return false;
+        }
+        self.say_illegal(ctx, &illegal);
+        true
     }
 
     /// The best line has a legal half-move for the press, but leaves pieces where they do not

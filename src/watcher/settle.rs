@@ -17,7 +17,9 @@ fn margin(ms: u64) -> f32 {
     match ms {
         0..1200 => 1.4,
         1200..2000 => 0.7,
-        _ => 0.3,
+        2000..5000 => 0.3,
+        // Two explanations as good as each other: the first is as likely.
+        _ => -0.01,
     }
 }
 
@@ -166,6 +168,11 @@ impl Game {
             self.suspect(ctx, ply);
             self.end_by_position(ctx);
         }
+    }
+
+    /// The opponent has answered an illegal half-move: it enters the record.
+    pub(super) fn say_illegal(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
+        self.say(ctx, ply, CompletedBy::Reply);
     }
 
     /// Play goes on from before an irregularity: it was put right without the board having stood

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, CastlingMode, Color, Square};
+use shakmaty::{Bitboard, CastlingMode, Color, Rank, Square};
 
 use crate::{
     board::{Code, Line, Lines, Placement, Sensed, Stand, orientation::looks_like_start},
@@ -107,9 +107,19 @@ pub(super) fn stand_of(placement: &Placement) -> Stand {
     }
 }
 
-/// True when 32 men stand as at a beginning.
+/// True when 32 men stand as at a beginning: all pawns at home and nothing between the armies.
 pub(super) fn is_full_array(placement: &Placement) -> bool {
-    placement.occupied().count() == 32 && looks_like_start(placement)
+    let pawns = |color: Color| placement.squares_of(Code::from(color.pawn()));
+    let home = |rank| Bitboard::from_rank(rank);
+    placement.occupied().count() == 32
+        && pawns(Color::White) == home(Rank::Second)
+        && pawns(Color::Black) == home(Rank::Seventh)
+        && (placement.occupied() & !(home(Rank::First) | home(Rank::Eighth))).count() == 16
+}
+
+/// True when a game begins from here as it should.
+pub(super) fn is_proper_array(placement: &Placement) -> bool {
+    is_full_array(placement) && !matches!(kind_of(placement), Array::Wrong(_))
 }
 
 /// True when `placement` could be a position of a game: one king each.

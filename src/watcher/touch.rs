@@ -1,7 +1,7 @@
 //! Suspicions that only a person can confirm: a piece touched and another moved (4.3), king and
 //! rook in the air together (7.5.4).
 
-use shakmaty::{Bitboard, Color, Move, Square};
+use shakmaty::{Bitboard, CastlingMode, Color, Move, Square};
 
 use super::{
     advice::Finding,
@@ -106,7 +106,8 @@ impl Game {
         let since = n.checked_sub(2).map_or(Millis(0), |i| self.record[i].at);
         let mover = self.mover(n);
         let Some(mv) = ply.kind.legal() else { return };
-        if let Move::Castle { king, rook } = mv {
+        // In Chess960 king and rook may have to be off the board together.
+        if let (Move::Castle { king, rook }, CastlingMode::Standard) = (mv, self.mode) {
             let short = rook > king;
             let (k, r) = if short { (6, 5) } else { (2, 3) };
             let at = |file| Square::from_coords(shakmaty::File::new(file), king.rank());
@@ -118,7 +119,7 @@ impl Game {
         }
         let touched = self
             .hands
-            .touched(mover, since, ply.at)
+            .touched(mover, since, ply.began + 100)
             .find(|t| self.could_have_moved(t, mv));
         if let Some(touch) = touched {
             self.suspicion(
