@@ -51,7 +51,7 @@ impl Game {
         }
     }
 
-    /// The cable is pulled at these times for two to four seconds, during which the game stands still.
+    /// The cable is pulled twice, for two to four seconds, during which nothing is played.
     fn unplugged(mut self, rng: &mut Rng) -> Self {
         let end = self.capture.end().0;
         let first = rng.u64(end / 6..end / 3);
@@ -153,8 +153,15 @@ fn heard(subscriber: &Subscriber, board: &str) -> Heard {
     Heard { events, arrivals }
 }
 
-fn ended(events: &[Value], game: &Game) -> bool {
-    moves(events) == game.uci
+/// Whether the moves are those of the game. Moves that nobody watched may have been played in several
+/// orders; where the daemon says so, it may have taken another one.
+fn told_as_played(events: &[Value], game: &Game) -> bool {
+    let (mut told, mut played) = (moves(events), game.uci.clone());
+    if events.iter().any(|event| event["code"] == "gap_ambiguous") {
+        told.sort();
+        played.sort();
+    }
+    told == played
 }
 
 #[tokio::test]
@@ -174,8 +181,9 @@ async fn faults_lose_nothing() {
     let mut mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
     let link = folder.path().join("board");
-    // A game stands still while no host listens: what a killed daemon may miss is what was in the air.
-    let terminals = Simulator::start(&["--link", link.to_str().unwrap()], &paths[..3]);
+    // On the first boards people play on while the daemon is dead. On the others the game stands still:
+    // there only what was in the air may be missed.
+    let terminals = Simulator::start(&["--no-wait", "--link", link.to_str().unwrap()], &paths[..3]);
     let sockets = Simulator::start(&["--listen", "127.0.0.1:0"], &paths[3..]);
     let ports = terminals.ports.iter().chain(&sockets.ports);
     let seats: Vec<_> = (1..)
@@ -197,7 +205,7 @@ async fn faults_lose_nothing() {
         seats
             .iter()
             .zip(&games)
-            .filter(|(seat, game)| !ended(&heard(&subscriber, &seat.id).events, game))
+            .filter(|(seat, game)| !told_as_played(&heard(&subscriber, &seat.id).events, game))
             .count()
     };
     while Instant::now() < deadline && open() > 0 {
@@ -239,7 +247,7 @@ async fn faults_lose_nothing() {
             "board {id}: {} events, irregularities said of a clean game: {kinds:?}",
             kept.len()
         );
-        if moves(&kept) != game.uci {
+        if !told_as_played(&kept, game) {
             wrong.push(format!(
                 "board {id}:\n  played {:?}\n  told   {:?}",
                 game.uci,

@@ -6,7 +6,11 @@ use super::{
     game::{Ctx, Game, Open},
     start::is_proper_array,
 };
-use crate::{board::{Placement, PlyKind}, event::Resolution, laws::IrregularityKind};
+use crate::{
+    board::{Placement, PlyKind},
+    event::Resolution,
+    laws::IrregularityKind,
+};
 
 /// The target must stand this long before it is taken as restored.
 const RESTORED_MS: u64 = 400;
@@ -105,7 +109,9 @@ impl Game {
     fn earlier(&self, seen: &Placement) -> Option<usize> {
         let wanted = |open: &Open| open.target.as_ref().is_some_and(|t| t.placement() == seen);
         let least = usize::from(is_proper_array(seen) && !self.open.iter().any(wanted));
-        (least..self.plies()).rev().find(|ply| self.stand_at(*ply).placement() == seen)
+        (least..self.plies())
+            .rev()
+            .find(|ply| self.stand_at(*ply).placement() == seen)
     }
 
     /// Goes back to the position after `ply` half-moves.

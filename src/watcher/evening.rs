@@ -263,11 +263,18 @@ impl Core {
         };
         let over = game.result.is_some();
         let seen = self.sensed.placement();
-        let array = if over { is_full_array(seen) } else { game.plies() > 0 && is_proper_array(seen) };
+        let array = if over {
+            is_full_array(seen)
+        } else {
+            game.plies() > 0 && is_proper_array(seen)
+        };
         let wanted = |stand: &Arc<Stand>| stand.placement() == seen;
         if !array
             || !over && game.lines.all().iter().any(|line| line.placement() == seen)
-            || game.open.iter().any(|open| open.target.as_ref().is_some_and(wanted))
+            || game
+                .open
+                .iter()
+                .any(|open| open.target.as_ref().is_some_and(wanted))
         {
             return;
         }

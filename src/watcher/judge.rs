@@ -123,10 +123,17 @@ impl Game {
         if unsaid == 0 {
             return true;
         }
-        let Some(illegal) = best.plies.last().filter(|ply| matches!(ply.kind, PlyKind::Illegal(_))).cloned() else {
+        let Some(illegal) = best
+            .plies
+            .last()
+            .filter(|ply| matches!(ply.kind, PlyKind::Illegal(_)))
+            .cloned()
+        else {
             return false;
         };
-        if unsaid > 1 || !matches!(explain(&best.stand, &self.seen_at(ctx, press)), Explanation::Illegal(act) if act.from_to().is_some()) {
+        if unsaid > 1
+            || !matches!(explain(&best.stand, &self.seen_at(ctx, press)), Explanation::Illegal(act) if act.from_to().is_some())
+        {
             return false;
         }
         self.say_illegal(ctx, &illegal);
