@@ -56,21 +56,14 @@ pub struct Simulator {
 impl Simulator {
     /// `options` go before the captures; the boards answer until this is dropped.
     pub fn start(options: &[&str], captures: &[PathBuf]) -> Self {
-        Self::start_with(captures.len(), |command| {
-            command.args(options).arg("--keep").args(captures);
-        })
-    }
-
-    pub fn start_with(boards: usize, arguments: impl FnOnce(&mut Command)) -> Self {
         let mut command = program();
-        command.arg("simulate").stdout(Stdio::piped());
-        arguments(&mut command);
-        let mut child = command.spawn().unwrap();
+        command.arg("simulate").args(options).arg("--keep").args(captures);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let ports: Vec<_> = lines.take(boards).map(Result::unwrap).collect();
+        let ports: Vec<_> = lines.take(captures.len()).map(Result::unwrap).collect();
         assert_eq!(
             ports.len(),
-            boards,
+            captures.len(),
             "the simulator did not say where its boards are"
         );
         Self { child, ports }
@@ -125,10 +118,6 @@ impl Daemon {
         command.args(["run", "--config"]).arg(config);
         let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
         Self { child }
-    }
-
-    pub fn id(&self) -> u32 {
-        self.child.id()
     }
 
     /// SIGKILL.
@@ -333,7 +322,7 @@ fn touched(records: &[Record]) -> Vec<Millis> {
         };
         decoder.push(record.at, bytes, &mut |message| match message {
             Message::Clock(reading) if lever.replace(reading.lever) != Some(reading.lever) => {
-                touched.push(record.at)
+                touched.push(record.at);
             }
             Message::Clock(_) => {}
             _ => touched.push(record.at),
