@@ -194,7 +194,10 @@ impl Line {
             began.is_none_or(|began| began.since(pressed) <= BEGUN_MS)
                 && at.is_none_or(|at| at.since(pressed) <= LATE_MS)
         };
-        let owed = line.pending.iter().position(|(side, pressed)| *side == mover && in_time(*pressed));
+        let owed = line
+            .pending
+            .iter()
+            .position(|(side, pressed)| *side == mover && in_time(*pressed));
         let pressed = owed.map(|i| line.pending.remove(i).1);
         line.plies.push(Ply {
             kind,
@@ -377,7 +380,11 @@ impl Line {
             return 0.0;
         };
         let early = last.at.since(latest + EARLY_MS);
-        let before = if last.began > latest + SCAN_MS { weight::BEFORE } else { 0.0 };
+        let before = if last.began > latest + SCAN_MS {
+            weight::BEFORE
+        } else {
+            0.0
+        };
         before + weight::EARLY * early.min(3000) as f32 / 1000.0
     }
 

@@ -275,7 +275,11 @@ impl Lines {
         }
         cost += line.too_early(candidate, sensed) + line.at_once(candidate, sensed);
         let stand = Arc::new(line.stand.after(candidate));
-        let kind = if self.recovering { PlyKind::Recovered(candidate.mv) } else { PlyKind::Legal(candidate.mv) };
+        let kind = if self.recovering {
+            PlyKind::Recovered(candidate.mv)
+        } else {
+            PlyKind::Legal(candidate.mv)
+        };
         line.played(kind, stand, sensed, now, cost)
     }
 

@@ -57,8 +57,16 @@ impl Core {
             let started = *setup.started.get_or_insert(now);
             // A game that begins as it should begins at once. Otherwise a man may be misread, or be
             // on its way to its square.
-            let moved = setup.lines.as_ref().is_some_and(|lines| !lines.best().plies.is_empty());
-            let due = started + if matches!(kind_of(&array), Array::Wrong(_)) && !moved { WRONG_ARRAY_MS } else { 0 };
+            let moved = setup
+                .lines
+                .as_ref()
+                .is_some_and(|lines| !lines.best().plies.is_empty());
+            let due = started
+                + if matches!(kind_of(&array), Array::Wrong(_)) && !moved {
+                    WRONG_ARRAY_MS
+                } else {
+                    0
+                };
             if now < due {
                 self.look_again = Some(due);
             } else {
@@ -114,10 +122,18 @@ impl Core {
             return;
         }
         let turn = best.turn();
-        let root = if best.plies.len().is_multiple_of(2) { turn } else { !turn };
+        let root = if best.plies.len().is_multiple_of(2) {
+            turn
+        } else {
+            !turn
+        };
         if let Some(counting) = self.clock.counting() {
             let counts_for_white = (turn == Color::White) == pressed;
-            self.clock.found(if counts_for_white { counting } else { counting.other() });
+            self.clock.found(if counts_for_white {
+                counting
+            } else {
+                counting.other()
+            });
         }
         self.begin_mid_game(now, root);
     }
@@ -264,11 +280,18 @@ impl Core {
         };
         let over = game.result.is_some();
         let seen = self.sensed.placement();
-        let array = if over { is_full_array(seen) } else { game.plies() > 0 && is_proper_array(seen) };
+        let array = if over {
+            is_full_array(seen)
+        } else {
+            game.plies() > 0 && is_proper_array(seen)
+        };
         let wanted = |stand: &Arc<Stand>| stand.placement() == seen;
         if !array
             || !over && game.lines.all().iter().any(|line| line.placement() == seen)
-            || game.open.iter().any(|open| open.target.as_ref().is_some_and(wanted))
+            || game
+                .open
+                .iter()
+                .any(|open| open.target.as_ref().is_some_and(wanted))
         {
             return;
         }

@@ -130,10 +130,17 @@ impl Game {
         if unsaid == 0 {
             return true;
         }
-        let Some(illegal) = best.plies.last().filter(|ply| matches!(ply.kind, PlyKind::Illegal(_))).cloned() else {
+        let Some(illegal) = best
+            .plies
+            .last()
+            .filter(|ply| matches!(ply.kind, PlyKind::Illegal(_)))
+            .cloned()
+        else {
             return false;
         };
-        if unsaid > 1 || !matches!(explain(&best.stand, &self.seen_at(ctx, press)), Explanation::Illegal(act) if act.from_to().is_some()) {
+        if unsaid > 1
+            || !matches!(explain(&best.stand, &self.seen_at(ctx, press)), Explanation::Illegal(act) if act.from_to().is_some())
+        {
             return false;
         }
         self.say_illegal(ctx, &illegal);
@@ -278,7 +285,11 @@ impl Game {
         let before = finding.before.clone();
         let differing = before.placement().differing(&finding.seen);
         // What changed long after the press is not what was pressed for: the opponent is at work.
-        let slack = if act.reason == Reason::OpponentsPieceMoved { 0 } else { SCAN_MS };
+        let slack = if act.reason == Reason::OpponentsPieceMoved {
+            0
+        } else {
+            SCAN_MS
+        };
         let late = differing
             .into_iter()
             .any(|s| ctx.sensed.since(s) > pressed + slack);
