@@ -156,7 +156,7 @@ impl Scene {
                 id: format!("gw/{board}/{seq}"),
                 seq,
                 body: Body::Notice {
-                    code: "test".to_owned(),
+                    code: "gap_ambiguous".to_owned(),
                     message: message.to_owned(),
                 },
                 board: board.to_owned(),

@@ -177,6 +177,12 @@ impl Core {
             self.sensed = settled(&placement);
         }
         let gap = std::mem::take(&mut self.gap);
+        if gap
+            && let Some((game, ctx)) = self.game_and_ctx(now)
+            && game.waits_for_clock(&ctx)
+        {
+            game.lines.frozen = true;
+        }
         self.recovering(gap);
         self.explain(now, changed);
         if gap {
@@ -362,14 +368,21 @@ impl Core {
 
     /// Looks at everything that may be decided by now.
     pub(super) fn review(&mut self, now: Millis) {
-        self.look_again = None;
-        self.clock.tick(now);
-        self.clock_events();
-        match &mut self.phase {
-            Phase::Waiting(_) => self.look_for_start(now),
-            Phase::Game(_) => {
-                self.review_game(now);
-                self.look_for_next(now);
+        // Until nothing more follows: how often one looks must not matter.
+        for _ in 0..4 {
+            let said = self.out.seq;
+            self.look_again = None;
+            self.clock.tick(now);
+            self.clock_events();
+            match &mut self.phase {
+                Phase::Waiting(_) => self.look_for_start(now),
+                Phase::Game(_) => {
+                    self.review_game(now);
+                    self.look_for_next(now);
+                }
+            }
+            if self.out.seq == said {
+                break;
             }
         }
     }

@@ -56,6 +56,7 @@ impl Game {
         ] {
             let square = ctx.sensed.placement().squares_of(Code(code)).single_square();
             if let Some(square) = square
+                && ctx.sensed.since(square) > self.began
                 && ctx.passed(ctx.sensed.since(square), SPECIAL_MS)
             {
                 self.settle_rest(ctx);

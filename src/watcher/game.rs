@@ -94,6 +94,8 @@ pub(super) struct Game {
     pub(super) number: u32,
     pub(super) mode: CastlingMode,
     pub(super) start: Arc<Stand>,
+    /// When it began, or the daemon did.
+    pub(super) began: Millis,
     pub(super) record: Vec<Made>,
     pub(super) lines: Lines,
     /// How many half-moves of the record lie before the lines' base.
@@ -133,6 +135,7 @@ impl Game {
             number,
             mode: start.mode(),
             start,
+            began: now,
             record: Vec::new(),
             lines,
             base: 0,

@@ -140,7 +140,7 @@ impl Game {
 
     /// With a stopped clock, or one not heard of yet, an earlier position on the board is a takeback
     /// rather than play.
-    fn waits_for_clock(&self, ctx: &Ctx<'_>) -> bool {
+    pub(super) fn waits_for_clock(&self, ctx: &Ctx<'_>) -> bool {
         !ctx.clock.runs() && ctx.clock.attached != Some(false) && self.earlier(ctx.sensed.placement()).is_some()
     }
 

@@ -114,18 +114,15 @@ impl Game {
                 .passed(ply.at, AFTER_MATE_MS)
                 .then_some(CompletedBy::Stillness);
         }
-        let wait = if ctx.clock.runs() {
+        if ctx.clock.runs() {
             return None;
-        } else if ctx.clock.stopped_at.is_some() {
-            if !self.open.is_empty() {
-                // An arbiter is at work.
-                return None;
-            }
-            STOPPED_MS
-        } else {
-            STILL_MS
-        };
-        ctx.still_for(wait).then_some(CompletedBy::Stillness)
+        }
+        if let Some(stopped) = ctx.clock.stopped_at {
+            // Where something is open an arbiter is at work.
+            let settled = self.open.is_empty() && ctx.passed(stopped, STOPPED_MS) && ctx.still_for(STOPPED_MS);
+            return settled.then_some(CompletedBy::Stillness);
+        }
+        ctx.still_for(STILL_MS).then_some(CompletedBy::Stillness)
     }
 
     /// False while the piece of half-move `k` has not been seen where it went: an update may be
