@@ -150,6 +150,8 @@ pub struct Line {
     pub(super) born: Millis,
     /// The clock runs: half-moves are pressed for.
     pub(super) clock_runs: bool,
+    /// What it cost when it was last ranked.
+    pub(super) ranked: f32,
 }
 
 impl Line {
@@ -165,6 +167,7 @@ impl Line {
             differing,
             born: now,
             clock_runs: false,
+            ranked: 0.0,
         }
     }
 
@@ -191,7 +194,10 @@ impl Line {
             began.is_none_or(|began| began.since(pressed) <= BEGUN_MS)
                 && at.is_none_or(|at| at.since(pressed) <= LATE_MS)
         };
-        let owed = line.pending.iter().position(|(side, pressed)| *side == mover && in_time(*pressed));
+        let owed = line
+            .pending
+            .iter()
+            .position(|(side, pressed)| *side == mover && in_time(*pressed));
         let pressed = owed.map(|i| line.pending.remove(i).1);
         line.plies.push(Ply {
             kind,
@@ -374,7 +380,11 @@ impl Line {
             return 0.0;
         };
         let early = last.at.since(latest + EARLY_MS);
-        let before = if last.began > latest + SCAN_MS { weight::BEFORE } else { 0.0 };
+        let before = if last.began > latest + SCAN_MS {
+            weight::BEFORE
+        } else {
+            0.0
+        };
         before + weight::EARLY * early.min(3000) as f32 / 1000.0
     }
 

@@ -275,7 +275,11 @@ impl Lines {
         }
         cost += line.too_early(candidate, sensed) + line.at_once(candidate, sensed);
         let stand = Arc::new(line.stand.after(candidate));
-        let kind = if self.recovering { PlyKind::Recovered(candidate.mv) } else { PlyKind::Legal(candidate.mv) };
+        let kind = if self.recovering {
+            PlyKind::Recovered(candidate.mv)
+        } else {
+            PlyKind::Legal(candidate.mv)
+        };
         line.played(kind, stand, sensed, now, cost)
     }
 
@@ -301,29 +305,26 @@ impl Lines {
     }
 
     fn rank(&mut self, now: Millis, sensed: &Sensed) {
-        self.lines.sort_by(|a, b| {
-            a.total(sensed, now)
-                .total_cmp(&b.total(sensed, now))
-                .then(a.plies.len().cmp(&b.plies.len()))
-        });
+        if let [only] = &mut self.lines[..] {
+            only.ranked = 0.0;
+            return;
+        }
+        for line in &mut self.lines {
+            line.ranked = line.total(sensed, now);
+        }
+        self.lines
+            .sort_by(|a, b| a.ranked.total_cmp(&b.ranked).then(a.plies.len().cmp(&b.plies.len())));
         // Lines that reach the same position go on alike: the likelier way there is kept.
+        let limit = self.lines[0].ranked + BEHIND;
         let mut reached = Vec::with_capacity(self.lines.len());
         self.lines.retain(|line| {
             let state = line.state();
-            let fresh = !reached.contains(&state);
+            let fresh = reached.len() < MOST_LINES && line.ranked <= limit && !reached.contains(&state);
             if fresh {
                 reached.push(state);
             }
             fresh
         });
-        let limit = self.lines[0].total(sensed, now) + BEHIND;
-        let keep = self
-            .lines
-            .iter()
-            .take(MOST_LINES)
-            .take_while(|l| l.total(sensed, now) <= limit)
-            .count();
-        self.lines.truncate(keep.max(1));
     }
 }
 

@@ -67,7 +67,11 @@ impl Orientation {
             })
             .sum();
         let men = dump.iter().filter(|code| Code(code.0).color().is_some()).count() as i32;
-        if 2 * lean < men { Self::Turned } else { Self::Normal }
+        if 2 * lean < men {
+            Self::Turned
+        } else {
+            Self::Normal
+        }
     }
 
     /// The orientation in which `dump` looks most like the beginning of a game, if in any one it

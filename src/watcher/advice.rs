@@ -165,7 +165,10 @@ impl Game {
         if !counts(finding.kind) {
             // Nothing was earned by it: the times stay, and the side to move in the target runs.
             let turn = finding.target.as_ref()?.turn();
-            return Some(ClockState { running: Some(turn.into()), ..clock });
+            return Some(ClockState {
+                running: Some(turn.into()),
+                ..clock
+            });
         }
         let history = ClockHistory {
             white_at_press_ms: clock.white_ms,

@@ -112,7 +112,7 @@ impl Game {
 
     /// The last earlier position of the game that `seen` shows. The initial array means a new game,
     /// unless an irregularity is to be put right there.
-    fn earlier(&self, seen: &Placement) -> Option<usize> {
+    pub(super) fn earlier(&self, seen: &Placement) -> Option<usize> {
         let wanted = |open: &Open| open.target.as_ref().is_some_and(|t| t.placement() == seen);
         let least = usize::from(is_proper_array(seen) && !self.open.iter().any(wanted));
         (least..self.plies()).rev().find(|ply| self.stand_at(*ply).placement() == seen)
@@ -122,6 +122,7 @@ impl Game {
     pub(super) fn go_back(&mut self, ctx: &mut Ctx<'_>, ply: usize, reason: &str) {
         self.retract(ctx, ply, reason);
         self.hands = super::touch::Hands::default();
+        self.unbridged = None;
         while let Some(i) = self.open.iter().position(|o| o.ply > ply) {
             let to_before = self.open[i].ply == ply + 1;
             let how = if to_before {

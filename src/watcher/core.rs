@@ -6,7 +6,6 @@ use super::{
     OrientationSetting, Settings, Snapshot,
     clock::{Clock, ClockEvent},
     game::{Ctx, Game, Press},
-    judge,
     outbox::Outbox,
     start::Setup,
 };
@@ -132,7 +131,6 @@ impl Core {
                 self.clock.heard(now, *reading);
                 self.out.changed.clock = true;
                 self.clock_events();
-                self.flags(now);
             }
             Message::NoClock => {
                 if self.clock.attached == Some(true) {
@@ -309,7 +307,9 @@ impl Core {
         let game = match &mut self.phase {
             Phase::Game(game) => game,
             Phase::Waiting(setup) => {
-                setup.pressed = Some(at);
+                setup.presses.push(at);
+                let old = setup.presses.len().saturating_sub(8);
+                setup.presses.drain(..old);
                 return;
             }
         };
@@ -349,13 +349,6 @@ impl Core {
             game.started_again(&mut ctx);
             game.lines.grow_all(at, ctx.sensed);
         }
-    }
-
-    fn flags(&mut self, now: Millis) {
-        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
-            return;
-        };
-        judge::flag_fall(game, &mut ctx);
     }
 
     /// Presses are not to be expected any more: the clock is gone.
@@ -403,6 +396,7 @@ impl Core {
         game.try_gap_again(&mut ctx);
         game.judge(&mut ctx);
         game.look_after(&mut ctx);
+        game.look_for_flags(&mut ctx);
         game.look_for_result(&mut ctx);
         game.look_for_dead_squares(&mut ctx);
     }

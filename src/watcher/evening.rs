@@ -57,14 +57,26 @@ impl Core {
             let started = *setup.started.get_or_insert(now);
             // A game that begins as it should begins at once. Otherwise a man may be misread, or be
             // on its way to its square.
-            let moved = setup.lines.as_ref().is_some_and(|lines| !lines.best().plies.is_empty());
-            let due = started + if matches!(kind_of(&array), Array::Wrong(_)) && !moved { WRONG_ARRAY_MS } else { 0 };
+            let moved = setup
+                .lines
+                .as_ref()
+                .is_some_and(|lines| !lines.best().plies.is_empty());
+            let due = started
+                + if matches!(kind_of(&array), Array::Wrong(_)) && !moved {
+                    WRONG_ARRAY_MS
+                } else {
+                    0
+                };
             if now < due {
                 self.look_again = Some(due);
             } else {
                 self.begin(now, &array);
             }
             return;
+        }
+        // What stands there is no game from the array that stood there before.
+        if setup.array.take().is_some() {
+            setup.lines = None;
         }
         self.start_mid_game(now, 1);
     }
@@ -105,15 +117,23 @@ impl Core {
             self.look_again = Some(since.max(now + 200));
             return;
         }
-        let pressed = setup.pressed.is_some_and(|pressed| pressed + 500 >= last.at);
+        let pressed = setup.presses.last().is_some_and(|pressed| *pressed + 500 >= last.at);
         if self.clock.runs() && !pressed && best.plies.len() == needed {
             return;
         }
         let turn = best.turn();
-        let root = if best.plies.len().is_multiple_of(2) { turn } else { !turn };
+        let root = if best.plies.len().is_multiple_of(2) {
+            turn
+        } else {
+            !turn
+        };
         if let Some(counting) = self.clock.counting() {
             let counts_for_white = (turn == Color::White) == pressed;
-            self.clock.found(if counts_for_white { counting } else { counting.other() });
+            self.clock.found(if counts_for_white {
+                counting
+            } else {
+                counting.other()
+            });
         }
         self.begin_mid_game(now, root);
     }
@@ -152,6 +172,7 @@ impl Core {
     /// A game begins from `array`.
     fn begin(&mut self, now: Millis, array: &Placement) {
         let stand = Arc::new(stand_of(array));
+        let presses = self.take_presses();
         let lines = match &mut self.phase {
             Phase::Waiting(setup) => setup.lines.take(),
             Phase::Game(_) => None,
@@ -171,6 +192,7 @@ impl Core {
             self.clock
                 .found(if black_to_move { counting.other() } else { counting });
         }
+        self.press_again(&presses);
         let sideways = self.orientation.is_sideways();
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
@@ -189,10 +211,7 @@ impl Core {
             Phase::Waiting(setup) => setup.lines.take(),
             Phase::Game(_) => None,
         };
-        let pressed = match &self.phase {
-            Phase::Waiting(setup) => setup.pressed.filter(|_| lines.is_some()),
-            Phase::Game(_) => None,
-        };
+        let presses = self.take_presses();
         // The placement that the lines started from, if half-moves have been seen since.
         let placement = match &self.phase {
             Phase::Waiting(setup) => setup.from.clone(),
@@ -210,10 +229,24 @@ impl Core {
             game.lines.set_clock_runs(runs);
             game.clock_used = runs;
         }
-        if let Some(pressed) = pressed {
-            // The press that showed whose move it was is for the half-move seen.
-            let side = self.clock.running().map_or(turn, |running| !running);
-            self.pressed(pressed, side);
+        self.press_again(&presses);
+    }
+
+    /// The presses that came before the game was seen to have begun.
+    fn take_presses(&mut self) -> Vec<Millis> {
+        match &mut self.phase {
+            Phase::Waiting(setup) => std::mem::take(&mut setup.presses),
+            Phase::Game(_) => Vec::new(),
+        }
+    }
+
+    /// Gives them to the half-moves that were seen meanwhile: the players press in turn, and the
+    /// last press was by the one whose time does not run.
+    fn press_again(&mut self, presses: &[Millis]) {
+        let Some(running) = self.clock.running() else { return };
+        for (i, at) in presses.iter().enumerate() {
+            let last = (presses.len() - 1 - i).is_multiple_of(2);
+            self.pressed(*at, if last { !running } else { running });
         }
     }
 
@@ -247,11 +280,18 @@ impl Core {
         };
         let over = game.result.is_some();
         let seen = self.sensed.placement();
-        let array = if over { is_full_array(seen) } else { game.plies() > 0 && is_proper_array(seen) };
+        let array = if over {
+            is_full_array(seen)
+        } else {
+            game.plies() > 0 && is_proper_array(seen)
+        };
         let wanted = |stand: &Arc<Stand>| stand.placement() == seen;
         if !array
             || !over && game.lines.all().iter().any(|line| line.placement() == seen)
-            || game.open.iter().any(|open| open.target.as_ref().is_some_and(wanted))
+            || game
+                .open
+                .iter()
+                .any(|open| open.target.as_ref().is_some_and(wanted))
         {
             return;
         }

@@ -79,7 +79,10 @@ impl Game {
     /// the king stands now, or on its way there just before.
     fn is_step_to_centre(&self, ctx: &Ctx<'_>, index: usize) -> bool {
         let made = &self.record[index];
-        let Some(shakmaty::Move::Normal { role: Role::King, to, .. }) = made.kind.legal() else {
+        let Some(shakmaty::Move::Normal {
+            role: Role::King, to, ..
+        }) = made.kind.legal()
+        else {
             return false;
         };
         let color = self.mover(index + 1);
@@ -89,7 +92,9 @@ impl Game {
 
     /// The king stood where the half-move put it for a while before it went on to the centre.
     fn stood(&self, ctx: &Ctx<'_>, ply: &crate::board::Ply) -> bool {
-        let Some(to) = ply.kind.legal().map(|mv| mv.to()) else { return false };
+        let Some(to) = ply.kind.legal().map(|mv| mv.to()) else {
+            return false;
+        };
         ctx.sensed.at(to).is_empty() && ctx.sensed.since(to).since(ply.at) >= STOOD_MS
     }
 

@@ -114,6 +114,8 @@ pub(super) struct Game {
     pub(super) noticed: shakmaty::Bitboard,
     /// Flags already spoken of, White's and Black's.
     pub(super) flags: [bool; 2],
+    /// When a flag was first seen down, White's and Black's.
+    pub(super) flag_seen: [Option<Millis>; 2],
     /// The clock has run in this game.
     pub(super) clock_used: bool,
     /// What hands did, for suspicions.
@@ -143,6 +145,7 @@ impl Game {
             doubted: None,
             noticed: shakmaty::Bitboard::EMPTY,
             flags: [false; 2],
+            flag_seen: [None; 2],
             clock_used: false,
             hands: super::touch::Hands::default(),
             gap: false,

@@ -7,7 +7,7 @@ use super::{
     game::{Ctx, Game},
 };
 use crate::{
-    board::{Line, Lines, Placement, PlyKind, bridge},
+    board::{Line, Lines, Placement, PlyKind, bridge, lines::shared},
     event::Body,
     laws::IrregularityKind,
 };
@@ -22,6 +22,8 @@ const REST_MS: u64 = 1500;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unbridged {
     told: bool,
+    /// It waits until the clock tells whether play goes on.
+    waits: bool,
     tried: crate::time::Millis,
 }
 
@@ -77,6 +79,16 @@ impl Game {
         };
         self.unbridged = None;
         found.retain(|(_, plies)| *plies == shortest);
+        let mut lines: Vec<Line> = Vec::new();
+        for (line, _) in found {
+            let known = |other: &Line| {
+                other.plies.len() == line.plies.len() && shared(other, &line) == line.plies.len()
+            };
+            if !lines.iter().any(known) {
+                lines.push(line);
+            }
+        }
+        let found = lines;
         if found.len() > 1 {
             let first = self.plies() + 1;
             let message = format!(
@@ -93,7 +105,7 @@ impl Game {
                 },
             );
         }
-        for (i, (line, _)) in found.into_iter().enumerate() {
+        for (i, line) in found.into_iter().enumerate() {
             // The first found goes first where nothing tells them apart.
             self.lines
                 .add(ctx.now, ctx.sensed, line, if i == 0 { 0.0 } else { 2.0 });
@@ -119,17 +131,34 @@ impl Game {
 
     /// The board was read again after the link was down: what was played meanwhile?
     pub(super) fn after_gap(&mut self, ctx: &mut Ctx<'_>) {
-        self.unbridged = Some(Unbridged { told: false, tried: ctx.now });
-        self.bridge_gap(ctx, bridge::Limits::default());
+        self.unbridged = Some(Unbridged { told: false, waits: self.waits_for_clock(ctx), tried: ctx.now });
+        if self.waits_for_clock(ctx) {
+            return;
+        }
+        self.bridge_gap(ctx, self.gap_limits());
+    }
+
+    /// With a stopped clock, or one not heard of yet, an earlier position on the board is a takeback
+    /// rather than play.
+    fn waits_for_clock(&self, ctx: &Ctx<'_>) -> bool {
+        !ctx.clock.runs() && ctx.clock.attached != Some(false) && self.earlier(ctx.sensed.placement()).is_some()
+    }
+
+    /// Where something is to be put right, it is likelier to stand there still than that much was
+    /// played on.
+    fn gap_limits(&self) -> bridge::Limits {
+        let plies = if self.open.is_empty() { 6 } else { 2 };
+        bridge::Limits { plies, ..bridge::Limits::default() }
     }
 
     /// A gap that could not be explained at once (a piece was in a hand) is tried again whenever
     /// the board has come to rest.
     pub(super) fn try_gap_again(&mut self, ctx: &mut Ctx<'_>) {
         let Some(gap) = self.unbridged else { return };
-        if gap.tried < ctx.sensed.last_change() && ctx.still_for(REST_MS) {
-            self.unbridged = Some(Unbridged { tried: ctx.now, ..gap });
-            self.bridge_gap(ctx, bridge::Limits::default());
+        let due = gap.tried < ctx.sensed.last_change() || gap.waits && ctx.clock.runs();
+        if due && !self.waits_for_clock(ctx) && ctx.still_for(REST_MS) {
+            self.unbridged = Some(Unbridged { tried: ctx.now, waits: false, ..gap });
+            self.bridge_gap(ctx, self.gap_limits());
         }
     }
 

@@ -34,6 +34,9 @@ const OLD_MS: u64 = 1000;
 const GIVE_UP_MS: u64 = 20_000;
 /// Pieces that a press left displaced are judged when this long has passed.
 const DISPLACED_MS: u64 = 1100;
+/// A fallen flag is spoken of after this time, and later while half-moves are to be said first.
+const FLAG_MS: u64 = 300;
+const FLAG_OWED_MS: u64 = 2500;
 /// A piece that left one square and arrived on another within this time was knocked.
 const KNOCK_MS: u64 = 100;
 /// A knocked piece is spoken of when its owner has not pressed for this long.
@@ -127,10 +130,17 @@ impl Game {
         if unsaid == 0 {
             return true;
         }
-        let Some(illegal) = best.plies.last().filter(|ply| matches!(ply.kind, PlyKind::Illegal(_))).cloned() else {
+        let Some(illegal) = best
+            .plies
+            .last()
+            .filter(|ply| matches!(ply.kind, PlyKind::Illegal(_)))
+            .cloned()
+        else {
             return false;
         };
-        if unsaid > 1 || !matches!(explain(&best.stand, &self.seen_at(ctx, press)), Explanation::Illegal(act) if act.from_to().is_some()) {
+        if unsaid > 1
+            || !matches!(explain(&best.stand, &self.seen_at(ctx, press)), Explanation::Illegal(act) if act.from_to().is_some())
+        {
             return false;
         }
         self.say_illegal(ctx, &illegal);
@@ -275,7 +285,11 @@ impl Game {
         let before = finding.before.clone();
         let differing = before.placement().differing(&finding.seen);
         // What changed long after the press is not what was pressed for: the opponent is at work.
-        let slack = if act.reason == Reason::OpponentsPieceMoved { 0 } else { SCAN_MS };
+        let slack = if act.reason == Reason::OpponentsPieceMoved {
+            0
+        } else {
+            SCAN_MS
+        };
         let late = differing
             .into_iter()
             .any(|s| ctx.sensed.since(s) > pressed + slack);
@@ -453,21 +467,24 @@ fn misplaced_pairs(line: &Line, ctx: &Ctx<'_>, until: Millis) -> Bitboard {
     wrong
 }
 
-/// The player whose flag fell, and what follows (6.9).
-pub(super) fn flag_fall(game: &mut Game, ctx: &mut Ctx<'_>) {
-    let fallen: Vec<Color> = ctx.clock.flags().collect();
-    for side in fallen {
-        if game.flags[side as usize] || game.result.is_some() {
-            continue;
+impl Game {
+    /// Flags that have fallen (6.9). Half-moves that were pressed for before go on the record first.
+    pub(super) fn look_for_flags(&mut self, ctx: &mut Ctx<'_>) {
+        let fallen: Vec<Color> = ctx.clock.flags().filter(|side| !self.flags[*side as usize]).collect();
+        for side in fallen {
+            let at = *self.flag_seen[side as usize].get_or_insert(ctx.now);
+            let best = self.lines.best();
+            let owed = best.plies.iter().skip(self.announced()).any(|ply| ply.pressed.is_some());
+            if self.result.is_some() || !ctx.passed(at, if owed { FLAG_OWED_MS } else { FLAG_MS }) {
+                continue;
+            }
+            self.flags[side as usize] = true;
+            let seen = ctx.sensed.placement().clone();
+            let mut finding = Finding::new(self, side, self.plies() + 1, self.stand().clone(), seen);
+            finding.kind = IrregularityKind::FlagFall;
+            finding.at = at;
+            finding.clock = ctx.clock.state();
+            self.accuse(ctx, finding, None);
         }
-        game.flags[side as usize] = true;
-        // A half-move under way must be on the record first: it may have been made in time.
-        let stand = game.stand().clone();
-        let seen = ctx.sensed.placement().clone();
-        let mut finding = Finding::new(game, side, game.plies() + 1, stand, seen);
-        finding.kind = IrregularityKind::FlagFall;
-        finding.at = ctx.now;
-        finding.clock = ctx.clock.state();
-        game.accuse(ctx, finding, None);
     }
 }

@@ -154,6 +154,8 @@ impl Watcher {
         decoder.push(now, bytes, &mut |message| {
             session.heard(now, &message);
             core.message(now, &message, session.identity());
+            // After each message, so that how the bytes were split does not matter.
+            core.review(now);
         });
         session.check_line(now, decoder.stats());
         core.review(now);

@@ -23,8 +23,8 @@ pub(super) struct Setup {
     pub(super) from: Option<Placement>,
     /// Since when the clock has run.
     pub(super) started: Option<Millis>,
-    /// When the clock was pressed last.
-    pub(super) pressed: Option<Millis>,
+    /// When the clock was pressed, of late.
+    pub(super) presses: Vec<Millis>,
 }
 
 /// What kind of array a game began from.
