@@ -312,8 +312,11 @@ impl Lines {
         for line in &mut self.lines {
             line.ranked = line.total(sensed, now);
         }
-        self.lines
-            .sort_by(|a, b| a.ranked.total_cmp(&b.ranked).then(a.plies.len().cmp(&b.plies.len())));
+        self.lines.sort_by(|a, b| {
+            a.ranked
+                .total_cmp(&b.ranked)
+                .then(a.plies.len().cmp(&b.plies.len()))
+        });
         // Lines that reach the same position go on alike: the likelier way there is kept.
         let limit = self.lines[0].ranked + BEHIND;
         let mut reached = Vec::with_capacity(self.lines.len());

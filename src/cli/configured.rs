@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use clap::Args;
 
-use super::{check, journal, logging, names, reach, run};
+use super::{check, journal, logging, names, pgn, reach, run};
 use crate::{
     config::{Config, Env},
     journal::query::Filter,
@@ -101,5 +101,30 @@ impl ShowJournal {
             last: self.last,
         };
         journal::print(&config.journal.path, &filter, &mut io::stdout().lock())
+    }
+}
+
+/// Print the games kept on this machine, as PGN.
+#[derive(Debug, Args)]
+pub(super) struct ShowGames {
+    #[command(flatten)]
+    file: File,
+    /// Only this board
+    #[arg(long, value_parser = names::board_id)]
+    board: Option<String>,
+    /// Only this game of its board
+    #[arg(long)]
+    game: Option<u32>,
+}
+
+impl ShowGames {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let config = self.file.load()?;
+        let filter = Filter {
+            board: self.board,
+            game: self.game,
+            ..Filter::default()
+        };
+        pgn::print(&config.journal.path, &filter, &mut io::stdout().lock())
     }
 }

@@ -10,6 +10,7 @@ mod journal;
 mod logging;
 pub mod mate;
 mod names;
+mod pgn;
 mod ports;
 mod reach;
 mod record;
@@ -42,6 +43,7 @@ enum Command {
     Ports(ports::Ports),
     Check(configured::Check),
     Journal(configured::ShowJournal),
+    Pgn(configured::ShowGames),
     Schema(schema::PrintSchema),
     /// Say what the Laws prescribe: one JSON case a line in, one ruling a line out
     Rule,
@@ -75,6 +77,7 @@ pub fn main() -> ExitCode {
         Command::Ports(ports) => ports.run(),
         Command::Check(check) => check.run(),
         Command::Journal(journal) => journal.run(),
+        Command::Pgn(pgn) => pgn.run(),
         Command::Schema(schema) => schema.run(),
         Command::Rule => rule::run(io::stdin().lock(), io::stdout().lock()),
         Command::Mate => mate::run(io::stdin().lock(), io::stdout().lock()),

@@ -6,7 +6,11 @@ use super::{
     game::{Ctx, Game, Open},
     start::is_proper_array,
 };
-use crate::{board::{Line, Placement, PlyKind}, event::Resolution, laws::IrregularityKind};
+use crate::{
+    board::{Line, Placement, PlyKind},
+    event::Resolution,
+    laws::IrregularityKind,
+};
 
 /// The target must stand this long before it is taken as restored.
 const RESTORED_MS: u64 = 400;
@@ -105,9 +109,16 @@ impl Game {
         let said = &self.record[self.base..];
         let keeps = |line: &Line| {
             line.plies.len() >= said.len()
-                && line.plies.iter().zip(said).all(|(ply, made)| ply.kind.same_as(&made.kind))
+                && line
+                    .plies
+                    .iter()
+                    .zip(said)
+                    .all(|(ply, made)| ply.kind.same_as(&made.kind))
         };
-        self.lines.all().iter().any(|line| line.placement() == seen && keeps(line))
+        self.lines
+            .all()
+            .iter()
+            .any(|line| line.placement() == seen && keeps(line))
     }
 
     /// The last earlier position of the game that `seen` shows. The initial array means a new game,
@@ -115,7 +126,9 @@ impl Game {
     pub(super) fn earlier(&self, seen: &Placement) -> Option<usize> {
         let wanted = |open: &Open| open.target.as_ref().is_some_and(|t| t.placement() == seen);
         let least = usize::from(is_proper_array(seen) && !self.open.iter().any(wanted));
-        (least..self.plies()).rev().find(|ply| self.stand_at(*ply).placement() == seen)
+        (least..self.plies())
+            .rev()
+            .find(|ply| self.stand_at(*ply).placement() == seen)
     }
 
     /// Goes back to the position after `ply` half-moves.

@@ -336,7 +336,12 @@ impl Core {
             return;
         }
         game.lines.press(at, &self.sensed, side);
-        let press = Press { side, at, clock: self.clock.state(), rest: None };
+        let press = Press {
+            side,
+            at,
+            clock: self.clock.state(),
+            rest: None,
+        };
         if game.press.is_none() {
             game.press = Some(press);
         } else if game.later_presses.len() < MOST_PRESSES {

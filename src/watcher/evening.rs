@@ -117,7 +117,10 @@ impl Core {
             self.look_again = Some(since.max(now + 200));
             return;
         }
-        let pressed = setup.presses.last().is_some_and(|pressed| *pressed + 500 >= last.at);
+        let pressed = setup
+            .presses
+            .last()
+            .is_some_and(|pressed| *pressed + 500 >= last.at);
         if self.clock.runs() && !pressed && best.plies.len() == needed {
             return;
         }
@@ -173,9 +176,9 @@ impl Core {
     fn begin(&mut self, now: Millis, array: &Placement) {
         let stand = Arc::new(stand_of(array));
         let presses = self.take_presses();
-        let lines = match &mut self.phase {
-            Phase::Waiting(setup) => setup.lines.take(),
-            Phase::Game(_) => None,
+        let (lines, started) = match &mut self.phase {
+            Phase::Waiting(setup) => (setup.lines.take(), setup.started.unwrap_or(now)),
+            Phase::Game(_) => (None, now),
         };
         self.start_game(now, stand);
         let Phase::Game(game) = &mut self.phase else {
@@ -186,11 +189,13 @@ impl Core {
         }
         game.lines.set_clock_runs(self.clock.runs());
         game.clock_used = self.clock.runs();
-        // The side whose time runs is White's, unless White has moved already.
+        // The side whose time ran first is White's, unless White had moved before.
         if let Some(counting) = self.clock.counting() {
-            let black_to_move = game.lines.best().turn() == Color::Black;
+            let first = game.lines.best().plies.first();
+            let moved_before = first.is_some_and(|ply| ply.at < started);
+            let whites = presses.len().is_multiple_of(2) != moved_before;
             self.clock
-                .found(if black_to_move { counting.other() } else { counting });
+                .found(if whites { counting } else { counting.other() });
         }
         self.press_again(&presses);
         let sideways = self.orientation.is_sideways();
@@ -243,7 +248,9 @@ impl Core {
     /// Gives them to the half-moves that were seen meanwhile: the players press in turn, and the
     /// last press was by the one whose time does not run.
     fn press_again(&mut self, presses: &[Millis]) {
-        let Some(running) = self.clock.running() else { return };
+        let Some(running) = self.clock.running() else {
+            return;
+        };
         for (i, at) in presses.iter().enumerate() {
             let last = (presses.len() - 1 - i).is_multiple_of(2);
             self.pressed(*at, if last { !running } else { running });

@@ -31,7 +31,11 @@ pub(super) struct Unbridged {
 const CONTRADICTED: f32 = 0.5;
 
 /// `root` and then `path`, found by search.
-fn recovered(root: &Line, path: Vec<(shakmaty::Move, std::sync::Arc<crate::board::Stand>)>, ctx: &Ctx<'_>) -> Line {
+fn recovered(
+    root: &Line,
+    path: Vec<(shakmaty::Move, std::sync::Arc<crate::board::Stand>)>,
+    ctx: &Ctx<'_>,
+) -> Line {
     let mut line = root.clone();
     for (mv, stand) in path {
         line = line.played(PlyKind::Recovered(mv), stand, ctx.sensed, ctx.now, RECOVERED);
@@ -66,8 +70,9 @@ impl Game {
             let bridges = bridge::bridge(&root.stand, ctx.sensed.placement(), turn, limits);
             cut |= bridges.cut;
             for path in bridges.found {
-                let plies = path.len();
-                found.push((recovered(&root, path, ctx), plies));
+                let line = recovered(&root, path, ctx);
+                let plies = line.plies.len();
+                found.push((line, plies));
             }
         }
         if found.is_empty() && self.unbridged.is_none() {
@@ -93,7 +98,7 @@ impl Game {
             let first = self.plies() + 1;
             let message = format!(
                 "Half-moves {first} to {} were missed; {} orders of play explain the board.",
-                first + shortest - 1,
+                self.base + shortest,
                 found.len()
             );
             self.emit(
@@ -117,12 +122,18 @@ impl Game {
     fn said_otherwise(&mut self, ctx: &mut Ctx<'_>) {
         let said = self.announced();
         let root = Line::new(self.stand_at(self.base).clone(), ctx.sensed, ctx.now);
-        let limits = bridge::Limits { plies: said + 1, nodes: 30_000, most: 8 };
+        let limits = bridge::Limits {
+            plies: said + 1,
+            nodes: 30_000,
+            most: 8,
+        };
         let paths = bridge::bridge(&root.stand, ctx.sensed.placement(), ctx.clock.running(), limits).found;
         let before = self.lines.best().cost_before_plies();
         for path in paths.into_iter().filter(|path| path.len() >= said) {
             let other = path.iter().zip(&self.record[self.base..]);
-            let contradicted = other.filter(|((mv, _), made)| made.kind.legal() != Some(*mv)).count();
+            let contradicted = other
+                .filter(|((mv, _), made)| made.kind.legal() != Some(*mv))
+                .count();
             let mut line = recovered(&root, path, ctx);
             line.charge(before + CONTRADICTED * contradicted as f32);
             self.lines.add(ctx.now, ctx.sensed, line, 0.0);
@@ -131,7 +142,11 @@ impl Game {
 
     /// The board was read again after the link was down: what was played meanwhile?
     pub(super) fn after_gap(&mut self, ctx: &mut Ctx<'_>) {
-        self.unbridged = Some(Unbridged { told: false, waits: self.waits_for_clock(ctx), tried: ctx.now });
+        self.unbridged = Some(Unbridged {
+            told: false,
+            waits: self.waits_for_clock(ctx),
+            tried: ctx.now,
+        });
         if self.waits_for_clock(ctx) {
             return;
         }
@@ -141,14 +156,19 @@ impl Game {
     /// With a stopped clock, or one not heard of yet, an earlier position on the board is a takeback
     /// rather than play.
     pub(super) fn waits_for_clock(&self, ctx: &Ctx<'_>) -> bool {
-        !ctx.clock.runs() && ctx.clock.attached != Some(false) && self.earlier(ctx.sensed.placement()).is_some()
+        !ctx.clock.runs()
+            && ctx.clock.attached != Some(false)
+            && self.earlier(ctx.sensed.placement()).is_some()
     }
 
     /// Where something is to be put right, it is likelier to stand there still than that much was
     /// played on.
     fn gap_limits(&self) -> bridge::Limits {
         let plies = if self.open.is_empty() { 6 } else { 2 };
-        bridge::Limits { plies, ..bridge::Limits::default() }
+        bridge::Limits {
+            plies,
+            ..bridge::Limits::default()
+        }
     }
 
     /// A gap that could not be explained at once (a piece was in a hand) is tried again whenever
@@ -157,7 +177,11 @@ impl Game {
         let Some(gap) = self.unbridged else { return };
         let due = gap.tried < ctx.sensed.last_change() || gap.waits && ctx.clock.runs();
         if due && !self.waits_for_clock(ctx) && ctx.still_for(REST_MS) {
-            self.unbridged = Some(Unbridged { tried: ctx.now, waits: false, ..gap });
+            self.unbridged = Some(Unbridged {
+                tried: ctx.now,
+                waits: false,
+                ..gap
+            });
             self.bridge_gap(ctx, self.gap_limits());
         }
     }
@@ -168,7 +192,11 @@ impl Game {
         if std::mem::replace(&mut gap.told, true) {
             return;
         }
-        let why = if cut { "the search was cut short" } else { "no few legal moves lead to what stands there" };
+        let why = if cut {
+            "the search was cut short"
+        } else {
+            "no few legal moves lead to what stands there"
+        };
         let message = format!("Moves were missed and could not be reconstructed: {why}.");
         self.notice(ctx, "gap_not_explained", &message);
     }

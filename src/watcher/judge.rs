@@ -181,7 +181,11 @@ impl Game {
             .unwrap_or_else(|| ctx.sensed.placement().clone());
         // What was played after it is undone.
         let best = self.lines.best();
-        if let Some(made) = best.plies.get(self.announced()).filter(|ply| ply.pressed == Some(press.at)) {
+        if let Some(made) = best
+            .plies
+            .get(self.announced())
+            .filter(|ply| ply.pressed == Some(press.at))
+        {
             let then = made.stand.placement();
             for square in then.differing(best.placement()) {
                 if seen.at(square) == best.placement().at(square) {
@@ -470,11 +474,19 @@ fn misplaced_pairs(line: &Line, ctx: &Ctx<'_>, until: Millis) -> Bitboard {
 impl Game {
     /// Flags that have fallen (6.9). Half-moves that were pressed for before go on the record first.
     pub(super) fn look_for_flags(&mut self, ctx: &mut Ctx<'_>) {
-        let fallen: Vec<Color> = ctx.clock.flags().filter(|side| !self.flags[*side as usize]).collect();
+        let fallen: Vec<Color> = ctx
+            .clock
+            .flags()
+            .filter(|side| !self.flags[*side as usize])
+            .collect();
         for side in fallen {
             let at = *self.flag_seen[side as usize].get_or_insert(ctx.now);
             let best = self.lines.best();
-            let owed = best.plies.iter().skip(self.announced()).any(|ply| ply.pressed.is_some());
+            let owed = best
+                .plies
+                .iter()
+                .skip(self.announced())
+                .any(|ply| ply.pressed.is_some());
             if self.result.is_some() || !ctx.passed(at, if owed { FLAG_OWED_MS } else { FLAG_MS }) {
                 continue;
             }

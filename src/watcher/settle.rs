@@ -17,7 +17,7 @@ fn margin(ms: u64) -> f32 {
     match ms {
         0..1200 => 1.4,
         1200..2000 => 0.7,
-        2000..5000 => 0.3,
+        2000..2500 => 0.3,
         // Two explanations as good as each other: the first is as likely.
         _ => -0.01,
     }
@@ -119,7 +119,8 @@ impl Game {
         }
         if let Some(stopped) = ctx.clock.stopped_at {
             // Where something is open an arbiter is at work.
-            let settled = self.open.is_empty() && ctx.passed(stopped, STOPPED_MS) && ctx.still_for(STOPPED_MS);
+            let settled =
+                self.open.is_empty() && ctx.passed(stopped, STOPPED_MS) && ctx.still_for(STOPPED_MS);
             return settled.then_some(CompletedBy::Stillness);
         }
         ctx.still_for(STILL_MS).then_some(CompletedBy::Stillness)
