@@ -386,7 +386,8 @@ impl Core {
                     self.look_for_next(now);
                 }
             }
-            if self.out.seq == said {
+            // Before a game what is noted in one look counts in the next.
+            if self.out.seq == said && matches!(self.phase, Phase::Game(_)) {
                 break;
             }
         }

@@ -194,8 +194,7 @@ impl Core {
             let first = game.lines.best().plies.first();
             let moved_before = first.is_some_and(|ply| ply.at < started);
             let whites = presses.len().is_multiple_of(2) != moved_before;
-            self.clock
-                .found(if whites { counting } else { counting.other() });
+            self.clock.found(if whites { counting } else { counting.other() });
         }
         self.press_again(&presses);
         let sideways = self.orientation.is_sideways();

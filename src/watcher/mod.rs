@@ -158,7 +158,6 @@ impl Watcher {
             core.review(now);
         });
         session.check_line(now, decoder.stats());
-        core.review(now);
         if core.take_dump_wanted() {
             session.request_dump(now);
         }
