@@ -67,7 +67,7 @@ fn take(games: &mut BTreeMap<(String, u32), Pgn>, event: Event) {
 fn started((board, number): &(String, u32), fen: &str, chess960: bool, time: Option<&str>) -> Pgn {
     let date = time
         .and_then(|t| t.get(..10))
-        .map_or("????.??.??".into(), |date| date.replace('-', "."));
+        .map_or_else(|| "????.??.??".into(), |date| date.replace('-', "."));
     let setup = fen.parse::<Fen>().map(Fen::into_setup).unwrap_or_default();
     let tag = |name: &str, value: &str| (name.to_string(), value.to_string());
     Pgn {
@@ -114,7 +114,7 @@ mod tests {
             serde_json::from_str::<Body>(&body).unwrap()
         };
         let start = Body::GameStarted {
-            fen: Fen::from_setup(shakmaty::Setup::default()).to_string(),
+            fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1".into(),
             chess960: false,
         };
         take(&mut games, event(1, start));

@@ -93,7 +93,7 @@ impl Game {
 
     /// The king stood where the half-move put it for a while before it went on to the centre.
     fn stood(&self, ctx: &Ctx<'_>, ply: &crate::board::Ply) -> bool {
-        let Some(to) = ply.kind.legal().map(|mv| mv.to()) else {
+        let Some(to) = ply.kind.legal().map(shakmaty::Move::to) else {
             return false;
         };
         ctx.sensed.at(to).is_empty() && ctx.sensed.since(to).since(ply.at) >= STOOD_MS
