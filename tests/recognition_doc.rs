@@ -4,11 +4,12 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     "board/line.rs",
     "board/lines.rs",
     "board/lever.rs",
     "watcher/settle.rs",
+    "watcher/flags.rs",
     "watcher/judge.rs",
     "watcher/after.rs",
     "watcher/evening.rs",

@@ -13,6 +13,7 @@ pub mod command;
 mod core;
 mod evening;
 mod finish;
+mod flags;
 mod game;
 mod gap;
 mod judge;
