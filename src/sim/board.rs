@@ -109,6 +109,14 @@ impl Board {
         }
     }
 
+    /// The clock is stopped where it stands; `out` gets its frame, if it ran.
+    pub fn stop_clock(&mut self, out: &mut Vec<u8>) {
+        if let Some(clock) = self.clock.as_mut().filter(|clock| clock.running) {
+            clock.running = false;
+            Message::Clock(*clock).encode(out);
+        }
+    }
+
     /// The clock shows something else; none when it was unplugged. A moved lever enters the log.
     pub fn set_clock(&mut self, clock: Option<ClockReading>) {
         if let (Some(before), Some(now)) = (self.clock, clock)

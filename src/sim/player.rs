@@ -155,6 +155,12 @@ impl Player {
         }
         if self.next == self.records.len() && !self.over && self.plugged {
             self.over = true;
+            // Nobody plays on: the clock is stopped, as an arbiter would.
+            let mut bytes = Vec::new();
+            self.board.stop_clock(&mut bytes);
+            if !bytes.is_empty() && self.board.is_listening() {
+                self.outputs.push_back(Output::Send(bytes));
+            }
             self.outputs.push_back(Output::Over);
         }
     }
@@ -302,7 +308,12 @@ mod tests {
         let rest = play(&mut player, 99_000);
         assert_eq!(
             rest,
-            [(30_250, send(&[0x8e, 0, 5, 0x24, 1])), (30_250, Output::Over)]
+            [
+                (30_250, send(&[0x8e, 0, 5, 0x24, 1])),
+                // Then the clock is stopped.
+                (30_250, send(&[0x8d, 0, 10, 0x20, 3, 2, 0x20, 3, 2, 8])),
+                (30_250, Output::Over),
+            ]
         );
     }
 

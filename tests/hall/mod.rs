@@ -204,6 +204,14 @@ pub fn comparable(events: &[Value]) -> Vec<Value> {
         }
         same.push(event);
     }
+    // A simulated clock is stopped when its capture is over: the last event may come before or after.
+    if let Some(clock) = same
+        .last_mut()
+        .and_then(|last| last.get_mut("clock"))
+        .and_then(Value::as_object_mut)
+    {
+        clock.insert("running".to_owned(), Value::Null);
+    }
     same
 }
 
