@@ -10,7 +10,7 @@ use dgt2mqtt::capture::Capture;
 use table::{
     events,
     script::{self, Script},
-    summary::summary,
+    summary::{rulings, summary},
 };
 
 fn folder() -> PathBuf {
@@ -69,6 +69,23 @@ fn what_comes_out_is_what_the_scripts_expect() {
             wrong.push(format!(
                 "{}: {}\n  wanted: {wanted}\n  said:   {said}",
                 script.name, script.story
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Where a script says what the Laws prescribe, that is what they prescribe.
+#[test]
+fn the_rulings_are_those_the_scripts_expect() {
+    let mut wrong = Vec::new();
+    for script in script::read_all(&folder().join("scripts")) {
+        let said = rulings(&events(&script.capture(), &script.name));
+        if !script.rulings.is_empty() && said != script.rulings {
+            let (wanted, said) = (script.rulings.join("\n    "), said.join("\n    "));
+            wrong.push(format!(
+                "{}:\n  wanted:\n    {wanted}\n  said:\n    {said}",
+                script.name
             ));
         }
     }

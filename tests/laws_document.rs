@@ -37,7 +37,7 @@ fn sanction(sanction: Sanction) -> String {
     match sanction {
         Sanction::Nothing => "none".to_owned(),
         Sanction::Seconds(n) => n.to_string(),
-        Sanction::Contested { practice, letter } => format!("{practice} ({letter} by the letter)"),
+        Sanction::Contested { usual, other } => format!("{usual} ({other} by the other reading)"),
         Sanction::Loss => "loss".to_owned(),
     }
 }
@@ -281,6 +281,19 @@ fn the_document_shows_the_tables_in_use() {
     );
 }
 
+/// The names of all readings, from the schema of the options.
+fn readings() -> Vec<String> {
+    let schema = serde_json::to_value(schemars::schema_for!(Options)).expect("a schema");
+    let constants = |reading: &serde_json::Value| reading["const"].as_str().map(str::to_owned);
+    let definitions = schema["$defs"].as_object().expect("definitions").values();
+    let readings: Vec<String> = definitions
+        .flat_map(|option| option["oneOf"].as_array().cloned().unwrap_or_default())
+        .filter_map(|reading| constants(&reading))
+        .collect();
+    assert!(readings.len() > 20, "{readings:?}");
+    readings
+}
+
 #[test]
 fn every_option_is_explained_with_its_readings() {
     if env::var_os("DGT2MQTT_REGENERATE").is_some() {
@@ -291,8 +304,14 @@ fn every_option_is_explained_with_its_readings() {
     let defaults = serde_json::to_value(Options::default()).expect("options are plain data");
     for name in defaults.as_object().into_iter().flatten().map(|(name, _)| name) {
         assert!(
-            document.matches(&format!("`{name}`")).count() >= 2,
+            document.contains(&format!("\n* `{name}`: ")),
             "{name} is in the table only"
+        );
+    }
+    for reading in readings() {
+        assert!(
+            document.contains(&format!("`{reading}`")),
+            "the reading {reading} is not explained"
         );
     }
     for ruling in [PositionRuling::Stands, PositionRuling::LastIdentifiable] {

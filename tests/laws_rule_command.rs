@@ -101,3 +101,21 @@ fn the_id_is_kept_with_an_error() {
     case["facts"]["offender"] = 7.into();
     assert_eq!(answers(&[case.to_string()])[0]["id"], "a");
 }
+
+#[test]
+fn a_case_may_settle_contested_points_for_itself() {
+    let mut case = good();
+    case["time_control"] = "blitz".into();
+    case["edition"] = "2023".into();
+    case["options"] = json!({ "blitz_2023_supervised": "letter" });
+    let settled = &answers(&[case.to_string()])[0];
+    assert_eq!(settled["penalty"]["seconds"], 120, "{settled}");
+    case["options"] = json!({});
+    assert_eq!(answers(&[case.to_string()])[0]["penalty"]["seconds"], 60);
+    assert_eq!(
+        field_of(|c| c["options"] = json!({"blitz_2023_supervised": "maybe"})),
+        "options.blitz_2023_supervised"
+    );
+    assert_eq!(field_of(|c| c["options"] = json!({"blitz": 1})), "options.blitz");
+    assert_eq!(field_of(|c| c["options"] = json!([])), "options");
+}

@@ -360,15 +360,32 @@ fn contested_points_follow_their_options() {
         "castling_incomplete": "illegal_move",
         "proposal_2017_two_hands": "loss",
         "both_flags_unsupervised": "guidelines",
-        "wrong_claim_1997": 120
+        "wrong_claim_1997": 120,
+        "blitz_2023_unsupervised": "translation",
+        "both_flags_2014": "arbiter",
+        "article_7_unsupervised": "arbiter",
+        "pawn_after_reply": "replaced",
+        "blitz_1997_without_mate": "no_penalty"
     }))
     .expect("options by name");
     check_with(
         &other,
         "2023 blitz + illegal_move white 1 20+19 => time:120:black reinstate_before B.2
-         2023 blitz - illegal_move white 1 20+19 => time:60:black reinstate_before B.3
+         2023 blitz - illegal_move white 1 20+19 => time:120:black reinstate_before B.3
+         2023 rapid - illegal_move white 1 20+19 => time:60:black reinstate_before A.5.2 A.3
          2023 blitz + fifty_claim  white 0 20+19 ~claim_correct => time:120:black continue 9.5.3
-         2023 blitz - fifty_claim  white 0 20+19 ~claim_correct => time:60:black continue 9.5.3
+         2023 blitz - fifty_claim  white 0 20+19 ~claim_correct => time:120:black continue 9.5.3
+         2018 blitz - illegal_move white 1 20+19 => time:60:black reinstate_before B.4
+         2014 standard + both_flags nobody 0 60+60 => arbiter stands III.3.1
+         2018 standard + both_flags nobody 0 60+60 ~last_period => none continue III.3.1.1
+         2023 rapid - initial_position_wrong nobody 0 5+5 => arbiter continue 7.2.1
+         2023 rapid - displaced_piece_found nobody 0 20+19 => arbiter continue 7.6
+         2023 rapid + displaced_piece_found nobody 0 20+19 => none reinstate_before 7.6
+         2023 rapid - touch_move white 0 20+19 => none reinstate_before 4.3
+         2023 rapid - promotion_not_replaced white 1 20+20 opponent_has_replied => time:60:black replace_with_queen 7.5.2 A.5.2
+         2023 rapid - illegal_move white 1 20+20 opponent_has_replied => none stands A.5.2
+         1997-fritz blitz + illegal_move white 1 20+19 raised_by=opponent ~opponent_can_mate => none reinstate_before C3 C4
+         1997-fritz blitz + illegal_move white 1 20+19 raised_by=opponent => loss:black reinstate_before C3
          2023 standard + two_hands white 1 20+19 => time:120:black continue 7.5.4
          2023 standard + wrong_colour_promotion white 1 20+19 => time:120:black replace_with_queen 7.5.2
          2023 standard + castling_incomplete white 1 20+19 => time:120:black reinstate_before 7.5.1

@@ -77,6 +77,14 @@ impl Act {
         self.squares.map(|(a, b)| (Square::new(a), Square::new(b)))
     }
 
+    /// True when a piece was left on `square`.
+    #[must_use]
+    pub fn stood_on(&self, square: Square) -> bool {
+        self.left
+            .get(usize::from(square))
+            .is_some_and(|code| !code.is_empty())
+    }
+
     /// UCI of the act, where one piece went.
     #[must_use]
     pub fn uci(&self) -> Option<String> {

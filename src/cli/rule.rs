@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use crate::laws::{Case, Options, decide};
 
 /// Answers each line: a ruling, or an error that names field and line. A bad line does not stop
-/// the others. An `id` of the case is repeated in its answer.
+/// the others. An `id` of the case is repeated in its answer. A case may settle contested points for itself in
+/// `options`.
 ///
 /// # Errors
 /// When input cannot be read or output cannot be written.
@@ -51,9 +52,10 @@ fn answer(line: &[u8], number: u64, options: &Options) -> Value {
     if let Some(id) = value.get("id") {
         answer.insert("id".to_owned(), id.clone());
     }
-    match Case::from_json(&value) {
+    let read = Case::from_json(&value).and_then(|case| Ok((case, options.with_case(&value)?)));
+    match read {
         Err(error) => refuse(&mut answer, &error.field, error.problem),
-        Ok(case) => match serde_json::to_value(decide(&case, options)) {
+        Ok((case, options)) => match serde_json::to_value(decide(&case, &options)) {
             Ok(Value::Object(ruling)) => answer.extend(ruling),
             other => refuse(
                 &mut answer,

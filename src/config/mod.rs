@@ -26,7 +26,7 @@ pub use problem::{ConfigError, Place, Problem, Problems};
 pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};
 
 use crate::{
-    laws::{Edition, Supervision, TimeControl},
+    laws::{Edition, Options, Supervision, TimeControl},
     watcher::{ClockSideSetting, OrientationSetting, Period, Settings},
 };
 
@@ -60,6 +60,8 @@ pub struct Rules {
     pub supervision: Supervision,
     /// Periods of the time control; empty when unknown.
     pub periods: Vec<Period>,
+    /// How contested points of the Laws are read.
+    pub contested: Options,
 }
 
 /// One board.
@@ -213,6 +215,7 @@ impl Config {
             orientation: board.orientation,
             clock_side: board.clock_side,
             periods: board.rules.periods.clone(),
+            contested: board.rules.contested,
             epoch_ms: None,
         }
     }

@@ -10,7 +10,7 @@ use toml::Spanned;
 
 use super::value::Secret;
 use crate::{
-    laws::{Edition, Supervision, TimeControl},
+    laws::{Edition, Options, Supervision, TimeControl},
     watcher::{ClockSideSetting, OrientationSetting, Period},
 };
 
@@ -40,6 +40,7 @@ pub(super) struct RawRules {
     pub(super) time_control: Option<TimeControl>,
     pub(super) supervision: Option<Supervision>,
     pub(super) periods: Option<Vec<Spanned<Period>>>,
+    pub(super) contested: Option<Options>,
 }
 
 // The keys of `RawRules` are repeated: serde cannot both flatten and refuse unknown keys.
@@ -55,6 +56,7 @@ pub(super) struct RawBoard {
     pub(super) time_control: Option<TimeControl>,
     pub(super) supervision: Option<Supervision>,
     pub(super) periods: Option<Vec<Spanned<Period>>>,
+    pub(super) contested: Option<Options>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -46,6 +46,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
             .event
             .periods
             .map_or_else(Vec::new, |list| periods(list, document)),
+        contested: raw.event.contested.unwrap_or_default(),
     };
     let boards = boards(raw.board, &event, document);
     let client_id = gateway
@@ -219,6 +220,7 @@ fn board(
         periods: raw
             .periods
             .map_or_else(|| event.periods.clone(), |list| periods(list, document)),
+        contested: raw.contested.unwrap_or(event.contested),
     };
     Some(Board {
         id: id?,

@@ -4,12 +4,15 @@ use super::{
     case::{
         Case, Edition,
         IrregularityKind::{self, *},
-        Side,
+        Side, TimeControl,
     },
     edition,
     facts::{RaisedBy, ResponseTo},
     offence::{self, Sanction, Window},
-    options::{BothFlagsUnsupervised, Contested, Options, TwoHandsPosition},
+    options::{
+        Analogy, Blitz1997, BothFlags as FlagsReading, BothFlagsOf2014, Contested, Options, PawnAfterReply,
+        Text2023, TwoHandsPosition,
+    },
     provision::{self, Effect, Place, Situation},
     ruling::{Penalty, PenaltyKind, PositionRuling, Ruling},
 };
@@ -29,10 +32,37 @@ pub fn decide(case: &Case, options: &Options) -> Ruling {
     if facts.move_ends_game && kind != DeadPosition {
         return untouched(case, kind, edition::ending_articles(case.edition));
     }
-    match treatment(case, kind, options) {
+    let mut ruling = match treatment(case, kind, options) {
         Treatment::Offence(kind, sanction) => offence_ruling(case, kind, sanction, options),
         Treatment::Provision(situation) => provision_ruling(case, kind, situation, options),
+    };
+    if case.is_unsupervised() && options.article_7_unsupervised == Analogy::Arbiter && is_by_analogy(kind) {
+        (ruling.penalty, ruling.position) = (ARBITER, PositionRuling::Continue);
     }
+    if blitz_by_translation(case, options) {
+        ruling.articles.retain(|article| article != "A.3");
+    }
+    ruling
+}
+
+/// What Articles 7.2, 7.3, 7.4 and 7.6 speak of, which the appendix for few arbiters does not name.
+fn is_by_analogy(kind: IrregularityKind) -> bool {
+    matches!(
+        kind,
+        InitialPositionWrong
+            | BoardOrientationWrong
+            | ColoursReversed
+            | PiecesDisplaced
+            | DisplacedPieceFound
+    )
+}
+
+/// A translation of B.3 (2023) that does not bring in A.3 is followed.
+fn blitz_by_translation(case: &Case, options: &Options) -> bool {
+    case.edition == Edition::Laws2023
+        && case.time_control == TimeControl::Blitz
+        && case.is_unsupervised()
+        && options.blitz_2023_unsupervised == Text2023::Translation
 }
 
 /// Endings that come before a flag (6.9: Article 5 and 9.6 first).
@@ -166,7 +196,11 @@ fn repetition(case: &Case, kind: IrregularityKind) -> Situation {
 
 fn flag_situation(case: &Case, kind: IrregularityKind, players_call: bool, options: &Options) -> Situation {
     let facts = &case.facts;
-    let unsupervised_mark = options.both_flags_unsupervised == BothFlagsUnsupervised::Arbiter;
+    let arbiter_decides = if case.is_unsupervised() {
+        options.both_flags_unsupervised == FlagsReading::Arbiter
+    } else {
+        case.edition == Edition::Laws2014 && options.both_flags_2014 == BothFlagsOf2014::Arbiter
+    };
     if facts.prescribed_moves_done {
         Situation::PeriodComplete
     } else if kind == FlagFall && players_call && facts.raised_by != RaisedBy::Opponent {
@@ -175,7 +209,7 @@ fn flag_situation(case: &Case, kind: IrregularityKind, players_call: bool, optio
         Situation::Unnoticed
     } else if kind == FlagFall || facts.first_flag.side().is_some() {
         Situation::Plain
-    } else if players_call || (case.is_unsupervised() && unsupervised_mark) {
+    } else if players_call || arbiter_decides {
         Situation::OrderUnknownQuickplay
     } else if facts.last_period {
         Situation::OrderUnknownLast
@@ -204,7 +238,9 @@ fn offence_ruling(case: &Case, kind: IrregularityKind, sanction: Sanction, optio
         if facts.players_agree {
             return ruling(NO_PENALTY, before(case), offence_articles(case, kind));
         }
-        if facts.opponent_has_replied || nobody_may {
+        let answered = facts.opponent_has_replied
+            && (kind != PromotionNotReplaced || options.pawn_after_reply == PawnAfterReply::Stands);
+        if answered || nobody_may {
             return ruling(NO_PENALTY, PositionRuling::Stands, offence_articles(case, kind));
         }
     }
@@ -217,12 +253,15 @@ fn offence_ruling(case: &Case, kind: IrregularityKind, sanction: Sanction, optio
     };
     let penalty = match sanction {
         Sanction::Nothing => NO_PENALTY,
-        Sanction::Seconds(n) | Sanction::Contested { practice: n, .. } => time(n, facts.offender),
+        Sanction::Seconds(n) | Sanction::Contested { usual: n, .. } => time(n, facts.offender),
         Sanction::Loss => loss(case, facts.offender),
     };
     let mut ruling = ruling(penalty, position, offence_articles(case, kind));
     if case.edition == Edition::Laws1997 && penalty.kind == PenaltyKind::Draw {
         cite(&mut ruling, "C4");
+        if options.blitz_1997_without_mate == Blitz1997::NoPenalty {
+            ruling.penalty = NO_PENALTY;
+        }
     }
     ruling
 }

@@ -72,7 +72,7 @@ pub const EDITIONS: [EditionRules; 5] = [
     EditionRules { edition: Laws2018, set_up_bar: Bar::UnsupervisedMoves(10), colours_bar: Bar::Moves(10), clock_bar: Bar::UnsupervisedMoves(10),
         players_call_in_quickplay: false, wrong_claim: [Seconds(120), Seconds(120), Seconds(60)] },
     EditionRules { edition: Laws2023, set_up_bar: Bar::UnsupervisedMoves(10), colours_bar: Bar::Moves(10), clock_bar: Bar::UnsupervisedMoves(10),
-        players_call_in_quickplay: false, wrong_claim: [Seconds(120), Seconds(60), Contested { practice: 60, letter: 120 }] },
+        players_call_in_quickplay: false, wrong_claim: [Seconds(120), Seconds(60), Contested { usual: 60, other: 120 }] },
 ];
 
 /// The rules of an edition.
@@ -85,15 +85,9 @@ pub fn rules(edition: Edition) -> &'static EditionRules {
 /// Seconds that a wrong draw claim gives to the opponent.
 #[must_use]
 pub fn wrong_claim_seconds(case: &Case, options: &Options) -> u32 {
-    let column = case.time_control as usize;
-    let unsupervised_2023 = case.is_unsupervised() && case.edition == Laws2023;
-    match rules(case.edition).wrong_claim[column] {
-        // B.3 brings in A.3, so that only the supervised games are contested.
-        Contested { practice, .. } if unsupervised_2023 => practice,
-        amount => match amount.settled(options) {
-            Seconds(n) => n,
-            _ => options.wrong_claim_1997.0,
-        },
+    match rules(case.edition).wrong_claim[case.time_control as usize].settled(case, options) {
+        Seconds(n) => n,
+        _ => options.wrong_claim_1997.0,
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
         Supervision::{self, *},
         TimeControl::{self, *},
     },
-    options::{Blitz2023, Options, TwoHands2017},
+    options::{Blitz2023, Options, Text2023, TwoHands2017},
 };
 
 /// What an offence costs.
@@ -18,26 +18,30 @@ pub enum Sanction {
     Nothing,
     /// Seconds for the opponent.
     Seconds(u32),
-    /// Seconds for the opponent, on which text and practice differ.
+    /// Seconds for the opponent, on which texts and practice differ (2023, B.2 and B.3).
     Contested {
-        /// What arbiters give.
-        practice: u32,
-        /// What the text says.
-        letter: u32,
+        /// As a rule.
+        usual: u32,
+        /// By the other reading.
+        other: u32,
     },
     /// The game, or a draw if the opponent cannot mate.
     Loss,
 }
 
 impl Sanction {
-    /// The sanction with contested amounts settled.
+    /// The sanction in this case, contested amounts settled.
     #[must_use]
-    pub fn settled(self, options: &Options) -> Self {
-        match (self, options.blitz_2023_supervised) {
-            (Self::Contested { practice, .. }, Blitz2023::Practice) => Self::Seconds(practice),
-            (Self::Contested { letter, .. }, Blitz2023::Letter) => Self::Seconds(letter),
-            (settled, _) => settled,
-        }
+    pub fn settled(self, case: &Case, options: &Options) -> Self {
+        let Self::Contested { usual, other } = self else {
+            return self;
+        };
+        let takes_other = if case.is_unsupervised() {
+            options.blitz_2023_unsupervised == Text2023::Translation
+        } else {
+            options.blitz_2023_supervised == Blitz2023::Letter
+        };
+        Self::Seconds(if takes_other { other } else { usual })
     }
 }
 
@@ -79,8 +83,8 @@ const MIN_2: [Sanction; 3] = [Sanction::Seconds(120), Loss, Loss];
 const MIN_1: [Sanction; 3] = [Sanction::Seconds(60), Loss, Loss];
 const MIN_1_OR_2: [Sanction; 3] = [
     Sanction::Contested {
-        practice: 60,
-        letter: 120,
+        usual: 60,
+        other: 120,
     },
     Loss,
     Loss,
@@ -131,7 +135,7 @@ pub const MATRIX: &[OffenceRule] = &[
     row(Laws2023,     Rapid,    Some(Adequate),    ALL_FOUR,           MIN_1,      Window::GameEnd),
     row(Laws2023,     Rapid,    Some(NotAdequate), ALL_FOUR,           MIN_1,      Window::Reply),
     row(Laws2023,     Blitz,    Some(Adequate),    ALL_FOUR,           MIN_1_OR_2, Window::GameEnd),
-    row(Laws2023,     Blitz,    Some(NotAdequate), ALL_FOUR,           MIN_1,      Window::Reply),
+    row(Laws2023,     Blitz,    Some(NotAdequate), ALL_FOUR,           MIN_1_OR_2, Window::Reply),
 ];
 
 /// The row for a case.
@@ -154,7 +158,7 @@ pub fn sanction(case: &Case, kind: IrregularityKind, number: u32, options: &Opti
     let rule = rule(case);
     let nth = (number.clamp(1, 3) - 1) as usize;
     if rule.counts.contains(&kind) {
-        return Some(rule.sanctions[nth].settled(options));
+        return Some(rule.sanctions[nth].settled(case, options));
     }
     // A.4.2.1 of the proposal names 7.5.1 to 7.5.3 only, while 7.5.4 makes two hands an offence.
     if case.edition == Proposal2017 && kind == TwoHands {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{
     case::{Case, Edition, Supervision, TimeControl},
     facts::Facts,
+    options::Options,
 };
 
 /// Why a case cannot be read.
@@ -58,6 +59,32 @@ impl Case {
             supervision,
             facts: read_facts(facts)?,
         })
+    }
+}
+
+impl Options {
+    /// Reads the options of a case: those that its `options` name, the others as they are in `self`.
+    ///
+    /// # Errors
+    /// Names the option that is unknown or has a reading that it does not have.
+    pub fn with_case(self, value: &Value) -> Result<Self, CaseError> {
+        let given = match value.get("options") {
+            None => return Ok(self),
+            Some(given) => given,
+        };
+        let given = given
+            .as_object()
+            .ok_or_else(|| CaseError::new("options", &"must be an object"))?;
+        let mut options = match serde_json::to_value(self) {
+            Ok(Value::Object(map)) => map,
+            _ => return Err(CaseError::new("options", &"cannot be written as JSON")),
+        };
+        for (name, reading) in given {
+            let alone = Value::Object(Map::from_iter([(name.clone(), reading.clone())]));
+            Self::deserialize(alone).map_err(|e| CaseError::new(format!("options.{name}"), &e))?;
+            options.insert(name.clone(), reading.clone());
+        }
+        Self::deserialize(Value::Object(options)).map_err(|e| CaseError::new("options", &e))
     }
 }
 

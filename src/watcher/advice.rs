@@ -9,9 +9,11 @@ use crate::{
     board::{Act, Placement, Stand, act::Reason},
     event::{Advice, Body, Certainty, ClockState, Irregularity},
     laws::{
-        Case, Facts, IrregularityKind, MovesCompleted, Occurrence, Options, PenaltyKind, PositionRuling,
+        Case, Facts, IrregularityKind, MovesCompleted, Occurrence,
         clock_proposal::{ClockHistory, propose},
-        decide, words,
+        decide,
+        offence::{self, Window},
+        words,
     },
     mate::cannot_mate_quick,
     time::Millis,
@@ -81,7 +83,7 @@ impl Game {
             _ => 0,
         };
         let case = self.case(ctx, &finding, offence_number);
-        let ruling = decide(&case, &Options::default());
+        let ruling = decide(&case, &ctx.settings.contested);
         let target_fen = finding.target.as_ref().map(|stand| stand.fen());
         let clock_proposal = self.proposal(ctx, &finding, &ruling);
         let mut irregularity = Irregularity {
@@ -111,7 +113,6 @@ impl Game {
         if counted && let Some(side) = finding.offender {
             self.offences[side as usize] += 1;
         }
-        let lost = ruling.penalty.kind == PenaltyKind::Loss;
         if finding.certainty == Certainty::Suspected {
             return;
         }
@@ -124,7 +125,7 @@ impl Game {
             ruled: finding.ruled,
             act: act.cloned(),
             counted,
-            may_stand: !lost && case.is_unsupervised() && ruling.position != PositionRuling::Stands,
+            may_stand: counted && offence::rule(&case).window != Window::GameEnd,
             said: ctx.now,
         });
     }

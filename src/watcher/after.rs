@@ -1,5 +1,7 @@
 //! What follows an irregularity: the board put right, an earlier position put up again.
 
+use std::sync::Arc;
+
 use shakmaty::Color;
 
 use super::{
@@ -7,8 +9,8 @@ use super::{
     start::is_proper_array,
 };
 use crate::{
-    board::{Line, Placement, PlyKind},
-    event::Resolution,
+    board::{Line, Placement, Ply, PlyKind},
+    event::{CompletedBy, Resolution},
     laws::IrregularityKind,
 };
 
@@ -28,6 +30,8 @@ impl Game {
         while i < self.open.len() {
             if self.is_restored(ctx, i) {
                 self.restore(ctx, i);
+            } else if let Some(ply) = self.another_piece(ctx, i) {
+                self.take_as_promoted(ctx, i, &ply);
             } else {
                 i += 1;
             }
@@ -47,6 +51,35 @@ impl Game {
             return ctx.clock.running() == open.offender && ctx.passed(open.said, SETTLE_MS);
         }
         ctx.still_for(RESTORED_MS)
+    }
+
+    /// A pawn seemed not to be replaced because nothing was read there, and now another piece than the
+    /// queen of the ruling is, the clock being stopped: a rook was upside down (4.4.4).
+    fn another_piece(&self, ctx: &mut Ctx<'_>, i: usize) -> Option<Ply> {
+        let open = &self.open[i];
+        let (queen, act) = (open.ruled?, open.act.as_ref()?);
+        if ctx.clock.stopped_at.is_none() || open.ply != self.plies() + 1 || act.stood_on(queen.to()) {
+            return None;
+        }
+        let before = self.stand();
+        let made = before.candidates().iter().find(|c| {
+            (c.mv.from(), c.mv.to()) == (queen.from(), queen.to())
+                && c.mv != queen
+                && before.after(c).placement() == ctx.sensed.placement()
+        })?;
+        let after = Arc::new(before.after(made));
+        let line = Line::new(before.clone(), ctx.sensed, ctx.now);
+        let line = line.played(PlyKind::Legal(made.mv), after, ctx.sensed, ctx.now, 0.0);
+        let rests = ctx.still_for(TAKEN_BACK_MS);
+        line.plies.last().filter(|_| rests).cloned()
+    }
+
+    /// The pawn was replaced after all: there was no offence.
+    fn take_as_promoted(&mut self, ctx: &mut Ctx<'_>, i: usize, ply: &Ply) {
+        self.uncount(&self.open[i].clone());
+        self.resolve(ctx, i, Resolution::Superseded);
+        self.announce(ctx, ply, CompletedBy::Ruling);
+        self.restart_lines(ctx);
     }
 
     /// Half-moves on the record when the target of `open` stands on the board.
@@ -98,10 +131,37 @@ impl Game {
         if self.explains(seen) {
             return;
         }
+        if let Some(ruled) = self.ruled_since_answered(seen) {
+            if ctx.still_for(wait) {
+                self.carry_out(ctx, ruled);
+            }
+            return;
+        }
         let Some(ply) = self.earlier(seen) else { return };
         if ctx.still_for(wait) {
             self.go_back(ctx, ply, "position_put_up_again");
         }
+    }
+
+    /// The open irregularity whose target `seen` shows, where a ruling completes the half-move and
+    /// the opponent has answered what stood there instead.
+    fn ruled_since_answered(&self, seen: &Placement) -> Option<usize> {
+        self.open.iter().position(|open| {
+            let shown = open.target.as_ref().is_some_and(|t| t.placement() == seen);
+            open.ruled.is_some() && open.ply <= self.plies() && shown
+        })
+    }
+
+    /// Goes back to before an irregularity and on with what the ruling prescribes.
+    fn carry_out(&mut self, ctx: &mut Ctx<'_>, index: usize) {
+        let open = self.open[index].clone();
+        self.go_back(ctx, open.ply - 1, "position_put_up_again");
+        let (Some(mv), Some(target)) = (open.ruled, open.target) else {
+            return;
+        };
+        let before = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
+        let ruled = before.played(PlyKind::Ruled(mv), target, ctx.sensed, ctx.now, 0.0);
+        self.lines.reset(ctx.now, ctx.sensed, vec![ruled]);
     }
 
     /// True when a line that goes on from the whole record shows what is seen.

@@ -40,6 +40,8 @@ pub(super) struct Core {
     pub(super) games: u32,
     pub(super) raw: Option<[PieceCode; 64]>,
     pub(super) orientation: Orientation,
+    /// An array has shown which way round the board lies.
+    pub(super) orientation_shown: bool,
     pub(super) sensed: Sensed,
     pub(super) link: Option<String>,
     pub(super) connected: bool,
@@ -63,6 +65,7 @@ impl Core {
             games: 0,
             raw: None,
             orientation,
+            orientation_shown: false,
             sensed: Sensed::default(),
             link: None,
             connected: false,
@@ -231,9 +234,13 @@ impl Core {
         let (OrientationSetting::Auto, true, Some(raw)) = (self.settings.orientation, idle, &self.raw) else {
             return false;
         };
-        let Some(found) = Orientation::of_start(raw).filter(|found| *found != self.orientation) else {
+        let Some(found) = Orientation::of_start(raw) else {
             return false;
         };
+        self.orientation_shown = true;
+        if found == self.orientation {
+            return false;
+        }
         self.turn_to(found);
         true
     }

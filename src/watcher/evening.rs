@@ -256,14 +256,14 @@ impl Core {
         }
     }
 
-    /// Without an array the men tell which way round the board lies: each army is nearer to its own
-    /// side. Returns true when the board was read anew for it.
+    /// Where no array has shown it the men tell which way round the board lies: each army is nearer to
+    /// its own side. Returns true when the board was read anew for it.
     fn lie_as_likely(&mut self) -> bool {
         let (OrientationSetting::Auto, Some(raw)) = (self.settings.orientation, &self.raw) else {
             return false;
         };
         let likely = Orientation::likely(raw);
-        if likely == self.orientation {
+        if self.orientation_shown || likely == self.orientation {
             return false;
         }
         self.turn_to(likely);

@@ -207,11 +207,12 @@ impl Game {
         let missing: Bitboard = best
             .differing()
             .into_iter()
-            .filter(|s| ctx.sensed.at(*s).is_empty())
+            .filter(|s| ctx.sensed.at(*s).is_empty() && !self.stand().placement().at(*s).is_empty())
             .collect::<Bitboard>()
             & !self.noticed;
         for square in missing {
-            if ctx.passed(ctx.sensed.since(square), DEAD_SQUARE_MS) {
+            let since = ctx.sensed.since(square).max(self.stands_since(square));
+            if ctx.passed(since, DEAD_SQUARE_MS) {
                 self.noticed.add(square);
                 let message = format!("Nothing is read on {square}, where a piece should stand.");
                 self.emit(
@@ -224,6 +225,14 @@ impl Game {
                 );
             }
         }
+    }
+
+    /// When the half-move was made that last changed `square` in the record.
+    fn stands_since(&self, square: shakmaty::Square) -> crate::time::Millis {
+        let now = self.stand().placement().at(square);
+        let before = |ply: usize| self.stand_at(ply).placement().at(square);
+        let ply = (0..self.plies()).rev().find(|ply| before(*ply) != now);
+        ply.map_or(self.began, |ply| self.record[ply].at)
     }
 
     /// The board lies sideways (7.2.2).

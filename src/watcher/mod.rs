@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     dgt::{self, Decoder, Session, Wish},
     event::Event,
-    laws::{Edition, Supervision, TimeControl},
+    laws::{Edition, Options, Supervision, TimeControl},
     time::Millis,
 };
 pub use command::{Command, CommandError, Reply};
@@ -96,6 +96,8 @@ pub struct Settings {
     pub clock_side: ClockSideSetting,
     /// Periods of the time control, if known.
     pub periods: Vec<Period>,
+    /// How contested points of the Laws are read.
+    pub contested: Options,
     /// Unix time in milliseconds at the origin of `Millis`; none when the wall clock is unknown.
     pub epoch_ms: Option<i64>,
 }

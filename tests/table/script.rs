@@ -15,6 +15,8 @@ pub(crate) struct Script {
     pub(crate) keys: Vec<(String, String)>,
     pub(crate) acts: Vec<String>,
     pub(crate) expected: Vec<String>,
+    /// What the Laws say of each irregularity, in order; empty where the script does not say.
+    pub(crate) rulings: Vec<String>,
     /// What happens, for a reader.
     pub(crate) story: String,
 }
@@ -29,6 +31,7 @@ pub(crate) fn read_all(folder: &Path) -> Vec<Script> {
     files
         .iter()
         .flat_map(|file| parse(&fs::read_to_string(file).unwrap()))
+        .flat_map(Script::in_each_edition)
         .collect()
 }
 
@@ -46,7 +49,9 @@ pub(crate) fn parse(text: &str) -> Vec<Script> {
         let Some(script) = scripts.last_mut() else {
             continue;
         };
-        if let Some(words) = line.strip_prefix("=>") {
+        if let Some(ruling) = line.strip_prefix("=!") {
+            script.rulings.push(ruling.trim().to_owned());
+        } else if let Some(words) = line.strip_prefix("=>") {
             script
                 .expected
                 .extend(words.split_whitespace().map(str::to_owned));
@@ -62,6 +67,28 @@ pub(crate) fn parse(text: &str) -> Vec<Script> {
 }
 
 impl Script {
+    /// The same acts under each edition of `laws: OF-ITS-DAY TODAY`: the first keeps the name, the
+    /// others carry theirs. Rulings begin with the edition that they belong to.
+    fn in_each_edition(self) -> Vec<Self> {
+        let laws = self.key("laws").unwrap_or("");
+        let editions: Vec<String> = laws.split_whitespace().map(str::to_owned).collect();
+        if editions.len() < 2 {
+            return vec![self];
+        }
+        let under = |(i, edition): (usize, &String)| {
+            let mut script = self.clone();
+            script.keys.retain(|(key, _)| key != "laws");
+            script.keys.push(("laws".into(), edition.clone()));
+            let own = |ruling: String| Some(ruling.strip_prefix(edition)?.trim().to_owned());
+            script.rulings = self.rulings.iter().cloned().filter_map(own).collect();
+            if i > 0 {
+                script.name = format!("{}-{edition}", self.name);
+            }
+            script
+        };
+        editions.iter().enumerate().map(under).collect()
+    }
+
     fn key(&self, name: &str) -> Option<&str> {
         self.keys
             .iter()

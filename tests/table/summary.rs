@@ -1,6 +1,6 @@
 //! Events in one line of words: what a person says should come out of a fixture.
 
-use dgt2mqtt::event::{Body, Certainty, CompletedBy, Event, Resolution};
+use dgt2mqtt::event::{Advice, Body, Certainty, CompletedBy, Event, Resolution};
 
 /// The events that matter to a game, one word each. See `fixtures/README.md`.
 pub(crate) fn summary(events: &[Event]) -> Vec<String> {
@@ -52,6 +52,34 @@ pub(crate) fn summary(events: &[Event]) -> Vec<String> {
         words.push(word);
     }
     words
+}
+
+/// What the Laws say of each irregularity, one line each: `illegal_move@3 time:120:black
+/// reinstate_before 7.5.1 7.5.5`. See `fixtures/README.md`.
+pub(crate) fn rulings(events: &[Event]) -> Vec<String> {
+    let of = |event: &Event| {
+        let Body::Irregularity(it) = &event.body else {
+            return None;
+        };
+        Some(ruling(&format!("{}@{}", word_of(&it.kind), it.ply), &it.ruling))
+    };
+    events.iter().filter_map(of).collect()
+}
+
+fn ruling(what: &str, advice: &Advice) -> String {
+    let penalty = &advice.penalty;
+    let to = penalty.to.map(|side| format!(":{}", word_of(&side)));
+    let seconds = (penalty.seconds > 0).then(|| format!(":{}", penalty.seconds));
+    format!(
+        "{what} {}{}{} {} {}",
+        word_of(&penalty.kind),
+        seconds.unwrap_or_default(),
+        to.unwrap_or_default(),
+        word_of(&advice.position),
+        advice.articles.join(" ")
+    )
+    .trim()
+    .to_owned()
 }
 
 fn started(fen: &str, chess960: bool) -> String {
