@@ -68,16 +68,14 @@ impl Options {
     /// # Errors
     /// Names the option that is unknown or has a reading that it does not have.
     pub fn with_case(self, value: &Value) -> Result<Self, CaseError> {
-        let given = match value.get("options") {
-            None => return Ok(self),
-            Some(given) => given,
+        let Some(given) = value.get("options") else {
+            return Ok(self);
         };
         let given = given
             .as_object()
             .ok_or_else(|| CaseError::new("options", &"must be an object"))?;
-        let mut options = match serde_json::to_value(self) {
-            Ok(Value::Object(map)) => map,
-            _ => return Err(CaseError::new("options", &"cannot be written as JSON")),
+        let Ok(Value::Object(mut options)) = serde_json::to_value(self) else {
+            return Err(CaseError::new("options", &"cannot be written as JSON"));
         };
         for (name, reading) in given {
             let alone = Value::Object(Map::from_iter([(name.clone(), reading.clone())]));
