@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     dgt::{self, Decoder, Session, Wish},
-    event::Event,
+    event::{Body, Event},
     laws::{Edition, Supervision, TimeControl},
     time::Millis,
 };
@@ -189,6 +189,15 @@ impl Watcher {
             self.session.request_dump(now);
         }
         reply
+    }
+
+    /// The shell has something to say to the operator: it becomes a numbered event like all others.
+    pub fn handle_notice(&mut self, now: Millis, code: &str, message: &str) {
+        let body = Body::Notice {
+            code: code.to_owned(),
+            message: message.to_owned(),
+        };
+        self.core.emit(now, body);
     }
 
     /// The next event.
