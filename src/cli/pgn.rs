@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, io::Write, path::Path};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use shakmaty::{Color, fen::Fen};
 
+use super::journal;
 use crate::{
     event::{Body, Event, GameResult},
     game::{Pgn, PgnMove},
-    journal::query::{Filter, each_event},
+    journal::query::Filter,
 };
 
 /// Writes the games that `filter` lets through to `out`, by board and number.
@@ -16,20 +17,12 @@ use crate::{
 /// # Errors
 /// When the journal is missing or cannot be read, or `out` cannot be written.
 pub(super) fn print(path: &Path, filter: &Filter, out: &mut dyn Write) -> anyhow::Result<()> {
-    if !path.exists() {
-        bail!(
-            "there is no journal {}: has the daemon run with this configuration?",
-            path.display()
-        );
-    }
     let mut games = BTreeMap::new();
-    let mut outcome = Ok(());
-    each_event(path, filter, |json| {
-        outcome = serde_json::from_str(json).map(|event| take(&mut games, event));
-        outcome.is_ok()
-    })
-    .with_context(|| format!("cannot read the journal {}", path.display()))?;
-    outcome.context("an event of the journal cannot be read")?;
+    journal::each(path, filter, |json| {
+        let event = serde_json::from_str(json).context("an event of the journal cannot be read")?;
+        take(&mut games, event);
+        Ok(())
+    })?;
     for game in games.values() {
         writeln!(out, "{}", game.text()).context("cannot write the games")?;
     }

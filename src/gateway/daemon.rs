@@ -18,8 +18,8 @@ use super::{
     announce::Announcer,
     board::{BoardError, BoardPlan, BoardTask, Shared},
     clock::Clock,
-    commands::{BoardCommand, gateway_reply, pong},
-    health::{Health, Info},
+    commands::{BoardCommand, pong},
+    health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
     ports::Ports,
 };
@@ -162,7 +162,7 @@ impl Daemon {
     }
 
     fn say_info(&self) {
-        let info = Info::new(&self.config, &self.boot_id);
+        let info = GatewayInfo::new(&self.config, &self.boot_id);
         match serde_json::to_vec(&info) {
             Ok(json) => self
                 .publisher_handle()
@@ -278,12 +278,12 @@ impl Daemon {
         match target {
             Target::Ping => {
                 let state = pong(&self.boot_id, self.clock.now());
-                self.publisher_handle().reply(gateway_reply(answer, &state));
+                self.publisher_handle().reply(answer.done(state));
             }
             Target::Republish => {
                 let topics = self.publisher_handle().states.republish();
                 let state = serde_json::json!({ "topics": topics });
-                self.publisher_handle().reply(gateway_reply(answer, &state));
+                self.publisher_handle().reply(answer.done(state));
             }
             Target::Board { board, command } => {
                 let command = BoardCommand {

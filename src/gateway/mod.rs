@@ -16,3 +16,4 @@ mod losses;
 mod ports;
 
 pub use daemon::{GatewayError, run};
+pub use health::{GatewayInfo, Health};
