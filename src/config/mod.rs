@@ -26,8 +26,9 @@ pub use problem::{ConfigError, Place, Problem, Problems};
 pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};
 
 use crate::{
+    game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
-    watcher::{ClockSideSetting, OrientationSetting, Period, Settings},
+    watcher::{ClockSideSetting, OrientationSetting, Settings},
 };
 
 /// A configuration in which everything has been checked that can be checked without a network.
@@ -216,6 +217,7 @@ impl Config {
             clock_side: board.clock_side,
             periods: board.rules.periods.clone(),
             contested: board.rules.contested,
+            players: [board.table.white.clone(), board.table.black.clone()],
             epoch_ms: None,
         }
     }
