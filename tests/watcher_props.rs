@@ -144,7 +144,14 @@ fn command() -> impl Strategy<Value = Command> {
             .prop_map(|result| Command::Result { result }),
         id().prop_map(|irregularity| Command::Dismiss { irregularity }),
         id().prop_map(|irregularity| Command::Accept { irregularity }),
-        (kind, side).prop_map(|(kind, offender)| Command::Report { kind, offender }),
+        (kind, side).prop_map(|(kind, offender)| Command::Report {
+            kind,
+            offender,
+            claim_correct: None,
+            opponent_touched_piece: false,
+            players_agree: false,
+            observed: None,
+        }),
         id().prop_map(|irregularity| Command::RaisedBy {
             irregularity,
             by: RaisedBy::Nobody

@@ -12,11 +12,14 @@ use crate::{config::Config, gateway};
 /// # Errors
 /// When the daemon cannot start, fails, or is ended by a second signal.
 pub(super) fn run(config: Config) -> anyhow::Result<()> {
-    tokio::runtime::Builder::new_current_thread()
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context("cannot start the runtime")?
-        .block_on(run_until_signal(config))
+        .context("cannot start the runtime")?;
+    let ended = runtime.block_on(run_until_signal(config));
+    // A search for a mate that is still going on is not waited for.
+    runtime.shutdown_background();
+    ended
 }
 
 async fn run_until_signal(config: Config) -> anyhow::Result<()> {

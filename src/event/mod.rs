@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::laws::{IrregularityKind, Penalty, PositionRuling, Side};
+use crate::laws::{IrregularityKind, Penalty, PenaltyKind, PositionRuling, Side};
 
 /// Major version of the payloads. A consumer may rely on the fields of one major version.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -82,6 +82,8 @@ pub enum Body {
     },
     /// Something the Laws call an irregularity.
     Irregularity(Box<Irregularity>),
+    /// The ruling on an irregularity changed, or is provisional no longer.
+    RulingAmended(Box<Amendment>),
     /// An irregularity is over.
     IrregularityResolved {
         /// The `id` of the irregularity's event.
@@ -118,6 +120,7 @@ impl Body {
             Self::Move(_) => "move",
             Self::MovesRetracted { .. } => "moves_retracted",
             Self::Irregularity(_) => "irregularity",
+            Self::RulingAmended(_) => "ruling_amended",
             Self::IrregularityResolved { .. } => "irregularity_resolved",
             Self::GameEnded { .. } => "game_ended",
             Self::Notice { .. } => "notice",
@@ -229,8 +232,97 @@ pub struct Advice {
     pub articles: Vec<String>,
     /// How the board is to stand.
     pub target_fen: Option<String>,
-    /// Times to propose; null without a clock.
+    /// Times to propose; null without a clock, and where the game ends.
     pub clock_proposal: Option<ClockState>,
+    /// Other times that may be set instead, where half-moves were played since: the present ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_alternative: Option<ClockState>,
+    /// How the times to propose come about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_working: Option<ClockWorking>,
+    /// True while it is still being found out whether the opponent can mate; a `ruling_amended`
+    /// follows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub provisional: bool,
+}
+
+impl Advice {
+    /// No advice yet.
+    #[must_use]
+    pub fn none() -> Self {
+        Self {
+            penalty: Penalty {
+                kind: PenaltyKind::None,
+                seconds: 0,
+                to: None,
+            },
+            position: PositionRuling::Continue,
+            articles: Vec::new(),
+            target_fen: None,
+            clock_proposal: None,
+            clock_alternative: None,
+            clock_working: None,
+            provisional: false,
+        }
+    }
+}
+
+/// How times to propose come about (7.1): what was taken back, given back, and what the clock counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockWorking {
+    /// What the times start from.
+    pub from: ClockFrom,
+    /// What the press gave the offender and is taken back, in milliseconds.
+    pub increment_ms: u64,
+    /// What has run off for the other player since the press and is given back, in milliseconds.
+    pub returned_ms: u64,
+    /// What to add to the clock's move counter: it counts presses.
+    pub move_counter: i32,
+}
+
+/// What times to propose start from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockFrom {
+    /// The times at the press.
+    Press,
+    /// The times recorded at the position that is put back.
+    Position,
+    /// The present times.
+    Now,
+}
+
+/// A ruling that changed. It has the fields of the irregularity that may change with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Amendment {
+    /// The `id` of the irregularity's event.
+    pub irregularity: String,
+    /// Why.
+    pub why: Why,
+    /// Articles that apply, in the numbering of the edition.
+    pub articles: Vec<String>,
+    /// Number of this offence, as in the irregularity.
+    pub offence_number: u32,
+    /// What the Laws prescribe now.
+    pub ruling: Advice,
+    /// The same for a person, by language (`en`, `ru`).
+    pub text: BTreeMap<String, Words>,
+}
+
+/// Why a ruling changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// It is known now whether the opponent can mate, or that it cannot be found out.
+    MateChecked,
+    /// The arbiter said who raised it.
+    RaisedBy,
+    /// An earlier offence of the player was dismissed.
+    OffenceCount,
+    /// Half-moves were played since.
+    Played,
+    /// The clock was stopped after half-moves were played since: times are to be proposed.
+    ClockStopped,
 }
 
 /// Title and advice in one language.

@@ -16,6 +16,7 @@ use super::{
     commands::BoardCommand,
     heartbeat::Pulse,
     losses::Losses,
+    mates::{Mates, Turn},
     ports::{Claim, Ports},
 };
 use crate::{
@@ -43,6 +44,8 @@ pub(super) struct Shared {
     pub(super) topics: Topics,
     pub(super) ports: Ports,
     pub(super) clock_interval: Duration,
+    /// One search for a mate at a time.
+    pub(super) mates: Turn,
 }
 
 /// One board's part of the configuration.
@@ -87,6 +90,7 @@ pub(super) struct BoardTask {
     /// States that changed while an entry was under way.
     changed: StateSet,
     replies: Vec<Reply>,
+    mates: Mates,
     /// What is wrong with the link, while it is said already.
     trouble: Option<&'static str>,
     notices: broadcast::Receiver<Notice>,
@@ -119,6 +123,7 @@ impl BoardTask {
             epoch_ms,
             ..plan.settings.clone()
         };
+        let mates = Mates::new(shared.mates.clone());
         Self {
             watcher: Watcher::new(settings, snapshot),
             plan,
@@ -134,6 +139,7 @@ impl BoardTask {
                 clock: true,
             },
             replies: Vec::new(),
+            mates,
             trouble: None,
             notices,
             losses: Losses::default(),
@@ -227,6 +233,8 @@ impl BoardTask {
         let mut tick = tokio::time::interval(TICK);
         loop {
             self.pulse.beat();
+            self.mates
+                .ask(std::iter::from_fn(|| self.watcher.poll_question()));
             self.drain().await;
             if let Some(reason) = self.transmit(line.as_mut()) {
                 return Ok(reason);
@@ -259,6 +267,9 @@ impl BoardTask {
                     self.watcher.handle_timeout(now);
                 }
                 Ok(notice) = self.notices.recv() => self.announced(&notice),
+                (irregularity, verdict) = self.mates.answer() => {
+                    self.watcher.handle_verdict(self.shared.clock.now(), &irregularity, &verdict);
+                }
                 _ = tick.tick() => self.look_at_the_wall_clock(),
                 () = stop.cancelled() => return Ok(String::new()),
             }

@@ -21,6 +21,7 @@ use super::{
     commands::{BoardCommand, pong},
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
+    mates::Turn,
     ports::Ports,
 };
 use crate::{
@@ -132,6 +133,7 @@ impl Daemon {
                 topics,
                 ports: Ports::default(),
                 clock_interval: config.limits.clock_interval,
+                mates: Turn::default(),
             },
             boards: JoinSet::new(),
             running: HashMap::new(),

@@ -13,6 +13,7 @@ mod daemon;
 mod health;
 mod heartbeat;
 mod losses;
+mod mates;
 mod ports;
 
 pub use daemon::{GatewayError, run};

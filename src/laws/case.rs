@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::facts::Facts;
 
 /// One question: the rules in force and what happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
     /// Edition of the Laws.
     pub edition: Edition,

@@ -1,122 +1,204 @@
-//! Times to propose after an offence (7.1). The arbiter sets the clock, and may leave it alone.
+//! Times to propose after an irregularity (7.1, 7.4). The arbiter sets the clock, and may leave it alone.
 
 use super::{
-    case::Side,
+    case::{Edition, Side},
     ruling::{Penalty, PenaltyKind, PositionRuling, Ruling},
 };
-use crate::event::ClockState;
+use crate::event::{ClockFrom, ClockState, ClockWorking};
 
-/// What the clock has to say about an act found at once.
+/// What the clock has to say about an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockHistory {
-    /// White's time at the press, the increment it gave included.
-    pub white_at_press_ms: u64,
-    /// Black's, the same.
-    pub black_at_press_ms: u64,
-    /// What the press gave the offender; 0 without increment, or with a delay that credits nothing.
+    /// What it showed at the press, or at the act where nobody pressed; the increment included.
+    pub at_press: ClockState,
+    /// What the press gave the offender in milliseconds; 0 without increment, or with a delay that credits nothing.
     pub increment_ms: u64,
+    /// What it shows now.
+    pub present: Option<ClockState>,
 }
 
-/// Times and running side to propose for a counted act or a wrong draw claim of `offender`, found
-/// at once.
+/// Times and running side to propose, and how they come about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// What to set.
+    pub clock: ClockState,
+    /// What may be set instead.
+    pub alternative: Option<ClockState>,
+    /// How they come about.
+    pub working: ClockWorking,
+}
+
+/// True where the ruling leaves a game to be played on.
+fn goes_on(ruling: &Ruling) -> bool {
+    let decided = matches!(ruling.penalty.kind, PenaltyKind::Loss | PenaltyKind::Draw);
+    let anew = matches!(
+        ruling.position,
+        PositionRuling::NewGame | PositionRuling::Stands | PositionRuling::Transfer
+    );
+    !decided && !anew
+}
+
+fn taken_back(ruling: &Ruling) -> bool {
+    matches!(
+        ruling.position,
+        PositionRuling::ReinstateBefore | PositionRuling::LastIdentifiable
+    )
+}
+
+/// For an act of `offender` found at once, and for a wrong draw claim.
 ///
 /// The offender gets his time at the press without the increment it gave him. The opponent gets
 /// his time at the press, so that what ran off since is given back, and the penalty on top. The
-/// offender's side is to run, save after a queen was put on for him: then the move counts and the
+/// offender's side is to run, save after a queen was put on for him: then the move counts, and the
 /// opponent's does. For a claim there was no press: the times are those of the claim.
 ///
 /// None where the ruling ends the game or changes no times: there is nothing to propose.
 #[must_use]
-pub fn propose(history: &ClockHistory, offender: Side, ruling: &Ruling) -> Option<ClockState> {
-    let running = match (ruling.position, ruling.penalty.kind) {
-        (PositionRuling::ReinstateBefore | PositionRuling::LastIdentifiable, _)
-        | (PositionRuling::Continue, PenaltyKind::Time) => offender,
-        (PositionRuling::ReplaceWithQueen, _) => offender.opponent(),
-        _ => return None,
+pub fn at_once(history: &ClockHistory, offender: Side, ruling: &Ruling) -> Option<Proposal> {
+    let adds = ruling.penalty.kind == PenaltyKind::Time;
+    let running = match ruling.position {
+        _ if !goes_on(ruling) => return None,
+        PositionRuling::ReplaceWithQueen => offender.opponent(),
+        PositionRuling::Continue if !adds => return None,
+        _ => offender,
     };
-    if !matches!(
-        ruling.penalty.kind,
-        PenaltyKind::Time | PenaltyKind::None | PenaltyKind::Arbiter
-    ) {
-        return None;
-    }
-    let extra_ms = |side| penalty_ms(&ruling.penalty, side);
-    let at_press = |side| match side {
-        Side::White => history.white_at_press_ms,
-        Side::Black => history.black_at_press_ms,
+    let mut clock = history.at_press;
+    take(&mut clock, offender, history.increment_ms);
+    add_penalty(&mut clock, &ruling.penalty);
+    clock.running = Some(running);
+    let other = offender.opponent();
+    let working = ClockWorking {
+        from: ClockFrom::Press,
+        increment_ms: history.increment_ms,
+        returned_ms: lost(history, other),
+        move_counter: if taken_back(ruling) { -1 } else { 0 },
     };
-    let time = |side| {
-        let unearned = if side == offender { history.increment_ms } else { 0 };
-        at_press(side)
-            .saturating_sub(unearned)
-            .saturating_add(extra_ms(side))
-    };
-    Some(ClockState {
-        white_ms: time(Side::White),
-        black_ms: time(Side::Black),
-        running: Some(running),
+    Some(Proposal {
+        clock,
+        alternative: None,
+        working,
     })
 }
 
-/// Times to propose when `offender` displaced pieces and it cost the other player time (7.4): what
-/// ran off since the press is given back. Whose clock is to run is left open; only in 1997 might
-/// the opponent start the culprit's.
+/// For an act of `offender` after which `moves` moves of his were played that are taken back: the
+/// times recorded at the position put back, where there is a record, else the present ones; the
+/// penalty on top of either. The arbiter chooses.
 #[must_use]
-pub fn return_seconds(history: &ClockHistory, present: ClockState, offender: Side) -> ClockState {
-    match offender {
-        Side::White => ClockState {
-            black_ms: history.black_at_press_ms,
-            running: None,
-            ..present
-        },
-        Side::Black => ClockState {
-            white_ms: history.white_at_press_ms,
-            running: None,
-            ..present
-        },
-    }
-}
-
-/// Times to propose for an act found some moves later: (a) those recorded at the reinstated
-/// position where there is a record, (b) the present ones, the penalty on top of either.
-#[must_use]
-pub fn propose_later(
+pub fn later(
     recorded: Option<ClockState>,
     present: ClockState,
     offender: Side,
+    moves: u32,
     ruling: &Ruling,
-) -> (Option<ClockState>, ClockState) {
-    let with_penalty = |clock: ClockState| ClockState {
-        white_ms: clock
-            .white_ms
-            .saturating_add(penalty_ms(&ruling.penalty, Side::White)),
-        black_ms: clock
-            .black_ms
-            .saturating_add(penalty_ms(&ruling.penalty, Side::Black)),
-        running: Some(offender),
+) -> Option<Proposal> {
+    if !goes_on(ruling) || !taken_back(ruling) {
+        return None;
+    }
+    let proposed = |mut clock: ClockState| {
+        add_penalty(&mut clock, &ruling.penalty);
+        clock.running = Some(offender);
+        clock
     };
-    (recorded.map(with_penalty), with_penalty(present))
+    let working = ClockWorking {
+        from: if recorded.is_some() {
+            ClockFrom::Position
+        } else {
+            ClockFrom::Now
+        },
+        increment_ms: 0,
+        returned_ms: 0,
+        move_counter: i32::try_from(moves).map_or(0, |moves| -moves),
+    };
+    Some(Proposal {
+        clock: proposed(recorded.unwrap_or(present)),
+        alternative: recorded.map(|_| proposed(present)),
+        working,
+    })
 }
 
-fn penalty_ms(penalty: &Penalty, side: Side) -> u64 {
-    match penalty {
-        Penalty {
-            kind: PenaltyKind::Time,
-            seconds,
-            to: Some(to),
-        } if *to == side => u64::from(*seconds) * 1000,
-        _ => 0,
+/// For pieces that `offender` displaced and left so in the other player's time (7.4): what ran off
+/// since the press is given back. Whose clock is to run is left open; only in 1997 may the
+/// opponent start the culprit's (7.3).
+#[must_use]
+pub fn give_back(history: &ClockHistory, offender: Side, edition: Edition) -> Proposal {
+    let culprit_runs = edition == Edition::Laws1997;
+    Proposal {
+        clock: ClockState {
+            running: culprit_runs.then_some(offender),
+            ..history.at_press
+        },
+        alternative: None,
+        working: ClockWorking {
+            from: ClockFrom::Press,
+            increment_ms: 0,
+            returned_ms: lost(history, offender.opponent()),
+            move_counter: 0,
+        },
     }
+}
+
+/// Nothing was earned or lost by it: the times stay, and `runs` is to run.
+#[must_use]
+pub fn unchanged(clock: ClockState, runs: Side) -> Proposal {
+    Proposal {
+        clock: ClockState {
+            running: Some(runs),
+            ..clock
+        },
+        alternative: None,
+        working: ClockWorking {
+            from: ClockFrom::Press,
+            increment_ms: 0,
+            returned_ms: 0,
+            move_counter: 0,
+        },
+    }
+}
+
+fn of(clock: &mut ClockState, side: Side) -> &mut u64 {
+    match side {
+        Side::White => &mut clock.white_ms,
+        Side::Black => &mut clock.black_ms,
+    }
+}
+
+fn take(clock: &mut ClockState, side: Side, ms: u64) {
+    let time = of(clock, side);
+    *time = time.saturating_sub(ms);
+}
+
+fn add_penalty(clock: &mut ClockState, penalty: &Penalty) {
+    if let (PenaltyKind::Time, Some(to)) = (penalty.kind, penalty.to) {
+        let time = of(clock, to);
+        *time = time.saturating_add(u64::from(penalty.seconds) * 1000);
+    }
+}
+
+/// What has run off for `side` since the press.
+fn lost(history: &ClockHistory, side: Side) -> u64 {
+    let (mut then, now) = (history.at_press, history.present);
+    now.map_or(0, |mut now| {
+        of(&mut then, side).saturating_sub(*of(&mut now, side))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const fn clock(white_s: u64, black_s: u64, running: Option<Side>) -> ClockState {
+        ClockState {
+            white_ms: white_s * 1000,
+            black_ms: black_s * 1000,
+            running,
+        }
+    }
+
+    /// White pressed at 10:00 and 8:20; seven seconds of Black's have run off since.
     const HISTORY: ClockHistory = ClockHistory {
-        white_at_press_ms: 600_000,
-        black_at_press_ms: 500_000,
+        at_press: clock(600, 500, Some(Side::Black)),
         increment_ms: 30_000,
+        present: Some(clock(600, 493, Some(Side::Black))),
     };
 
     fn ruling(kind: PenaltyKind, seconds: u32, position: PositionRuling) -> Ruling {
@@ -131,23 +213,19 @@ mod tests {
     #[test]
     fn the_unearned_increment_goes_and_the_penalty_comes() {
         let first = ruling(PenaltyKind::Time, 120, PositionRuling::ReinstateBefore);
-        let proposed = ClockState {
-            white_ms: 570_000,
-            black_ms: 620_000,
-            running: Some(Side::White),
-        };
-        assert_eq!(propose(&HISTORY, Side::White, &first), Some(proposed));
+        let proposed = at_once(&HISTORY, Side::White, &first).unwrap();
+        assert_eq!(proposed.clock, clock(570, 620, Some(Side::White)));
+        let working = proposed.working;
+        assert_eq!((working.increment_ms, working.returned_ms), (30_000, 7000));
+        assert_eq!(working.move_counter, -1);
     }
 
     #[test]
-    fn after_a_queen_is_put_on_the_opponent_moves() {
+    fn after_a_queen_is_put_on_the_opponent_moves_and_the_press_counts() {
         let queen = ruling(PenaltyKind::Time, 60, PositionRuling::ReplaceWithQueen);
-        let proposed = ClockState {
-            white_ms: 570_000,
-            black_ms: 560_000,
-            running: Some(Side::Black),
-        };
-        assert_eq!(propose(&HISTORY, Side::White, &queen), Some(proposed));
+        let proposed = at_once(&HISTORY, Side::White, &queen).unwrap();
+        assert_eq!(proposed.clock, clock(570, 560, Some(Side::Black)));
+        assert_eq!(proposed.working.move_counter, 0);
     }
 
     #[test]
@@ -157,74 +235,45 @@ mod tests {
             increment_ms: 0,
             ..HISTORY
         };
-        let proposed = ClockState {
-            white_ms: 600_000,
-            black_ms: 620_000,
-            running: Some(Side::White),
-        };
-        assert_eq!(propose(&history, Side::White, &claim), Some(proposed));
+        let proposed = at_once(&history, Side::White, &claim).unwrap();
+        assert_eq!(proposed.clock, clock(600, 620, Some(Side::White)));
+        assert_eq!(proposed.working.move_counter, 0);
     }
 
     #[test]
     fn a_game_that_is_over_needs_no_times() {
         for kind in [PenaltyKind::Loss, PenaltyKind::Draw] {
-            assert_eq!(
-                propose(
-                    &HISTORY,
-                    Side::White,
-                    &ruling(kind, 0, PositionRuling::ReinstateBefore)
-                ),
-                None
-            );
+            let ended = ruling(kind, 0, PositionRuling::ReinstateBefore);
+            assert_eq!(at_once(&HISTORY, Side::White, &ended), None);
+            assert_eq!(later(None, HISTORY.at_press, Side::White, 2, &ended), None);
         }
         let stands = ruling(PenaltyKind::None, 0, PositionRuling::Stands);
-        assert_eq!(propose(&HISTORY, Side::White, &stands), None);
+        assert_eq!(at_once(&HISTORY, Side::White, &stands), None);
     }
 
     #[test]
-    fn an_increment_larger_than_the_time_does_not_underflow() {
-        let history = ClockHistory {
-            white_at_press_ms: 1_000,
-            ..HISTORY
-        };
-        let none = ruling(PenaltyKind::None, 0, PositionRuling::ReinstateBefore);
-        assert_eq!(propose(&history, Side::White, &none).map(|c| c.white_ms), Some(0));
-    }
-
-    #[test]
-    fn found_later_there_are_two_proposals_with_the_penalty_on_either() {
+    fn found_later_there_are_two_proposals() {
         let first = ruling(PenaltyKind::Time, 120, PositionRuling::ReinstateBefore);
-        let present = ClockState {
-            white_ms: 300_000,
-            black_ms: 200_000,
-            running: Some(Side::Black),
-        };
-        let recorded = ClockState {
-            white_ms: 600_000,
-            black_ms: 500_000,
-            running: None,
-        };
-        let (a, b) = propose_later(Some(recorded), present, Side::White, &first);
-        assert_eq!(a.map(|c| (c.white_ms, c.black_ms)), Some((600_000, 620_000)));
+        let (recorded, present) = (clock(700, 710, None), clock(300, 250, None));
+        let proposed = later(Some(recorded), present, Side::White, 3, &first).unwrap();
+        assert_eq!(proposed.clock, clock(700, 830, Some(Side::White)));
+        assert_eq!(proposed.alternative, Some(clock(300, 370, Some(Side::White))));
+        assert_eq!(proposed.working.from, ClockFrom::Position);
+        assert_eq!(proposed.working.move_counter, -3);
+        let unrecorded = later(None, present, Side::White, 3, &first).unwrap();
+        assert_eq!(unrecorded.clock, clock(300, 370, Some(Side::White)));
         assert_eq!(
-            (b.white_ms, b.black_ms, b.running),
-            (300_000, 320_000, Some(Side::White))
+            (unrecorded.alternative, unrecorded.working.from),
+            (None, ClockFrom::Now)
         );
-        assert_eq!(propose_later(None, present, Side::White, &first).0, None);
     }
 
     #[test]
-    fn seconds_lost_over_displaced_pieces_are_returned_to_the_other_player() {
-        let present = ClockState {
-            white_ms: 600_000,
-            black_ms: 480_000,
-            running: Some(Side::Black),
-        };
-        let proposed = ClockState {
-            white_ms: 600_000,
-            black_ms: 500_000,
-            running: None,
-        };
-        assert_eq!(return_seconds(&HISTORY, present, Side::White), proposed);
+    fn seconds_lost_over_displaced_pieces_come_back_and_nobody_s_clock_is_started() {
+        let proposed = give_back(&HISTORY, Side::White, Edition::Laws2023);
+        assert_eq!(proposed.clock, clock(600, 500, None));
+        assert_eq!(proposed.working.returned_ms, 7000);
+        let of_1997 = give_back(&HISTORY, Side::White, Edition::Laws1997);
+        assert_eq!(of_1997.clock.running, Some(Side::White));
     }
 }

@@ -91,7 +91,7 @@ fn yes() -> bool {
 /// What happened: the irregularity and everything that changes the ruling.
 ///
 /// Fields without a default must be given in JSON, even where they are null.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Facts {
     /// What happened.

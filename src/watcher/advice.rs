@@ -4,16 +4,17 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use shakmaty::{Bitboard, Color, Move};
 
-use super::game::{Ctx, Game, Open};
+use super::{
+    game::{Ctx, Game, Open},
+    matter::{Mate, Matter, depends_on_mate},
+};
 use crate::{
     board::{Act, Placement, Stand, act::Reason},
     event::{Advice, Body, Certainty, ClockState, Irregularity},
     laws::{
-        Case, Facts, IrregularityKind, Occurrence,
-        clock_proposal::{ClockHistory, propose},
-        decide,
+        Case, Facts, FirstFlag, IrregularityKind, Observed, RaisedBy,
         offence::{self, Window},
-        words,
+        options::{Alert, MateAskedIn},
     },
     mate::cannot_mate_quick,
     time::Millis,
@@ -39,6 +40,19 @@ pub(super) struct Finding {
     pub(super) ruled: Option<Move>,
     pub(super) at: Millis,
     pub(super) clock: Option<ClockState>,
+    /// Whose flag fell first, where both are down.
+    pub(super) first_flag: FirstFlag,
+    /// What a person said of it; none where the sensors found it.
+    pub(super) reported: Option<Reported>,
+}
+
+/// What a person who reports an irregularity adds to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reported {
+    pub(super) claim_correct: Option<bool>,
+    pub(super) opponent_touched_piece: bool,
+    pub(super) players_agree: bool,
+    pub(super) observed: Option<Observed>,
 }
 
 impl Finding {
@@ -58,6 +72,28 @@ impl Finding {
             ruled: None,
             at: Millis(0),
             clock: None,
+            first_flag: FirstFlag::Unknown,
+            reported: None,
+        }
+    }
+
+    /// The event of it, ruling and words left out.
+    fn as_said(&self, offence_number: u32) -> Irregularity {
+        Irregularity {
+            kind: self.kind,
+            offender: self.offender.map(Into::into),
+            ply: self.ply as u32,
+            certainty: self.certainty,
+            articles: Vec::new(),
+            squares: self.squares.into_iter().map(|s| s.to_string()).collect(),
+            act: self.act.clone(),
+            reason: self.reason.map(|r| r.as_str().to_string()),
+            fen_before: self.before.fen(),
+            placement: self.seen.fen(),
+            clock: self.clock,
+            offence_number,
+            ruling: Advice::none(),
+            text: BTreeMap::new(),
         }
     }
 }
@@ -75,49 +111,31 @@ fn counts(kind: IrregularityKind) -> bool {
 
 impl Game {
     /// Says an irregularity with what the Laws prescribe, and keeps it open where something is to
-    /// be put right.
-    pub(super) fn accuse(&mut self, ctx: &mut Ctx<'_>, finding: Finding, act: Option<&Act>) {
+    /// be put right. Returns its id.
+    pub(super) fn accuse(&mut self, ctx: &mut Ctx<'_>, finding: Finding, act: Option<&Act>) -> String {
         let counted = counts(finding.kind) && finding.certainty != Certainty::Suspected;
         let offence_number = match finding.offender {
             Some(side) if counts(finding.kind) => self.offences[side as usize] + 1,
             _ => 0,
         };
         let case = self.case(ctx, &finding, offence_number);
-        let ruling = decide(&case, &ctx.settings.contested);
-        let target_fen = finding.target.as_ref().map(|stand| stand.fen());
-        let clock_proposal = self.proposal(ctx, &finding, &ruling);
-        let mut irregularity = Irregularity {
-            kind: finding.kind,
-            offender: finding.offender.map(Into::into),
-            ply: finding.ply as u32,
-            certainty: finding.certainty,
-            articles: ruling.articles.clone(),
-            squares: finding.squares.into_iter().map(|s| s.to_string()).collect(),
-            act: finding.act.clone(),
-            reason: finding.reason.map(|r| r.as_str().to_string()),
-            fen_before: finding.before.fen(),
-            placement: finding.seen.fen(),
-            clock: finding.clock,
-            offence_number,
-            ruling: Advice {
-                penalty: ruling.penalty,
-                position: ruling.position,
-                articles: ruling.articles.clone(),
-                target_fen,
-                clock_proposal,
-            },
-            text: BTreeMap::new(),
-        };
-        irregularity.text = words(&Occurrence::of(&irregularity, ctx.settings.laws));
-        let id = self.emit(ctx, Some(finding.at), Body::Irregularity(Box::new(irregularity)));
+        let mut matter = self.matter(ctx, &finding, case);
+        let target = finding.target.as_ref().map(|stand| (stand.fen(), stand.turn()));
+        let target = target.as_ref().map(|(fen, turn)| (fen.as_str(), *turn));
+        let advice = self.advice(ctx, &matter, finding.ply, target);
+        matter.said.articles.clone_from(&advice.articles);
+        matter.said.ruling = advice;
+        matter.put_into_words(ctx);
+        let body = Body::Irregularity(Box::new(matter.said.clone()));
+        let id = self.emit(ctx, Some(finding.at), body);
         if counted && let Some(side) = finding.offender {
             self.offences[side as usize] += 1;
         }
         if finding.certainty == Certainty::Suspected {
-            return;
+            return id;
         }
         self.open.push(Open {
-            id,
+            id: id.clone(),
             kind: finding.kind,
             offender: finding.offender,
             ply: finding.ply,
@@ -125,9 +143,14 @@ impl Game {
             ruled: finding.ruled,
             act: act.cloned(),
             counted,
-            may_stand: counted && offence::rule(&case).window != Window::GameEnd,
+            may_stand: counted && offence::rule(&matter.case).window != Window::GameEnd,
             said: ctx.now,
+            matter: Box::new(matter),
         });
+        if let Some(question) = self.open.last().and_then(|open| self.question(open)) {
+            ctx.out.questions.push_back(question);
+        }
+        id
     }
 
     fn case(&self, ctx: &Ctx<'_>, finding: &Finding, offence_number: u32) -> Case {
@@ -135,43 +158,67 @@ impl Game {
         facts.offence_number = offence_number;
         facts.moves_completed = self.moves_completed();
         facts.last_period = self.in_last_period(ctx);
-        facts.opponent_can_mate = self.opponent_can_mate(finding);
-        Case {
+        facts.first_flag = finding.first_flag;
+        facts.game_over = self.result.is_some();
+        if let Some(reported) = &finding.reported {
+            facts.claim_correct = reported.claim_correct;
+            facts.opponent_touched_piece = reported.opponent_touched_piece;
+            facts.players_agree = reported.players_agree;
+            facts.observed = reported.observed;
+        }
+        let mut case = Case {
             edition: ctx.settings.laws,
             time_control: ctx.settings.time_control,
             supervision: ctx.settings.supervision,
             facts,
+        };
+        let unraised = ctx.settings.contested.alert_unsupervised == Alert::NotRaised;
+        if unraised && finding.reported.is_none() && case.is_unsupervised() {
+            case.facts.raised_by = RaisedBy::Nobody;
+        }
+        case
+    }
+
+    /// The matter of `case`, its ruling still to be made. Where it depends on whether the opponent can
+    /// mate, and no quick proof says that he cannot, that is a question for later.
+    fn matter(&self, ctx: &Ctx<'_>, finding: &Finding, mut case: Case) -> Matter {
+        let mut mate = Mate::Known;
+        let loser = match finding.kind {
+            IrregularityKind::BothFlags => finding.first_flag.side().map(Color::from),
+            _ => finding.offender,
+        };
+        // In the position that the article puts on the board (7.5.5); at a flag in the present one.
+        let after = ctx.settings.contested.mate_asked_in == MateAskedIn::TargetPosition;
+        let judged = finding.target.as_ref().filter(|_| after);
+        let judged = judged.unwrap_or(&finding.before);
+        if let (Some(loser), Some(chess)) = (loser, judged.chess())
+            && depends_on_mate(&case, ctx)
+        {
+            if cannot_mate_quick(chess, !loser) {
+                case.facts.opponent_can_mate = false;
+            } else {
+                mate = Mate::Asked(judged.fen());
+            }
+        }
+        let offence_number = case.facts.offence_number;
+        Matter {
+            case,
+            mate,
+            increment_ms: finding
+                .offender
+                .map_or(0, |side| self.increment_of(ctx, finding, side)),
+            raised: finding.reported.is_some(),
+            said: finding.as_said(offence_number),
         }
     }
 
-    /// Whether the offender's opponent could mate by some series of legal moves, in the position
-    /// that the article puts on the board (6.9, 7.5.5).
-    fn opponent_can_mate(&self, finding: &Finding) -> bool {
-        let Some(offender) = finding.offender else {
-            return true;
-        };
-        let judged = finding.target.as_ref().unwrap_or(&finding.before);
-        judged
-            .chess()
-            .is_none_or(|chess| !cannot_mate_quick(chess, !offender))
-    }
-
-    fn proposal(&self, ctx: &Ctx<'_>, finding: &Finding, ruling: &crate::laws::Ruling) -> Option<ClockState> {
-        let clock = finding.clock?;
-        let offender = finding.offender?;
-        if !counts(finding.kind) {
-            // Nothing was earned by it: the times stay, and the side to move in the target runs.
-            let turn = finding.target.as_ref()?.turn();
-            return Some(ClockState {
-                running: Some(turn.into()),
-                ..clock
-            });
+    /// What the press after the act gave the offender, where it was his last press.
+    fn increment_of(&self, ctx: &Ctx<'_>, finding: &Finding, offender: Color) -> u64 {
+        let pressed = counts(finding.kind) || finding.kind == IrregularityKind::CastlingIncomplete;
+        if pressed && self.plies() <= finding.ply {
+            ctx.clock.gained(offender)
+        } else {
+            0
         }
-        let history = ClockHistory {
-            white_at_press_ms: clock.white_ms,
-            black_at_press_ms: clock.black_ms,
-            increment_ms: ctx.clock.gained(offender),
-        };
-        propose(&history, offender.into(), ruling)
     }
 }

@@ -76,7 +76,9 @@ impl Game {
 
     /// The pawn was replaced after all: there was no offence.
     fn take_as_promoted(&mut self, ctx: &mut Ctx<'_>, i: usize, ply: &Ply) {
-        self.uncount(&self.open[i].clone());
+        let open = self.open[i].clone();
+        self.open[i].counted = false;
+        self.uncount(ctx, &open);
         self.resolve(ctx, i, Resolution::Superseded);
         self.announce(ctx, ply, CompletedBy::Ruling);
         self.restart_lines(ctx);

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use shakmaty::{CastlingMode, Color, Position};
+use shakmaty::{CastlingMode, Color, Position as _};
 
 use super::{
-    advice::Finding,
+    advice::{Finding, Reported},
     command::{Command, CommandError, Reply},
     core::{Core, Phase},
     game::{Ctx, Game},
@@ -14,8 +14,11 @@ use super::{
 };
 use crate::{
     board::{PlyKind, Stand},
-    event::{CompletedBy, GameResult, Resolution},
-    laws::{IrregularityKind, RaisedBy},
+    event::{CompletedBy, GameResult, Resolution, Why},
+    laws::{
+        IrregularityKind, RaisedBy,
+        offence::{self, Window},
+    },
     time::Millis,
 };
 
@@ -69,6 +72,7 @@ impl Core {
                 *stand.placement() == placement && stand.turn() == turn
             });
             if let Some(ply) = known {
+                game.result = None;
                 game.go_back(&mut ctx, ply, "position_set_by_arbiter");
                 return Ok(());
             }
@@ -105,13 +109,32 @@ impl Game {
             Command::Dismiss { irregularity } => self.dismiss(ctx, irregularity),
             Command::Accept { irregularity } => self.accept(ctx, irregularity),
             Command::RaisedBy { irregularity, by } => self.raised_by(ctx, irregularity, by),
-            Command::Report { kind, offender } => self.report(ctx, kind, offender.map(Color::from)),
+            Command::Report {
+                kind,
+                offender,
+                claim_correct,
+                opponent_touched_piece,
+                players_agree,
+                observed,
+            } => {
+                let reported = Reported {
+                    claim_correct,
+                    opponent_touched_piece,
+                    players_agree,
+                    observed,
+                };
+                self.report(ctx, kind, offender.map(Color::from), reported)
+            }
             Command::Retract { to_ply } => {
                 let have = self.plies() as u32;
                 if to_ply > have {
                     return Err(CommandError::NoSuchPly { asked: to_ply, have });
                 }
-                self.go_back(ctx, to_ply as usize, "retracted_by_arbiter");
+                if to_ply < have {
+                    // A game that had ended goes on.
+                    self.result = None;
+                    self.go_back(ctx, to_ply as usize, "retracted_by_arbiter");
+                }
                 Ok(())
             }
             Command::NewGame | Command::SetPosition { .. } | Command::Resync => Ok(()),
@@ -140,7 +163,7 @@ impl Game {
             return Err(CommandError::UnknownIrregularity(id));
         };
         let open = self.closed.remove(i);
-        self.uncount(&open);
+        self.uncount(ctx, &open);
         let body = crate::event::Body::IrregularityResolved {
             irregularity: id,
             how: Resolution::Dismissed,
@@ -180,12 +203,22 @@ impl Game {
         Ok(())
     }
 
-    fn raised_by(&mut self, ctx: &Ctx<'_>, id: String, by: RaisedBy) -> Result<(), CommandError> {
-        let Some(open) = self.open.iter_mut().find(|open| open.id == id) else {
+    /// A person has raised it, or nobody does: the ruling is made anew.
+    fn raised_by(&mut self, ctx: &mut Ctx<'_>, id: String, by: RaisedBy) -> Result<(), CommandError> {
+        if self.closed.iter().any(|open| open.id == id) {
+            let why = "the irregularity is over: who raises it makes no difference any more";
+            return Err(CommandError::Refused(why.into()));
+        }
+        let Some(i) = self.open.iter().position(|open| open.id == id) else {
             return Err(CommandError::UnknownIrregularity(id));
         };
-        let unsupervised = ctx.settings.supervision == crate::laws::Supervision::NotAdequate;
-        open.may_stand = by == RaisedBy::Nobody && unsupervised;
+        let open = &mut self.open[i];
+        open.matter.raised = by != RaisedBy::Nobody;
+        open.matter.case.facts.raised_by = by;
+        // What was raised in time does not stand because of a later reply.
+        let until_reply = offence::rule(&open.matter.case).window != Window::GameEnd;
+        open.may_stand = open.counted && until_reply && by == RaisedBy::Nobody;
+        self.amend(ctx, i, Why::RaisedBy);
         Ok(())
     }
 
@@ -195,26 +228,68 @@ impl Game {
         ctx: &mut Ctx<'_>,
         kind: IrregularityKind,
         offender: Option<Color>,
+        mut reported: Reported,
     ) -> Result<(), CommandError> {
-        let ply = match kind {
-            // These speak of the half-move just made.
-            IrregularityKind::TwoHands | IrregularityKind::TouchMove if self.plies() > 0 => self.plies(),
-            _ => self.plies() + 1,
-        };
-        let before = self.stand_at(ply - 1).clone();
-        let playable = before.chess().is_some_and(|chess| !chess.is_game_over());
-        if !playable && self.result.is_some() {
-            return Err(CommandError::Refused("the game is over".into()));
+        let (ply, offender) = self.reported_half_move(kind, offender)?;
+        if matches!(
+            kind,
+            IrregularityKind::ThreefoldClaim | IrregularityKind::FiftyClaim
+        ) {
+            reported.claim_correct.get_or_insert(self.claim_is_right(kind));
         }
+        let before = self.stand_at(ply.saturating_sub(1)).clone();
         let by = offender.unwrap_or_else(|| before.turn());
         let mut finding = Finding::new(self, by, ply, before.clone(), ctx.sensed.placement().clone());
         finding.kind = kind;
         finding.offender = offender;
         finding.at = ctx.now;
         finding.clock = ctx.clock.state();
+        finding.reported = Some(reported);
         finding.target = (kind == IrregularityKind::TwoHands).then_some(before);
         self.accuse(ctx, finding, None);
         Ok(())
+    }
+
+    /// The half-move that a report speaks of, and by whom it was.
+    fn reported_half_move(
+        &self,
+        kind: IrregularityKind,
+        offender: Option<Color>,
+    ) -> Result<(usize, Option<Color>), CommandError> {
+        use IrregularityKind::*;
+        let refused = |why: &str| Err(CommandError::Refused(why.into()));
+        match kind {
+            // These speak of a half-move that was made.
+            TwoHands | TouchMove | RookFirstCastling | PressWithOtherHand | InvertedRookPromotion => {
+                let last = (1..=self.plies()).rev();
+                let ply = last
+                    .take(2)
+                    .find(|ply| offender.is_none_or(|side| self.mover(*ply) == side));
+                let Some(ply) = ply else {
+                    return refused("that player has made no half-move in this game yet");
+                };
+                Ok((ply, Some(self.mover(ply))))
+            }
+            InitialPositionWrong | BoardOrientationWrong | ColoursReversed => Ok((0, offender)),
+            ThreefoldClaim | FiftyClaim => {
+                let turn = self.to_move();
+                if offender.is_some_and(|side| side != turn) {
+                    return refused("a draw is claimed by the player who has the move (9.2, 9.3)");
+                }
+                Ok((self.plies() + 1, Some(turn)))
+            }
+            FlagFall if offender.is_none() => refused("say whose flag fell: `offender` is missing"),
+            _ => Ok((self.plies() + 1, offender)),
+        }
+    }
+
+    /// Whether the record bears out a draw claim in the present position.
+    fn claim_is_right(&self, kind: IrregularityKind) -> bool {
+        let stand = self.stand();
+        match kind {
+            IrregularityKind::ThreefoldClaim => self.occurrences(stand).len() >= 3,
+            _ => stand.chess().is_some_and(|chess| chess.halfmoves() >= 100),
+        }
     }
 }
 
@@ -268,6 +343,17 @@ mod tests {
         hear(&mut watcher, 5000, clock(Lever::RightHigh));
         assert_eq!(watcher.game().moves, ["e2e4"]);
         watcher
+    }
+
+    fn report(kind: IrregularityKind, offender: Option<crate::laws::Side>) -> Command {
+        Command::Report {
+            kind,
+            offender,
+            claim_correct: None,
+            opponent_touched_piece: false,
+            players_agree: false,
+            observed: None,
+        }
     }
 
     fn refused(watcher: &mut Watcher, command: Command) -> &'static str {
@@ -334,10 +420,7 @@ mod tests {
     #[test]
     fn what_a_person_saw_is_kept_until_it_is_dismissed() {
         let mut watcher = after_e4();
-        let report = Command::Report {
-            kind: IrregularityKind::ColoursReversed,
-            offender: None,
-        };
+        let report = report(IrregularityKind::ColoursReversed, None);
         watcher.handle_command(Millis(6000), report).unwrap();
         let open = watcher.game().open_irregularities;
         let [id] = &open[..] else { panic!("{open:?}") };

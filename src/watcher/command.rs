@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     event::GameResult,
-    laws::{IrregularityKind, RaisedBy, Side},
+    laws::{IrregularityKind, Observed, RaisedBy, Side},
 };
 
 /// A command: the last level of the topic is the verb, the payload its fields.
@@ -38,9 +38,21 @@ pub enum Command {
     Report {
         /// What happened.
         kind: IrregularityKind,
-        /// Who did it.
+        /// Who did it; for a claim the claimant. Left out: whoever it must have been, if that is clear.
         #[serde(default)]
         offender: Option<Side>,
+        /// Whether a draw claim is right. Left out: as the record has it.
+        #[serde(default)]
+        claim_correct: Option<bool>,
+        /// For touch-move: the opponent has touched a piece meaning to move it (4.8).
+        #[serde(default)]
+        opponent_touched_piece: bool,
+        /// Both players agree to correct it.
+        #[serde(default)]
+        players_agree: bool,
+        /// The impossible position that was come upon.
+        #[serde(default)]
+        observed: Option<Observed>,
     },
     /// Who took an irregularity up.
     RaisedBy {

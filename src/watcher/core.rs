@@ -13,6 +13,7 @@ use crate::{
     board::{Code, Orientation, Sensed, bridge},
     dgt::{Identity, Message, PieceCode},
     event::Body,
+    mate::Verdict,
     time::Millis,
 };
 
@@ -310,7 +311,11 @@ impl Core {
         while let Some((at, event)) = self.clock.poll() {
             match event {
                 ClockEvent::Started => self.clock_started(at),
-                ClockEvent::Stopped => {}
+                ClockEvent::Stopped => {
+                    if let Some((game, mut ctx)) = self.game_and_ctx(at) {
+                        game.propose_times(&mut ctx);
+                    }
+                }
                 ClockEvent::Pressed(side) => self.pressed(at, side),
             }
         }
@@ -450,6 +455,12 @@ impl Core {
             .into_iter()
             .flatten()
             .min()
+    }
+
+    pub(super) fn mate_answered(&mut self, now: Millis, irregularity: &str, verdict: &Verdict) {
+        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            game.mate_answered(&mut ctx, irregularity, verdict);
+        }
     }
 
     pub(super) fn take_dump_wanted(&mut self) -> bool {

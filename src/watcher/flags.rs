@@ -10,7 +10,7 @@ use super::{
 use crate::{
     event::{Body, Certainty},
     game::periods::Progress,
-    laws::{IrregularityKind, MovesCompleted},
+    laws::{FirstFlag, IrregularityKind, MovesCompleted},
     time::Millis,
 };
 
@@ -82,10 +82,19 @@ impl Game {
     }
 
     fn flag_fell(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {
+        let other_first = self.flags.said[!side as usize];
         self.flags.said[side as usize] = true;
         let seen = ctx.sensed.placement().clone();
         let mut finding = Finding::new(self, side, self.plies() + 1, self.stand().clone(), seen);
         finding.kind = IrregularityKind::FlagFall;
+        if other_first {
+            finding.kind = IrregularityKind::BothFlags;
+            finding.offender = None;
+            finding.first_flag = match !side {
+                Color::White => FirstFlag::White,
+                Color::Black => FirstFlag::Black,
+            };
+        }
         finding.at = at;
         finding.clock = ctx.clock.state();
         // Moves from before the daemon came in, or unseen ones, may have completed the period.

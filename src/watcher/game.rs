@@ -7,8 +7,8 @@ use shakmaty::{CastlingMode, Color, Position, san::SanPlus, uci::UciMove};
 use super::{Settings, clock::Clock, outbox::Outbox};
 use crate::{
     board::{Act, Lines, PlyKind, Sensed, Stand},
-    event::{Body, ClockState, CompletedBy, GameResult, MoveMade, Resolution},
-    laws::{IrregularityKind, MovesCompleted},
+    event::{Body, ClockState, CompletedBy, GameResult, MoveMade, Resolution, Why},
+    laws::{IrregularityKind, MovesCompleted, options::Count},
     time::Millis,
 };
 
@@ -76,6 +76,8 @@ pub(super) struct Open {
     pub(super) may_stand: bool,
     /// When it was said.
     pub(super) said: Millis,
+    /// The case behind it, and what was said of it last.
+    pub(super) matter: Box<super::matter::Matter>,
 }
 
 /// A press that has not been judged yet.
@@ -239,26 +241,43 @@ impl Game {
     /// An open irregularity is over.
     pub(super) fn resolve(&mut self, ctx: &mut Ctx<'_>, index: usize, how: Resolution) {
         let open = self.open.remove(index);
-        if how == Resolution::Dismissed {
-            self.uncount(&open);
-        } else {
-            self.closed.push(open.clone());
+        let body = Body::IrregularityResolved {
+            irregularity: open.id.clone(),
+            how,
+        };
+        self.emit(ctx, None, body);
+        // What stands was not acted on.
+        let counts = match how {
+            Resolution::Dismissed => false,
+            Resolution::Stands => {
+                !open.may_stand || ctx.settings.contested.offences_not_acted_on == Count::Counted
+            }
+            Resolution::Restored | Resolution::Superseded => true,
+        };
+        if !counts {
+            self.uncount(ctx, &open);
         }
-        self.emit(
-            ctx,
-            None,
-            Body::IrregularityResolved {
-                irregularity: open.id,
-                how,
-            },
-        );
+        if how != Resolution::Dismissed {
+            let counted = open.counted && counts;
+            self.closed.push(Open { counted, ..open });
+        }
     }
 
-    /// A dismissed irregularity does not count among the offences (7.5.5).
-    pub(super) fn uncount(&mut self, open: &Open) {
-        if let Some(side) = open.offender.filter(|_| open.counted) {
-            let count = &mut self.offences[side as usize];
-            *count = count.saturating_sub(1);
+    /// It does not count among the offences (7.5.5), and later ones of the player have one less before them.
+    pub(super) fn uncount(&mut self, ctx: &mut Ctx<'_>, gone: &Open) {
+        let Some(side) = gone.offender.filter(|_| gone.counted) else {
+            return;
+        };
+        let count = &mut self.offences[side as usize];
+        *count = count.saturating_sub(1);
+        let number = gone.matter.case.facts.offence_number;
+        for i in 0..self.open.len() {
+            let later = &mut self.open[i];
+            let facts = &mut later.matter.case.facts;
+            if later.offender == Some(side) && later.counted && facts.offence_number > number {
+                facts.offence_number -= 1;
+                self.amend(ctx, i, Why::OffenceCount);
+            }
         }
     }
 

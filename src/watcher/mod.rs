@@ -11,12 +11,14 @@ mod arbiter;
 mod clock;
 pub mod command;
 mod core;
+mod ending;
 mod evening;
 mod finish;
 mod flags;
 mod game;
 mod gap;
 mod judge;
+mod matter;
 mod outbox;
 mod settle;
 pub mod snapshot;
@@ -32,10 +34,12 @@ use crate::{
     event::{Body, Event},
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
+    mate::Verdict,
     time::Millis,
 };
 pub use command::{Command, CommandError, Reply};
 use core::Core;
+pub use outbox::MateQuestion;
 pub use snapshot::Snapshot;
 pub use state::{BoardInfo, ClockView, GameView, PositionView, StateSet, Status};
 
@@ -190,6 +194,17 @@ impl Watcher {
             message: message.to_owned(),
         };
         self.core.emit(now, body);
+    }
+
+    /// The next question about a mate: where it goes on is decided by [`Self::handle_verdict`].
+    pub fn poll_question(&mut self) -> Option<MateQuestion> {
+        self.core.out.questions.pop_front()
+    }
+
+    /// The verdict on the question that the ruling on `irregularity` depends on: the ruling is
+    /// amended, or confirmed. Without effect where the irregularity is over.
+    pub fn handle_verdict(&mut self, now: Millis, irregularity: &str, verdict: &Verdict) {
+        self.core.mate_answered(now, irregularity, verdict);
     }
 
     /// The next event.

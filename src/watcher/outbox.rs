@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use jiff::Timestamp;
+use shakmaty::{Chess, Color};
 
 use super::{Settings, StateSet};
 use crate::{
@@ -10,12 +11,25 @@ use crate::{
     time::Millis,
 };
 
+/// A question for [`crate::mate::can_mate`], which may take seconds: the shell asks it off the
+/// board's task and hands the verdict to [`super::Watcher::handle_verdict`].
+#[derive(Clone, Debug)]
+pub struct MateQuestion {
+    /// Id of the irregularity whose ruling depends on it.
+    pub irregularity: String,
+    /// The position.
+    pub position: Chess,
+    /// Who is to mate.
+    pub winner: Color,
+}
+
 /// Events that wait to be taken, and which states they changed.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     pub(super) seq: u64,
     pub(super) events: VecDeque<Event>,
     pub(super) changed: StateSet,
+    pub(super) questions: VecDeque<MateQuestion>,
 }
 
 impl Outbox {

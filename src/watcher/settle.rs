@@ -1,13 +1,12 @@
 //! When a half-move is sure enough to be said, and when what was said must be taken back.
 
-use shakmaty::{Color, Position};
+use shakmaty::Color;
 
 use super::game::{Ctx, Game};
 use crate::{
     board::{Ply, PlyKind},
-    event::{CompletedBy, GameResult, Resolution},
+    event::{CompletedBy, Resolution},
     laws::IrregularityKind,
-    mate::is_dead_quick,
     time::Millis,
 };
 
@@ -171,6 +170,7 @@ impl Game {
             self.suspect(ctx, ply);
             self.end_by_position(ctx);
         }
+        self.played_on(ctx);
     }
 
     /// The opponent has answered an illegal half-move: it enters the record.
@@ -202,45 +202,6 @@ impl Game {
         let ply = self.plies();
         if let Some(i) = self.open.iter().position(|o| o.ply == ply && o.may_stand) {
             self.resolve(ctx, i, Resolution::Stands);
-        }
-    }
-
-    /// Mate, stalemate, dead position, fivefold repetition and seventy-five moves end the game
-    /// (5.1.1, 5.2.1, 5.2.2, 9.6).
-    fn end_by_position(&mut self, ctx: &mut Ctx<'_>) {
-        let stand = self.stand().clone();
-        let Some(chess) = stand.chess() else { return };
-        if stand.is_mate_or_stalemate() {
-            if chess.is_check() {
-                let result = chess.turn().fold_wb(GameResult::BlackWins, GameResult::WhiteWins);
-                self.end(ctx, result, "checkmate");
-            } else {
-                self.end(ctx, GameResult::Draw, "stalemate");
-            }
-        } else if is_dead_quick(chess) {
-            self.end(ctx, GameResult::Draw, "dead_position");
-        } else if chess.halfmoves() >= 150 {
-            self.end(ctx, GameResult::Draw, "seventy_five_moves");
-        } else if chess.halfmoves() >= 8 {
-            self.repetition(ctx, &stand);
-        }
-    }
-
-    fn repetition(&mut self, ctx: &mut Ctx<'_>, stand: &crate::board::Stand) {
-        let key = stand.repetition_key();
-        let start = std::iter::once(&self.start);
-        let stands = start.chain(self.record.iter().map(|made| &made.stand));
-        let times = stands
-            .filter(|s| s.placement() == stand.placement() && s.repetition_key() == key)
-            .count();
-        if times >= 5 {
-            self.end(ctx, GameResult::Draw, "fivefold_repetition");
-        } else if times == 3 {
-            self.notice(
-                ctx,
-                "threefold_repetition",
-                "The position has occurred three times (9.2).",
-            );
         }
     }
 

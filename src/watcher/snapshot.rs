@@ -9,6 +9,7 @@ use super::{
     core::{Core, Phase},
     flags::Flags,
     game::{Game, Made, Open},
+    matter::Matter,
 };
 use crate::{
     board::{Act, Line, Orientation, Placement, PlyKind, Stand, line::weight},
@@ -80,6 +81,7 @@ struct SavedOpen {
     act: Option<Act>,
     counted: bool,
     may_stand: bool,
+    matter: Box<Matter>,
 }
 
 impl Core {
@@ -109,6 +111,7 @@ impl Core {
                 .found(if left { ClockSide::Left } else { ClockSide::Right });
         }
         if let Some(game) = snapshot.game.and_then(|saved| saved.restore(self.games)) {
+            self.out.questions.extend(game.open_questions());
             self.phase = Phase::Game(Box::new(game));
             self.mark_gap();
         }
@@ -264,6 +267,7 @@ impl SavedOpen {
             act: open.act.clone(),
             counted: open.counted,
             may_stand: open.may_stand,
+            matter: open.matter.clone(),
         }
     }
 
@@ -288,6 +292,7 @@ impl SavedOpen {
             counted: self.counted,
             may_stand: self.may_stand,
             said: Millis(0),
+            matter: self.matter,
         }
     }
 }

@@ -81,6 +81,13 @@ impl Script {
             script.keys.push(("laws".into(), edition.clone()));
             let own = |ruling: String| Some(ruling.strip_prefix(edition)?.trim().to_owned());
             script.rulings = self.rulings.iter().cloned().filter_map(own).collect();
+            let only = |word: &String| match word.split_once('/') {
+                Some((of, rest)) if editions.iter().any(|e| e == of) => {
+                    (of == edition.as_str()).then(|| rest.to_owned())
+                }
+                _ => Some(word.clone()),
+            };
+            script.expected = self.expected.iter().filter_map(only).collect();
             if i > 0 {
                 script.name = format!("{}-{edition}", self.name);
             }

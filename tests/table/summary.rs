@@ -35,6 +35,11 @@ pub(crate) fn summary(events: &[Event]) -> Vec<String> {
                 said.push((event.id.clone(), format!("{kind}@{}", it.ply)));
                 format!("{kind}:{side}@{}{reason}{doubt}", it.ply)
             }
+            Body::RulingAmended(amendment) => {
+                let what = said.iter().find(|(id, _)| *id == amendment.irregularity);
+                let what = what.map_or("unknown", |(_, name)| name);
+                format!("{}:{what}", word_of(&amendment.why))
+            }
             Body::IrregularityResolved { irregularity, how } => {
                 let what = said.iter().find(|(id, _)| id == irregularity);
                 let what = what.map_or("unknown", |(_, name)| name);

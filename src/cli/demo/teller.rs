@@ -137,6 +137,10 @@ fn tell_plain(body: &Body) -> String {
         Body::MovesRetracted { to_ply, reason } => format!("Taken back to half-move {to_ply}: {reason}"),
         Body::GameEnded { result, reason } => format!("The game is over: {} by {reason}", result.as_str()),
         Body::Notice { message, .. } => format!("Notice: {message}"),
+        Body::RulingAmended(amendment) => {
+            let words = amendment.text.get("en");
+            format!("Ruling: {}", words.map_or("amended", |words| &words.advice))
+        }
         Body::Move(_) | Body::Irregularity(_) | Body::IrregularityResolved { .. } => String::new(),
     }
 }

@@ -4,7 +4,7 @@ use shakmaty::Role;
 
 use super::{ActMove, IllegalReason, Language, Occurrence, clock_face};
 use crate::{
-    event::{Certainty, ClockState},
+    event::{Certainty, ClockFrom, ClockState},
     laws::{
         case::{
             Edition,
@@ -139,6 +139,39 @@ fn duration(seconds: u32) -> String {
         (m, 0) if m > 0 => format!("{m} minutes"),
         _ => format!("{seconds} seconds"),
     }
+}
+
+/// Both times and whose are to run.
+fn faces(clock: &ClockState) -> String {
+    let times = format!(
+        "White {}, Black {}",
+        clock_face(clock.white_ms),
+        clock_face(clock.black_ms)
+    );
+    match clock.running {
+        Some(s) => format!("{times}; {} to run", side(s)),
+        None => times,
+    }
+}
+
+/// Where proposed times come from.
+fn origin(o: &Occurrence<'_>) -> String {
+    let Some(working) = &o.advice.clock_working else {
+        return String::new();
+    };
+    let mut parts = match working.from {
+        ClockFrom::Press if working.returned_ms + working.increment_ms == 0 => return String::new(),
+        ClockFrom::Press => vec!["those of the press".to_owned()],
+        ClockFrom::Position => vec!["those recorded in the position put back".to_owned()],
+        ClockFrom::Now => vec!["the present ones".to_owned()],
+    };
+    if working.increment_ms > 0 {
+        parts.push(format!("less the {} s it gave", working.increment_ms / 1000));
+    }
+    if working.returned_ms > 0 {
+        parts.push(format!("{} s lost since given back", working.returned_ms / 1000));
+    }
+    format!(" ({})", parts.join(", "))
 }
 
 fn ordinal(n: u32) -> String {
@@ -329,16 +362,23 @@ impl Language for English {
         }
     }
 
-    fn times(&self, clock: &ClockState) -> String {
-        let times = format!(
-            "Proposed times: White {}, Black {}",
-            clock_face(clock.white_ms),
-            clock_face(clock.black_ms)
-        );
-        match clock.running {
-            Some(s) => format!("{times}; {} to run.", side(s)),
-            None => format!("{times}."),
+    fn times(&self, o: &Occurrence<'_>, clock: &ClockState) -> String {
+        let mut said = format!("Proposed times: {}{}.", faces(clock), origin(o));
+        if let Some(other) = &o.advice.clock_alternative {
+            said = format!("{said} Or the present times: {}.", faces(other));
         }
+        match o.advice.clock_working.map_or(0, |w| w.move_counter) {
+            0 => said,
+            n => format!("{said} Move counter: {n:+}.").replace('-', "\u{2212}"),
+        }
+    }
+
+    fn provisional(&self) -> &'static str {
+        "Provisional: it is still being checked whether the opponent can mate."
+    }
+
+    fn mate_undetermined(&self) -> &'static str {
+        "Whether the opponent can mate could not be established; it is for the arbiter to decide."
     }
 
     fn articles(&self, articles: &[String], edition: Edition) -> String {

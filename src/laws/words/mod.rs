@@ -51,6 +51,8 @@ pub struct Occurrence<'a> {
     pub advice: &'a Advice,
     /// The arbiters are too few to see every game, so that an alert may not be an observation.
     pub raised_by_system: bool,
+    /// Whether the opponent can still mate could not be found out.
+    pub mate_undetermined: bool,
 }
 
 impl<'a> Occurrence<'a> {
@@ -68,7 +70,15 @@ impl<'a> Occurrence<'a> {
             squares: &irregularity.squares,
             advice: &irregularity.ruling,
             raised_by_system: false,
+            mate_undetermined: false,
         }
+    }
+
+    /// The same, where nobody can say whether the opponent can still mate.
+    #[must_use]
+    pub fn mate_undetermined(mut self, yes: bool) -> Self {
+        self.mate_undetermined = yes;
+        self
     }
 
     /// The same, labelled as noticed by the system and not by a person (section on who may speak:
@@ -117,8 +127,12 @@ trait Language {
     fn position(&self, o: &Occurrence<'_>) -> String;
     /// What becomes of the players.
     fn penalty(&self, o: &Occurrence<'_>, penalty: &Penalty) -> String;
-    /// Times to propose.
-    fn times(&self, clock: &ClockState) -> String;
+    /// Times to propose, and how they come about.
+    fn times(&self, o: &Occurrence<'_>, clock: &ClockState) -> String;
+    /// That it is still being found out whether the opponent can mate.
+    fn provisional(&self) -> &'static str;
+    /// That it cannot be found out whether the opponent can mate.
+    fn mate_undetermined(&self) -> &'static str;
     /// The articles, with the edition where it is not the one in force.
     fn articles(&self, articles: &[String], edition: Edition) -> String;
     /// Before the ruling on something that only a person can confirm.
@@ -146,8 +160,14 @@ fn advice(language: &dyn Language, o: &Occurrence<'_>) -> String {
             .clock_proposal
             .as_ref()
             .filter(|_| !decided)
-            .map(|c| language.times(c)),
+            .map(|c| language.times(o, c)),
     );
+    if advice.provisional {
+        sentences.push(language.provisional().to_owned());
+    }
+    if o.mate_undetermined {
+        sentences.push(language.mate_undetermined().to_owned());
+    }
     if o.raised_by_system {
         sentences.push(language.raised_by_system().to_owned());
     }

@@ -4,7 +4,7 @@ use shakmaty::Role;
 
 use super::{ActMove, IllegalReason, Language, Occurrence, clock_face};
 use crate::{
-    event::{Certainty, ClockState},
+    event::{Certainty, ClockFrom, ClockState},
     laws::{
         case::{
             Edition,
@@ -178,6 +178,42 @@ fn duration(seconds: u32) -> String {
     } else {
         counted(seconds, "секунду", "секунды", "секунд")
     }
+}
+
+/// Both times and whose are to run.
+fn faces(clock: &ClockState) -> String {
+    let times = format!(
+        "белые {}, чёрные {}",
+        clock_face(clock.white_ms),
+        clock_face(clock.black_ms)
+    );
+    match clock.running {
+        Some(s) => format!("{times}; запустить часы {}", side_genitive(s)),
+        None => times,
+    }
+}
+
+/// Where proposed times come from.
+fn origin(o: &Occurrence<'_>) -> String {
+    let Some(working) = &o.advice.clock_working else {
+        return String::new();
+    };
+    let mut parts = match working.from {
+        ClockFrom::Press if working.returned_ms + working.increment_ms == 0 => return String::new(),
+        ClockFrom::Press => vec!["как при нажатии".to_owned()],
+        ClockFrom::Position => vec!["как записано для восстановленной позиции".to_owned()],
+        ClockFrom::Now => vec!["нынешнее".to_owned()],
+    };
+    if working.increment_ms > 0 {
+        parts.push(format!(
+            "без добавленных за него {} с",
+            working.increment_ms / 1000
+        ));
+    }
+    if working.returned_ms > 0 {
+        parts.push(format!("с возвратом потерянных {} с", working.returned_ms / 1000));
+    }
+    format!(" ({})", parts.join(", "))
 }
 
 fn ordinal(n: u32) -> String {
@@ -357,16 +393,23 @@ impl Language for Russian {
         }
     }
 
-    fn times(&self, clock: &ClockState) -> String {
-        let times = format!(
-            "Предлагаемое время: белые {}, чёрные {}",
-            clock_face(clock.white_ms),
-            clock_face(clock.black_ms)
-        );
-        match clock.running {
-            Some(s) => format!("{times}; идут часы {}.", side_genitive(s)),
-            None => format!("{times}."),
+    fn times(&self, o: &Occurrence<'_>, clock: &ClockState) -> String {
+        let mut said = format!("Предлагаемое время: {}{}.", faces(clock), origin(o));
+        if let Some(other) = &o.advice.clock_alternative {
+            said = format!("{said} Либо нынешнее время: {}.", faces(other));
         }
+        match o.advice.clock_working.map_or(0, |w| w.move_counter) {
+            0 => said,
+            n => format!("{said} Счётчик ходов: {n:+}.").replace('-', "\u{2212}"),
+        }
+    }
+
+    fn provisional(&self) -> &'static str {
+        "Предварительно: ещё проверяется, может ли соперник поставить мат."
+    }
+
+    fn mate_undetermined(&self) -> &'static str {
+        "Установить, может ли соперник поставить мат, не удалось; решает арбитр."
     }
 
     fn articles(&self, articles: &[String], edition: Edition) -> String {

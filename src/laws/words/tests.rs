@@ -26,6 +26,7 @@ fn advice_of(
             black_ms: 59_000,
             running: Some(Side::White),
         }),
+        ..Advice::none()
     }
 }
 
@@ -124,6 +125,7 @@ fn nothing_lacks_words_in_either_language_and_no_slot_stays_open() {
                                 act,
                                 squares,
                                 advice: &advice,
+                                mate_undetermined: false,
                                 raised_by_system: offender.is_none(),
                             });
                         }
@@ -168,7 +170,7 @@ fn every_ruling_has_words_whatever_it_is_about() {
                         position,
                         articles: vec!["7.5.1".to_owned()],
                         target_fen: None,
-                        clock_proposal: None,
+                        ..Advice::none()
                     };
                     check(&Occurrence {
                         kind,
@@ -180,6 +182,7 @@ fn every_ruling_has_words_whatever_it_is_about() {
                         act: None,
                         squares: &[],
                         advice: &advice,
+                        mate_undetermined: false,
                         raised_by_system: false,
                     });
                 }
@@ -233,7 +236,7 @@ fn an_illegal_move_is_told_with_piece_squares_penalty_times_and_articles() {
         said["ru"].advice,
         "Конь не может пойти с b1 на d4. Вернуть позицию, бывшую непосредственно перед нарушением; ходить следует \
          тронутой фигурой, если у неё есть возможный ход. Добавить чёрным 2 минуты: первый завершённый невозможный ход \
-         белых. Предлагаемое время: белые 1:23:45, чёрные 0:00:59; идут часы белых. Статьи 7.5.1, 7.5.5, 7.1."
+         белых. Предлагаемое время: белые 1:23:45, чёрные 0:00:59; запустить часы белых. Статьи 7.5.1, 7.5.5, 7.1."
     );
 }
 
