@@ -38,6 +38,7 @@ fn kinds() -> Vec<Kind> {
     let mut kinds = vec![one("tidy", None, false)];
     kinds.extend(Fault::all().map(|fault| one(fault.name(), Some(fault), false)));
     kinds.push(one("three at once", None, true));
+    kinds.push(one("everything", None, true));
     kinds
 }
 
@@ -45,7 +46,11 @@ fn kinds() -> Vec<Kind> {
 fn faults(kind: &Kind, seed: u64) -> Faults {
     let mut rng = Rng::with_seed(seed ^ 0x5eed);
     let mut faults = Faults::default();
-    if kind.mixed {
+    if kind.name == "everything" {
+        for fault in Fault::all().filter(|fault| !fault.is_offence()) {
+            faults = faults.with_chance(fault, fault.usual() * 0.3);
+        }
+    } else if kind.mixed {
         let honest: Vec<Fault> = Fault::all().filter(|fault| !fault.is_offence()).collect();
         for fault in rng.choose_multiple(honest, 3) {
             faults = faults.with_chance(

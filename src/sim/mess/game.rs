@@ -1,7 +1,9 @@
 //! A game from its set-up to its end, with what goes wrong on the way.
 
 use fastrand::Rng;
-use shakmaty::{Board, CastlingMode, Chess, Color, Move, Piece, Position, Rank, Role, Setup, Square};
+use shakmaty::{
+    Board, CastlingMode, Chess, Color, Move, Piece, Position, PositionError, Rank, Role, Setup, Square,
+};
 
 use super::{
     fault::{Fault, Faults},
@@ -176,7 +178,11 @@ impl<'a> Director<'a> {
         }
         // Rights that are not there are not used.
         setup.castling_rights = shakmaty::Bitboard::EMPTY;
-        if let Ok(position) = setup.position(self.mode) {
+        // Two bishops of one colour are more than a game could bring about.
+        let position = setup
+            .position(self.mode)
+            .or_else(PositionError::ignore_too_much_material);
+        if let Ok(position) = position {
             self.position = position;
             self.offence(&[IrregularityKind::InitialPositionWrong], None, 0, self.at);
         }

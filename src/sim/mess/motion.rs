@@ -38,7 +38,8 @@ impl Motion {
 
 /// A hand over a board.
 pub(super) struct Hand<'a> {
-    pub(super) men: &'a Men,
+    /// What stands on the squares now.
+    pub(super) men: Men,
     /// How long a man is in it.
     pub(super) pace: Range<u64>,
     pub(super) slips: Slips,
@@ -70,11 +71,12 @@ impl Hand<'_> {
     }
 
     pub(super) fn lift(&mut self, square: Square) {
-        self.motion.put(square, None);
+        self.place(square, None);
     }
 
     pub(super) fn place(&mut self, square: Square, piece: Option<Piece>) {
         self.motion.put(square, piece);
+        self.men[usize::from(square)] = piece;
     }
 
     fn free(&self, square: Square) -> bool {
@@ -297,7 +299,7 @@ mod tests {
         };
         let (pace, motion) = (100..400, Motion::default());
         let mut hand = Hand {
-            men: &men,
+            men,
             pace,
             slips,
             rng: &mut rng,

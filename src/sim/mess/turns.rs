@@ -157,7 +157,7 @@ impl Director<'_> {
         };
         let (pace, motion) = (self.tempo.hand.clone(), Motion::default());
         let mut hand = Hand {
-            men: &self.men,
+            men: self.men,
             pace,
             slips,
             rng: &mut self.rng,
