@@ -20,6 +20,10 @@ use rehearsal::{rehearse, verdict::Verdict};
 /// What a restart needs to know of one game, in bytes: much more means that something grows.
 const MOST_SNAPSHOT: usize = 200_000;
 
+/// What hands, and clocks, do in every game that is not tidy.
+const USUAL_HANDS: &str = "drag=0.12,swept=0.1,place-first=0.05,early-press=0.05,overlap=0.03,adjust=0.02,\
+                           stale-frame=0.03,second-thoughts=0.005";
+
 /// A row of the table.
 #[derive(Clone, Debug)]
 struct Kind {
@@ -45,7 +49,12 @@ fn kinds() -> Vec<Kind> {
 /// What goes wrong in the game of this seed.
 fn faults(kind: &Kind, seed: u64) -> Faults {
     let mut rng = Rng::with_seed(seed ^ 0x5eed);
-    let mut faults = Faults::default();
+    let tidy = kind.fault.is_none() && !kind.mixed;
+    let mut faults = if tidy {
+        Faults::default()
+    } else {
+        USUAL_HANDS.parse().unwrap()
+    };
     if kind.name == "everything" {
         for fault in Fault::all().filter(|fault| !fault.is_offence()) {
             faults = faults.with_chance(fault, fault.usual() * 0.3);

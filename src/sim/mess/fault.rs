@@ -90,7 +90,7 @@ pub enum Fault {
 }
 
 /// Name, how often it happens when nothing else is said, and whether the Laws call it an irregularity.
-/// Hands: in each half-move. Board, clock and whole games: in each game.
+/// What hands do, and what fails for a while: in each half-move where it can. Garbage: a second. The rest: in each game.
 const KINDS: [(Fault, &str, f64, bool); 41] = [
     (Fault::Drag, "drag", 0.5, false),
     (Fault::Swept, "swept", 0.6, false),

@@ -83,10 +83,11 @@ pub(super) struct Director<'a> {
 impl<'a> Director<'a> {
     fn new(faults: &'a Faults, mut rng: Rng) -> Self {
         let stands = faults.of(Fault::IllegalStands) > 0.0;
+        let stage = stage(faults, &mut rng);
         let tempo = if stands {
             Tempo::blitz()
         } else {
-            Tempo::chosen(faults, &mut rng)
+            Tempo::chosen(faults, stage.clock, &mut rng)
         };
         let mode = CastlingMode::from_chess960(rng.f64() < faults.of(Fault::Chess960));
         let taste = Taste {
@@ -98,7 +99,7 @@ impl<'a> Director<'a> {
         let longest = if taste.promotion { 150 } else { rng.usize(24..90) };
         let men = men_of(position.board());
         Self {
-            stage: stage(faults, &mut rng),
+            stage,
             supervision: if stands {
                 Supervision::NotAdequate
             } else {
@@ -139,6 +140,9 @@ impl<'a> Director<'a> {
                 let Some(mv) = self.choose() else { break };
                 self.position.play_unchecked(mv);
             }
+            if self.mode.is_chess960() {
+                self.forget_castling();
+            }
             // A capture en passant cannot be known of.
             while self.position.legal_ep_square().is_some() {
                 let Some(mv) = self.choose() else { break };
@@ -157,6 +161,15 @@ impl<'a> Director<'a> {
             self.start_clock(self.at, self.position.turn(), 0, 0);
         }
         self.left = self.at;
+    }
+
+    /// Who has the right to castle cannot be seen.
+    fn forget_castling(&mut self) {
+        let mut setup = self.position.to_setup(shakmaty::EnPassantMode::Legal);
+        setup.castling_rights = shakmaty::Bitboard::EMPTY;
+        if let Ok(position) = setup.position(self.mode) {
+            self.position = position;
+        }
     }
 
     fn exchange_two_men(&mut self) {
@@ -407,7 +420,7 @@ pub(super) fn position_of(board: Board, turn: Color, before: &Chess) -> Option<C
     (setup.turn, setup.ep_square) = (turn, None);
     for color in Color::ALL {
         if board.king_of(color) != before.board().king_of(color) {
-            setup.castling_rights = setup.castling_rights & board.by_color(!color);
+            setup.castling_rights &= board.by_color(!color);
         }
     }
     setup.board = board;

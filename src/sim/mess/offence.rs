@@ -33,8 +33,8 @@ impl Director<'_> {
 
     fn commit(&mut self, fault: Fault, color: Color) -> bool {
         match fault {
-            Fault::IllegalMove => self.carry_wrongly(color, |director| director.impossible()),
-            Fault::KingInCheck => self.carry_wrongly(color, |director| director.into_check(color)),
+            Fault::IllegalMove => self.carry_wrongly(color, Self::impossible),
+            Fault::KingInCheck => self.carry_wrongly(color, |director| director.to_check(color)),
             Fault::OwnCaptured => self.carry_wrongly(color, |director| director.own_captured(color)),
             Fault::OpponentsMan => self.carry_wrongly(color, |director| director.opponents(color)),
             Fault::IllegalCastling => self.castle_wrongly(color),
@@ -147,7 +147,7 @@ impl Director<'_> {
         able.map(|(from, _, to)| (from, to)).collect()
     }
 
-    fn into_check(&self, color: Color) -> Vec<(Square, Square)> {
+    fn to_check(&self, color: Color) -> Vec<(Square, Square)> {
         let land =
             |taken: Option<Piece>| taken.is_none_or(|taken| taken.color != color && taken.role != Role::King);
         let legal = self.legal_pairs();

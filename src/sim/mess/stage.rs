@@ -146,8 +146,11 @@ impl Stage {
 
     fn garbage(&self, end: Millis, rng: &mut Rng) -> Vec<Cue> {
         let mut cues = Vec::new();
+        if self.garbage == 0.0 {
+            return cues;
+        }
         let mut now = Millis(5000);
-        while self.garbage > 0.0 {
+        loop {
             now = now + (1000.0 * -(rng.f64().max(1e-9)).ln() / self.garbage) as u64;
             if now >= end {
                 break;
@@ -182,7 +185,7 @@ fn shown(square: Square, men: &Men, timeline: &Timeline) -> Vec<(u64, Option<sha
             .iter()
             .rev()
             .find(|put| put.at <= at)
-            .map_or(men[usize::from(square)], |put| put.piece);
+            .map_or_else(|| men[usize::from(square)], |put| put.piece);
         let wrong = misreads.iter().find(|m| m.from <= at && at < m.until);
         let now = wrong.map_or(stands, |m| m.shown);
         if now != last {

@@ -27,8 +27,12 @@ pub(super) struct Tempo {
 pub(super) const PRESSES_APART: u64 = 250;
 
 impl Tempo {
-    pub(super) fn chosen(faults: &Faults, rng: &mut Rng) -> Self {
+    pub(super) fn chosen(faults: &Faults, clock: bool, rng: &mut Rng) -> Self {
         let drawn = |fault, rng: &mut Rng| rng.f64() < faults.of(fault);
+        if !clock {
+            // Nobody hurries.
+            return Self::standard();
+        }
         if drawn(Fault::Bullet, rng) {
             return Self::bullet();
         }
