@@ -3,7 +3,10 @@
 use jiff::Timestamp;
 use serde::de::{DeserializeOwned, IntoDeserializer, value};
 
-use crate::laws::{Edition, Supervision, TimeControl};
+use crate::{
+    game::{Period, periods},
+    laws::{Edition, Supervision, TimeControl},
+};
 
 /// The `# key: value` lines in their order. Keys that mean something to us have been checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +16,7 @@ pub struct Header {
     laws: Option<Edition>,
     time_control: Option<TimeControl>,
     supervision: Option<Supervision>,
+    periods: Option<Vec<Period>>,
     start: Option<Timestamp>,
 }
 
@@ -36,7 +40,7 @@ pub enum HeaderError {
 
 impl Header {
     /// Keys that say how to read the records.
-    pub const KNOWN: [&str; 5] = ["board", "laws", "time-control", "supervision", "start"];
+    pub const KNOWN: [&str; 6] = ["board", "laws", "time-control", "supervision", "periods", "start"];
 
     /// The board's id.
     #[must_use]
@@ -62,6 +66,12 @@ impl Header {
         self.supervision
     }
 
+    /// Periods of the time control; none when unknown.
+    #[must_use]
+    pub fn periods(&self) -> &[Period] {
+        self.periods.as_deref().unwrap_or_default()
+    }
+
     /// Unix time in milliseconds at second 0.
     #[must_use]
     pub fn epoch_ms(&self) -> Option<i64> {
@@ -84,6 +94,7 @@ impl Header {
             "laws" => set(&mut self.laws, key, value, named(value)),
             "time-control" => set(&mut self.time_control, key, value, named(value)),
             "supervision" => set(&mut self.supervision, key, value, named(value)),
+            "periods" => set(&mut self.periods, key, value, periods::parse(value)),
             "start" => set(&mut self.start, key, value, instant(value)),
             _ => Ok(()),
         }?;

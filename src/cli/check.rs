@@ -12,8 +12,9 @@ use anyhow::bail;
 
 use crate::{
     config::{Board, Broker, BrokerUrl, Config, Env, Port, Rules},
+    game::Period,
     laws::{Edition, Supervision, TimeControl},
-    watcher::{ClockSideSetting, OrientationSetting, Period},
+    watcher::{ClockSideSetting, OrientationSetting},
 };
 
 /// How long an address may take to answer.

@@ -10,8 +10,9 @@ use toml::Spanned;
 
 use super::value::Secret;
 use crate::{
+    game::Period,
     laws::{Edition, Supervision, TimeControl},
-    watcher::{ClockSideSetting, OrientationSetting, Period},
+    watcher::{ClockSideSetting, OrientationSetting},
 };
 
 #[derive(Debug, Default, Deserialize)]

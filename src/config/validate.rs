@@ -16,7 +16,7 @@ use super::{
     read::Document,
     value::ValueError,
 };
-use crate::watcher::Period;
+use crate::game::Period;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
