@@ -90,9 +90,14 @@ impl Placement {
     /// The squares on which the two differ.
     #[must_use]
     pub fn differing(&self, other: &Self) -> Bitboard {
+        let rank = |codes: &[Code; 64], r: usize| {
+            u64::from_le_bytes(std::array::from_fn(|file| codes[r * 8 + file].0))
+        };
+        // A rank at a time: the explanations are held against the board at each change.
         let mut bits = 0u64;
-        for (i, (a, b)) in self.0.iter().zip(&other.0).enumerate() {
-            bits |= u64::from(a != b) << i;
+        for r in 0..8 {
+            let wrong = rank(&self.0, r) ^ rank(&other.0, r);
+            bits |= u64::from(nonzero_bytes(wrong)) << (8 * r);
         }
         Bitboard(bits)
     }
@@ -140,6 +145,15 @@ impl Placement {
     }
 }
 
+/// One bit for each byte that is not zero, the lowest byte's lowest.
+fn nonzero_bytes(bytes: u64) -> u8 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    // The high bit of each byte, set where any bit of the byte is: no carry leaves a byte.
+    let high = (((bytes & LOW) + LOW) | bytes) & !LOW;
+    // The product gathers the eight high bits in the highest byte.
+    ((high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
+}
+
 impl From<&Board> for Placement {
     fn from(board: &Board) -> Self {
         let mut placement = Self::default();
@@ -171,6 +185,23 @@ mod tests {
         }
         for n in [0, 13, 14, 15, 0x7f] {
             assert_eq!((Code(n).piece(), Code(n).color()), (None, None));
+        }
+    }
+
+    #[test]
+    fn placements_differ_on_the_squares_where_they_do() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..1000 {
+            let (mut a, mut b) = (Placement::default(), Placement::default());
+            let mut expected = Bitboard::EMPTY;
+            for square in Square::ALL {
+                // Misreadings are any byte.
+                let codes = [random.u8(..), random.u8(..)];
+                a.set(square, Code(codes[0]));
+                b.set(square, Code(codes[random.usize(0..2)]));
+                expected.set(square, a.at(square) != b.at(square));
+            }
+            assert_eq!(a.differing(&b), expected);
         }
     }
 
