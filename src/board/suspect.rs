@@ -43,6 +43,12 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(Act, Arc<Stand>)> {
             found.extend(carried(stand, sensed, from, to));
         }
     }
+    // Where two pieces went astray no single act is what was done.
+    let acts: Vec<_> = found.iter().filter_map(|(act, _)| act.from_to()).collect();
+    let apart = |a: &(Square, Square)| acts.iter().any(|b| a.0 != b.0 && a.1 != b.1);
+    if acts.iter().any(apart) {
+        found.clear();
+    }
     found
 }
 
