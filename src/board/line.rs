@@ -389,6 +389,15 @@ impl Line {
             .collect()
     }
 
+    /// False when no half-move can speak for what is seen: nothing has arrived where the line does not
+    /// have it, nor lately enough to have been taken ([`Self::taken_at_once`]).
+    pub(super) fn may_go_on(&self, sensed: &Sensed) -> bool {
+        self.differing.into_iter().any(|square| {
+            let left = sensed.since(square).max(self.born);
+            !sensed.at(square).is_empty() || sensed.last_arrival() + SCAN_MS >= left
+        })
+    }
+
     /// True when what is seen speaks for `candidate`: a piece arrived where it puts one.
     #[must_use]
     pub(super) fn speaks_for(&self, candidate: &Candidate, sensed: &Sensed) -> bool {

@@ -353,7 +353,7 @@ impl Lines {
     /// Adds the half-moves that touch `squares` and speak for what is seen where line `parent` leads.
     fn propose(&self, parent: usize, squares: Bitboard, sensed: &Sensed, into: &mut Vec<Proposal>) {
         let line = &self.lines[parent];
-        if line.differing.is_empty() {
+        if !line.may_go_on(sensed) {
             return;
         }
         for (i, candidate) in line.stand.candidates().iter().enumerate() {
