@@ -194,7 +194,7 @@ pub fn comparable(events: &[Value]) -> Vec<Value> {
         if fields["type"] == "irregularity" {
             accused.insert(id, format!("{} at {}", fields["kind"], fields["ply"]));
         }
-        if fields["type"] == "irregularity_resolved" {
+        if fields["type"] == "irregularity_resolved" || fields["type"] == "ruling_amended" {
             let of = fields["irregularity"].as_str().unwrap();
             let of = accused
                 .get(of)

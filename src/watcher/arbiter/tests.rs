@@ -1,0 +1,305 @@
+//! Commands and what they do.
+
+use super::*;
+
+use crate::{
+    dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
+    event::Body,
+    laws::{PenaltyKind, Side},
+    watcher::{Settings, Watcher},
+};
+
+fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>) {
+    let mut bytes = Vec::new();
+    message.encode(&mut bytes);
+    while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= at) {
+        watcher.handle_timeout(due);
+    }
+    watcher.handle_bytes(Millis(at), &bytes);
+}
+
+fn clock(lever: Lever) -> Message<'static> {
+    let time = ClockTime {
+        seconds: 600,
+        ..ClockTime::default()
+    };
+    Message::Clock(ClockReading {
+        left: time,
+        right: time,
+        running: true,
+        lever,
+        battery_low: false,
+    })
+}
+
+/// A board on which 1.e4 was played and pressed.
+fn after_e4() -> Watcher {
+    after_e4_under(Settings::default())
+}
+
+fn after_e4_under(settings: Settings) -> Watcher {
+    let mut watcher = Watcher::new(settings, None);
+    watcher.handle_link_up(Millis(0), "port");
+    let mut squares = [PieceCode::EMPTY; 64];
+    for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
+        (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
+        (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
+    }
+    hear(&mut watcher, 100, Message::Dump(&squares));
+    hear(&mut watcher, 1500, clock(Lever::LeftHigh));
+    for (at, square, piece) in [(3000, 52, PieceCode::EMPTY), (3300, 36, PieceCode(1))] {
+        hear(&mut watcher, at, Message::Field { square, piece });
+    }
+    hear(&mut watcher, 3600, clock(Lever::RightHigh));
+    hear(&mut watcher, 5000, clock(Lever::RightHigh));
+    assert_eq!(watcher.game().moves, ["e2e4"]);
+    watcher
+}
+
+fn report(kind: IrregularityKind, offender: Option<Side>) -> Command {
+    Command::Report {
+        kind,
+        offender,
+        claim_correct: None,
+        opponent_touched_piece: false,
+        players_agree: false,
+        observed: None,
+    }
+}
+
+fn refused(watcher: &mut Watcher, command: Command) -> &'static str {
+    let before = watcher.game();
+    let refusal = watcher.handle_command(Millis(6000), command).unwrap_err();
+    assert_eq!(watcher.game(), before, "a refused command changes nothing");
+    refusal.code()
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let mut watcher = after_e4();
+    let unknown = || "gw/1/99".to_owned();
+    let (dismiss, accept) = (
+        Command::Dismiss {
+            irregularity: unknown(),
+        },
+        Command::Accept {
+            irregularity: unknown(),
+        },
+    );
+    assert_eq!(refused(&mut watcher, dismiss), "unknown_irregularity");
+    assert_eq!(refused(&mut watcher, accept), "unknown_irregularity");
+    assert_eq!(
+        refused(&mut watcher, Command::Retract { to_ply: 2 }),
+        "no_such_ply"
+    );
+    for fen in ["", "8/8/8/8/8/8/8/8 w - - 0 1", "nonsense"] {
+        let fen = fen.to_owned();
+        assert_eq!(refused(&mut watcher, Command::SetPosition { fen }), "bad_fen");
+    }
+}
+
+#[test]
+fn without_a_board_or_a_game_there_is_nothing_to_command() {
+    let mut watcher = Watcher::new(Settings::default(), None);
+    assert_eq!(refused(&mut watcher, Command::NewGame), "refused");
+    let result = GameResult::Draw;
+    assert_eq!(refused(&mut watcher, Command::Result { result }), "no_game");
+}
+
+#[test]
+fn a_position_of_the_game_is_gone_back_to() {
+    let mut watcher = after_e4();
+    let fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1".to_owned();
+    watcher
+        .handle_command(Millis(6000), Command::SetPosition { fen })
+        .unwrap();
+    let game = watcher.game();
+    assert_eq!((game.game, game.moves.len()), (Some(1), 0));
+}
+
+#[test]
+fn the_arbiter_s_result_goes_before_an_earlier_one() {
+    let mut watcher = after_e4();
+    for result in [GameResult::WhiteWins, GameResult::Draw] {
+        watcher
+            .handle_command(Millis(6000), Command::Result { result })
+            .unwrap();
+        assert_eq!(watcher.game().result, Some(result));
+    }
+}
+
+#[test]
+fn what_a_person_saw_is_kept_until_it_is_dismissed() {
+    let mut watcher = after_e4();
+    let report = report(IrregularityKind::ColoursReversed, None);
+    watcher.handle_command(Millis(6000), report).unwrap();
+    let open = watcher.game().open_irregularities;
+    let [id] = &open[..] else { panic!("{open:?}") };
+    let irregularity = id.clone();
+    watcher
+        .handle_command(Millis(7000), Command::Dismiss { irregularity })
+        .unwrap();
+    assert!(watcher.game().open_irregularities.is_empty());
+}
+
+fn events(watcher: &mut Watcher) -> Vec<Body> {
+    std::iter::from_fn(|| watcher.poll_event())
+        .map(|event| event.body)
+        .collect()
+}
+
+fn said(events: &[Body]) -> &crate::event::Irregularity {
+    let said = events.iter().find_map(|body| match body {
+        Body::Irregularity(it) => Some(&**it),
+        _ => None,
+    });
+    said.expect("an irregularity was said")
+}
+
+fn amended(events: &[Body]) -> Option<&crate::event::Amendment> {
+    events.iter().find_map(|body| match body {
+        Body::RulingAmended(it) => Some(&**it),
+        _ => None,
+    })
+}
+
+fn reported(watcher: &mut Watcher, kind: IrregularityKind, offender: Option<Side>) -> Vec<Body> {
+    events(watcher);
+    watcher
+        .handle_command(Millis(6000), report(kind, offender))
+        .unwrap();
+    events(watcher)
+}
+
+#[test]
+fn two_hands_that_a_person_saw_are_an_offence_of_who_made_the_half_move() {
+    let mut watcher = after_e4();
+    let events = reported(&mut watcher, IrregularityKind::TwoHands, None);
+    let it = said(&events);
+    assert_eq!(
+        (it.offender, it.ply, it.offence_number),
+        (Some(Side::White), 1, 1)
+    );
+    assert_eq!(it.ruling.penalty.seconds, 120);
+    assert_eq!(it.articles, ["7.5.4", "7.5.5", "7.1"]);
+}
+
+#[test]
+fn the_second_offence_is_provisional_until_the_mate_was_looked_for_and_the_first_again_when_that_is_dismissed()
+ {
+    let mut watcher = after_e4();
+    reported(&mut watcher, IrregularityKind::TwoHands, None);
+    let events_of_second = reported(&mut watcher, IrregularityKind::TwoHands, None);
+    let second = said(&events_of_second);
+    assert_eq!(second.offence_number, 2);
+    assert_eq!(second.ruling.penalty.kind, PenaltyKind::Loss);
+    assert!(second.ruling.provisional);
+    let question = watcher.poll_question().expect("the ruling depends on a mate");
+    assert_eq!(question.winner, Color::Black);
+    let unwinnable = crate::mate::Verdict::Unwinnable(crate::mate::Proof::Material);
+    watcher.handle_verdict(Millis(6500), &question.irregularity, &unwinnable);
+    let answered = events(&mut watcher);
+    let ruling = &amended(&answered).expect("the answer is told").ruling;
+    assert_eq!(
+        (ruling.penalty.kind, ruling.provisional),
+        (PenaltyKind::Draw, false)
+    );
+    let irregularity = watcher.game().open_irregularities[0].clone();
+    watcher
+        .handle_command(Millis(7000), Command::Dismiss { irregularity })
+        .unwrap();
+    let dismissed = events(&mut watcher);
+    let amendment = amended(&dismissed).expect("the second is the first now");
+    assert_eq!((amendment.why, amendment.offence_number), (Why::OffenceCount, 1));
+    assert_eq!(amendment.ruling.penalty.seconds, 120);
+}
+
+#[test]
+fn nobody_can_say_whether_there_is_a_mate() {
+    let mut watcher = after_e4();
+    let events_of_flag = reported(&mut watcher, IrregularityKind::FlagFall, Some(Side::White));
+    assert!(said(&events_of_flag).ruling.provisional);
+    let question = watcher.poll_question().expect("a question");
+    let cut = crate::mate::Verdict::Undetermined(crate::mate::Limit::Positions(1));
+    watcher.handle_verdict(Millis(6500), &question.irregularity, &cut);
+    let answered = events(&mut watcher);
+    let amendment = amended(&answered).expect("an amendment");
+    assert_eq!(amendment.ruling.penalty.kind, PenaltyKind::Arbiter);
+    assert!(amendment.text["en"].advice.contains("could not be established"));
+}
+
+#[test]
+fn a_question_is_asked_again_after_a_restart() {
+    let mut watcher = after_e4();
+    reported(&mut watcher, IrregularityKind::FlagFall, Some(Side::White));
+    let snapshot = watcher.snapshot();
+    let mut resumed = Watcher::new(Settings::default(), Some(snapshot));
+    assert!(resumed.poll_question().is_some());
+}
+
+#[test]
+fn a_claim_is_held_against_the_record() {
+    let mut watcher = after_e4();
+    let events = reported(&mut watcher, IrregularityKind::ThreefoldClaim, None);
+    let it = said(&events);
+    assert_eq!(it.offender, Some(Side::Black), "who has the move claims");
+    assert_eq!(
+        (it.ruling.penalty.seconds, it.ruling.penalty.to),
+        (120, Some(Side::White))
+    );
+    let by_white = report(IrregularityKind::ThreefoldClaim, Some(Side::White));
+    assert_eq!(refused(&mut watcher, by_white), "refused");
+    assert_eq!(
+        refused(&mut watcher, report(IrregularityKind::FlagFall, None)),
+        "refused"
+    );
+}
+
+#[test]
+fn reversed_colours_mean_a_new_game_within_ten_moves() {
+    let mut watcher = after_e4();
+    let events = reported(&mut watcher, IrregularityKind::ColoursReversed, None);
+    assert_eq!(
+        said(&events).ruling.position,
+        crate::laws::PositionRuling::NewGame
+    );
+    assert_eq!(said(&events).ply, 0);
+}
+
+#[test]
+fn who_raised_it_decides_where_arbiters_are_few() {
+    let settings = Settings {
+        time_control: crate::laws::TimeControl::Rapid,
+        supervision: crate::laws::Supervision::NotAdequate,
+        ..Settings::default()
+    };
+    let mut watcher = after_e4_under(settings);
+    reported(&mut watcher, IrregularityKind::TwoHands, None);
+    let irregularity = watcher.game().open_irregularities[0].clone();
+    for (by, seconds) in [(RaisedBy::Nobody, 0), (RaisedBy::Opponent, 60)] {
+        let irregularity = irregularity.clone();
+        watcher
+            .handle_command(Millis(7000), Command::RaisedBy { irregularity, by })
+            .unwrap();
+        let events = events(&mut watcher);
+        let amendment = amended(&events).expect("the ruling is another one");
+        assert_eq!(
+            (amendment.why, amendment.ruling.penalty.seconds),
+            (Why::RaisedBy, seconds)
+        );
+    }
+}
+
+#[test]
+fn half_moves_are_retracted_from_a_game_that_had_ended() {
+    let mut watcher = after_e4();
+    let result = GameResult::Draw;
+    watcher
+        .handle_command(Millis(6000), Command::Result { result })
+        .unwrap();
+    watcher
+        .handle_command(Millis(7000), Command::Retract { to_ply: 0 })
+        .unwrap();
+    let game = watcher.game();
+    assert_eq!((game.moves.len(), game.result), (0, Some(GameResult::Open)));
+}
