@@ -192,10 +192,20 @@ fn many_boards_play_games_of_their_own() {
     assert!(moves(0) >= 8 && moves(1) >= 4 && moves(2) >= 8);
 }
 
-/// The same games as the soak plays, on real terminals, with a cable that comes out.
+/// A child that is ended with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Games as the soak plays them, on real terminals.
 #[test]
 fn messy_games_end_on_terminals_too() {
-    let faults = "drag=0.5,overlap=0.3,lost-update=0.1,cable-out=0.2,blitz";
+    let faults = "drag=0.5,overlap=0.3,lost-update=0.1,misread,blitz";
     let args = [
         "--boards", "2", "--faults", faults, "--seed", "3", "--speed", "400", "--linger", "0",
     ];
@@ -216,13 +226,13 @@ fn messy_games_end_on_terminals_too() {
                 .args(["record", "-p", &name, "-o"])
                 .arg(output)
                 .stderr(Stdio::null());
-            command.spawn().unwrap()
+            Ended(command.spawn().unwrap())
         })
         .collect();
     assert_eq!(simulator.ended_within(30), Some(0));
     for mut recorder in recorders {
-        interrupt(&recorder);
-        assert!(recorder.wait().unwrap().success());
+        interrupt(&recorder.0);
+        assert!(recorder.0.wait().unwrap().success());
     }
     for n in 0..2 {
         let capture = read_capture(&folder.path().join(format!("{n}.dgtcap"))).unwrap();
