@@ -119,7 +119,11 @@ impl Core {
             .presses
             .last()
             .is_some_and(|pressed| *pressed < last.at && *pressed + 500 >= last.at);
-        let due = if best.plies.len() > needed && !whose { now } else { since };
+        let due = if best.plies.len() > needed && !whose {
+            now
+        } else {
+            since
+        };
         if best.plies.len() < needed || !best.misplaced(&self.sensed).is_empty() || now < due {
             self.look_again = Some(if now < due { due } else { now + 200 });
             return;
