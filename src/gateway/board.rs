@@ -106,7 +106,7 @@ impl BoardTask {
         let mut snapshot: Option<Snapshot> = resume.snapshot.and_then(|json| {
             serde_json::from_str(&json)
                 .inspect_err(|error| {
-                    tracing::warn!(board, %error, "the state kept for this board is of another version: the game is taken up from what stands on it");
+                    tracing::warn!(board, %error, "board {board}: the state kept is of another version: the game is taken up from what stands on the board");
                 })
                 .ok()
         });
@@ -181,7 +181,7 @@ impl BoardTask {
         let (code, message) = match beating(&self.pulse, self.plan.source.open()).await {
             Ok(opened) => match self.shared.ports.claim(&opened.name, board) {
                 Ok(claim) => {
-                    tracing::info!(board, port = opened.name, "link open");
+                    tracing::info!(board, "board {board}: link open on {}", opened.name);
                     self.trouble = None;
                     let (read, write) = tokio::io::split(opened.io);
                     let line = Line {
@@ -204,14 +204,15 @@ impl BoardTask {
         };
         // One line for each trouble, none for each attempt.
         if self.trouble != Some(code) {
-            tracing::warn!(board, code, "{message}");
+            tracing::warn!(board, code, "board {board}: {message}");
             self.trouble = Some(code);
         }
         None
     }
 
     fn lost(&mut self, reason: &str) {
-        tracing::warn!(board = self.plan.id.as_str(), reason, "link lost");
+        let board = self.plan.id.as_str();
+        tracing::warn!(board, "board {board}: link lost: {reason}");
         self.watcher.handle_link_down(self.now(), reason);
     }
 
