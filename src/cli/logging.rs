@@ -2,7 +2,7 @@
 //!
 //! `journalctl` shows the message alone, so what a person must know is in it; fields are for filters.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
 
@@ -20,7 +20,12 @@ pub(super) fn init() {
     let _ = match journald {
         Some(layer) => registry.with(layer).try_init(),
         None => registry
-            .with(tracing_subscriber::fmt::layer().with_writer(io::stderr))
+            .with(
+                tracing_subscriber::fmt::layer()
+                    .with_writer(io::stderr)
+                    // A file is no place for colours.
+                    .with_ansi(io::stderr().is_terminal()),
+            )
             .try_init(),
     };
 }
