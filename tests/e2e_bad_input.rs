@@ -58,7 +58,7 @@ fn a_silent_board_is_said_once() {
     let text = fs::read_to_string(folder.path().join("daemon.log")).unwrap();
     let about: Vec<_> = text
         .lines()
-        .filter(|line| line.contains("board_silent"))
+        .filter(|line| line.contains("but no board answers"))
         .collect();
     assert_eq!(about.len(), 1, "{text}");
     assert!(!text.contains("link lost"), "nothing was linked: {text}");

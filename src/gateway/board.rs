@@ -220,7 +220,8 @@ impl BoardTask {
     /// One line for each trouble, none for each attempt.
     fn say_trouble(&mut self, code: &'static str, message: &str) {
         if self.trouble != Some(code) {
-            tracing::warn!(board = self.plan.id.as_str(), code, "{message}");
+            let board = self.plan.id.as_str();
+            tracing::warn!(board, code, "board {board}: {message}");
             self.trouble = Some(code);
         }
     }
@@ -230,13 +231,15 @@ impl BoardTask {
         if self.answered.is_none() && self.watcher.status() == Status::Online {
             self.answered = Some(self.now());
             self.trouble = None;
-            tracing::info!(board = self.plan.id.as_str(), "the board answers");
+            let board = self.plan.id.as_str();
+            tracing::info!(board, "board {board}: it answers");
         }
     }
 
     fn lost(&mut self, port: &str, reason: &str) {
         if self.answered.take().is_some() {
-            tracing::warn!(board = self.plan.id.as_str(), port, reason, "link lost");
+            let board = self.plan.id.as_str();
+            tracing::warn!(board, "board {board}: link lost on {port}: {reason}");
         } else {
             let message = format!(
                 "{port} opens, but no board answers there ({reason}): is the board switched on, and is this its port?"
