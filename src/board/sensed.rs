@@ -44,12 +44,20 @@ impl Sensed {
         true
     }
 
+    /// Several squares changed at once. Returns which.
+    pub fn update(&mut self, now: Millis, placement: &Placement) -> Bitboard {
+        let mut changed = Bitboard::EMPTY;
+        for square in Square::ALL {
+            if self.set(now, square, placement.at(square)) {
+                changed.add(square);
+            }
+        }
+        changed
+    }
+
     /// A dump replaces the reading. Returns the squares that changed by it.
     pub fn replace(&mut self, now: Millis, placement: &Placement) -> Bitboard {
-        let changed = self.placement.differing(placement);
-        for square in changed {
-            self.set(now, square, placement.at(square));
-        }
+        let changed = self.update(now, placement);
         self.by_dump |= changed;
         self.last_dump = Some(now);
         changed

@@ -13,16 +13,19 @@ use clap::Args;
 use fastrand::Rng;
 use tokio::task::JoinSet;
 
+use super::names;
 use crate::{
     capture::{Capture, Header},
     link::file::read_capture,
     sim::{
         board::Identity,
         games,
+        occupied::occupied,
         player::{Pace, Player},
         port::Place,
         serve::{Serving, Station},
     },
+    watcher::Protocol,
 };
 
 /// Play captures, or made-up games, as boards on pseudo terminals.
@@ -40,6 +43,9 @@ pub(super) struct Simulate {
     /// Games for --boards, from a PGN file
     #[arg(long, requires = "boards")]
     games: Option<PathBuf>,
+    /// What the boards speak: with occ1 they feel only which squares are occupied, and have no clock
+    #[arg(long, value_parser = names::one_of::<Protocol, 2>(names::PROTOCOLS), default_value = "dgt")]
+    protocol: Protocol,
     /// Seed of what is made up
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -83,7 +89,14 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 impl Simulate {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let captures = self.captures()?;
+        let mut captures = self.captures()?;
+        if self.protocol == Protocol::Occ1 {
+            for capture in &mut captures {
+                if capture.header.protocol().is_none() {
+                    *capture = occupied(capture)?;
+                }
+            }
+        }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;

@@ -27,7 +27,7 @@ pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};
 
 use crate::{
     laws::{Edition, Supervision, TimeControl},
-    watcher::{ClockSideSetting, OrientationSetting, Period, Settings},
+    watcher::{ClockSideSetting, OrientationSetting, Period, Protocol, Settings},
 };
 
 /// A configuration in which everything has been checked that can be checked without a network.
@@ -69,6 +69,8 @@ pub struct Board {
     pub id: Id,
     /// Where it is attached.
     pub port: Port,
+    /// What it speaks.
+    pub protocol: Protocol,
     /// The rules of its game: those of the event, with what the board overrides.
     pub rules: Rules,
     /// Which way round it lies.
@@ -207,6 +209,7 @@ impl Config {
         Settings {
             gateway: self.gateway.to_string(),
             board: board.id.to_string(),
+            protocol: board.protocol,
             laws: board.rules.laws,
             time_control: board.rules.time_control,
             supervision: board.rules.supervision,

@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::value::Secret;
 use crate::{
     laws::{Edition, Supervision, TimeControl},
-    watcher::{ClockSideSetting, OrientationSetting, Period},
+    watcher::{ClockSideSetting, OrientationSetting, Period, Protocol},
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -48,6 +48,7 @@ pub(super) struct RawRules {
 pub(super) struct RawBoard {
     pub(super) id: Option<Spanned<String>>,
     pub(super) port: Option<Spanned<String>>,
+    pub(super) protocol: Protocol,
     pub(super) orientation: OrientationSetting,
     pub(super) clock_side: ClockSideSetting,
     pub(super) table: RawTable,

@@ -8,6 +8,7 @@ use crate::{
     capture::{Act, Capture, Record},
     dgt::{ClockReading, Decoder, HostDecoder, Message, PieceCode},
     time::Millis,
+    watcher::Protocol,
 };
 
 /// How a capture is played.
@@ -48,6 +49,10 @@ pub struct Player {
     next: usize,
     pace: Pace,
     board: Board,
+    /// Whether a host is there, where the board speaks without being asked.
+    unasked: Option<bool>,
+    /// What such a board said last: it says it again to a host that comes.
+    last_said: Vec<u8>,
     /// Reads what the capture says, so that the board's state follows.
     decoder: Decoder,
     host: HostDecoder,
@@ -71,6 +76,8 @@ impl Player {
         let squares = squares.unwrap_or([PieceCode::EMPTY; 64]);
         Self {
             board: Board::new(identity, squares, clock),
+            unasked: (capture.header.protocol() == Some(Protocol::Occ1)).then_some(false),
+            last_said: Vec::new(),
             records: capture.records,
             next: 0,
             pace,
@@ -85,9 +92,29 @@ impl Player {
         }
     }
 
+    /// Whether the board speaks without being asked.
+    #[must_use]
+    pub fn speaks_unasked(&self) -> bool {
+        self.unasked.is_some()
+    }
+
+    /// A host may be there from now on.
+    pub fn handle_connect(&mut self, now: Millis) {
+        self.run(now);
+        if let Some(here) = &mut self.unasked {
+            *here = true;
+            if !self.last_said.is_empty() {
+                self.outputs.push_back(Output::Send(self.last_said.clone()));
+            }
+        }
+    }
+
     /// Bytes from the host.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         self.run(now);
+        if self.speaks_unasked() {
+            return;
+        }
         let Self {
             board, answers, host, ..
         } = self;
@@ -100,6 +127,9 @@ impl Player {
         self.run(now);
         self.host = HostDecoder::new();
         self.answers.clear();
+        if let Some(here) = &mut self.unasked {
+            *here = false;
+        }
         if self.pace.wait {
             self.board.power_up();
         }
@@ -131,7 +161,12 @@ impl Player {
     }
 
     fn is_running(&self) -> bool {
-        !self.pace.wait || !self.plugged || self.board.is_listening()
+        !self.pace.wait || !self.plugged || self.is_listened_to()
+    }
+
+    /// What the capture says is sent: the host asked for it, or need not.
+    fn is_listened_to(&self) -> bool {
+        self.unasked.unwrap_or_else(|| self.board.is_listening())
     }
 
     /// Plays what has become due.
@@ -170,8 +205,12 @@ impl Player {
         self.next += 1;
         match act {
             Act::FromBoard(bytes) => {
-                self.follow(at, &bytes);
-                if self.plugged && self.board.is_listening() {
+                if self.speaks_unasked() {
+                    self.last_said.clone_from(&bytes);
+                } else {
+                    self.follow(at, &bytes);
+                }
+                if self.plugged && self.is_listened_to() {
                     self.outputs.push_back(Output::Send(bytes));
                 }
                 self.answer();

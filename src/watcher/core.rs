@@ -164,6 +164,30 @@ impl Core {
         }
     }
 
+    /// The whole board as a board tells it that says all squares at each change.
+    pub(super) fn whole_board(&mut self, now: Millis, squares: &[PieceCode; 64], identity: &Identity) {
+        self.hear(now, identity, true);
+        if self.raw.is_none() || self.gap {
+            self.dump(now, squares);
+        } else if self.raw.replace(*squares) != Some(*squares) {
+            self.scan(now, squares);
+        }
+    }
+
+    /// Squares changed at the same time.
+    fn scan(&mut self, now: Millis, squares: &[PieceCode; 64]) {
+        if self.orient() {
+            return;
+        }
+        let placement = self.orientation.placement(squares);
+        if let Phase::Game(game) = &mut self.phase {
+            game.lines.tick(now, &self.sensed);
+        }
+        let changed = self.sensed.update(now, &placement);
+        self.out.changed.position = true;
+        self.explain(now, changed);
+    }
+
     fn dump(&mut self, now: Millis, squares: &[PieceCode; 64]) {
         let first = self.raw.replace(*squares).is_none();
         self.orient();
