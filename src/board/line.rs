@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Color, Move, Square};
+use shakmaty::{Bitboard, Color, Move, Role, Square};
 
 use super::{
     act::Act,
@@ -97,6 +97,10 @@ pub mod weight {
     pub const EARLY: f32 = 1.5;
     /// A piece left one square and arrived on another at once, as if knocked.
     pub const AT_ONCE: f32 = 0.3;
+    /// A man was taken, and the square where it stood was never felt empty.
+    pub const UNFELT: f32 = 3.5;
+    /// A pawn became something else than a queen, on a board that cannot tell.
+    pub const UNDERPROMOTION: f32 = 4.0;
     /// Rate at which a lasting difference adds to a line, per second.
     pub const LASTING_RATE: f32 = 0.25;
     /// For how long it does, in milliseconds.
@@ -125,7 +129,7 @@ const GHOST_MS: u64 = 5000;
 fn difference(seen: Code, expected: Code) -> f32 {
     if seen.is_empty() {
         weight::MISSING
-    } else if seen.piece().is_none() {
+    } else if !seen.is_man() {
         weight::GARBLED
     } else if expected.is_empty() {
         weight::EXTRA
@@ -288,16 +292,17 @@ impl Line {
     /// any did.
     fn seen_at(&self, stand: &Stand, sensed: &Sensed) -> (Option<Millis>, Option<Millis>) {
         let steps = self.stand.placement().differing(stand.placement());
-        let shown = steps
-            .into_iter()
-            .filter(|s| sensed.at(*s) == stand.placement().at(*s));
+        let shown = steps.into_iter().filter(|s| {
+            let code = stand.placement().at(*s);
+            sensed.at(*s).agrees(code) && (code.is_empty() || self.came(*s, sensed))
+        });
         let times = shown.filter_map(|s| sensed.seen_at(s));
         (times.clone().min(), times.max())
     }
 
     /// A square changed.
     pub(super) fn seen(&mut self, square: Square, code: Code) {
-        if self.stand.placement().at(square) == code {
+        if self.stand.placement().at(square).agrees(code) {
             self.differing.discard(square);
         } else {
             self.differing.add(square);
@@ -353,7 +358,7 @@ impl Line {
     pub fn misplaced(&self, sensed: &Sensed) -> Bitboard {
         self.differing
             .into_iter()
-            .filter(|s| sensed.at(*s).piece().is_some())
+            .filter(|s| sensed.at(*s).is_man())
             .collect()
     }
 
@@ -361,8 +366,62 @@ impl Line {
     #[must_use]
     pub(super) fn speaks_for(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
         candidate.changes().iter().any(|(square, code)| {
-            !code.is_empty() && self.differing.contains(*square) && sensed.at(*square) == *code
-        })
+            !code.is_empty() && self.differing.contains(*square) && sensed.at(*square).agrees(*code)
+        }) || self.may_have_taken(candidate, sensed)
+    }
+
+    /// On a board that does not know its men a capture leaves one square empty, and that is all.
+    fn may_have_taken(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+        let to = candidate.mv.to();
+        let Move::Normal {
+            from,
+            capture: Some(_),
+            ..
+        } = candidate.mv
+        else {
+            return false;
+        };
+        sensed.at(to) == Code::MAN && self.differing.contains(from) && sensed.at(from).is_empty()
+    }
+
+    /// True when what stands on `square` came there since the last half-move. A board that does not
+    /// know its men shows a man where one was taken as it showed the one before.
+    fn came(&self, square: Square, sensed: &Sensed) -> bool {
+        let stood = sensed.at(square) == Code::MAN && !self.placement().at(square).is_empty();
+        !stood
+            || self
+                .plies
+                .last()
+                .is_none_or(|last| sensed.since(square) > last.at)
+    }
+
+    /// What it costs that a board which does not know its men cannot tell `candidate` from others:
+    /// that no exchange was felt where a man was taken, that a pawn became something else than a
+    /// queen.
+    #[must_use]
+    pub(super) fn unfelt(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+        let to = candidate.mv.to();
+        if sensed.at(to) != Code::MAN {
+            return 0.0;
+        }
+        let mut cost = 0.0;
+        if candidate.mv.promotion().is_some_and(|role| role != Role::Queen) {
+            cost += weight::UNDERPROMOTION;
+        }
+        if let Move::Normal {
+            from,
+            capture: Some(_),
+            ..
+        } = candidate.mv
+        {
+            let exchanged = sensed.before(to).is_empty() && sensed.since(to) >= sensed.since(from);
+            cost += if exchanged && self.came(to, sensed) {
+                0.0
+            } else {
+                weight::UNFELT
+            };
+        }
+        cost
     }
 
     /// What it costs that the piece of `candidate` arrived well before the half-move it answers was
@@ -375,7 +434,7 @@ impl Line {
         let arrived = candidate
             .changes()
             .iter()
-            .filter(|(s, code)| !code.is_empty() && sensed.at(*s) == *code);
+            .filter(|(s, code)| !code.is_empty() && sensed.at(*s).agrees(*code) && self.came(*s, sensed));
         let Some(latest) = arrived.filter_map(|(s, _)| sensed.seen_at(*s)).max() else {
             return 0.0;
         };

@@ -273,7 +273,9 @@ impl Lines {
         if self.clock_runs && unpressed {
             cost += weight::UNPRESSED;
         }
-        cost += line.too_early(candidate, sensed) + line.at_once(candidate, sensed);
+        cost += line.too_early(candidate, sensed)
+            + line.at_once(candidate, sensed)
+            + line.unfelt(candidate, sensed);
         let stand = Arc::new(line.stand.after(candidate));
         let kind = if self.recovering {
             PlyKind::Recovered(candidate.mv)
