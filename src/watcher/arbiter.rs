@@ -114,6 +114,7 @@ impl Game {
                 self.go_back(ctx, to_ply as usize, "retracted_by_arbiter");
                 Ok(())
             }
+            Command::Promotion { piece, ply } => self.promoted(ctx, ply, piece.into()),
             Command::NewGame | Command::SetPosition { .. } | Command::Resync => Ok(()),
         }
     }

@@ -439,6 +439,7 @@ impl Core {
         game.try_gap_again(&mut ctx);
         game.judge(&mut ctx);
         game.look_after(&mut ctx);
+        game.look_for_unfelt(&mut ctx);
         game.look_for_flags(&mut ctx);
         game.look_for_result(&mut ctx);
         game.look_for_dead_squares(&mut ctx);

@@ -12,6 +12,7 @@ mod clock;
 pub mod command;
 mod core;
 mod evening;
+mod felt;
 mod finish;
 mod flags;
 mod game;

@@ -155,6 +155,7 @@ impl Game {
             self.restored_by_play(ctx);
         }
         self.announce(ctx, ply, completed_by);
+        self.promotion_taken_for_granted(ctx, ply);
         if illegal || matches!(ply.kind, PlyKind::Ruled(_)) {
             // What was done about an irregularity is past doubt.
             self.lines.advance(self.announced());

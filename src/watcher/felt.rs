@@ -1,0 +1,190 @@
+//! What only concerns boards that do not know their men: a promotion that was another than was
+//! taken for granted, and what occupation alone can prove.
+
+use std::sync::Arc;
+
+use shakmaty::{Move, Role};
+
+use super::{
+    advice::Finding,
+    command::CommandError,
+    game::{Ctx, Game, Made},
+};
+use crate::{
+    board::{Explanation, Line, Lines, Ply, PlyKind, act::Reason, explain},
+    event::Certainty,
+    laws::IrregularityKind,
+};
+
+/// The board must have been at rest this long before what was said of a promotion is doubted.
+const DOUBT_MS: u64 = 1500;
+/// Without a clock nobody says that a move is over: a man must stand this long where no legal
+/// half-move puts it.
+const ILLEGAL_MS: u64 = 10_000;
+
+/// What a pawn may have become when it is not what was said, the likeliest first.
+const OTHERWISE: [Role; 4] = [Role::Queen, Role::Knight, Role::Rook, Role::Bishop];
+
+impl Game {
+    /// Men stand where no line has any: what was taken for granted may be wrong, or somebody has
+    /// made an illegal move.
+    pub(super) fn look_for_unfelt(&mut self, ctx: &mut Ctx<'_>) {
+        let best = self.lines.best();
+        let stuck = self.result.is_none()
+            && ctx.sensed.placement().is_felt()
+            && best.plies.len() == self.announced()
+            && best.misplaced(ctx.sensed).any()
+            && self.on_record();
+        if !stuck || !ctx.still_for(DOUBT_MS) || self.promoted_otherwise(ctx) {
+            return;
+        }
+        if ctx.still_for(ILLEGAL_MS) {
+            self.felt_illegal(ctx);
+        }
+    }
+
+    /// A promotion of the record explains the board if the pawn became something else than was said.
+    fn promoted_otherwise(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let promotions = (0..self.plies())
+            .rev()
+            .filter_map(|i| Some((i, promoted_to(&self.record[i])?)));
+        let told: Option<Vec<Made>> = promotions
+            .flat_map(|(i, said)| OTHERWISE.map(|role| (i, said, role)))
+            .filter(|(_, said, role)| said != role)
+            .map(|(i, _, role)| (i, role))
+            .filter_map(|(i, role)| self.with_promotion(i, role))
+            .find(|told| {
+                let last = told.last().map_or(&self.start, |made| &made.stand);
+                let lines = Lines::new(last.clone(), ctx.sensed, ctx.now);
+                lines.best().misplaced(ctx.sensed).is_empty()
+            });
+        let Some(told) = told else { return false };
+        self.tell_anew(ctx, told, "promotion_was_another");
+        true
+    }
+
+    /// The half-moves from the promotion `index` of the record on, if the pawn became a `role`; none
+    /// when they are not legal then. The last of them leads to where the record does.
+    fn with_promotion(&self, index: usize, role: Role) -> Option<Vec<Made>> {
+        let mut stand = self.stand_at(index).clone();
+        let mut told = Vec::new();
+        for (i, made) in self.record.iter().enumerate().skip(index) {
+            let mv = made.kind.legal()?;
+            let promotion = if i == index { Some(role) } else { mv.promotion() };
+            let same = |c: &Move| c.from() == mv.from() && c.to() == mv.to() && c.promotion() == promotion;
+            let candidate = stand.candidates().iter().find(|c| same(&c.mv))?.clone();
+            let kind = PlyKind::Legal(candidate.mv);
+            let (uci, san) = super::game::names(&stand, &kind, self.mode);
+            let after = Arc::new(stand.after(&candidate));
+            told.push(Made {
+                kind,
+                uci,
+                san,
+                stand: after.clone(),
+                ..made.clone()
+            });
+            stand = after;
+        }
+        Some(told)
+    }
+
+    /// The end of the record is taken back and told as `told`.
+    fn tell_anew(&mut self, ctx: &mut Ctx<'_>, told: Vec<Made>, reason: &str) {
+        self.retract(ctx, self.plies() - told.len(), reason);
+        for made in told {
+            let ply = Ply {
+                kind: made.kind,
+                at: made.at,
+                began: made.at,
+                pressed: None,
+                stand: made.stand,
+            };
+            self.announce(ctx, &ply, made.completed_by);
+        }
+        self.restart_lines(ctx);
+    }
+
+    /// An arbiter says what the pawn of half-move `ply` became, or that of the last promotion.
+    ///
+    /// # Errors
+    /// When there was no promotion, or when what was played since is not legal then.
+    pub(super) fn promoted(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        ply: Option<u32>,
+        role: Role,
+    ) -> Result<(), CommandError> {
+        if self.result.is_none() {
+            // It may not have been said yet.
+            self.settle_rest(ctx);
+        }
+        let index = match ply {
+            Some(ply) => (ply as usize).checked_sub(1),
+            None => self.record.iter().rposition(|made| promoted_to(made).is_some()),
+        };
+        let known = index.and_then(|i| Some((i, promoted_to(self.record.get(i)?)?)));
+        let Some((index, said)) = known else {
+            return Err(CommandError::Refused("no pawn was promoted there".into()));
+        };
+        if said == role {
+            return Ok(());
+        }
+        let Some(told) = self.with_promotion(index, role) else {
+            return Err(CommandError::Refused(
+                "what was played since would not be legal with that piece: retract it first".into(),
+            ));
+        };
+        self.tell_anew(ctx, told, "promotion_said_by_arbiter");
+        Ok(())
+    }
+
+    /// What a pawn became is taken for granted where the board cannot tell.
+    pub(super) fn promotion_taken_for_granted(&self, ctx: &mut Ctx<'_>, ply: &Ply) {
+        let promoted = ply.kind.legal().filter(|mv| mv.promotion() == Some(Role::Queen));
+        if let Some(mv) = promoted.filter(|_| ctx.sensed.placement().is_felt()) {
+            let message = format!(
+                "The board cannot tell what the pawn on {} became: a queen is taken for granted. If it is another piece, say so by the command `promotion`.",
+                mv.to()
+            );
+            self.notice(ctx, "promotion_not_told", &message);
+        }
+    }
+
+    /// One man stands where none may go, and nothing innocent explains it. Nobody pressed a clock, so
+    /// that it is never certain.
+    fn felt_illegal(&mut self, ctx: &mut Ctx<'_>) {
+        let stand = self.stand().clone();
+        let ply = self.plies() + 1;
+        let seen = ctx.sensed.placement().named_by(stand.placement());
+        let Explanation::Illegal(act) = explain(&stand, &seen) else {
+            return;
+        };
+        let Some((from, to)) = act
+            .from_to()
+            .filter(|_| act.reason != Reason::OpponentsPieceMoved)
+        else {
+            return;
+        };
+        if self.open.iter().any(|open| open.ply == ply) {
+            return;
+        }
+        let mut finding = Finding::new(self, stand.turn(), ply, stand.clone(), seen.clone());
+        finding.kind = IrregularityKind::IllegalMove;
+        finding.certainty = Certainty::Probable;
+        finding.reason = Some(act.reason);
+        finding.act = act.uci();
+        finding.squares = [from, to].into_iter().collect();
+        finding.target = Some(stand.clone());
+        finding.at = ctx.sensed.since(to);
+        self.accuse(ctx, finding, Some(&act));
+        let left = Arc::new(stand.left_as(&seen));
+        let base = Line::new(stand, ctx.sensed, ctx.now);
+        let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
+        self.rebase(ctx, vec![(base, 0.6), (stands, 0.0)]);
+    }
+}
+
+/// What a pawn became in a half-move of the record.
+fn promoted_to(made: &Made) -> Option<Role> {
+    made.kind.legal()?.promotion()
+}
