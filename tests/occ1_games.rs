@@ -74,22 +74,86 @@ fn made_up_games_are_followed() {
     assert_eq!(score.accused, 0, "{score:?}");
 }
 
-#[test]
-fn games_of_masters_are_followed() {
+/// Games from the corpus; none when it is not there.
+fn games(file: &str, many: usize) -> Vec<Vec<Move>> {
     let Ok(corpus) = env::var("DGT2MQTT_CORPUS") else {
         eprintln!("skipped: DGT2MQTT_CORPUS is not set");
-        return;
+        return Vec::new();
     };
     let many = env::var("FELT_GAMES")
         .ok()
         .and_then(|n| n.parse().ok())
-        .unwrap_or(20);
-    let text = fs::read_to_string(Path::new(&corpus).join("games/candidates2020.pgn")).unwrap();
-    let mut score = Score::default();
-    for (seed, moves) in (1000..).zip(from_pgn(&text).unwrap()).take(many) {
-        play(&moves, seed, Habits::MESSY, &mut score);
+        .unwrap_or(many);
+    let text = fs::read_to_string(Path::new(&corpus).join("games").join(file)).unwrap();
+    let mut games = from_pgn(&text).unwrap();
+    games.truncate(many);
+    games
+}
+
+#[test]
+fn games_of_masters_are_followed() {
+    for file in [
+        "candidates2020.pgn",
+        "underpromotions-slice.pgn",
+        "long-slice.pgn",
+    ] {
+        let mut score = Score::default();
+        for (seed, moves) in (1000..).zip(games(file, 10)) {
+            play(&moves, seed, Habits::MESSY, &mut score);
+        }
+        eprintln!("{file}: {score:?}");
+        assert!(score.right * 100 >= score.plies * 99, "{score:?}");
+        assert_eq!(score.accused, 0, "{score:?}");
     }
-    eprintln!("{score:?}");
-    assert!(score.right * 100 >= score.plies * 99, "{score:?}");
-    assert_eq!(score.accused, 0, "{score:?}");
+}
+
+#[test]
+fn each_habit_alone_is_forgiven() {
+    let none = Habits::default();
+    let kinds = [
+        ("tidy", none),
+        (
+            "slide_onto",
+            Habits {
+                slide_onto: 100,
+                ..none
+            },
+        ),
+        ("brush", Habits { brush: 100, ..none }),
+        ("adjust", Habits { adjust: 100, ..none }),
+        ("waver", Habits { waver: 100, ..none }),
+        (
+            "misplace",
+            Habits {
+                misplace: 100,
+                ..none
+            },
+        ),
+        (
+            "take_back",
+            Habits {
+                take_back: 20,
+                ..none
+            },
+        ),
+        ("hurry", Habits { hurry: 100, ..none }),
+        (
+            "blitz",
+            Habits {
+                hurry: 100,
+                slide_onto: 30,
+                brush: 20,
+                adjust: 3,
+                misplace: 5,
+                ..none
+            },
+        ),
+    ];
+    for (name, habits) in kinds {
+        let mut score = Score::default();
+        for (seed, moves) in (2000..).zip(games("candidates2022.pgn", 5)) {
+            play(&moves, seed, habits, &mut score);
+        }
+        eprintln!("{name}: {score:?}");
+    }
 }

@@ -105,6 +105,11 @@ pub mod weight {
     pub const LASTING_RATE: f32 = 0.25;
     /// For how long it does, in milliseconds.
     pub const LASTING_MS: u64 = 8000;
+    /// The rate on boards that feel only occupation: where nobody presses and no man is known, a stay
+    /// on a square is all that tells play from hands.
+    pub const FELT_RATE: f32 = 1.0;
+    /// For how long there, in milliseconds: as much in all.
+    pub const FELT_MS: u64 = 2000;
 }
 
 /// Squares are scanned one after the other: what happened later may be seen earlier by this.
@@ -319,11 +324,16 @@ impl Line {
         }
         for square in self.differing {
             let since = sensed.since(square).max(self.born);
-            let until = to.min(since + weight::LASTING_MS);
+            let (rate, lasting) = if sensed.is_felt() {
+                (weight::FELT_RATE, weight::FELT_MS)
+            } else {
+                (weight::LASTING_RATE, weight::LASTING_MS)
+            };
+            let until = to.min(since + lasting);
             let span = until.since(from.max(since));
             if span > 0 {
                 let each = difference(sensed.at(square), self.stand.placement().at(square));
-                self.cost += each * weight::LASTING_RATE * span as f32 / 1000.0;
+                self.cost += each * rate * span as f32 / 1000.0;
             }
         }
     }

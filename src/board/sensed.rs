@@ -14,6 +14,7 @@ pub struct Sensed {
     last_change: Millis,
     by_dump: Bitboard,
     last_dump: Option<Millis>,
+    felt: bool,
 }
 
 impl Default for Sensed {
@@ -25,6 +26,7 @@ impl Default for Sensed {
             last_change: Millis(0),
             by_dump: Bitboard::EMPTY,
             last_dump: None,
+            felt: false,
         }
     }
 }
@@ -41,6 +43,7 @@ impl Sensed {
         self.since[usize::from(square)] = now;
         self.last_change = now;
         self.by_dump.discard(square);
+        self.felt |= code == Code::MAN;
         true
     }
 
@@ -67,6 +70,12 @@ impl Sensed {
     #[must_use]
     pub fn placement(&self) -> &Placement {
         &self.placement
+    }
+
+    /// True when the board feels only whether something stands on a square.
+    #[must_use]
+    pub fn is_felt(&self) -> bool {
+        self.felt
     }
 
     /// What stands on `square`.

@@ -31,7 +31,7 @@ impl Game {
     pub(super) fn look_for_unfelt(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best();
         let stuck = self.result.is_none()
-            && ctx.sensed.placement().is_felt()
+            && ctx.sensed.is_felt()
             && best.plies.len() == self.announced()
             && best.misplaced(ctx.sensed).any()
             && self.on_record();
@@ -141,7 +141,7 @@ impl Game {
     /// What a pawn became is taken for granted where the board cannot tell.
     pub(super) fn promotion_taken_for_granted(&self, ctx: &mut Ctx<'_>, ply: &Ply) {
         let promoted = ply.kind.legal().filter(|mv| mv.promotion() == Some(Role::Queen));
-        if let Some(mv) = promoted.filter(|_| ctx.sensed.placement().is_felt()) {
+        if let Some(mv) = promoted.filter(|_| ctx.sensed.is_felt()) {
             let message = format!(
                 "The board cannot tell what the pawn on {} became: a queen is taken for granted. If it is another piece, say so by the command `promotion`.",
                 mv.to()

@@ -149,7 +149,7 @@ impl Setup {
             return;
         }
         // A board that does not know its men cannot tell which of them stand wrong.
-        if sensed.placement().is_felt() && kind_of(placement) != Array::Standard {
+        if sensed.is_felt() && kind_of(placement) != Array::Standard {
             return;
         }
         // A man in a hand before the first move does not make another array, nor does a ghost.
