@@ -418,20 +418,19 @@ impl Line {
         if candidate.mv.promotion().is_some_and(|role| role != Role::Queen) {
             cost += weight::UNDERPROMOTION;
         }
-        if let Move::Normal {
-            from,
-            capture: Some(_),
-            ..
-        } = candidate.mv
-        {
-            let exchanged = sensed.before(to).is_empty() && sensed.since(to) >= sensed.since(from);
-            cost += if exchanged && self.came(to, sensed) {
-                0.0
-            } else {
-                weight::UNFELT
-            };
-        }
-        cost
+        let Some(from) = candidate.mv.from().filter(|_| !candidate.mv.is_castle()) else {
+            return cost;
+        };
+        // A man arrives after it has left, a promoted one after the pawn or before.
+        let left = sensed.at(from).is_empty() && sensed.since(from) <= sensed.since(to) + SCAN_MS;
+        let exchanged = sensed.before(to).is_empty() && self.came(to, sensed);
+        let quiet = !candidate.mv.is_capture() || candidate.mv.is_en_passant();
+        let felt = if quiet {
+            candidate.mv.is_promotion() || left
+        } else {
+            left && exchanged
+        };
+        cost + if felt { 0.0 } else { weight::UNFELT }
     }
 
     /// What it costs that the piece of `candidate` arrived well before the half-move it answers was

@@ -9,6 +9,7 @@ use super::{
     advice::Finding,
     command::CommandError,
     game::{Ctx, Game, Made},
+    settle::REVISABLE,
 };
 use crate::{
     board::{Explanation, Line, Lines, Ply, PlyKind, act::Reason, explain},
@@ -21,6 +22,9 @@ const DOUBT_MS: u64 = 1500;
 /// Without a clock nobody says that a move is over: a man must stand this long where no legal
 /// half-move puts it.
 const ILLEGAL_MS: u64 = 10_000;
+
+/// For so many half-moves it stays open what a pawn became that has not moved since.
+const HELD: usize = 40;
 
 /// What a pawn may have become when it is not what was said, the likeliest first.
 const OTHERWISE: [Role; 4] = [Role::Queen, Role::Knight, Role::Rook, Role::Bishop];
@@ -41,6 +45,27 @@ impl Game {
         if ctx.still_for(ILLEGAL_MS) {
             self.felt_illegal(ctx);
         }
+    }
+
+    /// How many half-moves since the base may be closed: what a pawn became stays open until it has
+    /// moved, and for as long as any half-move does after that.
+    pub(super) fn held(&self, ctx: &Ctx<'_>) -> usize {
+        if !ctx.sensed.is_felt() {
+            return usize::MAX;
+        }
+        let said = &self.record[self.base..];
+        let open = |i: &usize| {
+            let Some(promotion) = said[*i].kind.legal().filter(|mv| mv.is_promotion()) else {
+                return false;
+            };
+            let touches = |made: &Made| {
+                let mv = made.kind.legal();
+                mv.is_some_and(|mv| mv.from() == Some(promotion.to()) || mv.to() == promotion.to())
+            };
+            let moved = said[i + 1..].iter().position(touches);
+            said.len() - i <= HELD && moved.is_none_or(|after| said.len() - (i + 1 + after) <= REVISABLE)
+        };
+        (0..said.len()).find(open).unwrap_or(usize::MAX)
     }
 
     /// A promotion of the record explains the board if the pawn became something else than was said.

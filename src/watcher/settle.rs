@@ -43,7 +43,7 @@ const AFTER_MATE_MS: u64 = 1500;
 const CORRECTION: f32 = 2.5;
 const CORRECTION_MS: u64 = 1500;
 /// Half-moves of the record that stay open to correction.
-const REVISABLE: usize = 3;
+pub(super) const REVISABLE: usize = 3;
 
 impl Game {
     /// Says every half-move that is sure enough.
@@ -66,9 +66,10 @@ impl Game {
             self.say(ctx, &ply, completed_by);
         }
         let announced = self.announced();
-        if announced > REVISABLE {
-            self.lines.advance(announced - REVISABLE);
-            self.base += announced - REVISABLE;
+        let closed = announced.saturating_sub(REVISABLE).min(self.held(ctx));
+        if closed > 0 {
+            self.lines.advance(closed);
+            self.base += closed;
         }
     }
 
