@@ -127,6 +127,8 @@ const LATE_MS: u64 = 1000;
 const BEGUN_MS: u64 = 600;
 /// A press that waits this long for its half-move is given up.
 const GIVE_UP_MS: u64 = 20_000;
+/// A pawn that is taken in passing leaves the board no longer before the one that takes it.
+const PASSING_MS: u64 = 3000;
 /// A difference that has lasted this long is a ghost: it says little of what was played since.
 const GHOST_MS: u64 = 5000;
 
@@ -424,7 +426,16 @@ impl Line {
         // A man arrives after it has left, a promoted one after the pawn or before.
         let left = sensed.at(from).is_empty() && sensed.since(from) <= sensed.since(to) + SCAN_MS;
         let exchanged = sensed.before(to).is_empty() && self.came(to, sensed);
-        let quiet = !candidate.mv.is_capture() || candidate.mv.is_en_passant();
+        if candidate.mv.is_en_passant() {
+            let victim = Square::from_coords(to.file(), from.rank());
+            let together = sensed.since(from).since(sensed.since(victim)) <= PASSING_MS;
+            return if left && together {
+                cost
+            } else {
+                cost + weight::UNFELT
+            };
+        }
+        let quiet = !candidate.mv.is_capture();
         let felt = if quiet {
             candidate.mv.is_promotion() || left
         } else {

@@ -493,7 +493,7 @@ impl Core {
 }
 
 /// A reading that stood there before anything was watched.
-fn settled(placement: &crate::board::Placement) -> Sensed {
+pub(super) fn settled(placement: &crate::board::Placement) -> Sensed {
     let mut sensed = Sensed::default();
     for square in Square::ALL {
         sensed.set(Millis(0), square, placement.at(square));

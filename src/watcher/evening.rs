@@ -152,6 +152,9 @@ impl Core {
         }
         let Some(lines) = &mut setup.lines else { return };
         lines.tick(now, &self.sensed);
+        if lines.best().plies.is_empty() && lines.best().misplaced(&self.sensed).any() {
+            return self.lie_by_first_move(now);
+        }
         // A clock that stands by will be started; without one the first move starts the game.
         let needed = if attached { 3 } else { 1 };
         let best = lines.best();

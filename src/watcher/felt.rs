@@ -6,15 +6,18 @@ use std::sync::Arc;
 use shakmaty::{Move, Role};
 
 use super::{
+    OrientationSetting,
     advice::Finding,
     command::CommandError,
+    core::{Core, Phase, settled},
     game::{Ctx, Game, Made},
     settle::REVISABLE,
 };
 use crate::{
-    board::{Explanation, Line, Lines, Ply, PlyKind, act::Reason, explain},
-    event::Certainty,
+    board::{Explanation, Line, Lines, Orientation, Ply, PlyKind, Stand, act::Reason, explain},
+    event::{Certainty, CompletedBy},
     laws::IrregularityKind,
+    time::Millis,
 };
 
 /// The board must have been at rest this long before what was said of a promotion is doubted.
@@ -23,23 +26,60 @@ const DOUBT_MS: u64 = 1500;
 /// half-move puts it.
 const ILLEGAL_MS: u64 = 10_000;
 
+/// What looks like a first move by Black must stand for this long before it is White's on a board
+/// that lies the other way round.
+const FIRST_MOVE_MS: u64 = 3000;
+
 /// For so many half-moves it stays open what a pawn became that has not moved since.
 const HELD: usize = 40;
 
 /// What a pawn may have become when it is not what was said, the likeliest first.
 const OTHERWISE: [Role; 4] = [Role::Queen, Role::Knight, Role::Rook, Role::Bishop];
 
+impl Core {
+    /// White moves first: a first move that is one of White's only when the board lies the other way
+    /// round says that it does. The array looks the same from both sides where men are not known.
+    pub(super) fn lie_by_first_move(&mut self, now: Millis) {
+        let (OrientationSetting::Auto, Some(raw)) = (self.settings.orientation, &self.raw) else {
+            return;
+        };
+        let other = match self.orientation {
+            Orientation::Normal => Orientation::Turned,
+            Orientation::Turned => Orientation::Normal,
+            Orientation::QuarterLeft | Orientation::QuarterRight => return,
+        };
+        if !self.sensed.is_felt() {
+            return;
+        }
+        let due = self.sensed.last_change() + FIRST_MOVE_MS;
+        if now < due {
+            self.look_again = Some(self.look_again.map_or(due, |at| at.min(due)));
+            return;
+        }
+        let stand = Stand::initial();
+        let sensed = settled(&other.placement(raw));
+        let lines = Lines::new(Arc::new(stand.clone()), &sensed, now);
+        if lines.best().plies.len() == 1 && lines.best().misplaced(&sensed).is_empty() {
+            self.turn_to(other);
+            if let Phase::Waiting(setup) = &mut self.phase {
+                setup.array = Some(stand.placement().clone());
+                setup.lines = Some(lines);
+            }
+        }
+    }
+}
+
 impl Game {
     /// Men stand where no line has any: what was taken for granted may be wrong, or somebody has
     /// made an illegal move.
     pub(super) fn look_for_unfelt(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best();
-        let stuck = self.result.is_none()
-            && ctx.sensed.is_felt()
-            && best.plies.len() == self.announced()
-            && best.misplaced(ctx.sensed).any()
-            && self.on_record();
-        if !stuck || !ctx.still_for(DOUBT_MS) || self.promoted_otherwise(ctx) {
+        let stuck = self.result.is_none() && ctx.sensed.is_felt() && best.misplaced(ctx.sensed).any();
+        if !stuck || !self.on_record() || !ctx.still_for(DOUBT_MS) {
+            return;
+        }
+        let all_said = self.lines.best().plies.len() == self.announced();
+        if all_said && self.promoted_otherwise(ctx) {
             return;
         }
         if ctx.still_for(ILLEGAL_MS) {
@@ -178,8 +218,8 @@ impl Game {
     /// One man stands where none may go, and nothing innocent explains it. Nobody pressed a clock, so
     /// that it is never certain.
     fn felt_illegal(&mut self, ctx: &mut Ctx<'_>) {
-        let stand = self.stand().clone();
-        let ply = self.plies() + 1;
+        let best = self.lines.best().clone();
+        let (stand, ply) = (best.stand.clone(), self.base + best.plies.len() + 1);
         let seen = ctx.sensed.placement().named_by(stand.placement());
         let Explanation::Illegal(act) = explain(&stand, &seen) else {
             return;
@@ -192,6 +232,13 @@ impl Game {
         };
         if self.open.iter().any(|open| open.ply == ply) {
             return;
+        }
+        // Whatever it was, it came after them.
+        for made in &best.plies[self.announced()..] {
+            if !matches!(made.kind, PlyKind::Legal(_)) || self.result.is_some() {
+                return;
+            }
+            self.say(ctx, made, CompletedBy::Reply);
         }
         let mut finding = Finding::new(self, stand.turn(), ply, stand.clone(), seen.clone());
         finding.kind = IrregularityKind::IllegalMove;

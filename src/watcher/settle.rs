@@ -150,7 +150,7 @@ impl Game {
     }
 
     /// Says one half-move and what follows from it.
-    fn say(&mut self, ctx: &mut Ctx<'_>, ply: &Ply, completed_by: CompletedBy) {
+    pub(super) fn say(&mut self, ctx: &mut Ctx<'_>, ply: &Ply, completed_by: CompletedBy) {
         let illegal = matches!(ply.kind, PlyKind::Illegal(_));
         if !illegal {
             self.restored_by_play(ctx);

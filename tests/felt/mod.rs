@@ -205,7 +205,7 @@ impl Hands {
             .collect();
         if let Some(&square) = self.rng.choice(&free) {
             self.put(square);
-            self.pause(300, 1800);
+            self.pause(300, 2500);
             self.lift(square);
             self.pause(150, 500);
         }
