@@ -1,9 +1,11 @@
 //! The journal under kill, damage, a full disk, and its limits.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test, with processes of its own.
 
+mod disk;
+
 use std::{
     io::{BufRead, BufReader},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     time::Duration,
 };
@@ -15,6 +17,8 @@ use dgt2mqtt::{
         query::{Filter, each_event},
     },
 };
+
+use disk::SmallDisk;
 
 fn event(board: &str, seq: u64, message: &str) -> Event {
     Event {
@@ -196,16 +200,13 @@ async fn limits_drop_what_was_acknowledged_and_nothing_else() {
     }
     let stats = journal.tick().await;
     assert_eq!((stats.depth, stats.pruned), (1000, 0), "nothing is acknowledged");
-    assert_eq!(
-        journal.trouble().borrow().as_ref().unwrap().code,
-        "outbox_filling"
-    );
+    assert_eq!(codes(&journal.trouble().borrow()), ["outbox_filling"]);
     let rows = journal.unacked(0, 950).await;
     journal.acked(rows.iter().map(|row| row.n).collect()).await;
     let stats = journal.tick().await;
     assert!(stats.bytes <= 300_000 && stats.pruned >= 600, "{stats:?}");
     assert_eq!(stats.depth, 50);
-    assert_eq!(*journal.trouble().borrow(), None);
+    assert_eq!(codes(&journal.trouble().borrow()), [""; 0]);
     let left: Vec<u64> = journal.unacked(0, 1000).await.iter().map(|row| row.seq).collect();
     assert_eq!(left, (951..=1000).collect::<Vec<_>>());
     journal.close().await;
@@ -379,36 +380,6 @@ async fn what_was_said_to_be_kept_survives_a_kill() {
     }
 }
 
-/// A small file system of its own; gone with the value.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    fn mount(folder: &Path) -> Option<Self> {
-        let status = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=600k", "tmpfs"])
-            .arg(folder)
-            .stderr(Stdio::null())
-            .status();
-        status
-            .is_ok_and(|status| status.success())
-            .then(|| Self(folder.to_owned()))
-    }
-
-    fn grow(&self) {
-        let status = Command::new("mount")
-            .args(["-o", "remount,size=8m"])
-            .arg(&self.0)
-            .status();
-        assert!(status.unwrap().success());
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
 /// Fills the disk; returns the last number given out.
 async fn fill(journal: &Journal) -> u64 {
     let long = "x".repeat(3000);
@@ -432,13 +403,12 @@ async fn fill(journal: &Journal) -> u64 {
 async fn a_full_disk_is_bridged_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(folder.path()) else {
-        eprintln!("skipped: a small file system cannot be mounted here (that needs root)");
         return;
     };
     let path = folder.path().join("j.sqlite");
     let (journal, _) = open(&path);
     let last = fill(&journal).await;
-    assert_eq!(journal.trouble().borrow().as_ref().unwrap().code, "disk_full");
+    assert_eq!(codes(&journal.trouble().borrow()), ["disk_full"]);
     let sendable: Vec<u64> = journal
         .unacked(0, 10_000)
         .await
@@ -457,7 +427,7 @@ async fn a_full_disk_is_bridged_in_memory() {
     let stats = journal.tick().await;
     assert_eq!(stats.in_memory, 0);
     assert_eq!(stats.depth, last - 10);
-    assert_eq!(*journal.trouble().borrow(), None);
+    assert_eq!(codes(&journal.trouble().borrow()), [""; 0]);
     assert_eq!(append(&journal, entry("7", [last + 1])).await, Ok(Written::Disk));
     journal.close().await;
     assert_eq!(seqs(&path, "7"), (1..=last + 1).collect::<Vec<_>>());
@@ -467,7 +437,6 @@ async fn a_full_disk_is_bridged_in_memory() {
 async fn a_death_on_a_full_disk_gives_no_number_twice() {
     let folder = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(folder.path()) else {
-        eprintln!("skipped: a small file system cannot be mounted here (that needs root)");
         return;
     };
     let path = folder.path().join("j.sqlite");
@@ -482,4 +451,40 @@ async fn a_death_on_a_full_disk_gives_no_number_twice() {
     let (journal, notices) = open(&path);
     assert_eq!(codes(&notices), [""; 0], "said once");
     journal.close().await;
+}
+
+#[tokio::test]
+async fn what_neither_disk_nor_memory_takes_leaves_a_gap_and_the_board_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(folder.path()) else {
+        return;
+    };
+    let path = folder.path().join("j.sqlite");
+    let settings = JournalSettings {
+        max_in_memory: 30,
+        ..JournalSettings::at(&path)
+    };
+    let (journal, _) = Journal::open(settings, "gw").unwrap();
+    let last = fill(&journal).await;
+    let mut lost = entry("7", last + 1..=last + 20);
+    lost.snapshot = Some("{\"after\":\"the lost\"}".to_owned());
+    assert!(matches!(
+        append(&journal, lost).await,
+        Err(AppendError::MemoryFull(_))
+    ));
+    assert_eq!(journal.tick().await.refused, 20);
+    let next = last + 21;
+    assert!(
+        append(&journal, entry("7", [last + 1])).await.is_err(),
+        "a lost number is not given out again"
+    );
+    let resume = journal.resume("7").await;
+    assert_eq!(resume.last_seq, last + 20);
+    assert_eq!(resume.snapshot.as_deref(), Some("{\"after\":\"the lost\"}"));
+    disk.grow();
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    assert_eq!(append(&journal, entry("7", [next])).await, Ok(Written::Disk));
+    journal.close().await;
+    let kept: Vec<u64> = (1..=last).chain([next]).collect();
+    assert_eq!(seqs(&path, "7"), kept);
 }

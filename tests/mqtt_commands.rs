@@ -6,7 +6,7 @@ mod broker;
 use std::time::Duration;
 
 use broker::{Mosquitto, Station, Subscriber, broker as plain};
-use dgt2mqtt::mqtt::{Reply, Target};
+use dgt2mqtt::mqtt::Target;
 
 #[tokio::test]
 async fn a_command_arrives_and_its_answer_goes_where_it_was_asked_for() {
@@ -26,11 +26,9 @@ async fn a_command_arrives_and_its_answer_goes_where_it_was_asked_for() {
         .await;
     let request = station.requests.recv().await.unwrap();
     assert!(matches!(&request.target, Target::Board { board, .. } if board == "7"));
-    station.handle.reply(Reply {
-        payload: request.answer.done(&serde_json::json!({ "game": null })),
-        topic: request.answer.topic,
-        correlation: request.answer.correlation,
-    });
+    station
+        .handle
+        .reply(request.answer.done(serde_json::json!({ "game": null })));
     let got = subscriber
         .wait("the reply", |got| got.topic == "arbiter/inbox")
         .await;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with tasks of its own.
 
 mod broker;
+mod disk;
 
 use std::{
     path::Path,
@@ -16,7 +17,10 @@ use broker::{Mosquitto, Subscriber};
 use dgt2mqtt::{
     config::{Config, Env},
     gateway::{self, GatewayError},
+    journal::query::{Filter, each_event},
 };
+use disk::SmallDisk;
+use serde_json::Value;
 use tokio::{io::AsyncReadExt, net::TcpListener};
 use tokio_util::sync::CancellationToken;
 
@@ -156,4 +160,95 @@ async fn a_second_daemon_on_the_same_journal_is_refused() {
     assert!(matches!(refused, GatewayError::Journal(_)), "{refused}");
     stop.cancel();
     first.await.unwrap().unwrap();
+}
+
+/// The notices of a board in the journal, as number and code.
+fn notices(folder: &Path, board: &str) -> Vec<(u64, String)> {
+    let filter = Filter {
+        board: Some(board.to_owned()),
+        kind: Some("notice".to_owned()),
+        ..Filter::default()
+    };
+    let mut found = Vec::new();
+    each_event(&folder.join("journal.sqlite"), &filter, |json| {
+        let event: Value = serde_json::from_str(json).unwrap();
+        found.push((
+            event["seq"].as_u64().unwrap(),
+            event["code"].as_str().unwrap().to_owned(),
+        ));
+        true
+    })
+    .unwrap();
+    found
+}
+
+#[tokio::test]
+async fn a_full_disk_is_an_event_of_every_board_once_at_its_start_and_at_its_end() {
+    let (here, small) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Some(disk) = SmallDisk::mount(small.path()) else {
+        return;
+    };
+    let mosquitto = Mosquitto::start(here.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let ((seven, _), (eight, _)) = (silent_board(0).await, silent_board(0).await);
+    let config = config(small.path(), &mosquitto, &[("7", &seven), ("8", &eight)]);
+    let stop = CancellationToken::new();
+    let daemon = tokio::spawn(gateway::run(config, stop.clone()));
+    subscriber
+        .wait("online", |got| got.topic == "dgt2mqtt/gw/status")
+        .await;
+    disk.fill();
+    // Commands are journalled: these find the disk full.
+    for reference in 0..10 {
+        let payload = format!(r#"{{"ref":{reference}}}"#);
+        subscriber
+            .publish("dgt2mqtt/gw/board/8/cmd/resync", false, payload, None)
+            .await;
+    }
+    for board in ["7", "8"] {
+        let event = subscriber
+            .wait("the notice", |got| {
+                got.topic == format!("dgt2mqtt/gw/board/{board}/event/notice")
+            })
+            .await
+            .json();
+        assert_eq!((&event["code"], &event["seq"]), (&"disk_full".into(), &1.into()));
+        assert_eq!(event["id"], format!("gw/{board}/1"));
+    }
+    disk.grow();
+    for board in ["7", "8"] {
+        let event = subscriber
+            .wait("the end of it", |got| {
+                got.topic == format!("dgt2mqtt/gw/board/{board}/event/notice") && got.json()["seq"] == 2
+            })
+            .await
+            .json();
+        assert_eq!(event["code"], "journal_recovered");
+    }
+    stop.cancel();
+    daemon.await.unwrap().unwrap();
+    for board in ["7", "8"] {
+        let said = [(1, "disk_full".to_owned()), (2, "journal_recovered".to_owned())];
+        assert_eq!(notices(small.path(), board), said);
+    }
+}
+
+#[tokio::test]
+async fn a_journal_that_was_set_aside_is_the_first_event_of_every_board() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let (seven, _) = silent_board(0).await;
+    std::fs::write(folder.path().join("journal.sqlite"), vec![0xa5; 8192]).unwrap();
+    for _ in 0..2 {
+        let config = config(folder.path(), &mosquitto, &[("7", &seven)]);
+        let stop = CancellationToken::new();
+        let daemon = tokio::spawn(gateway::run(config, stop.clone()));
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        stop.cancel();
+        daemon.await.unwrap().unwrap();
+    }
+    let said = notices(folder.path(), "7");
+    assert_eq!(said.len(), 1, "the second start found nothing: {said:?}");
+    assert_eq!(said[0].1, "journal_damaged");
+    assert!(said[0].0 > 1_000_000, "its number shows the jump: {said:?}");
 }

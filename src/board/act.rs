@@ -8,42 +8,7 @@ use super::{
     placement::{Code, Placement},
     stand::{Stand, targets},
 };
-
-/// What was wrong with an illegal move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// The own king was left or put in check (3.9).
-    KingLeftInCheck,
-    /// The piece does not move like that (3.1-3.7).
-    PieceCannotMoveSo,
-    /// Castling without the right, or through check (3.8).
-    CastlingNotAllowed,
-    /// A piece of the opponent was moved.
-    OpponentsPieceMoved,
-    /// A piece of one's own was taken.
-    OwnPieceCaptured,
-    /// The opponent's king was taken.
-    KingCaptured,
-    /// The board differs in a way that no single act explains.
-    Unexplained,
-}
-
-impl Reason {
-    /// The word in events.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::KingLeftInCheck => "king_left_in_check",
-            Self::PieceCannotMoveSo => "piece_cannot_move_so",
-            Self::CastlingNotAllowed => "castling_not_allowed",
-            Self::OpponentsPieceMoved => "opponents_piece_moved",
-            Self::OwnPieceCaptured => "own_piece_captured",
-            Self::KingCaptured => "king_captured",
-            Self::Unexplained => "unexplained",
-        }
-    }
-}
+pub use crate::laws::IllegalReason as Reason;
 
 /// An act that is no legal half-move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -66,7 +66,7 @@ fn search(
 ) {
     let differing = stand.placement().differing(to);
     if left == 0 {
-        if differing.is_empty() {
+        if differing.is_empty() && !is_idle(path) {
             bridges.found.push(path.clone());
         }
         return;
@@ -97,6 +97,22 @@ fn search(
         search(&next, to, left - 1, most, nodes, path, bridges);
         path.pop();
     }
+}
+
+/// True when a piece goes somewhere and back, taking nothing: any other piece might have done so as
+/// well, and nothing on the board speaks for it.
+fn is_idle(path: &[(Move, Arc<Stand>)]) -> bool {
+    let returns = |out: &Move, back: &Move| {
+        out.from() == Some(back.to())
+            && back.from() == Some(out.to())
+            && !out.is_capture()
+            && !back.is_capture()
+            && !out.is_castle()
+    };
+    let same_side = |i: usize| path.iter().enumerate().skip(i + 2).step_by(2);
+    path.iter()
+        .enumerate()
+        .any(|(i, (out, _))| same_side(i).any(|(_, (back, _))| returns(out, back)))
 }
 
 /// A half-move puts at most two squares right, castling four, en passant three; each side castles

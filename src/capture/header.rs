@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::de::{DeserializeOwned, IntoDeserializer, value};
 
 use crate::{
+    game::{Period, periods},
     laws::{Edition, Supervision, TimeControl},
     watcher::Protocol,
 };
@@ -17,6 +18,7 @@ pub struct Header {
     laws: Option<Edition>,
     time_control: Option<TimeControl>,
     supervision: Option<Supervision>,
+    periods: Option<Vec<Period>>,
     start: Option<Timestamp>,
 }
 
@@ -40,12 +42,13 @@ pub enum HeaderError {
 
 impl Header {
     /// Keys that say how to read the records.
-    pub const KNOWN: [&str; 6] = [
+    pub const KNOWN: [&str; 7] = [
         "board",
         "protocol",
         "laws",
         "time-control",
         "supervision",
+        "periods",
         "start",
     ];
 
@@ -79,6 +82,12 @@ impl Header {
         self.supervision
     }
 
+    /// Periods of the time control; none when unknown.
+    #[must_use]
+    pub fn periods(&self) -> &[Period] {
+        self.periods.as_deref().unwrap_or_default()
+    }
+
     /// Unix time in milliseconds at second 0.
     #[must_use]
     pub fn epoch_ms(&self) -> Option<i64> {
@@ -102,6 +111,7 @@ impl Header {
             "laws" => set(&mut self.laws, key, value, named(value)),
             "time-control" => set(&mut self.time_control, key, value, named(value)),
             "supervision" => set(&mut self.supervision, key, value, named(value)),
+            "periods" => set(&mut self.periods, key, value, periods::parse(value)),
             "start" => set(&mut self.start, key, value, instant(value)),
             _ => Ok(()),
         }?;

@@ -12,8 +12,9 @@ use anyhow::bail;
 
 use crate::{
     config::{Board, Broker, BrokerUrl, Config, Env, Port, Rules},
+    game::Period,
     laws::{Edition, Supervision, TimeControl},
-    watcher::{ClockSideSetting, OrientationSetting, Period, Protocol},
+    watcher::{ClockSideSetting, OrientationSetting, Protocol},
 };
 
 /// How long an address may take to answer.

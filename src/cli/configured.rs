@@ -68,9 +68,9 @@ impl Check {
     }
 }
 
-/// Print the events kept on this machine, as JSON Lines.
+/// What of the journal.
 #[derive(Debug, Args)]
-pub(super) struct ShowJournal {
+struct Kept {
     #[command(flatten)]
     file: File,
     /// Only this board
@@ -79,6 +79,25 @@ pub(super) struct ShowJournal {
     /// Only this game of its board
     #[arg(long)]
     game: Option<u32>,
+}
+
+impl Kept {
+    /// Where the journal is, and what of it.
+    fn find(self) -> anyhow::Result<(PathBuf, Filter)> {
+        let filter = Filter {
+            board: self.board,
+            game: self.game,
+            ..Filter::default()
+        };
+        Ok((self.file.load()?.journal.path, filter))
+    }
+}
+
+/// Print the events kept on this machine, as JSON Lines.
+#[derive(Debug, Args)]
+pub(super) struct ShowJournal {
+    #[command(flatten)]
+    kept: Kept,
     /// Only this type of event
     #[arg(long = "type")]
     kind: Option<String>,
@@ -92,15 +111,14 @@ pub(super) struct ShowJournal {
 
 impl ShowJournal {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let config = self.file.load()?;
+        let (path, filter) = self.kept.find()?;
         let filter = Filter {
-            board: self.board,
-            game: self.game,
             kind: self.kind,
             since_seq: self.since_seq,
             last: self.last,
+            ..filter
         };
-        journal::print(&config.journal.path, &filter, &mut io::stdout().lock())
+        journal::print(&path, &filter, &mut io::stdout().lock())
     }
 }
 
@@ -108,23 +126,12 @@ impl ShowJournal {
 #[derive(Debug, Args)]
 pub(super) struct ShowGames {
     #[command(flatten)]
-    file: File,
-    /// Only this board
-    #[arg(long, value_parser = names::board_id)]
-    board: Option<String>,
-    /// Only this game of its board
-    #[arg(long)]
-    game: Option<u32>,
+    kept: Kept,
 }
 
 impl ShowGames {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let config = self.file.load()?;
-        let filter = Filter {
-            board: self.board,
-            game: self.game,
-            ..Filter::default()
-        };
-        pgn::print(&config.journal.path, &filter, &mut io::stdout().lock())
+        let (path, filter) = self.kept.find()?;
+        pgn::print(&path, &filter, &mut io::stdout().lock())
     }
 }

@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, io::Write, path::Path};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use shakmaty::{Color, fen::Fen};
 
+use super::journal;
 use crate::{
     event::{Body, Event, GameResult},
     game::{Pgn, PgnMove},
-    journal::query::{Filter, each_event},
+    journal::query::Filter,
 };
 
 /// Writes the games that `filter` lets through to `out`, by board and number.
@@ -16,20 +17,12 @@ use crate::{
 /// # Errors
 /// When the journal is missing or cannot be read, or `out` cannot be written.
 pub(super) fn print(path: &Path, filter: &Filter, out: &mut dyn Write) -> anyhow::Result<()> {
-    if !path.exists() {
-        bail!(
-            "there is no journal {}: has the daemon run with this configuration?",
-            path.display()
-        );
-    }
     let mut games = BTreeMap::new();
-    let mut outcome = Ok(());
-    each_event(path, filter, |json| {
-        outcome = serde_json::from_str(json).map(|event| take(&mut games, event));
-        outcome.is_ok()
-    })
-    .with_context(|| format!("cannot read the journal {}", path.display()))?;
-    outcome.context("an event of the journal cannot be read")?;
+    journal::each(path, filter, |json| {
+        let event = serde_json::from_str(json).context("an event of the journal cannot be read")?;
+        take(&mut games, event);
+        Ok(())
+    })?;
     for game in games.values() {
         writeln!(out, "{}", game.text()).context("cannot write the games")?;
     }
@@ -39,9 +32,11 @@ pub(super) fn print(path: &Path, filter: &Filter, out: &mut dyn Write) -> anyhow
 /// Adds what an event says to its game.
 fn take(games: &mut BTreeMap<(String, u32), Pgn>, event: Event) {
     let Some(number) = event.game else { return };
-    let key = (event.board, number);
-    if let Body::GameStarted { fen, chess960 } = event.body {
-        games.insert(key.clone(), started(&key, &fen, chess960, event.time.as_deref()));
+    let key = (event.board.clone(), number);
+    if let Body::GameStarted { .. } = &event.body {
+        if let Some(pgn) = started(&key, &event) {
+            games.insert(key, pgn);
+        }
         return;
     }
     let Some(pgn) = games.get_mut(&key) else { return };
@@ -64,28 +59,39 @@ fn take(games: &mut BTreeMap<(String, u32), Pgn>, event: Event) {
     }
 }
 
-fn started((board, number): &(String, u32), fen: &str, chess960: bool, time: Option<&str>) -> Pgn {
-    let date = time
+fn started((board, number): &(String, u32), event: &Event) -> Option<Pgn> {
+    let Body::GameStarted {
+        fen,
+        chess960,
+        white,
+        black,
+    } = &event.body
+    else {
+        return None;
+    };
+    let date = event
+        .time
+        .as_deref()
         .and_then(|t| t.get(..10))
         .map_or_else(|| "????.??.??".into(), |date| date.replace('-', "."));
     let setup = fen.parse::<Fen>().map(Fen::into_setup).unwrap_or_default();
     let tag = |name: &str, value: &str| (name.to_string(), value.to_string());
-    Pgn {
+    Some(Pgn {
         tags: vec![
             tag("Event", "?"),
             tag("Site", "?"),
             tag("Date", &date),
             tag("Round", &format!("{board}.{number}")),
-            tag("White", "?"),
-            tag("Black", "?"),
+            tag("White", white.as_deref().unwrap_or("?")),
+            tag("Black", black.as_deref().unwrap_or("?")),
         ],
-        start_fen: (setup != shakmaty::Setup::default()).then(|| fen.to_string()),
-        chess960,
+        start_fen: (setup != shakmaty::Setup::default()).then(|| fen.clone()),
+        chess960: *chess960,
         black_begins: setup.turn == Color::Black,
         first_number: setup.fullmoves.get(),
         moves: Vec::new(),
         result: GameResult::Open.as_str().into(),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -116,6 +122,8 @@ mod tests {
         let start = Body::GameStarted {
             fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1".into(),
             chess960: false,
+            white: Some("Zimmer, A.".into()),
+            black: None,
         };
         take(&mut games, event(1, start));
         take(&mut games, event(2, made(1, "e4")));
@@ -138,6 +146,7 @@ mod tests {
         take(&mut games, event(6, ended));
         let text = games.values().next().unwrap().text();
         assert!(text.contains("[Date \"2026.11.21\"]\n[Round \"7.1\"]"), "{text}");
+        assert!(text.contains("[White \"Zimmer, A.\"]\n[Black \"?\"]"), "{text}");
         assert!(
             text.ends_with("\n1. e4 {[%clk 0:01:00]} 1... c5 {[%clk 0:00:59]} 1/2-1/2\n"),
             "{text}"

@@ -53,6 +53,9 @@ pub(super) struct Record {
     /// Supervision, for the header
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(names::SUPERVISIONS))]
     supervision: Option<String>,
+    /// Periods of the time control, for the header: "40/90+30, 30+30"
+    #[arg(long)]
+    periods: Option<String>,
 }
 
 /// How often what was recorded is handed to the disk.
@@ -93,6 +96,7 @@ impl Record {
             ("laws", &self.laws),
             ("time-control", &self.time_control),
             ("supervision", &self.supervision),
+            ("periods", &self.periods),
         ];
         for (key, value) in keys {
             if let Some(value) = value {

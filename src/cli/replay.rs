@@ -77,6 +77,7 @@ impl Replay {
                 .supervision
                 .or_else(|| header.supervision())
                 .unwrap_or_default(),
+            periods: header.periods().to_vec(),
             epoch_ms: header.epoch_ms(),
             ..Settings::default()
         }

@@ -11,6 +11,8 @@ use schemars::{Schema, schema_for};
 
 use crate::{
     event::Event,
+    gateway::{GatewayInfo, Health},
+    mqtt::ReplyPayload,
     watcher::{BoardInfo, ClockView, Command, GameView, PositionView, Reply, Status},
 };
 
@@ -22,7 +24,7 @@ pub(super) struct PrintSchema {
     name: Option<String>,
 }
 
-/// The schemas by the name that the topic has.
+/// The schemas by the last level of the topic; the gateway's own `info` is `gateway_info`.
 #[must_use]
 pub fn schemas() -> BTreeMap<&'static str, Schema> {
     BTreeMap::from([
@@ -33,7 +35,9 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("game", schema_for!(GameView)),
         ("clock", schema_for!(ClockView)),
         ("command", schema_for!(Command)),
-        ("reply", schema_for!(Reply)),
+        ("reply", schema_for!(ReplyPayload<Reply>)),
+        ("gateway_info", schema_for!(GatewayInfo)),
+        ("health", schema_for!(Health)),
     ])
 }
 

@@ -26,8 +26,9 @@ pub use problem::{ConfigError, Place, Problem, Problems};
 pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};
 
 use crate::{
+    game::Period,
     laws::{Edition, Supervision, TimeControl},
-    watcher::{ClockSideSetting, OrientationSetting, Period, Protocol, Settings},
+    watcher::{ClockSideSetting, OrientationSetting, Protocol, Settings},
 };
 
 /// A configuration in which everything has been checked that can be checked without a network.
@@ -216,6 +217,7 @@ impl Config {
             orientation: board.orientation,
             clock_side: board.clock_side,
             periods: board.rules.periods.clone(),
+            players: [board.table.white.clone(), board.table.black.clone()],
             epoch_ms: None,
         }
     }

@@ -10,8 +10,9 @@ use toml::Spanned;
 
 use super::value::Secret;
 use crate::{
+    game::Period,
     laws::{Edition, Supervision, TimeControl},
-    watcher::{ClockSideSetting, OrientationSetting, Period, Protocol},
+    watcher::{ClockSideSetting, OrientationSetting, Protocol},
 };
 
 #[derive(Debug, Default, Deserialize)]

@@ -16,7 +16,7 @@ use super::{
     read::Document,
     value::ValueError,
 };
-use crate::watcher::{Period, Protocol};
+use crate::{game::Period, watcher::Protocol};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

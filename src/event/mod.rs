@@ -64,6 +64,12 @@ pub enum Body {
         fen: String,
         /// True for Chess960.
         chess960: bool,
+        /// White's name, where the configuration gives it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        white: Option<String>,
+        /// Black's name, the same.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        black: Option<String>,
     },
     /// A half-move was completed.
     Move(MoveMade),

@@ -7,7 +7,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf},
-    sync::mpsc,
+    sync::{broadcast, mpsc},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -15,11 +15,12 @@ use super::{
     clock::{Clock, has_stepped},
     commands::BoardCommand,
     heartbeat::Pulse,
+    losses::Losses,
     ports::{Claim, Ports},
 };
 use crate::{
     config::Id,
-    journal::{AppendError, Committed, Entry, Journal, Written},
+    journal::{AppendError, Committed, Entry, Journal, Notice, Written},
     link::{Backoff, Io, Source},
     mqtt::{BoardState, PublisherHandle, Reply, StateKey, Topics},
     time::Millis,
@@ -62,6 +63,8 @@ pub(super) enum BoardError {
 /// What waits for the journal.
 struct Pending {
     committed: Committed,
+    /// `seq` of its first and last event.
+    seqs: Option<(u64, u64)>,
     changed: StateSet,
     replies: Vec<Reply>,
 }
@@ -86,11 +89,18 @@ pub(super) struct BoardTask {
     replies: Vec<Reply>,
     /// What is wrong with the link, while it is said already.
     trouble: Option<&'static str>,
+    notices: broadcast::Receiver<Notice>,
+    losses: Losses,
 }
 
 impl BoardTask {
     /// A task that goes on where the journal says.
-    pub(super) async fn new(plan: BoardPlan, shared: Shared, pulse: Pulse) -> Self {
+    pub(super) async fn new(
+        plan: BoardPlan,
+        shared: Shared,
+        pulse: Pulse,
+        notices: broadcast::Receiver<Notice>,
+    ) -> Self {
         let board = plan.id.as_str();
         let resume = shared.journal.resume(board).await;
         let mut snapshot: Option<Snapshot> = resume.snapshot.and_then(|json| {
@@ -125,6 +135,8 @@ impl BoardTask {
             },
             replies: Vec::new(),
             trouble: None,
+            notices,
+            losses: Losses::default(),
         }
     }
 
@@ -246,6 +258,7 @@ impl BoardTask {
                     }
                     self.watcher.handle_timeout(now);
                 }
+                Ok(notice) = self.notices.recv() => self.announced(&notice),
                 _ = tick.tick() => self.look_at_the_wall_clock(),
                 () = stop.cancelled() => return Ok(String::new()),
             }
@@ -296,7 +309,9 @@ impl BoardTask {
             snapshot: self.snapshot(),
             command,
         };
+        let seqs = entry.events.first().zip(entry.events.last());
         self.pending = Some(Pending {
+            seqs: seqs.map(|(first, last)| (first.seq, last.seq)),
             committed: self.shared.journal.append(entry).await,
             changed: std::mem::take(&mut self.changed),
             replies: std::mem::take(&mut self.replies),
@@ -315,8 +330,14 @@ impl BoardTask {
             return Ok(());
         };
         match answer {
-            // Said by the journal itself, and better than a board that stops.
-            Err(AppendError::MemoryFull(_)) | Ok(_) => {}
+            Ok(Written::Disk) => {
+                if let Some(message) = self.losses.written() {
+                    self.watcher.handle_notice(self.now(), "events_lost", &message);
+                }
+            }
+            Ok(Written::Memory) => {}
+            // Better than a board that stops.
+            Err(AppendError::MemoryFull(_)) => self.losses.refused(pending.seqs),
             Err(error) => return Err(error.into()),
         }
         self.publish(pending.changed);
@@ -338,6 +359,14 @@ impl BoardTask {
         merge(&mut self.changed, self.watcher.take_changed());
         let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
         self.append(events, Some(record)).await;
+    }
+
+    /// The daemon tells all boards; a notice for another one is not for this one.
+    fn announced(&mut self, notice: &Notice) {
+        if notice.board.as_ref().is_none_or(|id| id == self.plan.id.as_str()) {
+            self.watcher
+                .handle_notice(self.now(), notice.code, &notice.message);
+        }
     }
 
     fn look_at_the_wall_clock(&mut self) {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     journal::{CommandRecord, Journal},
-    mqtt::{Refusal, Reply, command::Answer},
+    mqtt::{Answer, Refusal, Reply},
     time::Millis,
     watcher::{Command, Watcher},
 };
@@ -30,54 +30,32 @@ impl BoardCommand {
     /// A caller that repeats himself gets the answer he got, and nothing is done again.
     pub(super) async fn answered_before(&self, journal: &Journal, board: &str) -> Option<Reply> {
         let before = journal.command(board, &self.reference()?).await?;
-        let payload = if before.verb == self.verb && before.payload == self.payload {
-            before.reply
+        let is_same = before.verb == self.verb && before.payload == self.payload;
+        Some(if is_same {
+            self.answer.with(before.reply)
         } else {
-            let refusal = Refusal::ReferenceReused;
-            self.answer.refused(refusal.code(), &refusal.to_string())
-        };
-        Some(self.reply(payload))
+            self.refuse(&Refusal::ReferenceReused)
+        })
     }
 
     /// Asks the watcher. The reply goes out, and the record into the journal, with what it led to.
     pub(super) fn carry_out(&self, watcher: &mut Watcher, now: Millis) -> (Reply, CommandRecord) {
-        let payload = match watcher.handle_command(now, self.command.clone()) {
-            Ok(reply) => match serde_json::to_value(&reply) {
-                Ok(state) => self.answer.done(&state),
-                Err(error) => self.answer.refused("internal", &error.to_string()),
-            },
-            Err(error) => self.answer.refused(error.code(), &error.to_string()),
+        let reply = match watcher.handle_command(now, self.command.clone()) {
+            Ok(state) => self.answer.done(state),
+            Err(error) => self.answer.refused(error.code(), &error),
         };
         let record = CommandRecord {
             reference: self.reference(),
             verb: self.verb.clone(),
             payload: self.payload.clone(),
-            reply: payload.clone(),
+            reply: reply.payload.clone(),
         };
-        (self.reply(payload), record)
+        (reply, record)
     }
 
     /// The board's task cannot take it.
     pub(super) fn refuse(&self, refusal: &Refusal) -> Reply {
-        self.reply(self.answer.refused(refusal.code(), &refusal.to_string()))
-    }
-
-    fn reply(&self, payload: String) -> Reply {
-        Reply {
-            topic: self.answer.topic.clone(),
-            correlation: self.answer.correlation.clone(),
-            payload,
-        }
-    }
-}
-
-/// The answer to the gateway's own commands.
-pub(super) fn gateway_reply(answer: Answer, state: &Value) -> Reply {
-    let payload = answer.done(state);
-    Reply {
-        topic: answer.topic,
-        correlation: answer.correlation,
-        payload,
+        self.answer.refused(refusal.code(), refusal)
     }
 }
 

@@ -15,10 +15,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    announce::Announcer,
     board::{BoardError, BoardPlan, BoardTask, Shared},
     clock::Clock,
-    commands::{BoardCommand, gateway_reply, pong},
-    health::{Health, Info},
+    commands::{BoardCommand, pong},
+    health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
     ports::Ports,
 };
@@ -90,6 +91,7 @@ struct Daemon {
     requests: mpsc::Receiver<Request>,
     stop_boards: CancellationToken,
     stop_publisher: CancellationToken,
+    announcer: Announcer,
     /// What was found at the start.
     notices: Vec<Notice>,
     next_health: Instant,
@@ -131,7 +133,6 @@ impl Daemon {
                 ports: Ports::default(),
                 clock_interval: config.limits.clock_interval,
             },
-            plans,
             boards: JoinSet::new(),
             running: HashMap::new(),
             commands: BTreeMap::new(),
@@ -140,6 +141,8 @@ impl Daemon {
             requests,
             stop_boards: CancellationToken::new(),
             stop_publisher,
+            announcer: Announcer::new(plans.len()),
+            plans,
             notices,
             next_health: Instant::now(),
             config,
@@ -147,6 +150,9 @@ impl Daemon {
         daemon.say_info();
         for id in daemon.plans.keys().cloned().collect::<Vec<_>>() {
             daemon.start_board(&id, Duration::ZERO);
+        }
+        for notice in &daemon.notices {
+            daemon.announcer.announce(notice.clone());
         }
         Ok(daemon)
     }
@@ -156,7 +162,7 @@ impl Daemon {
     }
 
     fn say_info(&self) {
-        let info = Info::new(&self.config, &self.boot_id);
+        let info = GatewayInfo::new(&self.config, &self.boot_id);
         match serde_json::to_vec(&info) {
             Ok(json) => self
                 .publisher_handle()
@@ -172,8 +178,9 @@ impl Daemon {
         };
         let (sender, mut receiver) = mpsc::channel(COMMANDS.1);
         self.commands.insert(id.clone(), sender);
-        let (shared, heartbeat, stop) = (
+        let (shared, notices, heartbeat, stop) = (
             self.shared.clone(),
+            self.announcer.listen(),
             self.heartbeat.clone(),
             self.stop_boards.clone(),
         );
@@ -183,7 +190,7 @@ impl Daemon {
                 () = stop.cancelled() => return Ok(()),
             }
             let pulse = heartbeat.pulse(&task_name(&plan.id));
-            let task = BoardTask::new(plan, shared, pulse).await;
+            let task = BoardTask::new(plan, shared, pulse, notices).await;
             task.run(&mut receiver, &stop).await
         });
         self.running.insert(handle.id(), id.clone());
@@ -209,6 +216,8 @@ impl Daemon {
 
     async fn tick(&mut self, feed_watchdog: bool) {
         let stats = self.shared.journal.tick().await;
+        let troubles = self.shared.journal.trouble().borrow().clone();
+        self.announcer.look(self.clock.now(), &troubles);
         let stuck = self.heartbeat.stuck();
         if !stuck.is_empty() {
             tracing::error!(?stuck, "tasks do not answer");
@@ -221,7 +230,7 @@ impl Daemon {
         let interval = self.config.limits.health_interval;
         self.next_health = Instant::now() + interval;
         let mut notices = self.notices.clone();
-        notices.extend(self.shared.journal.trouble().borrow().clone());
+        notices.extend(troubles);
         let restarts = self.failures.values().map(|count| u64::from(*count)).sum();
         let boards = self.plans.len();
         let figures = self.publisher_handle().figures();
@@ -269,12 +278,12 @@ impl Daemon {
         match target {
             Target::Ping => {
                 let state = pong(&self.boot_id, self.clock.now());
-                self.publisher_handle().reply(gateway_reply(answer, &state));
+                self.publisher_handle().reply(answer.done(state));
             }
             Target::Republish => {
                 let topics = self.publisher_handle().states.republish();
                 let state = serde_json::json!({ "topics": topics });
-                self.publisher_handle().reply(gateway_reply(answer, &state));
+                self.publisher_handle().reply(answer.done(state));
             }
             Target::Board { board, command } => {
                 let command = BoardCommand {

@@ -1,5 +1,6 @@
 //! What the gateway says of itself: `info` once, `health` now and then.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -11,15 +12,19 @@ use crate::{
 };
 
 /// Payload of the gateway's `info`.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Info {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GatewayInfo {
+    /// Version of the program.
     version: &'static str,
+    /// Major version of the payloads.
     schema_version: u32,
+    /// Another one after each start of the daemon.
     boot_id: String,
+    /// Ids of the boards.
     boards: Vec<String>,
 }
 
-impl Info {
+impl GatewayInfo {
     pub(super) fn new(config: &Config, boot_id: &str) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),
@@ -31,15 +36,21 @@ impl Info {
 }
 
 /// Payload of the gateway's `health`.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Health {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Health {
+    /// Seconds since the daemon's start.
     uptime_s: f64,
+    /// Boards of the configuration.
     boards: usize,
+    /// How often a board's task failed and was started again.
     board_restarts: u64,
+    /// Events without acknowledgement.
     outbox_depth: u64,
     /// Age of the oldest event without acknowledgement, in seconds; null when there is none.
     oldest_unacknowledged_s: Option<f64>,
+    /// The link to the broker.
     broker: Figures,
+    /// What is kept on this machine.
     journal: Stats,
     /// What an operator should see to now, and what was found at the start.
     notices: Vec<Notice>,

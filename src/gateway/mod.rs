@@ -5,12 +5,15 @@
 //! not notice.
 #![allow(clippy::disallowed_methods)] // the daemon is where the wall clock and the tasks are.
 
+mod announce;
 mod board;
 mod clock;
 mod commands;
 mod daemon;
 mod health;
 mod heartbeat;
+mod losses;
 mod ports;
 
 pub use daemon::{GatewayError, run};
+pub use health::{GatewayInfo, Health};

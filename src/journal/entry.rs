@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_util::bytes::Bytes;
 
@@ -93,7 +94,7 @@ pub enum Written {
 }
 
 /// Figures for the health report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Stats {
     /// Events without acknowledgement.
     pub depth: u64,
@@ -110,24 +111,31 @@ pub struct Stats {
 }
 
 /// Something an operator should know about the journal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Notice {
-    /// Stable code.
+    /// Stable code, see `docs/troubleshooting.md`.
     pub code: &'static str,
     /// What happened and what to do.
     pub message: String,
+    /// The board it concerns; all boards when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub board: Option<String>,
 }
 
 impl Notice {
+    /// The code of an outbox beyond its bound. All other troubles are of a file that cannot be written.
+    pub(crate) const FILLING: &'static str = "outbox_filling";
+
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
+            board: None,
         }
     }
 }
 
-/// Why an entry was not taken. Nothing of it was kept.
+/// Why an entry was not taken. Nothing of it was kept, but for the snapshot of [`Self::MemoryFull`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
 pub enum AppendError {
@@ -137,7 +145,8 @@ pub enum AppendError {
     /// An event of another board.
     #[error("event {id} does not belong to board {board}")]
     OtherBoard { board: String, id: String },
-    /// The disk refuses and so many events wait in memory already that this one cannot.
+    /// The disk refuses and so many events wait in memory already that these cannot: they are lost.
+    /// Their numbers are used up, and the snapshot counts, so that the board can go on.
     #[error("the disk refuses and {0} events wait in memory: no more can")]
     MemoryFull(usize),
     /// An event that cannot be written as JSON.

@@ -36,7 +36,7 @@ pub struct Journal {
     /// Counts batches with new events: the publisher's wake-up call.
     news: watch::Receiver<u64>,
     /// What is wrong now.
-    trouble: watch::Receiver<Option<Notice>>,
+    trouble: watch::Receiver<Vec<Notice>>,
 }
 
 /// Resolves when an entry is on the disk, or refused.
@@ -69,7 +69,7 @@ impl Journal {
         };
         let (requests, receiver) = mpsc::channel(CHANNEL);
         let (news_sender, news) = watch::channel(0);
-        let (trouble_sender, trouble) = watch::channel(None);
+        let (trouble_sender, trouble) = watch::channel(Vec::new());
         let writer = Writer::new(ready, settings, news_sender, trouble_sender).map_err(sqlite)?;
         thread::Builder::new()
             .name("journal".to_owned())
@@ -135,9 +135,9 @@ impl Journal {
         self.news.clone()
     }
 
-    /// What is wrong with the journal right now: none, or the notice.
+    /// What is wrong with the journal right now; empty when all is well.
     #[must_use]
-    pub fn trouble(&self) -> watch::Receiver<Option<Notice>> {
+    pub fn trouble(&self) -> watch::Receiver<Vec<Notice>> {
         self.trouble.clone()
     }
 

@@ -131,9 +131,7 @@ pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, J
     let mut mark = Mark::open(&mark_path).map_err(io_error("open", &mark_path))?;
     let mut resumes = store.resumes().map_err(sqlite)?;
     let seq_base = store.seq_base().map_err(sqlite)?;
-    if let Some(notice) = adopt_ceilings(&mut store, &mut mark, &mut resumes).map_err(sqlite)? {
-        notices.push(notice);
-    }
+    notices.extend(adopt_ceilings(&mut store, &mut mark, &mut resumes).map_err(sqlite)?);
     Ok(Ready {
         store,
         mark,
@@ -183,13 +181,21 @@ fn adopt_ceilings(
     store: &mut Store,
     mark: &mut Mark,
     resumes: &mut BTreeMap<String, Resume>,
-) -> rusqlite::Result<Option<Notice>> {
-    let mut jumped = Vec::new();
+) -> rusqlite::Result<Vec<Notice>> {
+    let mut notices = Vec::new();
     let mut batch = Batch::default();
     for (board, ceiling) in mark.ceilings() {
         let resume = resumes.entry(board.clone()).or_default();
         if resume.last_seq < *ceiling {
-            jumped.push(format!("{board}: {} to {}", resume.last_seq, ceiling + 1));
+            let text = format!(
+                "the last run ended while the disk was full: the last events of board {board} were sent or lost without being kept; its numbers jump from {} to {}",
+                resume.last_seq,
+                ceiling + 1
+            );
+            notices.push(Notice {
+                board: Some(board.clone()),
+                ..Notice::new("events_lost", text)
+            });
             resume.last_seq = *ceiling;
             batch.snapshots.insert(board.clone(), (*ceiling, None));
         }
@@ -200,15 +206,7 @@ fn adopt_ceilings(
     if let Err(error) = mark.clear() {
         tracing::warn!(%error, "cannot clear the journal's mark");
     }
-    Ok((!jumped.is_empty()).then(|| {
-        Notice::new(
-            "events_lost",
-            format!(
-                "the last run ended while the disk was full: its last events were sent or lost without being kept; numbers jump ({})",
-                jumped.join(", ")
-            ),
-        )
-    }))
+    Ok(notices)
 }
 
 /// What can still be read of a damaged file.

@@ -38,9 +38,11 @@ pub(super) struct Writer {
     pruned: u64,
     refused: u64,
     failing_since: Option<Instant>,
+    /// Memory is full as well, and that was said.
+    is_losing: bool,
     last_try: Option<Instant>,
     news: watch::Sender<u64>,
-    trouble: watch::Sender<Option<Notice>>,
+    trouble: watch::Sender<Vec<Notice>>,
     _lock: File,
 }
 
@@ -49,7 +51,7 @@ impl Writer {
         ready: Ready,
         settings: JournalSettings,
         news: watch::Sender<u64>,
-        trouble: watch::Sender<Option<Notice>>,
+        trouble: watch::Sender<Vec<Notice>>,
     ) -> rusqlite::Result<Self> {
         let depth = ready.store.outbox()?;
         Ok(Self {
@@ -64,6 +66,7 @@ impl Writer {
             pruned: 0,
             refused: 0,
             failing_since: None,
+            is_losing: false,
             last_try: None,
             news,
             trouble,
@@ -139,12 +142,6 @@ impl Writer {
             snapshot,
             command,
         } = entry;
-        if self.failing_since.is_some()
-            && self.pending.rows.len() + events.len() > self.settings.max_in_memory
-        {
-            self.refused += events.len() as u64;
-            return Err(AppendError::MemoryFull(self.pending.rows.len()));
-        }
         let now_ms = super::wall_ms();
         let mut resume = self.resume(&board);
         let mut rows = Vec::with_capacity(events.len());
@@ -177,24 +174,41 @@ impl Writer {
                 created_ms: now_ms,
             });
         }
-        self.position += rows.len() as u64;
-        self.depth += rows.len() as u64;
-        self.pending.rows.extend(rows);
         let pending = self.pending.snapshots.entry(board.clone()).or_default();
         pending.0 = resume.last_seq;
         if snapshot.is_some() {
             pending.1.clone_from(&snapshot);
             resume.snapshot = snapshot;
         }
+        self.resumes.insert(board.clone(), resume);
+        if self.failing_since.is_some() && self.pending.rows.len() + rows.len() > self.settings.max_in_memory
+        {
+            return Err(self.lose(rows.len()));
+        }
+        self.position += rows.len() as u64;
+        self.depth += rows.len() as u64;
+        self.pending.rows.extend(rows);
         if let Some(record) = command {
             self.pending.commands.push(NewCommand {
-                board: board.clone(),
+                board,
                 record,
                 received_ms: now_ms,
             });
         }
-        self.resumes.insert(board, resume);
         Ok(())
+    }
+
+    /// No room on the disk and none in memory.
+    fn lose(&mut self, count: usize) -> AppendError {
+        let waiting = self.pending.rows.len();
+        if !std::mem::replace(&mut self.is_losing, true) {
+            tracing::error!(
+                waiting,
+                "the disk refuses and memory holds all it may: new events are lost until the journal can be written"
+            );
+        }
+        self.refused += count as u64;
+        AppendError::MemoryFull(waiting)
     }
 
     /// Writes the group and answers it.
@@ -268,7 +282,7 @@ impl Writer {
             )
         };
         tracing::error!(code = notice.code, "{}", notice.message);
-        self.trouble.send_replace(Some(notice));
+        self.trouble.send_modify(|troubles| troubles.push(notice));
     }
 
     fn recover(&mut self) {
@@ -279,7 +293,9 @@ impl Writer {
             seconds = since.elapsed().as_secs(),
             "the journal can be written again; nothing in memory was lost"
         );
-        self.trouble.send_replace(None);
+        self.is_losing = false;
+        self.trouble
+            .send_modify(|troubles| troubles.retain(|notice| notice.code == Notice::FILLING));
         if let Err(error) = self.mark.clear() {
             tracing::warn!(%error, "cannot clear the journal's mark");
         }
@@ -367,21 +383,22 @@ impl Writer {
         let is_said = self
             .trouble
             .borrow()
-            .as_ref()
-            .is_some_and(|n| n.code == "outbox_filling");
+            .iter()
+            .any(|notice| notice.code == Notice::FILLING);
         if is_over && !is_said {
             let notice = Notice::new(
-                "outbox_filling",
+                Notice::FILLING,
                 format!(
                     "{} events wait for the broker and take {bytes} bytes, more than the journal's limit of {}: they are kept; see to the broker",
                     self.depth, self.settings.max_bytes
                 ),
             );
             tracing::warn!(code = notice.code, "{}", notice.message);
-            self.trouble.send_replace(Some(notice));
+            self.trouble.send_modify(|troubles| troubles.push(notice));
         } else if !is_over && is_said {
             tracing::info!("the outbox is within its limit again");
-            self.trouble.send_replace(None);
+            self.trouble
+                .send_modify(|troubles| troubles.retain(|notice| notice.code != Notice::FILLING));
         }
     }
 

@@ -12,6 +12,7 @@ pub mod offence;
 pub mod options;
 pub mod parse;
 pub mod provision;
+pub mod reason;
 pub mod ruling;
 pub mod words;
 
@@ -20,6 +21,7 @@ pub use decide::decide;
 pub use facts::{Facts, FirstFlag, MovesCompleted, Observed, RaisedBy, ResponseTo};
 pub use options::Options;
 pub use parse::CaseError;
+pub use reason::IllegalReason;
 pub use ruling::{Penalty, PenaltyKind, PositionRuling, Ruling};
 pub use words::{Occurrence, words};
 

@@ -1,9 +1,8 @@
-//! Commands as they come in: what is refused at the door, and how answers look.
+//! Commands as they come in, and what is refused at the door.
 
-use serde_json::{Value, json};
-use tokio_util::bytes::Bytes;
+use serde_json::Value;
 
-use super::{link::Arrived, topic::Topics};
+use super::{link::Arrived, reply::Answer, topic::Topics};
 use crate::watcher;
 
 /// The largest payload of a command, in bytes.
@@ -54,32 +53,6 @@ pub struct Request {
     pub payload: String,
     /// Where and how to answer.
     pub answer: Answer,
-}
-
-/// Where an answer goes and what it repeats.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    /// Topic of the reply.
-    pub topic: String,
-    /// MQTT 5 correlation data.
-    pub correlation: Option<Bytes>,
-    /// The caller's reference; null when he gave none.
-    pub reference: Value,
-}
-
-impl Answer {
-    /// The reply to a command that was carried out.
-    #[must_use]
-    pub fn done(&self, state: &Value) -> String {
-        json!({ "ref": self.reference, "ok": true, "state": state }).to_string()
-    }
-
-    /// The reply to a command that was refused.
-    #[must_use]
-    pub fn refused(&self, code: &str, message: &str) -> String {
-        json!({ "ref": self.reference, "ok": false, "error": { "code": code, "message": message } })
-            .to_string()
-    }
 }
 
 /// Why a command was refused at the door.
@@ -324,8 +297,8 @@ mod tests {
         assert_eq!(refusal, Refusal::Retained);
         assert_eq!(answer.topic, "arbiter/inbox");
         assert_eq!(answer.correlation.as_deref(), Some("c".as_bytes()));
-        let reply: Value =
-            serde_json::from_str(&answer.refused(refusal.code(), &refusal.to_string())).unwrap();
+        let reply = answer.refused(refusal.code(), &refusal).payload;
+        let reply: Value = serde_json::from_str(&reply).unwrap();
         assert_eq!(reply["ref"], 5);
         assert_eq!(reply["ok"], false);
         assert_eq!(reply["error"]["code"], "retained");
@@ -335,7 +308,7 @@ mod tests {
     fn a_response_topic_that_would_loop_is_not_used() {
         let arrived = Arrived {
             topic: "dgt2mqtt/gw/cmd/ping".to_owned(),
-            payload: Bytes::new(),
+            payload: Vec::new().into(),
             retain: false,
             response_topic: Some("dgt2mqtt/gw/cmd/ping".to_owned()),
             correlation: None,

@@ -5,14 +5,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::{mpsc, watch};
-use tokio_util::{bytes::Bytes, sync::CancellationToken};
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    command::{Answer, Refusal, Request},
-    link::{Closed, Dial, Message, Qos},
+    command::{Refusal, Request},
+    link::{Closed, Dial},
     outbox::Outbox,
+    reply::{Answer, Reply},
     session::{End, Session},
     states::States,
     suspect::Suspicion,
@@ -43,32 +45,8 @@ pub struct PublisherSettings {
     pub stop_bound: Duration,
 }
 
-/// The answer to a command, on its way out.
-#[derive(Clone, Debug)]
-pub struct Reply {
-    /// Where it goes.
-    pub topic: String,
-    /// MQTT 5 correlation data of the request.
-    pub correlation: Option<Bytes>,
-    /// JSON.
-    pub payload: String,
-}
-
-impl Reply {
-    pub(super) fn into_message(self) -> Message {
-        Message {
-            topic: self.topic,
-            payload: self.payload.into(),
-            qos: Qos::AtLeastOnce,
-            retain: false,
-            expiry: None,
-            correlation: self.correlation,
-        }
-    }
-}
-
 /// Counters for the health report.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Figures {
     /// True while connected.
     pub connected: bool,

@@ -1,9 +1,6 @@
 //! One connection's life: birth, the two lanes through one window, commands, good-bye.
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
@@ -11,7 +8,9 @@ use super::{
     command,
     link::{Arrived, BrokerLink, Closed, LinkEvent, Message, Qos, Ticket},
     outbox::{HOLD, LONG_HOLD},
-    publisher::{Core, Reply, StateLog},
+    publisher::{Core, StateLog},
+    reply::Reply,
+    window::{Sent, Window},
 };
 
 /// How often the loop wakes to look at its watch.
@@ -21,26 +20,6 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Ticket of messages that nobody acknowledges.
 const UNTRACKED: Ticket = Ticket(0);
-
-/// What a ticket stands for.
-#[derive(Debug)]
-enum Sent {
-    Word,
-    Event { n: u64, topic: String },
-    State { topic: String },
-    Reply { topic: String },
-}
-
-impl Sent {
-    /// What stays the same when it is sent again.
-    fn key(&self) -> Option<String> {
-        match self {
-            Self::Event { n, topic } => Some(format!("{topic} {n}")),
-            Self::State { topic } => Some(topic.clone()),
-            Self::Word | Self::Reply { .. } => None,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
@@ -79,10 +58,8 @@ pub(super) struct Session<'a, L> {
     core: &'a mut Core,
     phase: Phase,
     connected_at: Option<Instant>,
-    window: usize,
+    window: Window,
     max_packet: Option<usize>,
-    next_ticket: u64,
-    under_way: BTreeMap<Ticket, (Sent, Instant)>,
     waiting_reply: Option<Reply>,
     /// The lanes take turns.
     states_first: bool,
@@ -95,10 +72,8 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             core,
             phase: Phase::Running,
             connected_at: None,
-            window: 1,
+            window: Window::new(1),
             max_packet: None,
-            next_ticket: 1,
-            under_way: BTreeMap::new(),
             waiting_reply: None,
             states_first: true,
         }
@@ -154,9 +129,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
 
     /// The connection ended with messages under way: was it the oldest of them, again?
     fn suspect(&mut self) {
-        // The acknowledgement of the birth may be lost with the connection.
-        let mut sent = self.under_way.values().map(|(sent, _)| sent);
-        let oldest = sent.find(|sent| !matches!(sent, Sent::Word));
+        let oldest = self.window.oldest();
         let Some(key) = oldest.and_then(Sent::key) else {
             return;
         };
@@ -181,7 +154,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     /// Birth first, then the subscription; the table and the backlog follow by the lanes.
     fn connected(&mut self, address: &str, window: usize, max_packet: Option<usize>) {
         self.connected_at = Some(Instant::now());
-        self.window = window;
+        self.window = Window::new(window);
         self.max_packet = max_packet;
         self.core.outbox.restart();
         self.core.states.restart();
@@ -240,30 +213,18 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         }
     }
 
-    /// From the oldest ticket under way to the next one: ids behind an old one cannot wrap onto it.
     fn has_room(&self) -> bool {
-        let window = if self.core.suspicion.is_careful() {
-            1
-        } else {
-            self.window as u64
-        };
-        let oldest = self.under_way.first_key_value().map(|(ticket, _)| ticket.0);
-        oldest.is_none_or(|oldest| self.next_ticket - oldest < window)
+        self.window.has_room(self.core.suspicion.is_careful())
     }
 
     fn send(&mut self, message: &Message, sent: Sent) -> bool {
         let is_tracked = message.qos == Qos::AtLeastOnce;
-        let ticket = if is_tracked {
-            Ticket(self.next_ticket)
-        } else {
-            UNTRACKED
-        };
+        let ticket = if is_tracked { self.window.next() } else { UNTRACKED };
         if self.link.publish(ticket, message).is_err() {
             return false;
         }
         if is_tracked {
-            self.next_ticket += 1;
-            self.under_way.insert(ticket, (sent, Instant::now()));
+            self.window.sent(sent);
         }
         true
     }
@@ -371,38 +332,38 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     }
 
     async fn acked(&mut self, ticket: Ticket) {
-        let sent = self.under_way.remove(&ticket);
-        if let Some(key) = sent.as_ref().and_then(|(sent, _)| sent.key()) {
+        let sent = self.window.answered(ticket);
+        if let Some(key) = sent.as_ref().and_then(Sent::key) {
             self.core.suspicion.acked(&key);
         }
         match sent {
-            Some((Sent::Event { n, topic }, _)) => {
+            Some(Sent::Event { n, topic }) => {
                 self.core.outbox.acked(n);
                 self.core.journal.acked(vec![n]).await;
                 self.core.count(|figures| figures.events_acked += 1);
                 self.core.alarms.remove(&topic);
             }
-            Some((Sent::State { topic }, _)) => {
+            Some(Sent::State { topic }) => {
                 self.core.states.answered(&topic);
                 self.core.alarms.remove(&topic);
             }
-            Some((Sent::Word | Sent::Reply { .. }, _)) | None => {}
+            Some(Sent::Word | Sent::Reply { .. }) | None => {}
         }
     }
 
     fn refused(&mut self, ticket: Ticket, reason: &str) {
-        match self.under_way.remove(&ticket) {
-            Some((Sent::Event { n, topic }, _)) => {
+        match self.window.answered(ticket) {
+            Some(Sent::Event { n, topic }) => {
                 self.core.outbox.hold(n, Instant::now() + HOLD);
                 self.alarm(&topic, reason);
             }
             // The next value or the next connection tries again.
-            Some((Sent::State { topic }, _)) => {
+            Some(Sent::State { topic }) => {
                 self.core.states.answered(&topic);
                 self.alarm(&topic, reason);
             }
-            Some((Sent::Reply { topic }, _)) => self.alarm(&topic, reason),
-            Some((Sent::Word, _)) => {
+            Some(Sent::Reply { topic }) => self.alarm(&topic, reason),
+            Some(Sent::Word) => {
                 let topic = self.core.topics.status();
                 self.alarm(&topic, reason);
             }
@@ -425,13 +386,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             let (refusal, answer) = *refused;
             self.core.count(|figures| figures.commands_refused += 1);
             tracing::debug!(topic = arrived.topic, code = refusal.code(), "command refused");
-            let payload = answer.refused(refusal.code(), &refusal.to_string());
-            let reply = Reply {
-                topic: answer.topic,
-                correlation: answer.correlation,
-                payload,
-            };
-            let message = reply.into_message();
+            let message = answer.refused(refusal.code(), &refusal).into_message();
             let topic = message.topic.clone();
             // A flood of bad commands beyond the link's room goes unanswered.
             if self.has_room() && self.fits(&message) {
@@ -460,8 +415,10 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         let now = Instant::now();
         match self.phase {
             Phase::Running => {
-                let oldest = self.under_way.values().map(|(_, since)| *since).min();
-                let is_stuck = oldest.is_some_and(|since| now - since > self.core.settings.ack_timeout);
+                let is_stuck = self
+                    .window
+                    .since()
+                    .is_some_and(|since| now - since > self.core.settings.ack_timeout);
                 is_stuck.then(|| {
                     Some(Closed {
                         reason: "the broker acknowledges nothing".to_owned(),
@@ -478,11 +435,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                 None
             }
             Phase::LastWords(until) => {
-                let is_said = !self
-                    .under_way
-                    .values()
-                    .any(|(sent, _)| matches!(sent, Sent::Word));
-                if is_said || now >= until {
+                if !self.window.has_word() || now >= until {
                     self.link.disconnect();
                     self.phase = Phase::Leaving(now + LAST_WORDS);
                 }
@@ -493,7 +446,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     }
 
     fn is_drained(&self) -> bool {
-        self.under_way.is_empty()
+        self.window.is_empty()
             && self.waiting_reply.is_none()
             && self.core.replies.is_empty()
             && self.core.outbox.is_drained()

@@ -11,6 +11,8 @@ pub struct Clock {
     left: Side,
     right: Side,
     increment_ms: u64,
+    /// What a side that has run down gets for the next period, once.
+    next_period_ms: u64,
     lever: Lever,
     running: bool,
     /// When `left` and `right` were right.
@@ -21,6 +23,8 @@ pub struct Clock {
 struct Side {
     ms: u64,
     flag: bool,
+    /// The time of the next period was added.
+    added: bool,
 }
 
 impl Clock {
@@ -30,15 +34,24 @@ impl Clock {
         let side = Side {
             ms: each_ms,
             flag: false,
+            added: false,
         };
         Self {
             left: side,
             right: side,
             increment_ms,
+            next_period_ms: 0,
             lever: Lever::LeftHigh,
             running: false,
             as_of: Millis(0),
         }
+    }
+
+    /// The same clock with a second period: `ms` are added when a side has run down.
+    #[must_use]
+    pub fn then(mut self, ms: u64) -> Self {
+        self.next_period_ms = ms;
+        self
     }
 
     /// The side whose time runs or would run.
@@ -62,11 +75,17 @@ impl Clock {
         if !self.running {
             return;
         }
+        let next = self.next_period_ms;
         let side = self.side_mut(self.to_move());
         side.ms = side.ms.saturating_sub(gone);
-        if side.ms == 0 {
+        if side.ms > 0 {
+            return;
+        }
+        side.flag = true;
+        if next > 0 && !std::mem::replace(&mut side.added, true) {
+            side.ms = next;
+        } else {
             // The clock freezes when a flag falls.
-            side.flag = true;
             self.running = false;
         }
     }

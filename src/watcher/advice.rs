@@ -9,7 +9,7 @@ use crate::{
     board::{Act, Placement, Stand, act::Reason},
     event::{Advice, Body, Certainty, ClockState, Irregularity},
     laws::{
-        Case, Facts, IrregularityKind, MovesCompleted, Occurrence, Options, PenaltyKind, PositionRuling,
+        Case, Facts, IrregularityKind, Occurrence, Options, PenaltyKind, PositionRuling,
         clock_proposal::{ClockHistory, propose},
         decide, words,
     },
@@ -132,12 +132,8 @@ impl Game {
     fn case(&self, ctx: &Ctx<'_>, finding: &Finding, offence_number: u32) -> Case {
         let mut facts = Facts::new(finding.kind, finding.offender.map(Into::into));
         facts.offence_number = offence_number;
-        let black_began = self.start.turn() == Color::Black;
-        let plies = self.plies() as u32 + u32::from(black_began);
-        facts.moves_completed = MovesCompleted {
-            white: plies.div_ceil(2),
-            black: plies / 2,
-        };
+        facts.moves_completed = self.moves_completed();
+        facts.last_period = self.in_last_period(ctx);
         facts.opponent_can_mate = self.opponent_can_mate(finding);
         Case {
             edition: ctx.settings.laws,

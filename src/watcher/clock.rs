@@ -60,6 +60,9 @@ impl Clock {
             let gain = reading.time(side).seconds.saturating_sub(last.time(side).seconds);
             self.gains[side as usize] = u64::from(gain) * 1000;
         }
+        if self.watch.reading().is_none() && !reading.running {
+            self.stopped_at = Some(now);
+        }
         self.watch.heard(now, reading);
     }
 

@@ -113,8 +113,10 @@ impl Core {
         lines.tick(now, &self.sensed);
         let best = lines.best();
         let Some(last) = best.plies.last() else { return };
-        if best.plies.len() < needed || !best.misplaced(&self.sensed).is_empty() || now < since {
-            self.look_again = Some(since.max(now + 200));
+        // One half-move may be half of another; after two that fit, hands need not rest.
+        let due = if best.plies.len() > needed { now } else { since };
+        if best.plies.len() < needed || !best.misplaced(&self.sensed).is_empty() || now < due {
+            self.look_again = Some(if now < due { due } else { now + 200 });
             return;
         }
         let pressed = setup
@@ -279,7 +281,16 @@ impl Core {
         let fen = stand.fen();
         let game = Game::new(self.games, stand, &self.sensed, now);
         self.phase = Phase::Game(Box::new(game));
-        self.emit(now, Body::GameStarted { fen, chess960 });
+        let [white, black] = self.settings.players.clone();
+        self.emit(
+            now,
+            Body::GameStarted {
+                fen,
+                chess960,
+                white,
+                black,
+            },
+        );
     }
 
     /// Whether the next game is being set up: an array after a game, or in the middle of one.

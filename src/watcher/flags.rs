@@ -1,43 +1,122 @@
 //! Flags that fall, and the half-moves that were made in time.
 
-use shakmaty::Color;
+use serde::{Deserialize, Serialize};
+use shakmaty::{Bitboard, Color};
 
 use super::{
     advice::Finding,
     game::{Ctx, Game},
 };
-use crate::laws::IrregularityKind;
+use crate::{
+    event::{Body, Certainty},
+    game::periods::Progress,
+    laws::{IrregularityKind, MovesCompleted},
+    time::Millis,
+};
 
 /// A fallen flag is spoken of after this time, and later while half-moves are to be said first.
 const FLAG_MS: u64 = 300;
 const FLAG_OWED_MS: u64 = 2500;
 
+/// What is known of the flags of a game. Each pair is White's and Black's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Flags {
+    /// Its fall was said to be one.
+    said: [bool; 2],
+    /// It is down at the end of a period whose moves were made.
+    harmless: [bool; 2],
+    /// When it was first seen down.
+    #[serde(skip)]
+    seen: [Option<Millis>; 2],
+    progress: Progress,
+}
+
+fn made_by(side: Color, made: MovesCompleted) -> u32 {
+    match side {
+        Color::White => made.white,
+        Color::Black => made.black,
+    }
+}
+
 impl Game {
     /// Flags that have fallen (6.9). Half-moves that were pressed for before go on the record first.
     pub(super) fn look_for_flags(&mut self, ctx: &mut Ctx<'_>) {
-        let fallen: Vec<Color> = ctx
-            .clock
-            .flags()
-            .filter(|side| !self.flags[*side as usize])
-            .collect();
-        for side in fallen {
-            let at = *self.flag_seen[side as usize].get_or_insert(ctx.now);
-            let best = self.lines.best();
-            let owed = best
-                .plies
-                .iter()
-                .skip(self.announced())
-                .any(|ply| ply.pressed.is_some());
-            if self.result.is_some() || !ctx.passed(at, if owed { FLAG_OWED_MS } else { FLAG_MS }) {
+        self.follow_periods(ctx);
+        let fallen: Vec<Color> = ctx.clock.flags().collect();
+        for side in Color::ALL {
+            let i = side as usize;
+            if !fallen.contains(&side) {
+                self.flags.harmless[i] = false;
+                self.flags.seen[i] = None;
                 continue;
             }
-            self.flags[side as usize] = true;
-            let seen = ctx.sensed.placement().clone();
-            let mut finding = Finding::new(self, side, self.plies() + 1, self.stand().clone(), seen);
-            finding.kind = IrregularityKind::FlagFall;
-            finding.at = at;
-            finding.clock = ctx.clock.state();
-            self.accuse(ctx, finding, None);
+            let at = *self.flags.seen[i].get_or_insert(ctx.now);
+            let made = made_by(side, self.moves_completed());
+            let harmless = self.flags.progress.complete(&ctx.settings.periods, side, made);
+            if self.flags.said[i] || (harmless && self.flags.harmless[i]) || self.result.is_some() {
+                continue;
+            }
+            let owed = self.owes_half_moves();
+            if ctx.passed(at, if owed { FLAG_OWED_MS } else { FLAG_MS }) {
+                if harmless {
+                    self.period_ended(ctx, side, made, at);
+                } else {
+                    self.flag_fell(ctx, side, at);
+                }
+            }
         }
+    }
+
+    /// True while half-moves that were pressed for are not on the record yet.
+    fn owes_half_moves(&self) -> bool {
+        let mut ahead = self.lines.best().plies.iter().skip(self.announced());
+        ahead.any(|ply| ply.pressed.is_some())
+    }
+
+    /// The flag says nothing: its period is over, and its moves were made (6.4).
+    fn period_ended(&mut self, ctx: &mut Ctx<'_>, side: Color, made: u32, at: Millis) {
+        self.flags.harmless[side as usize] = true;
+        let message = format!("the flag of {side} is down; the {made} moves due in the period are made");
+        let code = "period_complete".into();
+        self.emit(ctx, Some(at), Body::Notice { code, message });
+    }
+
+    fn flag_fell(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {
+        self.flags.said[side as usize] = true;
+        let seen = ctx.sensed.placement().clone();
+        let mut finding = Finding::new(self, side, self.plies() + 1, self.stand().clone(), seen);
+        finding.kind = IrregularityKind::FlagFall;
+        finding.at = at;
+        finding.clock = ctx.clock.state();
+        // Moves from before the daemon came in, or unseen ones, may have completed the period.
+        let counted = self.began_at_a_known_move() && self.unbridged.is_none();
+        if !ctx.settings.periods.is_empty() && !counted {
+            finding.certainty = Certainty::Probable;
+        }
+        self.accuse(ctx, finding, None);
+    }
+
+    /// False for a game that was taken up as it stood, without a word from the arbiter.
+    fn began_at_a_known_move(&self) -> bool {
+        const HOME: Bitboard = Bitboard(0xffff_0000_0000_ffff);
+        self.start.setup().fullmoves.get() > 1 || self.start.placement().occupied() == HOME
+    }
+
+    /// Notes the main time that the clock adds for a new period.
+    fn follow_periods(&mut self, ctx: &Ctx<'_>) {
+        let Some(clock) = ctx.clock.state().filter(|_| !ctx.settings.periods.is_empty()) else {
+            return;
+        };
+        let made = self.moves_completed();
+        for (side, ms) in [(Color::White, clock.white_ms), (Color::Black, clock.black_ms)] {
+            let periods = &ctx.settings.periods;
+            self.flags.progress.shows(periods, side, made_by(side, made), ms);
+        }
+    }
+
+    /// True when both players are known to be in the last period.
+    pub(super) fn in_last_period(&self, ctx: &Ctx<'_>) -> bool {
+        let mut sides = Color::ALL.into_iter();
+        sides.all(|side| self.flags.progress.is_last(&ctx.settings.periods, side))
     }
 }

@@ -8,7 +8,7 @@ use super::{Settings, clock::Clock, outbox::Outbox};
 use crate::{
     board::{Act, Lines, PlyKind, Sensed, Stand},
     event::{Body, ClockState, CompletedBy, GameResult, MoveMade, Resolution},
-    laws::IrregularityKind,
+    laws::{IrregularityKind, MovesCompleted},
     time::Millis,
 };
 
@@ -114,10 +114,7 @@ pub(super) struct Game {
     pub(super) doubted: Option<Millis>,
     /// Squares of which a notice was given that they are not read.
     pub(super) noticed: shakmaty::Bitboard,
-    /// Flags already spoken of, White's and Black's.
-    pub(super) flags: [bool; 2],
-    /// When a flag was first seen down, White's and Black's.
-    pub(super) flag_seen: [Option<Millis>; 2],
+    pub(super) flags: super::flags::Flags,
     /// The clock has run in this game.
     pub(super) clock_used: bool,
     /// What hands did, for suspicions.
@@ -147,8 +144,7 @@ impl Game {
             result: None,
             doubted: None,
             noticed: shakmaty::Bitboard::EMPTY,
-            flags: [false; 2],
-            flag_seen: [None; 2],
+            flags: super::flags::Flags::default(),
             clock_used: false,
             hands: super::touch::Hands::default(),
             gap: false,
@@ -159,6 +155,17 @@ impl Game {
     /// Completed half-moves.
     pub(super) fn plies(&self) -> usize {
         self.record.len()
+    }
+
+    /// Moves that each player has completed, by the number of the move that the game was taken up at.
+    pub(super) fn moves_completed(&self) -> MovesCompleted {
+        let before = self.start.setup().fullmoves.get() - 1;
+        let black_began = u32::from(self.start.turn() == Color::Black);
+        let plies = self.plies() as u32 + black_began;
+        MovesCompleted {
+            white: before + plies.div_ceil(2),
+            black: before + plies / 2,
+        }
     }
 
     /// The position after `ply` half-moves of the record.

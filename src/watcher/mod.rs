@@ -31,7 +31,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     dgt,
-    event::Event,
+    event::{Body, Event},
+    game::Period,
     laws::{Edition, Supervision, TimeControl},
     time::Millis,
 };
@@ -68,19 +69,6 @@ pub enum ClockSideSetting {
     WhiteRight,
 }
 
-/// A period of the time control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Period {
-    /// Moves that must be made in it; none in the last.
-    pub moves: Option<u32>,
-    /// Minutes of main time.
-    pub minutes: u32,
-    /// Seconds added for each move.
-    #[serde(default)]
-    pub increment: u32,
-}
-
 /// What a watcher is told of its board and event.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -102,6 +90,8 @@ pub struct Settings {
     pub clock_side: ClockSideSetting,
     /// Periods of the time control, if known.
     pub periods: Vec<Period>,
+    /// Names for the PGN, White's and Black's, where they are known.
+    pub players: [Option<String>; 2],
     /// Unix time in milliseconds at the origin of `Millis`; none when the wall clock is unknown.
     pub epoch_ms: Option<i64>,
 }
@@ -180,6 +170,15 @@ impl Watcher {
         let reply = self.core.command(now, command);
         self.ask_for_dump(now);
         reply
+    }
+
+    /// The shell has something to say to the operator: it becomes a numbered event like all others.
+    pub fn handle_notice(&mut self, now: Millis, code: &str, message: &str) {
+        let body = Body::Notice {
+            code: code.to_owned(),
+            message: message.to_owned(),
+        };
+        self.core.emit(now, body);
     }
 
     /// The next event.

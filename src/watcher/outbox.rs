@@ -47,7 +47,7 @@ impl Outbox {
 }
 
 /// RFC 3339 of `now`, where the wall clock at the origin is known.
-fn wall_clock(settings: &Settings, now: Millis) -> Option<String> {
+pub(super) fn wall_clock(settings: &Settings, now: Millis) -> Option<String> {
     let ms = settings.epoch_ms?.checked_add(i64::try_from(now.0).ok()?)?;
     let stamp = Timestamp::from_millisecond(ms).ok()?;
     Some(format!("{stamp:.3}"))

@@ -7,10 +7,11 @@ use shakmaty::{CastlingMode, Color, fen::Fen, uci::UciMove};
 
 use super::{
     core::{Core, Phase},
+    flags::Flags,
     game::{Game, Made, Open},
 };
 use crate::{
-    board::{Act, Line, Orientation, Placement, PlyKind, Stand},
+    board::{Act, Line, Orientation, Placement, PlyKind, Stand, line::weight},
     dgt::ClockSide,
     event::{ClockState, CompletedBy, GameResult},
     laws::{IrregularityKind, Side},
@@ -43,7 +44,8 @@ struct SavedGame {
     closed: Vec<SavedOpen>,
     offences: [u32; 2],
     result: Option<GameResult>,
-    flags: [bool; 2],
+    #[serde(default)]
+    flags: Flags,
     clock_used: bool,
 }
 
@@ -131,7 +133,7 @@ impl SavedGame {
                 .collect(),
             offences: game.offences,
             result: game.result,
-            flags: game.flags,
+            flags: game.flags.clone(),
             clock_used: game.clock_used,
         }
     }
@@ -177,8 +179,17 @@ impl Game {
         self.base = self.plies();
         let stand = self.stand().clone();
         let line = Line::new(stand.clone(), unread, now);
-        let mut lines = vec![line.clone()];
         let next = self.plies() + 1;
+        let mut nothing_done = line.clone();
+        if self
+            .open
+            .iter()
+            .any(|open| open.ply == next && open.act.is_some())
+        {
+            // The press that completed the act was found to be no empty one.
+            nothing_done.charge(weight::EMPTY_PRESS);
+        }
+        let mut lines = vec![nothing_done];
         for open in self.open.iter().filter(|open| open.ply == next) {
             if let (Some(mv), Some(target)) = (open.ruled, &open.target) {
                 lines.push(line.played(PlyKind::Ruled(mv), target.clone(), unread, now, 0.0));

@@ -2,6 +2,8 @@
 
 use super::{
     core::{Core, Phase},
+    game::Game,
+    outbox::wall_clock,
     start::array_named,
     state::{BoardInfo, GameView, PositionView, Status},
 };
@@ -92,16 +94,7 @@ impl Core {
         });
         let initial = game.start.placement() == Stand::initial().placement() && !black_begins;
         let pgn = Pgn {
-            tags: [
-                ("Event", "?"),
-                ("Site", "?"),
-                ("Date", "????.??.??"),
-                ("Round", "?"),
-                ("White", "?"),
-                ("Black", "?"),
-            ]
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .to_vec(),
+            tags: self.tags(game),
             start_fen: (!initial).then(|| game.start.fen()),
             chess960: game.mode == CastlingMode::Chess960,
             black_begins,
@@ -110,5 +103,54 @@ impl Core {
             result: game.result.unwrap_or(GameResult::Open).as_str().to_string(),
         };
         Some(pgn.text())
+    }
+
+    fn tags(&self, game: &Game) -> Vec<(String, String)> {
+        let date = wall_clock(&self.settings, game.began)
+            .and_then(|time| time.get(..10).map(|date| date.replace('-', ".")));
+        let [white, black] = &self.settings.players;
+        let known = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".into());
+        vec![
+            ("Event".into(), "?".into()),
+            ("Site".into(), "?".into()),
+            ("Date".into(), date.unwrap_or_else(|| "????.??.??".into())),
+            ("Round".into(), format!("{}.{}", self.settings.board, game.number)),
+            ("White".into(), known(white)),
+            ("Black".into(), known(black)),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        dgt::{Message, PieceCode},
+        time::Millis,
+        watcher::{Settings, Watcher},
+    };
+
+    #[test]
+    fn the_pgn_has_the_names_of_the_table_and_the_day() {
+        let settings = Settings {
+            board: "7".into(),
+            players: [Some("Zimmer, A.".into()), Some("Berg \"B\"".into())],
+            epoch_ms: Some(1_795_269_600_000),
+            ..Settings::default()
+        };
+        let mut watcher = Watcher::new(settings, None);
+        let mut squares = [PieceCode::EMPTY; 64];
+        for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
+            (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
+            (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
+        }
+        let mut bytes = Vec::new();
+        Message::Dump(&squares).encode(&mut bytes);
+        watcher.handle_link_up(Millis(0), "port");
+        watcher.handle_bytes(Millis(100), &bytes);
+        watcher.handle_end(Millis(10_000));
+        let pgn = watcher.pgn().unwrap();
+        let tags =
+            "[Date \"2026.11.21\"]\n[Round \"7.1\"]\n[White \"Zimmer, A.\"]\n[Black \"Berg \\\"B\\\"\"]";
+        assert!(pgn.contains(tags), "{pgn}");
     }
 }

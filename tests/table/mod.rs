@@ -27,6 +27,8 @@ pub(crate) struct Place {
     pub(crate) raw: [u8; 64],
     /// Milliseconds of each side and for each move; none: no clock.
     pub(crate) clock: Option<(u64, u64)>,
+    /// Milliseconds that the clock adds for the second period, when a flag falls.
+    pub(crate) next_period: u64,
     /// White sits at the right of the clock.
     pub(crate) swapped: bool,
 }
@@ -56,7 +58,9 @@ impl Table {
             men: place.men,
             told: place.men,
             unread: [None; 64],
-            clock: place.clock.map(|(each, bonus)| Clock::new(each, bonus)),
+            clock: place
+                .clock
+                .map(|(each, bonus)| Clock::new(each, bonus).then(place.next_period)),
             clock_out: false,
             down: false,
             records: Vec::new(),
@@ -332,6 +336,7 @@ pub(crate) fn settings(capture: &Capture, board: &str) -> Settings {
         laws: header.laws().unwrap_or_default(),
         time_control: header.time_control().unwrap_or_default(),
         supervision: header.supervision().unwrap_or_default(),
+        periods: header.periods().to_vec(),
         epoch_ms: header.epoch_ms(),
         ..Settings::default()
     }

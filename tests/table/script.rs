@@ -77,7 +77,7 @@ impl Script {
         let mut header = Header::default();
         header.push("board", "1").unwrap();
         header.push("story", &self.story).unwrap();
-        for key in ["laws", "time-control", "supervision"] {
+        for key in ["laws", "time-control", "supervision", "periods"] {
             if let Some(value) = self.key(key) {
                 header.push(key, value).unwrap();
             }
@@ -123,6 +123,9 @@ impl Script {
             mode,
             raw: std::array::from_fn(|i| raw(i as u32, self.key("turned").unwrap_or("0"))),
             clock,
+            next_period: self
+                .key("next-period")
+                .map_or(0, |s| s.parse::<u64>().unwrap() * 1000),
             swapped: self.key("white") == Some("right"),
         }
     }

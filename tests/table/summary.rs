@@ -11,7 +11,7 @@ pub(crate) fn summary(events: &[Event]) -> Vec<String> {
             Body::BoardConnected { .. } | Body::ClockConnected => continue,
             Body::BoardDisconnected { .. } => "cable-out".into(),
             Body::ClockDisconnected => "clock-out".into(),
-            Body::GameStarted { fen, chess960 } => started(fen, *chess960),
+            Body::GameStarted { fen, chess960, .. } => started(fen, *chess960),
             Body::Move(made) => {
                 let by = match made.completed_by {
                     CompletedBy::Clock => "",

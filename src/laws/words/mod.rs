@@ -11,62 +11,11 @@ use std::collections::BTreeMap;
 use shakmaty::{Role, fen::Fen, uci::UciMove};
 
 use super::{
+    IllegalReason,
     case::{Edition, IrregularityKind, Side},
     ruling::{Penalty, PenaltyKind, PositionRuling},
 };
 use crate::event::{Advice, Certainty, ClockState, Irregularity, Words};
-
-/// What was wrong with an illegal move: the values of `reason` in an irregularity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum IllegalReason {
-    /// `king_left_in_check`.
-    KingLeftInCheck,
-    /// `piece_cannot_move_so`.
-    PieceCannotMoveSo,
-    /// `castling_not_allowed`.
-    CastlingNotAllowed,
-    /// `opponents_piece_moved`.
-    OpponentsPieceMoved,
-    /// `own_piece_captured`.
-    OwnPieceCaptured,
-    /// `king_captured`.
-    KingCaptured,
-    /// `unexplained`.
-    Unexplained,
-}
-
-impl IllegalReason {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::KingLeftInCheck,
-        Self::PieceCannotMoveSo,
-        Self::CastlingNotAllowed,
-        Self::OpponentsPieceMoved,
-        Self::OwnPieceCaptured,
-        Self::KingCaptured,
-        Self::Unexplained,
-    ];
-
-    /// The value of `reason`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::KingLeftInCheck => "king_left_in_check",
-            Self::PieceCannotMoveSo => "piece_cannot_move_so",
-            Self::CastlingNotAllowed => "castling_not_allowed",
-            Self::OpponentsPieceMoved => "opponents_piece_moved",
-            Self::OwnPieceCaptured => "own_piece_captured",
-            Self::KingCaptured => "king_captured",
-            Self::Unexplained => "unexplained",
-        }
-    }
-
-    /// The reason of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|r| r.as_str() == name)
-    }
-}
 
 /// An act as a move: which piece went from where to where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,114 @@
+//! What a caller hears of his command.
+
+use std::fmt::Display;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use tokio_util::bytes::Bytes;
+
+use super::link::{Message, Qos};
+
+/// Where an answer goes and what it repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Topic of the reply.
+    pub topic: String,
+    /// MQTT 5 correlation data.
+    pub correlation: Option<Bytes>,
+    /// The caller's reference; null when he gave none.
+    pub reference: Value,
+}
+
+/// Payload of a reply.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "ReplyPayload")]
+pub struct ReplyPayload<S> {
+    /// The caller's reference; null when he gave none.
+    #[serde(rename = "ref")]
+    reference: Value,
+    /// Whether the command was carried out.
+    ok: bool,
+    /// The state that resulted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<S>,
+    /// Why it was not carried out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Complaint>,
+}
+
+/// Why a command was not carried out.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Complaint {
+    /// Stable code, see `docs/troubleshooting.md`.
+    code: String,
+    /// The same for a person.
+    message: String,
+}
+
+/// The answer to a command, on its way out.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// Where it goes.
+    pub topic: String,
+    /// MQTT 5 correlation data of the request.
+    pub correlation: Option<Bytes>,
+    /// JSON.
+    pub payload: String,
+}
+
+impl Answer {
+    /// The reply to a command that was carried out.
+    #[must_use]
+    pub fn done(&self, state: impl Serialize) -> Reply {
+        let payload = ReplyPayload {
+            reference: self.reference.clone(),
+            ok: true,
+            state: Some(state),
+            error: None,
+        };
+        match serde_json::to_string(&payload) {
+            Ok(payload) => self.with(payload),
+            Err(error) => self.refused("internal", &error),
+        }
+    }
+
+    /// The reply to a command that was refused.
+    #[must_use]
+    pub fn refused(&self, code: &str, message: &dyn Display) -> Reply {
+        let payload = ReplyPayload::<()> {
+            reference: self.reference.clone(),
+            ok: false,
+            state: None,
+            error: Some(Complaint {
+                code: code.to_owned(),
+                message: message.to_string(),
+            }),
+        };
+        // Texts and a JSON value: there is nothing in them that JSON cannot say.
+        self.with(serde_json::to_string(&payload).unwrap_or_default())
+    }
+
+    /// A reply with a payload given before.
+    #[must_use]
+    pub fn with(&self, payload: String) -> Reply {
+        Reply {
+            topic: self.topic.clone(),
+            correlation: self.correlation.clone(),
+            payload,
+        }
+    }
+}
+
+impl Reply {
+    pub(super) fn into_message(self) -> Message {
+        Message {
+            topic: self.topic,
+            payload: self.payload.into(),
+            qos: Qos::AtLeastOnce,
+            retain: false,
+            expiry: None,
+            correlation: self.correlation,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What is under way on a connection, and how much more may be.
+
+use std::{collections::BTreeMap, time::Instant};
+
+use super::link::Ticket;
+
+/// What a ticket stands for.
+#[derive(Debug)]
+pub(super) enum Sent {
+    /// `online` or `offline`.
+    Word,
+    Event {
+        n: u64,
+        topic: String,
+    },
+    State {
+        topic: String,
+    },
+    Reply {
+        topic: String,
+    },
+}
+
+impl Sent {
+    /// What stays the same when it is sent again.
+    pub(super) fn key(&self) -> Option<String> {
+        match self {
+            Self::Event { n, topic } => Some(format!("{topic} {n}")),
+            Self::State { topic } => Some(topic.clone()),
+            Self::Word | Self::Reply { .. } => None,
+        }
+    }
+}
+
+/// The messages without acknowledgement, oldest first.
+#[derive(Debug)]
+pub(super) struct Window {
+    size: u64,
+    next: Ticket,
+    under_way: BTreeMap<Ticket, (Sent, Instant)>,
+}
+
+impl Window {
+    pub(super) fn new(size: usize) -> Self {
+        Self {
+            size: size as u64,
+            next: Ticket(1),
+            under_way: BTreeMap::new(),
+        }
+    }
+
+    /// True while another message may be sent; with `one_by_one`, when none is under way.
+    ///
+    /// Counted from the oldest ticket under way: ids behind an old one cannot wrap onto it.
+    pub(super) fn has_room(&self, one_by_one: bool) -> bool {
+        let size = if one_by_one { 1 } else { self.size };
+        let oldest = self.under_way.first_key_value().map(|(ticket, _)| ticket.0);
+        oldest.is_none_or(|oldest| self.next.0 - oldest < size)
+    }
+
+    /// The ticket of the next message.
+    pub(super) fn next(&self) -> Ticket {
+        self.next
+    }
+
+    /// The message with the ticket [`Self::next`] is on its way.
+    pub(super) fn sent(&mut self, sent: Sent) {
+        self.under_way.insert(self.next, (sent, Instant::now()));
+        self.next.0 += 1;
+    }
+
+    /// The broker has answered; what the ticket stood for.
+    pub(super) fn answered(&mut self, ticket: Ticket) -> Option<Sent> {
+        self.under_way.remove(&ticket).map(|(sent, _)| sent)
+    }
+
+    /// The oldest message that would be sent again.
+    pub(super) fn oldest(&self) -> Option<&Sent> {
+        // The acknowledgement of the birth may be lost with the connection.
+        let mut sent = self.under_way.values().map(|(sent, _)| sent);
+        sent.find(|sent| !matches!(sent, Sent::Word))
+    }
+
+    /// When the message that waits longest was sent.
+    pub(super) fn since(&self) -> Option<Instant> {
+        self.under_way.values().map(|(_, since)| *since).min()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// True while `online` or `offline` is under way.
+    pub(super) fn has_word(&self) -> bool {
+        self.under_way
+            .values()
+            .any(|(sent, _)| matches!(sent, Sent::Word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_message_holds_the_window_until_it_is_answered() {
+        let mut window = Window::new(3);
+        let topic = String::from("a");
+        let oldest = window.next();
+        window.sent(Sent::Word);
+        assert!(window.has_room(false) && !window.has_room(true));
+        window.sent(Sent::Event { n: 5, topic });
+        window.sent(Sent::Word);
+        assert!(!window.has_room(false));
+        assert_eq!(window.oldest().and_then(Sent::key).as_deref(), Some("a 5"));
+        // The second is answered, the first is not: ids must not run around to it.
+        window.answered(Ticket(oldest.0 + 1));
+        assert!(!window.has_room(false));
+        assert!(window.answered(oldest).is_some() && window.answered(oldest).is_none());
+        assert!(window.has_room(false) && window.has_word() && !window.is_empty());
+    }
+}
