@@ -1,6 +1,6 @@
 //! A half-move that may be played from a position, as the sensors would see it.
 
-use shakmaty::{Bitboard, Board, Move, Square};
+use shakmaty::{Bitboard, Move, Square};
 
 use super::placement::{Code, Placement};
 
@@ -12,25 +12,26 @@ pub struct Candidate {
     /// The squares it changes and what they show afterwards: at most four (castling).
     changes: [(Square, Code); 4],
     len: u8,
+    squares: Bitboard,
 }
 
 impl Candidate {
-    /// The candidate for `mv` played on `board`.
+    /// The candidate for `mv` played on `before`.
     #[must_use]
-    pub fn new(board: &Board, mv: Move) -> Self {
+    pub fn new(before: &Placement, mv: Move) -> Self {
         let mut candidate = Self {
             mv,
             changes: [(Square::A1, Code::EMPTY); 4],
             len: 0,
+            squares: Bitboard::EMPTY,
         };
-        let piece = |square| board.piece_at(square).map_or(Code::EMPTY, Code::from);
+        let piece = |square| before.at(square);
         match mv {
             Move::Normal {
                 from, to, promotion, ..
             } => {
-                let mover = board.piece_at(from);
-                let lands = match (promotion, mover) {
-                    (Some(role), Some(pawn)) => Code::from(role.of(pawn.color)),
+                let lands = match (promotion, piece(from).color()) {
+                    (Some(role), Some(color)) => Code::from(role.of(color)),
                     _ => piece(from),
                 };
                 candidate.push(from, Code::EMPTY);
@@ -62,6 +63,7 @@ impl Candidate {
     fn push(&mut self, square: Square, code: Code) {
         self.changes[usize::from(self.len)] = (square, code);
         self.len += 1;
+        self.squares.add(square);
     }
 
     /// The squares it changes and what they show afterwards.
@@ -73,7 +75,7 @@ impl Candidate {
     /// The squares it changes.
     #[must_use]
     pub fn squares(&self) -> Bitboard {
-        self.changes().iter().map(|(square, _)| *square).collect()
+        self.squares
     }
 
     /// The placement after it.

@@ -145,6 +145,11 @@ fn difference(seen: Code, expected: Code) -> f32 {
     }
 }
 
+/// True when half-moves of the same number are the same; differences are looked for from the end.
+fn begins_alike(a: &[Ply], b: &[Ply]) -> bool {
+    a.iter().zip(b).rev().all(|(x, y)| x.kind.same_as(&y.kind))
+}
+
 /// One explanation of what was seen.
 #[derive(Clone, Debug)]
 pub struct Line {
@@ -197,31 +202,55 @@ impl Line {
     /// A half-move is added.
     #[must_use]
     pub fn played(&self, kind: PlyKind, stand: Arc<Stand>, sensed: &Sensed, now: Millis, cost: f32) -> Self {
-        let mut line = self.clone();
         let mover = self.turn();
-        let (began, at) = self.seen_at(&stand, sensed);
+        let steps = self.placement().differing(stand.placement());
+        let (began, at) = self.seen_at(steps, &stand, sensed);
         // What is seen long after a press was not played before it; a dump does not say when.
         let in_time = |pressed: Millis| {
             began.is_none_or(|began| began.since(pressed) <= BEGUN_MS)
                 && at.is_none_or(|at| at.since(pressed) <= LATE_MS)
         };
-        let owed = line
-            .pending
+        let mut pending = self.pending.clone();
+        let owed = pending
             .iter()
             .position(|(side, pressed)| *side == mover && in_time(*pressed));
-        let pressed = owed.map(|i| line.pending.remove(i).1);
-        line.plies.push(Ply {
+        let pressed = owed.map(|i| pending.remove(i).1);
+        let mut plies = Vec::with_capacity(self.plies.len() + 1);
+        plies.extend_from_slice(&self.plies);
+        plies.push(Ply {
             kind,
             at: at.unwrap_or(now),
             began: began.unwrap_or(now),
             pressed,
             stand: stand.clone(),
         });
-        line.differing = sensed.placement().differing(stand.placement());
-        line.stand = stand;
-        line.cost += cost;
-        line.born = now;
-        line
+        Self {
+            plies,
+            pending,
+            cost: self.cost + cost,
+            differing: sensed.placement().differing(stand.placement()),
+            stand,
+            born: now,
+            clock_runs: self.clock_runs,
+            ranked: self.ranked,
+        }
+    }
+
+    /// True when this line is `parent` with the half-move `mv`.
+    pub(super) fn is_child(&self, parent: &Self, mv: Move) -> bool {
+        let n = parent.plies.len();
+        // The last half-moves first: they tell most lines apart.
+        self.plies.len() == n + 1
+            && self.plies[n].kind.legal() == Some(mv)
+            && self.turn() != parent.turn()
+            && begins_alike(&self.plies[..n], &parent.plies)
+    }
+
+    /// True when both are the same half-moves from the same base.
+    pub(super) fn same_as(&self, other: &Self) -> bool {
+        self.plies.len() == other.plies.len()
+            && self.turn() == other.turn()
+            && begins_alike(&self.plies, &other.plies)
     }
 
     /// What decides how the line goes on: the position, and which presses are still owed.
@@ -296,9 +325,8 @@ impl Line {
     }
 
     /// When the first and the last of the updates that speak for the step to `stand` had come, if
-    /// any did.
-    fn seen_at(&self, stand: &Stand, sensed: &Sensed) -> (Option<Millis>, Option<Millis>) {
-        let steps = self.stand.placement().differing(stand.placement());
+    /// any did. `steps` are the squares that it changes.
+    fn seen_at(&self, steps: Bitboard, stand: &Stand, sensed: &Sensed) -> (Option<Millis>, Option<Millis>) {
         let shown = steps.into_iter().filter(|s| {
             let code = stand.placement().at(*s);
             sensed.at(*s).agrees(code) && (code.is_empty() || self.came(*s, sensed))
@@ -372,6 +400,16 @@ impl Line {
             .into_iter()
             .filter(|s| sensed.at(*s).is_man())
             .collect()
+    }
+
+    /// False when no half-move can speak for what is seen: nothing has arrived where the line does not
+    /// have it, nor lately enough to have been taken ([`Self::taken_at_once`]). Where men are not known,
+    /// a piece that is missing may have taken one.
+    pub(super) fn may_go_on(&self, sensed: &Sensed) -> bool {
+        self.differing.into_iter().any(|square| {
+            let left = sensed.since(square).max(self.born);
+            sensed.is_felt() || !sensed.at(square).is_empty() || sensed.last_arrival() + SCAN_MS >= left
+        })
     }
 
     /// True when what is seen speaks for `candidate`: a piece arrived where it puts one.

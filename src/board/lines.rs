@@ -24,11 +24,26 @@ const OVERDUE_MS: u64 = 400;
 /// Half-moves that one reading may add to a line.
 const DEPTH: usize = 4;
 
+/// A half-move with which a line may go on, before it is known whether that is worth making.
+#[derive(Clone, Copy, Debug)]
+struct Proposal {
+    /// Index of the line.
+    parent: usize,
+    /// Index of the half-move among those of its position.
+    candidate: usize,
+    /// What the half-move costs.
+    step: f32,
+    /// What the line costs with it.
+    cost: f32,
+}
+
 /// The lines. The board that they explain is the caller's and comes as an argument.
 #[derive(Clone, Debug)]
 pub struct Lines {
     lines: Vec<Line>,
     aged: Millis,
+    /// The time for which the lines are ranked, nothing having changed since.
+    ranked_at: Option<Millis>,
     /// True while presses are to be expected: a half-move without one costs something.
     clock_runs: bool,
     /// While true half-moves are found after a gap in the record: nobody saw them made.
@@ -45,6 +60,7 @@ impl Lines {
         let mut lines = Self {
             lines: vec![line],
             aged: now,
+            ranked_at: None,
             clock_runs: false,
             recovering: false,
             frozen: false,
@@ -55,6 +71,7 @@ impl Lines {
 
     /// The clock was started, or is gone: presses are to be expected, or not.
     pub fn set_clock_runs(&mut self, runs: bool) {
+        self.ranked_at = None;
         self.clock_runs = runs;
         for line in &mut self.lines {
             line.clock_runs = runs;
@@ -112,6 +129,7 @@ impl Lines {
 
     /// Presses that still wait for their half-moves had none.
     pub fn forget_presses(&mut self) {
+        self.ranked_at = None;
         for line in &mut self.lines {
             line.forget_presses();
         }
@@ -127,7 +145,8 @@ impl Lines {
                 let lifted = leaves
                     .is_some_and(|(from, _)| line.differing.contains(*from) && sensed.at(*from).is_empty());
                 if lifted && !line.speaks_for(candidate, sensed) {
-                    grown.push(self.child(line, candidate, now, sensed, weight::PLY + weight::BLIND));
+                    let step = self.step(line, candidate, sensed, weight::PLY + weight::BLIND);
+                    grown.push(self.child(line, candidate, now, sensed, step));
                 }
             }
         }
@@ -166,6 +185,7 @@ impl Lines {
     pub fn keep_parity(&mut self, turn: Color) {
         let from_root = |line: &Line| (line.turn() == turn) == line.plies.len().is_multiple_of(2);
         if self.lines.iter().any(from_root) {
+            self.ranked_at = None;
             self.lines.retain(from_root);
         }
     }
@@ -201,6 +221,7 @@ impl Lines {
         if n == 0 {
             return;
         }
+        self.ranked_at = None;
         let best = self.best().clone();
         self.lines.retain(|line| shared(&best, line) >= n);
         for line in &mut self.lines {
@@ -214,6 +235,10 @@ impl Lines {
 
     /// Time passes.
     pub fn tick(&mut self, now: Millis, sensed: &Sensed) {
+        // One message is looked at from several sides at the same time.
+        if self.ranked_at == Some(now) && self.aged == now {
+            return;
+        }
         self.age(now, sensed);
         self.rank(now, sensed);
     }
@@ -230,83 +255,128 @@ impl Lines {
     }
 
     fn grow(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
+        // What costs more than that is not ranked, nor what follows from it: it is not made at all.
+        let totals = self.lines.iter().map(|line| line.total(sensed, now));
+        let limit = totals.fold(f32::INFINITY, f32::min) + BEHIND;
         let mut fresh = Vec::new();
-        for line in &self.lines {
-            self.children(line, squares, now, sensed, &mut fresh);
+        for parent in 0..self.lines.len() {
+            self.propose(parent, squares, sensed, &mut fresh);
         }
         for _ in 0..DEPTH {
-            let mut next = Vec::new();
-            for line in fresh.drain(..) {
-                if self.offer(line.clone()) {
-                    self.children(&line, Bitboard::FULL, now, sensed, &mut next);
-                }
-            }
-            if next.len() > 4 * MOST_LINES {
-                next.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-                next.truncate(4 * MOST_LINES);
-            }
-            fresh = next;
             if fresh.is_empty() {
                 break;
             }
+            fresh = self.take_in(now, sensed, limit, &fresh);
+            if fresh.len() > 4 * MOST_LINES {
+                fresh.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+                fresh.truncate(4 * MOST_LINES);
+            }
         }
     }
 
-    fn children(&self, line: &Line, squares: Bitboard, now: Millis, sensed: &Sensed, into: &mut Vec<Line>) {
-        if line.differing.is_empty() {
+    /// Makes the lines that are proposed at no more than `limit`. Returns what goes on from those
+    /// that are new.
+    fn take_in(&mut self, now: Millis, sensed: &Sensed, limit: f32, fresh: &[Proposal]) -> Vec<Proposal> {
+        let (mut next, mut cheaper) = (Vec::new(), Vec::new());
+        for proposal in fresh.iter().filter(|proposal| proposal.cost <= limit) {
+            let parent = &self.lines[proposal.parent];
+            let candidate = &parent.stand.candidates()[proposal.candidate];
+            let known = self
+                .lines
+                .iter()
+                .position(|line| line.is_child(parent, candidate.mv));
+            match known {
+                Some(i) if proposal.cost < self.lines[i].cost => {
+                    let line = self.child(parent, candidate, now, sensed, proposal.step);
+                    cheaper.push((i, line));
+                }
+                Some(_) => {}
+                None => {
+                    let line = self.child(parent, candidate, now, sensed, proposal.step);
+                    self.lines.push(line);
+                    self.propose(self.lines.len() - 1, Bitboard::FULL, sensed, &mut next);
+                }
+            }
+        }
+        // Not before: other proposals go on from the lines as they were.
+        for (i, line) in cheaper {
+            self.replace(i, line);
+        }
+        next
+    }
+
+    /// Adds the half-moves that touch `squares` and speak for what is seen where line `parent` leads.
+    fn propose(&self, parent: usize, squares: Bitboard, sensed: &Sensed, into: &mut Vec<Proposal>) {
+        let line = &self.lines[parent];
+        if !line.may_go_on(sensed) {
             return;
         }
-        for candidate in line.stand.candidates() {
-            if (candidate.squares() & squares).is_empty() {
+        for (i, candidate) in line.stand.candidates().iter().enumerate() {
+            if (candidate.squares() & squares).is_empty() || (candidate.squares() & line.differing).is_empty()
+            {
                 continue;
             }
-            if line.speaks_for(candidate, sensed) {
-                into.push(self.child(line, candidate, now, sensed, weight::PLY));
+            let cost = if line.speaks_for(candidate, sensed) {
+                weight::PLY
             } else if line.taken_at_once(candidate, sensed) {
-                into.push(self.child(line, candidate, now, sensed, weight::PLY + weight::TAKEN_AT_ONCE));
-            }
+                weight::PLY + weight::TAKEN_AT_ONCE
+            } else {
+                continue;
+            };
+            let step = self.step(line, candidate, sensed, cost);
+            into.push(Proposal {
+                parent,
+                candidate: i,
+                step,
+                cost: line.cost + step,
+            });
         }
     }
 
-    fn child(&self, line: &Line, candidate: &Candidate, now: Millis, sensed: &Sensed, mut cost: f32) -> Line {
+    /// What it costs `line` to go on with `candidate`, which by itself costs `cost`.
+    fn step(&self, line: &Line, candidate: &Candidate, sensed: &Sensed, mut cost: f32) -> f32 {
         let unpressed = line.plies.last().is_some_and(|ply| ply.pressed.is_none());
         if self.clock_runs && unpressed {
             cost += weight::UNPRESSED;
         }
-        cost += line.too_early(candidate, sensed)
-            + line.at_once(candidate, sensed)
-            + line.unfelt(candidate, sensed);
+        let early = line.too_early(candidate, sensed) + line.at_once(candidate, sensed);
+        cost + (early + line.unfelt(candidate, sensed))
+    }
+
+    fn child(&self, line: &Line, candidate: &Candidate, now: Millis, sensed: &Sensed, step: f32) -> Line {
         let stand = Arc::new(line.stand.after(candidate));
         let kind = if self.recovering {
             PlyKind::Recovered(candidate.mv)
         } else {
             PlyKind::Legal(candidate.mv)
         };
-        line.played(kind, stand, sensed, now, cost)
+        line.played(kind, stand, sensed, now, step)
     }
 
     /// Takes a line in unless the same half-moves are there at no higher cost.
     fn offer(&mut self, line: Line) -> bool {
-        let same = |other: &Line| {
-            other.plies.len() == line.plies.len()
-                && other.turn() == line.turn()
-                && shared(other, &line) == line.plies.len()
-        };
-        if let Some(known) = self.lines.iter_mut().find(|other| same(other)) {
-            if line.cost < known.cost {
-                let pressed: Vec<_> = known.plies.iter().map(|p| p.pressed).collect();
-                *known = line;
-                for (ply, pressed) in known.plies.iter_mut().zip(pressed) {
-                    ply.pressed = ply.pressed.or(pressed);
-                }
+        match self.lines.iter().position(|other| other.same_as(&line)) {
+            Some(i) if line.cost < self.lines[i].cost => self.replace(i, line),
+            Some(_) => {}
+            None => {
+                self.lines.push(line);
+                return true;
             }
-            return false;
         }
-        self.lines.push(line);
-        true
+        false
+    }
+
+    /// Puts a likelier way to the same half-moves in the place of line `i`, with the presses that
+    /// were given to them.
+    fn replace(&mut self, i: usize, line: Line) {
+        let known = std::mem::replace(&mut self.lines[i], line);
+        for (ply, old) in self.lines[i].plies.iter_mut().zip(&known.plies) {
+            ply.pressed = ply.pressed.or(old.pressed);
+        }
     }
 
     fn rank(&mut self, now: Millis, sensed: &Sensed) {
+        self.ranked_at = Some(now);
         if let [only] = &mut self.lines[..] {
             only.ranked = 0.0;
             return;

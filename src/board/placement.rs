@@ -109,11 +109,16 @@ impl Placement {
     /// The squares on which the two differ. A man that is not known differs from no other.
     #[must_use]
     pub fn differing(&self, other: &Self) -> Bitboard {
-        let mut bits = 0u64;
-        for (i, (a, b)) in self.0.iter().zip(&other.0).enumerate() {
-            bits |= u64::from(!a.agrees(*b)) << i;
-        }
-        Bitboard(bits)
+        Bitboard(by_ranks(|r| {
+            let (a, b) = (self.rank(r), other.rank(r));
+            let differing = nonzero_bytes(a ^ b);
+            if differing == 0 {
+                return 0;
+            }
+            let man = u64::from_ne_bytes([Code::MAN.0; 8]);
+            let unknown = !nonzero_bytes(a ^ man) | !nonzero_bytes(b ^ man);
+            differing & !(unknown & nonzero_bytes(a) & nonzero_bytes(b))
+        }))
     }
 
     /// True when the two differ on no square.
@@ -150,11 +155,13 @@ impl Placement {
     /// The squares that show `code`.
     #[must_use]
     pub fn squares_of(&self, code: Code) -> Bitboard {
-        let mut bits = 0u64;
-        for (i, c) in self.0.iter().enumerate() {
-            bits |= u64::from(*c == code) << i;
-        }
-        Bitboard(bits)
+        let all = u64::from_ne_bytes([code.0; 8]);
+        Bitboard(by_ranks(|r| !nonzero_bytes(self.rank(r) ^ all)))
+    }
+
+    /// The codes of a rank, the a-file's lowest: eight are held against each other at once.
+    fn rank(&self, r: usize) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|file| self.0[r * 8 + file].0))
     }
 
     /// The squares on which something stands.
@@ -190,6 +197,20 @@ impl Placement {
     }
 }
 
+/// Sixty-four bits from those of each rank.
+fn by_ranks(of: impl Fn(usize) -> u8) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(of))
+}
+
+/// One bit for each byte that is not zero, the lowest byte's lowest.
+fn nonzero_bytes(bytes: u64) -> u8 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    // The high bit of each byte, set where any bit of the byte is: no carry leaves a byte.
+    let high = (((bytes & LOW) + LOW) | bytes) & !LOW;
+    // The product gathers the eight high bits in the highest byte.
+    ((high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
+}
+
 impl From<&Board> for Placement {
     fn from(board: &Board) -> Self {
         let mut placement = Self::default();
@@ -221,6 +242,26 @@ mod tests {
         }
         for n in [0, 13, 14, 15, 0x7f] {
             assert_eq!((Code(n).piece(), Code(n).color()), (None, None));
+        }
+    }
+
+    #[test]
+    fn placements_differ_on_the_squares_where_they_do() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..1000 {
+            let (mut a, mut b) = (Placement::default(), Placement::default());
+            let mut expected = Bitboard::EMPTY;
+            for square in Square::ALL {
+                // Misreadings are any byte.
+                let codes = [random.u8(..), random.u8(..)];
+                a.set(square, Code(codes[0]));
+                b.set(square, Code(codes[random.usize(0..2)]));
+                expected.set(square, !a.at(square).agrees(b.at(square)));
+            }
+            assert_eq!(a.differing(&b), expected);
+            let code = a.at(Square::C3);
+            let shown: Bitboard = Square::ALL.into_iter().filter(|s| a.at(*s) == code).collect();
+            assert_eq!(a.squares_of(code), shown);
         }
     }
 

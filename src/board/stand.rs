@@ -1,5 +1,7 @@
 //! A position that a game stands in: playable, or left behind by an illegal act.
 
+use std::sync::OnceLock;
+
 use shakmaty::{
     Bitboard, Board, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Piece, Position, Rank, Role,
     Setup, Square, attacks,
@@ -10,19 +12,22 @@ use shakmaty::{
 use super::{candidate::Candidate, placement::Placement};
 
 /// A position with the half-moves that may be played from it.
+///
+/// These and its key are worked out when they are first asked for: most explanations are given up
+/// before anybody asks how play goes on from them.
 #[derive(Clone, Debug)]
 pub struct Stand {
     kind: Kind,
     mode: CastlingMode,
     placement: Placement,
-    candidates: Vec<Candidate>,
-    key: u64,
+    candidates: OnceLock<Box<[Candidate]>>,
+    key: OnceLock<u64>,
 }
 
 #[derive(Clone, Debug)]
 enum Kind {
     /// Playable.
-    Legal(Box<Chess>),
+    Legal(Chess),
     /// Not playable by the Laws (a king left in check, pawns on the last rank), yet play may go on.
     Irregular(Box<Setup>),
 }
@@ -32,19 +37,16 @@ impl Stand {
     #[must_use]
     pub fn new(chess: Chess, mode: CastlingMode) -> Self {
         let placement = Placement::from(chess.board());
-        let board = chess.board().clone();
-        let candidates = chess
-            .legal_moves()
-            .into_iter()
-            .map(|m| Candidate::new(&board, m))
-            .collect();
-        let Zobrist64(key) = chess.zobrist_hash(EnPassantMode::Legal);
+        Self::of(Kind::Legal(chess), placement, mode)
+    }
+
+    fn of(kind: Kind, placement: Placement, mode: CastlingMode) -> Self {
         Self {
-            kind: Kind::Legal(Box::new(chess)),
+            kind,
             mode,
             placement,
-            candidates,
-            key,
+            candidates: OnceLock::new(),
+            key: OnceLock::new(),
         }
     }
 
@@ -61,18 +63,7 @@ impl Stand {
             Ok(chess) => Self::new(chess, mode),
             Err(_) => {
                 let placement = Placement::from(&setup.board);
-                let candidates = replies(&setup)
-                    .into_iter()
-                    .map(|m| Candidate::new(&setup.board, m))
-                    .collect();
-                let key = setup.turn.fold_wb(placement.hash(), !placement.hash());
-                Self {
-                    kind: Kind::Irregular(Box::new(setup)),
-                    mode,
-                    placement,
-                    candidates,
-                    key,
-                }
+                Self::of(Kind::Irregular(Box::new(setup)), placement, mode)
             }
         }
     }
@@ -105,7 +96,13 @@ impl Stand {
     /// as 64 bits go: used to rank explanations, never to prove anything.
     #[must_use]
     pub fn key(&self) -> u64 {
-        self.key
+        *self.key.get_or_init(|| match &self.kind {
+            Kind::Legal(chess) => {
+                let Zobrist64(key) = chess.zobrist_hash(EnPassantMode::Legal);
+                key
+            }
+            Kind::Irregular(setup) => setup.turn.fold_wb(self.placement.hash(), !self.placement.hash()),
+        })
     }
 
     /// The placement.
@@ -117,7 +114,13 @@ impl Stand {
     /// The half-moves that may be played.
     #[must_use]
     pub fn candidates(&self) -> &[Candidate] {
-        &self.candidates
+        self.candidates.get_or_init(|| {
+            let candidate = |mv| Candidate::new(&self.placement, mv);
+            match &self.kind {
+                Kind::Legal(chess) => chess.legal_moves().into_iter().map(candidate).collect(),
+                Kind::Irregular(setup) => replies(setup).into_iter().map(candidate).collect(),
+            }
+        })
     }
 
     /// Who is to move.
@@ -166,7 +169,7 @@ impl Stand {
     #[must_use]
     pub fn repetition_key(&self) -> String {
         match &self.kind {
-            Kind::Legal(chess) => Epd::from_position(&**chess, EnPassantMode::Legal).to_string(),
+            Kind::Legal(chess) => Epd::from_position(chess, EnPassantMode::Legal).to_string(),
             Kind::Irregular(_) => self.fen(),
         }
     }
@@ -176,9 +179,9 @@ impl Stand {
     pub fn after(&self, candidate: &Candidate) -> Self {
         match &self.kind {
             Kind::Legal(chess) => {
-                let mut next = (**chess).clone();
+                let mut next = chess.clone();
                 next.play_unchecked(candidate.mv);
-                Self::new(next, self.mode)
+                Self::of(Kind::Legal(next), candidate.after(&self.placement), self.mode)
             }
             Kind::Irregular(_) => self.left_as(&candidate.after(&self.placement)),
         }
@@ -213,7 +216,7 @@ impl Stand {
     /// True when the side to move is mated or stalemated.
     #[must_use]
     pub fn is_mate_or_stalemate(&self) -> bool {
-        self.candidates.is_empty()
+        self.candidates().is_empty()
     }
 }
 
