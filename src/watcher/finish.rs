@@ -73,7 +73,7 @@ impl Game {
         if self.result.is_some() {
             return;
         }
-        if let Some(kings) = felt_kings(self.stand(), ctx.sensed) {
+        if let Some(kings) = felt_kings(self.stand(), ctx.sensed).filter(|_| ctx.sensed.is_felt()) {
             let since = kings.map(|s| ctx.sensed.since(s));
             if ctx.passed(since[0].max(since[1]), FELT_KINGS_MS) {
                 self.end_by_kings(ctx, meaning(kings));
