@@ -82,28 +82,16 @@ impl LeverWatch {
             // Nobody starts a clock again so soon: the frame is older than the stop.
             return;
         }
-        if let Some((doubted, at)) = self.doubted {
-            self.doubted = None;
-            // Where the lever never went back, the time runs that the doubted frame denies.
-            let opponent = last.lever.pressed().other();
-            let soon = self
-                .flipped
-                .is_some_and(|(_, flip)| at.since(flip) < OVERTAKEN_MS);
-            let ran = reading.time(opponent).seconds < doubted.time(opponent).seconds;
-            if reading.lever != last.lever || !soon && !ran {
-                self.believe(at, doubted);
-            }
-        } else {
-            match self.age_of(now, &last, &reading) {
-                Age::New => {}
-                Age::Old => return,
-                Age::Doubtful => {
-                    self.doubted = Some((reading, now));
-                    return;
-                }
-            }
+        if let Some((doubted, at)) = self.doubted.take()
+            && self.was_press(&last, &doubted, at, &reading)
+        {
+            self.believe(at, doubted);
         }
-        self.believe(now, reading);
+        match self.age_of(now, &reading) {
+            Age::New => self.believe(now, reading),
+            Age::Old => {}
+            Age::Doubtful => self.doubted = Some((reading, now)),
+        }
     }
 
     /// Time passes: a doubt that was not refuted is believed.
@@ -130,26 +118,44 @@ impl LeverWatch {
     /// Whether a frame in which the lever has gone back soon after a press is older than that press.
     /// One from before the press shows no time that ran after it: its player's without what the
     /// press gave, the opponent's as it stood then.
-    fn age_of(&self, now: Millis, last: &ClockReading, reading: &ClockReading) -> Age {
-        let Some((flip, at)) = self.flipped.filter(|(_, at)| now.since(*at) < STALE_MS) else {
+    fn age_of(&self, now: Millis, reading: &ClockReading) -> Age {
+        let (Some(last), Some((flip, at))) = (&self.now, &self.flipped) else {
             return Age::New;
         };
+        if now.since(*at) >= STALE_MS {
+            return Age::New;
+        }
         if !reading.running || !last.running || reading.lever == last.lever {
             return Age::New;
         }
         let (presser, opponent) = (flip.lever.pressed(), flip.lever.pressed().other());
         let seconds = |of: &ClockReading, side| of.time(side).seconds;
+        let (then, shown) = (seconds(flip, opponent), seconds(reading, opponent));
         if seconds(reading, presser) < seconds(last, presser) {
             // The time of a player who has pressed does not run.
             Age::Old
-        } else if self.gained
-            || seconds(reading, opponent) != seconds(&flip, opponent)
-            || now.since(at) >= DELAYED_MS
-        {
+        } else if self.gained || shown < then || shown > then + 1 || now.since(*at) >= DELAYED_MS {
             Age::New
         } else {
             Age::Doubtful
         }
+    }
+
+    /// Whether the doubted frame told of a press after all, now that there is the next one. Where the
+    /// lever never went back, the time runs that the doubted frame denies.
+    fn was_press(
+        &self,
+        last: &ClockReading,
+        doubted: &ClockReading,
+        at: Millis,
+        next: &ClockReading,
+    ) -> bool {
+        let opponent = last.lever.pressed().other();
+        let soon = self
+            .flipped
+            .is_some_and(|(_, flip)| at.since(flip) < OVERTAKEN_MS);
+        let ran = next.time(opponent).seconds < doubted.time(opponent).seconds;
+        next.lever != last.lever || !soon && !ran
     }
 
     fn believe(&mut self, at: Millis, reading: ClockReading) {
