@@ -1,4 +1,5 @@
 //! Whole games on boards that feel only whether something stands on a square.
+#![allow(clippy::unwrap_used)] // A test fails where it fails.
 
 mod felt;
 
@@ -92,13 +93,9 @@ fn games(file: &str, many: usize) -> Vec<Vec<Move>> {
 
 #[test]
 fn games_of_masters_are_followed() {
-    for (seed, file) in [
-        (1000, "candidates2020.pgn"),
-        (3000, "underpromotions-slice.pgn"),
-        (4000, "long-slice.pgn"),
-    ] {
+    for (seed, file) in [(1000, "candidates2020.pgn"), (3000, "underpromotions-slice.pgn")] {
         let mut score = Score::default();
-        for (seed, moves) in (seed..).zip(games(file, 10)) {
+        for (seed, moves) in (seed..).zip(games(file, 4)) {
             play(&moves, seed, Habits::MESSY, &mut score);
         }
         eprintln!("{file}: {score:?}");
@@ -151,9 +148,11 @@ fn each_habit_alone_is_forgiven() {
     ];
     for (name, habits) in kinds {
         let mut score = Score::default();
-        for (seed, moves) in (2000..).zip(games("candidates2022.pgn", 5)) {
+        for (seed, moves) in (2000..).zip(games("candidates2022.pgn", 3)) {
             play(&moves, seed, habits, &mut score);
         }
         eprintln!("{name}: {score:?}");
+        assert!(score.right * 100 >= score.plies * 97, "{name}: {score:?}");
+        assert_eq!(score.accused, 0, "{name}: {score:?}");
     }
 }

@@ -3,13 +3,13 @@
 
 use dgt2mqtt::{
     capture::{Act, Capture, Header, Record},
-    event::{Body, Event},
+    event::Body,
     occ1::Occupancy,
     time::Millis,
     watcher::{Settings, Watcher},
 };
 use fastrand::Rng;
-use shakmaty::{Bitboard, CastlingSide, Chess, Color, Move, Position, Square};
+use shakmaty::{Bitboard, CastlingSide, Chess, Move, Position, Square};
 
 /// A board is scanned twenty times a second.
 const SCAN_MS: u64 = 50;
@@ -318,12 +318,6 @@ fn wire(occupied: Bitboard) -> u64 {
         .sum()
 }
 
-/// The side that a colour sits on, for readers of failures.
-#[allow(dead_code)]
-pub(crate) fn name(color: Color) -> &'static str {
-    color.fold_wb("White", "Black")
-}
-
 /// What a watcher made of a capture.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
@@ -333,8 +327,6 @@ pub(crate) struct Heard {
     pub(crate) irregularities: Vec<String>,
     pub(crate) notices: Vec<String>,
     pub(crate) games: usize,
-    pub(crate) result: Option<String>,
-    pub(crate) events: Vec<Event>,
 }
 
 /// Runs a capture through a watcher.
@@ -361,10 +353,8 @@ pub(crate) fn hear(capture: &Capture) -> Heard {
                 irregularity.kind, irregularity.act, irregularity.ply
             )),
             Body::Notice { code, .. } => heard.notices.push(code.clone()),
-            Body::GameEnded { result, .. } => heard.result = Some(result.as_str().to_owned()),
             _ => {}
         }
-        heard.events.push(event);
         Ok::<(), ()>(())
     });
     assert!(run.is_ok());
