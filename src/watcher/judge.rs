@@ -396,11 +396,17 @@ impl Game {
         }
         // Where the opponent has pressed since, what came after the press is his act.
         let slack = if self.later_presses.is_empty() { SCAN_MS } else { 0 };
-        let wrong = misplaced_pairs(&best, ctx, press.at + slack);
+        let ply = self.base + best.plies.len();
+        let mut wrong = misplaced_pairs(&best, ctx, press.at + slack);
+        // What stood wrong before this player had the move is not his doing; if it was the other's, it
+        // was said then.
+        let began = self.turn_began(&best);
+        if wrong.into_iter().all(|square| ctx.sensed.since(square) < began) {
+            wrong = Bitboard::EMPTY;
+        }
         if wrong.is_empty() {
             return;
         }
-        let ply = self.base + best.plies.len();
         if self.open.iter().any(|o| o.ply == ply) {
             return;
         }
@@ -419,6 +425,17 @@ impl Game {
         finding.squares = wrong;
         finding.target = Some(best.stand.clone());
         self.accuse(ctx, finding, None);
+    }
+
+    /// When the player of the last half-move of `line` got the move: his opponent had made his, and pressed
+    /// where he did.
+    fn turn_began(&self, line: &Line) -> Millis {
+        let before = line.plies.len().checked_sub(2).map(|i| &line.plies[i]);
+        match (before, self.base.checked_sub(1)) {
+            (Some(ply), _) => ply.pressed.unwrap_or(ply.at),
+            (None, Some(i)) => self.record.get(i).map_or(Millis(0), |made| made.at),
+            (None, None) => Millis(0),
+        }
     }
 
     /// A piece of the opponent stands where a legal reply would put it, and did so when the press
