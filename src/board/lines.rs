@@ -182,9 +182,7 @@ impl Lines {
                 .candidates()
                 .iter()
                 .filter(|c| line.may_be_unseen(c, sensed));
-            let unseen: Vec<_> = unseen.collect();
-            // Any of them as likely as another.
-            let cost = weight::PLY + weight::BLIND + (unseen.len() as f32).ln();
+            let cost = weight::PLY + weight::BLIND;
             for candidate in unseen {
                 let step = self.step(line, candidate, sensed, cost);
                 grown.push(self.child(line, candidate, now, sensed, step));

@@ -1,4 +1,6 @@
 //! Where the daemon's log goes: the journal of systemd where that listens, else standard error.
+//!
+//! `journalctl` shows the message alone, so what a person must know is in it; fields are for filters.
 
 use std::io::{self, IsTerminal};
 

@@ -108,7 +108,7 @@ impl BoardTask {
         let mut snapshot: Option<Snapshot> = resume.snapshot.and_then(|json| {
             serde_json::from_str(&json)
                 .inspect_err(|error| {
-                    tracing::warn!(board, %error, "the state kept for this board is of another version: the game is taken up from what stands on it");
+                    tracing::warn!(board, %error, "board {board}: the state kept is of another version: the game is taken up from what stands on the board");
                 })
                 .ok()
         });

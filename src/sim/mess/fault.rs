@@ -1,6 +1,6 @@
 //! What can go wrong at a board, by name, and how often it does.
 
-use std::{fmt, str::FromStr};
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
 /// A kind of mess or offence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -171,22 +171,15 @@ impl fmt::Display for Fault {
     }
 }
 
-/// How often what goes wrong.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Faults([f64; KINDS.len()]);
-
-impl Default for Faults {
-    /// Nothing goes wrong.
-    fn default() -> Self {
-        Self([0.0; KINDS.len()])
-    }
-}
+/// How often what goes wrong; by default nothing does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Faults(BTreeMap<Fault, f64>);
 
 impl Faults {
     /// How often `fault` happens, 0 to 1.
     #[must_use]
     pub fn of(&self, fault: Fault) -> f64 {
-        self.0[fault as usize]
+        self.0.get(&fault).copied().unwrap_or(0.0)
     }
 
     /// The same with `fault` as often as usual.
@@ -198,16 +191,7 @@ impl Faults {
     /// The same with `fault` in `chance` of the cases, 0 to 1.
     #[must_use]
     pub fn with_chance(mut self, fault: Fault, chance: f64) -> Self {
-        self.0[fault as usize] = chance;
-        self
-    }
-
-    /// The same with everything less or more often.
-    #[must_use]
-    pub fn scaled(mut self, factor: f64) -> Self {
-        for chance in &mut self.0 {
-            *chance = (*chance * factor).min(1.0);
-        }
+        self.0.insert(fault, chance);
         self
     }
 
