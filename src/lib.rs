@@ -19,6 +19,7 @@ pub mod laws;
 pub mod link;
 pub mod mate;
 pub mod mqtt;
+pub mod occ1;
 pub mod sim;
 pub mod time;
 pub mod watcher;

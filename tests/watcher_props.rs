@@ -426,8 +426,11 @@ fn a_restart_after_any_event_changes_nothing() {
     }
     let (mut tried, mut wrong) = (0, Vec::new());
     for (name, capture) in captures {
-        // With the cable out nothing can be asked.
-        if capture.records.iter().any(|r| r.act == Act::LinkDown) || NOT_YET.contains(&name.as_str()) {
+        // With the cable out nothing can be asked, and a board that feels only occupation never can.
+        if capture.header.protocol().is_some()
+            || capture.records.iter().any(|r| r.act == Act::LinkDown)
+            || NOT_YET.contains(&name.as_str())
+        {
             continue;
         }
         let (watcher, events) = play(&capture, None);

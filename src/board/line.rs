@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Color, Move, Square};
+use shakmaty::{Bitboard, Color, Move, Role, Square};
 
 use super::{
     act::Act,
@@ -101,10 +101,19 @@ pub mod weight {
     pub const EARLY: f32 = 1.5;
     /// A piece left one square and arrived on another at once, as if knocked.
     pub const AT_ONCE: f32 = 0.3;
+    /// A man was taken, and the square where it stood was never felt empty.
+    pub const UNFELT: f32 = 3.5;
+    /// A pawn became something else than a queen, on a board that cannot tell.
+    pub const UNDERPROMOTION: f32 = 4.0;
     /// Rate at which a lasting difference adds to a line, per second.
     pub const LASTING_RATE: f32 = 0.25;
     /// For how long it does, in milliseconds.
     pub const LASTING_MS: u64 = 8000;
+    /// The rate on boards that feel only occupation: where nobody presses and no man is known, a stay
+    /// on a square is all that tells play from hands.
+    pub const FELT_RATE: f32 = 1.0;
+    /// For how long there, in milliseconds: as much in all.
+    pub const FELT_MS: u64 = 2000;
 }
 
 /// Squares are scanned one after the other: what happened later may be seen earlier by this.
@@ -122,6 +131,8 @@ const LATE_MS: u64 = 1000;
 const BEGUN_MS: u64 = 350;
 /// A press that waits this long for its half-move is given up.
 const GIVE_UP_MS: u64 = 20_000;
+/// A pawn that is taken in passing leaves the board no longer before the one that takes it.
+const PASSING_MS: u64 = 3000;
 /// A difference that has lasted this long is a ghost: it says little of what was played since.
 const GHOST_MS: u64 = 5000;
 
@@ -129,23 +140,13 @@ const GHOST_MS: u64 = 5000;
 fn difference(seen: Code, expected: Code) -> f32 {
     if seen.is_empty() {
         weight::MISSING
-    } else if seen.piece().is_none() {
+    } else if !seen.is_man() {
         weight::GARBLED
     } else if expected.is_empty() {
         weight::EXTRA
     } else {
         weight::WRONG
     }
-}
-
-/// When the first and the last of the updates that speak for the step to `stand` had come, if any
-/// did. `steps` are the squares that it changes.
-fn seen_at(steps: Bitboard, stand: &Stand, sensed: &Sensed) -> (Option<Millis>, Option<Millis>) {
-    let shown = steps
-        .into_iter()
-        .filter(|s| sensed.at(*s) == stand.placement().at(*s));
-    let times = shown.filter_map(|s| sensed.seen_at(s));
-    (times.clone().min(), times.max())
 }
 
 /// True when half-moves of the same number are the same; differences are looked for from the end.
@@ -207,7 +208,7 @@ impl Line {
     pub fn played(&self, kind: PlyKind, stand: Arc<Stand>, sensed: &Sensed, now: Millis, cost: f32) -> Self {
         let mover = self.turn();
         let steps = self.placement().differing(stand.placement());
-        let (began, at) = seen_at(steps, &stand, sensed);
+        let (began, at) = self.seen_at(steps, &stand, sensed);
         // What is seen long after a press was not played before it; a dump does not say when.
         let in_time = |pressed: Millis| {
             began.is_none_or(|began| began.since(pressed) <= BEGUN_MS)
@@ -327,9 +328,20 @@ impl Line {
         self.cost += cost;
     }
 
+    /// When the first and the last of the updates that speak for the step to `stand` had come, if
+    /// any did. `steps` are the squares that it changes.
+    fn seen_at(&self, steps: Bitboard, stand: &Stand, sensed: &Sensed) -> (Option<Millis>, Option<Millis>) {
+        let shown = steps.into_iter().filter(|s| {
+            let code = stand.placement().at(*s);
+            sensed.at(*s).agrees(code) && (code.is_empty() || self.came(*s, sensed))
+        });
+        let times = shown.filter_map(|s| sensed.seen_at(s));
+        (times.clone().min(), times.max())
+    }
+
     /// A square changed.
     pub(super) fn seen(&mut self, square: Square, code: Code) {
-        if self.stand.placement().at(square) == code {
+        if self.stand.placement().at(square).agrees(code) {
             self.differing.discard(square);
         } else {
             self.differing.add(square);
@@ -346,11 +358,16 @@ impl Line {
         }
         for square in self.differing {
             let since = sensed.since(square).max(self.born);
-            let until = to.min(since + weight::LASTING_MS);
+            let (rate, lasting) = if sensed.is_felt() {
+                (weight::FELT_RATE, weight::FELT_MS)
+            } else {
+                (weight::LASTING_RATE, weight::LASTING_MS)
+            };
+            let until = to.min(since + lasting);
             let span = until.since(from.max(since));
             if span > 0 {
                 let each = difference(sensed.at(square), self.stand.placement().at(square));
-                self.cost += each * weight::LASTING_RATE * span as f32 / 1000.0;
+                self.cost += each * rate * span as f32 / 1000.0;
             }
         }
     }
@@ -385,16 +402,17 @@ impl Line {
     pub fn misplaced(&self, sensed: &Sensed) -> Bitboard {
         self.differing
             .into_iter()
-            .filter(|s| sensed.at(*s).piece().is_some())
+            .filter(|s| sensed.at(*s).is_man())
             .collect()
     }
 
     /// False when no half-move can speak for what is seen: nothing has arrived where the line does not
-    /// have it, nor lately enough to have been taken ([`Self::taken_at_once`]).
+    /// have it, nor lately enough to have been taken ([`Self::taken_at_once`]). Where men are not known,
+    /// a piece that is missing may have taken one.
     pub(super) fn may_go_on(&self, sensed: &Sensed) -> bool {
         self.differing.into_iter().any(|square| {
             let left = sensed.since(square).max(self.born);
-            !sensed.at(square).is_empty() || sensed.last_arrival() + SCAN_MS >= left
+            sensed.is_felt() || !sensed.at(square).is_empty() || sensed.last_arrival() + SCAN_MS >= left
         })
     }
 
@@ -402,8 +420,70 @@ impl Line {
     #[must_use]
     pub(super) fn speaks_for(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
         candidate.changes().iter().any(|(square, code)| {
-            !code.is_empty() && self.differing.contains(*square) && sensed.at(*square) == *code
-        })
+            !code.is_empty() && self.differing.contains(*square) && sensed.at(*square).agrees(*code)
+        }) || self.may_have_taken(candidate, sensed)
+    }
+
+    /// On a board that does not know its men a capture leaves one square empty, and that is all.
+    fn may_have_taken(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+        let to = candidate.mv.to();
+        let Move::Normal {
+            from,
+            capture: Some(_),
+            ..
+        } = candidate.mv
+        else {
+            return false;
+        };
+        sensed.at(to) == Code::MAN && self.differing.contains(from) && sensed.at(from).is_empty()
+    }
+
+    /// True when what stands on `square` came there since the last half-move. A board that does not
+    /// know its men shows a man where one was taken as it showed the one before.
+    fn came(&self, square: Square, sensed: &Sensed) -> bool {
+        let stood = sensed.at(square) == Code::MAN && !self.placement().at(square).is_empty();
+        !stood
+            || self
+                .plies
+                .last()
+                .is_none_or(|last| sensed.since(square) > last.at)
+    }
+
+    /// What it costs that a board which does not know its men cannot tell `candidate` from others:
+    /// that no exchange was felt where a man was taken, that a pawn became something else than a
+    /// queen.
+    #[must_use]
+    pub(super) fn unfelt(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+        let to = candidate.mv.to();
+        if sensed.at(to) != Code::MAN {
+            return 0.0;
+        }
+        let mut cost = 0.0;
+        if candidate.mv.promotion().is_some_and(|role| role != Role::Queen) {
+            cost += weight::UNDERPROMOTION;
+        }
+        let Some(from) = candidate.mv.from().filter(|_| !candidate.mv.is_castle()) else {
+            return cost;
+        };
+        // A man arrives after it has left, a promoted one after the pawn or before.
+        let left = sensed.at(from).is_empty() && sensed.since(from) <= sensed.since(to) + SCAN_MS;
+        let exchanged = sensed.before(to).is_empty() && self.came(to, sensed);
+        if candidate.mv.is_en_passant() {
+            let victim = Square::from_coords(to.file(), from.rank());
+            let together = sensed.since(from).since(sensed.since(victim)) <= PASSING_MS;
+            return if left && together {
+                cost
+            } else {
+                cost + weight::UNFELT
+            };
+        }
+        let quiet = !candidate.mv.is_capture();
+        let felt = if quiet {
+            candidate.mv.is_promotion() || left
+        } else {
+            left && exchanged
+        };
+        cost + if felt { 0.0 } else { weight::UNFELT }
     }
 
     /// True when the piece of `candidate` was lifted before the press that waits, and has not been
@@ -431,7 +511,7 @@ impl Line {
         let arrived = candidate
             .changes()
             .iter()
-            .filter(|(s, code)| !code.is_empty() && sensed.at(*s) == *code);
+            .filter(|(s, code)| !code.is_empty() && sensed.at(*s).agrees(*code) && self.came(*s, sensed));
         let Some(latest) = arrived.filter_map(|(s, _)| sensed.seen_at(*s)).max() else {
             return 0.0;
         };

@@ -379,7 +379,8 @@ impl Lines {
     /// What it costs `line` to go on with `candidate`, which by itself costs `cost`.
     fn step(&self, line: &Line, candidate: &Candidate, sensed: &Sensed, mut cost: f32) -> f32 {
         cost += self.unpressed(line);
-        cost + (line.too_early(candidate, sensed) + line.at_once(candidate, sensed))
+        let early = line.too_early(candidate, sensed) + line.at_once(candidate, sensed);
+        cost + (early + line.unfelt(candidate, sensed))
     }
 
     /// What it costs `line` to go on although its last half-move was not pressed.

@@ -5,8 +5,11 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Board, Color, Piece, Role, Square};
 
+use crate::dgt::PieceCode;
+
 /// What one square shows, in the wire's own codes (protocol section 3.2): 0 empty, 1..=6 White's
-/// P R N B K Q, 7..=12 Black's, 13..=15 the special pieces, anything else a misreading.
+/// P R N B K Q, 7..=12 Black's, 13..=15 the special pieces, 16 a man that the board does not know
+/// ([`Code::MAN`]), anything else a misreading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Code(pub u8);
@@ -14,11 +17,27 @@ pub struct Code(pub u8);
 impl Code {
     /// Nothing stands there.
     pub const EMPTY: Self = Self(0);
+    /// A man stands there, and the board cannot tell which: boards that feel only occupation.
+    pub const MAN: Self = Self(PieceCode::MAN.0);
 
     /// True when nothing stands there.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// True when a chess piece stands there, known or not.
+    #[must_use]
+    pub const fn is_man(self) -> bool {
+        matches!(self.0, 1..=12) || self.0 == Self::MAN.0
+    }
+
+    /// True when both may be the same: a man that is not known may be any.
+    #[must_use]
+    pub const fn agrees(self, other: Self) -> bool {
+        self.0 == other.0
+            || self.0 == Self::MAN.0 && other.0 != Self::EMPTY.0
+            || other.0 == Self::MAN.0 && self.0 != Self::EMPTY.0
     }
 
     /// The chess piece, if it is one.
@@ -87,10 +106,50 @@ impl Placement {
         self.0[usize::from(square)] = code;
     }
 
-    /// The squares on which the two differ.
+    /// The squares on which the two differ. A man that is not known differs from no other.
     #[must_use]
     pub fn differing(&self, other: &Self) -> Bitboard {
-        Bitboard(by_ranks(|r| nonzero_bytes(self.rank(r) ^ other.rank(r))))
+        Bitboard(by_ranks(|r| {
+            let (a, b) = (self.rank(r), other.rank(r));
+            let differing = nonzero_bytes(a ^ b);
+            if differing == 0 {
+                return 0;
+            }
+            let man = u64::from_ne_bytes([Code::MAN.0; 8]);
+            let unknown = !nonzero_bytes(a ^ man) | !nonzero_bytes(b ^ man);
+            differing & !(unknown & nonzero_bytes(a) & nonzero_bytes(b))
+        }))
+    }
+
+    /// True when the two differ on no square.
+    #[must_use]
+    pub fn agrees(&self, other: &Self) -> bool {
+        self.differing(other).is_empty()
+    }
+
+    /// True when the board that showed it does not know its men.
+    #[must_use]
+    pub fn is_felt(&self) -> bool {
+        self.0.contains(&Code::MAN)
+    }
+
+    /// Men that are not known, named by where `expected` has them; and if one alone is missing there
+    /// and one alone stands elsewhere, it is that one.
+    #[must_use]
+    pub fn named_by(&self, expected: &Self) -> Self {
+        let mut named = self.clone();
+        if !self.is_felt() {
+            return named;
+        }
+        for square in self.squares_of(Code::MAN) & expected.occupied() {
+            named.set(square, expected.at(square));
+        }
+        let missing = expected.occupied() & !self.occupied();
+        let unnamed = named.squares_of(Code::MAN);
+        if let (Some(from), Some(to)) = (missing.single_square(), unnamed.single_square()) {
+            named.set(to, expected.at(from));
+        }
+        named
     }
 
     /// The squares that show `code`.
@@ -197,7 +256,7 @@ mod tests {
                 let codes = [random.u8(..), random.u8(..)];
                 a.set(square, Code(codes[0]));
                 b.set(square, Code(codes[random.usize(0..2)]));
-                expected.set(square, a.at(square) != b.at(square));
+                expected.set(square, !a.at(square).agrees(b.at(square)));
             }
             assert_eq!(a.differing(&b), expected);
             let code = a.at(Square::C3);

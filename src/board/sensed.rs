@@ -15,6 +15,7 @@ pub struct Sensed {
     last_arrival: Millis,
     by_dump: Bitboard,
     last_dump: Option<Millis>,
+    felt: bool,
 }
 
 impl Default for Sensed {
@@ -27,6 +28,7 @@ impl Default for Sensed {
             last_arrival: Millis(0),
             by_dump: Bitboard::EMPTY,
             last_dump: None,
+            felt: false,
         }
     }
 }
@@ -46,15 +48,24 @@ impl Sensed {
             self.last_arrival = now;
         }
         self.by_dump.discard(square);
+        self.felt |= code == Code::MAN;
         true
+    }
+
+    /// Several squares changed at once. Returns which.
+    pub fn update(&mut self, now: Millis, placement: &Placement) -> Bitboard {
+        let mut changed = Bitboard::EMPTY;
+        for square in Square::ALL {
+            if self.set(now, square, placement.at(square)) {
+                changed.add(square);
+            }
+        }
+        changed
     }
 
     /// A dump replaces the reading. Returns the squares that changed by it.
     pub fn replace(&mut self, now: Millis, placement: &Placement) -> Bitboard {
-        let changed = self.placement.differing(placement);
-        for square in changed {
-            self.set(now, square, placement.at(square));
-        }
+        let changed = self.update(now, placement);
         self.by_dump |= changed;
         self.last_dump = Some(now);
         changed
@@ -64,6 +75,12 @@ impl Sensed {
     #[must_use]
     pub fn placement(&self) -> &Placement {
         &self.placement
+    }
+
+    /// True when the board feels only whether something stands on a square.
+    #[must_use]
+    pub fn is_felt(&self) -> bool {
+        self.felt
     }
 
     /// What stands on `square`.

@@ -6,6 +6,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer, value};
 use crate::{
     game::{Period, periods},
     laws::{Edition, Supervision, TimeControl},
+    watcher::Protocol,
 };
 
 /// The `# key: value` lines in their order. Keys that mean something to us have been checked.
@@ -13,6 +14,7 @@ use crate::{
 pub struct Header {
     lines: Vec<(String, String)>,
     board: Option<String>,
+    protocol: Option<Protocol>,
     laws: Option<Edition>,
     time_control: Option<TimeControl>,
     supervision: Option<Supervision>,
@@ -40,12 +42,26 @@ pub enum HeaderError {
 
 impl Header {
     /// Keys that say how to read the records.
-    pub const KNOWN: [&str; 6] = ["board", "laws", "time-control", "supervision", "periods", "start"];
+    pub const KNOWN: [&str; 7] = [
+        "board",
+        "protocol",
+        "laws",
+        "time-control",
+        "supervision",
+        "periods",
+        "start",
+    ];
 
     /// The board's id.
     #[must_use]
     pub fn board(&self) -> Option<&str> {
         self.board.as_deref()
+    }
+
+    /// What the board spoke; a capture that does not say is one of a DGT board.
+    #[must_use]
+    pub fn protocol(&self) -> Option<Protocol> {
+        self.protocol
     }
 
     /// Edition of the Laws.
@@ -91,6 +107,7 @@ impl Header {
     pub fn push(&mut self, key: &str, value: &str) -> Result<(), HeaderError> {
         match key {
             "board" => set(&mut self.board, key, value, board_id(value)),
+            "protocol" => set(&mut self.protocol, key, value, named(value)),
             "laws" => set(&mut self.laws, key, value, named(value)),
             "time-control" => set(&mut self.time_control, key, value, named(value)),
             "supervision" => set(&mut self.supervision, key, value, named(value)),

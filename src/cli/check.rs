@@ -14,7 +14,7 @@ use crate::{
     config::{Board, Broker, BrokerUrl, Config, Env, Port, Rules},
     game::Period,
     laws::{Edition, Supervision, TimeControl},
-    watcher::{ClockSideSetting, OrientationSetting},
+    watcher::{ClockSideSetting, OrientationSetting, Protocol},
 };
 
 /// How long an address may take to answer.
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// person: what was found, or what is wrong and what to do.
 pub(super) struct Reach<'a> {
     /// Opens a port and asks the board who it is.
-    pub(super) port: &'a dyn Fn(&Port) -> Result<String, String>,
+    pub(super) port: &'a dyn Fn(&Board) -> Result<String, String>,
     /// Opens an MQTT session at an address that accepts connections.
     pub(super) session: &'a dyn Fn(&Broker, &BrokerUrl) -> Result<String, String>,
 }
@@ -70,7 +70,7 @@ fn connect(config: &Config, reach: &Reach<'_>, out: &mut dyn io::Write) -> io::R
     for board in &config.boards {
         tell(
             format!("board {} on {}", board.id, board.port),
-            (reach.port)(&board.port),
+            (reach.port)(board),
         )?;
     }
     for url in &config.broker.urls {
@@ -152,7 +152,16 @@ fn describe_board(text: &mut String, board: &Board) {
         port_words(&board.port)
     );
     let _ = writeln!(text, "  Rules: {}.", rules_words(&board.rules));
+    if board.protocol == Protocol::Occ1 {
+        let _ = writeln!(
+            text,
+            "  It speaks occ1: only which squares are occupied. What stands there follows from the game."
+        );
+    }
     let orientation = match board.orientation {
+        OrientationSetting::Auto if board.protocol == Protocol::Occ1 => {
+            "which way round it lies is found from White's first move"
+        }
         OrientationSetting::Auto => "which way round it lies is found from the start position",
         OrientationSetting::Normal => "the connector is at the a-file",
         OrientationSetting::Turned => "it lies turned by 180 degrees",
@@ -392,7 +401,7 @@ mod tests {
             open.local_addr().expect("its address"),
         );
         let reach = Reach {
-            port: &|port| match port.as_str() {
+            port: &|board| match board.port.as_str() {
                 "usb:1" => Ok("board 12345 answers".to_owned()),
                 _ => Err("no such adapter; plug it in".to_owned()),
             },

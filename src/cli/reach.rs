@@ -5,9 +5,10 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 
 use crate::{
-    config::{Broker, BrokerUrl, Port},
-    link::{Source, ask},
+    config::{Board, Broker, BrokerUrl},
+    link::{Source, ask, hear_occupancy},
     mqtt::rumqtt::probe,
+    watcher::Protocol,
 };
 
 /// How long a session may take to open.
@@ -20,14 +21,25 @@ fn runtime() -> Result<Runtime, String> {
         .map_err(|error| format!("cannot start the runtime: {error}"))
 }
 
-/// Opens the port and asks the board for its numbers.
-pub(super) fn port(port: &Port) -> Result<String, String> {
-    let source: Source = port.as_str().parse().map_err(|error| format!("{error}"))?;
+/// Opens the port and asks the board for its numbers; one that cannot be asked is listened to.
+pub(super) fn port(board: &Board) -> Result<String, String> {
+    let source: Source = board.port.as_str().parse().map_err(|error| format!("{error}"))?;
     if let Source::Capture(playback) = &source {
         let known = crate::link::file::read_capture(playback.path());
         return known
             .map(|_| "a capture that can be read".to_owned())
             .map_err(|e| full(&e));
+    }
+    if board.protocol == Protocol::Occ1 {
+        return match runtime()?.block_on(hear_occupancy(&source)) {
+            Ok(Some(reading)) => Ok(format!("a board that says {reading}")),
+            Ok(None) => Err(
+                "the port opens, but nothing is said there that occ1 knows: a board says a line when it starts, \
+                 at each change and, best, every second (docs/occ1.md)"
+                    .to_owned(),
+            ),
+            Err(error) => Err(full(&error)),
+        };
     }
     match runtime()?.block_on(ask(&source)) {
         Ok(numbers) if numbers.is_empty() => {

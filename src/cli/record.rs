@@ -23,6 +23,7 @@ use crate::{
         file::{CaptureFileError, CaptureWriter},
     },
     time::Millis,
+    watcher::Protocol,
 };
 
 /// Write a capture from a live board, until Ctrl-C.
@@ -37,6 +38,9 @@ pub(super) struct Record {
     /// Overwrite a file that is there
     #[arg(long)]
     force: bool,
+    /// What the board speaks; to one that speaks occ1 nothing is said
+    #[arg(long, value_parser = names::one_of::<Protocol, 2>(names::PROTOCOLS), default_value = "dgt")]
+    protocol: Protocol,
     /// The board's id, for the header
     #[arg(long, value_parser = names::board_id)]
     board: Option<String>,
@@ -70,6 +74,7 @@ impl Record {
         let mut recorder = Recorder {
             writer: CaptureWriter::create(&self.output, &self.header()?, self.force)?,
             origin: Instant::now(),
+            protocol: self.protocol,
             session: Session::new(),
             decoder: Decoder::new(),
         };
@@ -98,6 +103,9 @@ impl Record {
                 header.push(key, value)?;
             }
         }
+        if self.protocol == Protocol::Occ1 {
+            header.push("protocol", "occ1")?;
+        }
         let now = Timestamp::now();
         header.push("start", &format!("{now:.3}"))?;
         Ok(header)
@@ -107,6 +115,7 @@ impl Record {
 struct Recorder {
     writer: CaptureWriter,
     origin: Instant,
+    protocol: Protocol,
     session: Session,
     decoder: Decoder,
 }
@@ -133,7 +142,9 @@ impl Recorder {
             }
             first = false;
             backoff.up(now);
-            self.session.link_up(now);
+            if self.protocol == Protocol::Dgt {
+                self.session.link_up(now);
+            }
             self.decoder.clear();
             self.follow(&mut opened).await?;
             drop(opened); // before it can be found again

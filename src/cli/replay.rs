@@ -15,7 +15,7 @@ use crate::{
     laws::{Edition, Supervision, TimeControl},
     link::file,
     time::Millis,
-    watcher::{Settings, Watcher},
+    watcher::{Protocol, Settings, Watcher},
 };
 
 /// Print the events of captures as JSON Lines.
@@ -35,6 +35,9 @@ pub(super) struct Replay {
     /// Whether there are enough arbiters for the Competition Rules
     #[arg(long, value_parser = names::one_of::<Supervision, 2>(names::SUPERVISIONS))]
     supervision: Option<Supervision>,
+    /// What the board spoke
+    #[arg(long, value_parser = names::one_of::<Protocol, 2>(names::PROTOCOLS))]
+    protocol: Option<Protocol>,
     /// The board's id
     #[arg(long, value_parser = names::board_id)]
     board: Option<String>,
@@ -64,6 +67,7 @@ impl Replay {
         Settings {
             gateway: "replay".to_owned(),
             board: self.board.clone().unwrap_or_else(own),
+            protocol: self.protocol.or_else(|| header.protocol()).unwrap_or_default(),
             laws: self.laws.or_else(|| header.laws()).unwrap_or_default(),
             time_control: self
                 .time_control

@@ -13,6 +13,7 @@ use clap::Args;
 use fastrand::Rng;
 use tokio::task::JoinSet;
 
+use super::names;
 use crate::{
     capture::{Capture, Header},
     link::file::read_capture,
@@ -20,10 +21,12 @@ use crate::{
         board::Identity,
         games,
         mess::{self, Faults},
+        occupied::occupied,
         player::{Pace, Player},
         port::Place,
         serve::{Serving, Station},
     },
+    watcher::Protocol,
 };
 
 /// Play captures, or made-up games, as boards on pseudo terminals.
@@ -41,6 +44,9 @@ pub(super) struct Simulate {
     /// Games for --boards, from a PGN file
     #[arg(long, requires = "boards")]
     games: Option<PathBuf>,
+    /// What the boards speak: with occ1 they feel only which squares are occupied, and have no clock
+    #[arg(long, value_parser = names::one_of::<Protocol, 2>(names::PROTOCOLS), default_value = "dgt", conflicts_with = "faults")]
+    protocol: Protocol,
     /// What goes wrong in made-up games, as KIND[=CHANCE],... ; an unknown kind lists them all
     #[arg(
         long,
@@ -157,7 +163,15 @@ impl Simulate {
             };
             return Ok((0..boards).map(messy).collect());
         }
-        let captures = (1u16..).zip(self.captures()?);
+        let mut captures = self.captures()?;
+        if self.protocol == Protocol::Occ1 {
+            for capture in &mut captures {
+                if capture.header.protocol().is_none() {
+                    *capture = occupied(capture)?;
+                }
+            }
+        }
+        let captures = (1u16..).zip(captures);
         let player = |(number, capture)| Player::new(capture, Identity::synthetic(number), pace);
         Ok(captures.map(player).collect())
     }

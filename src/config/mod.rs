@@ -28,7 +28,7 @@ pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};
 use crate::{
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
-    watcher::{ClockSideSetting, OrientationSetting, Settings},
+    watcher::{ClockSideSetting, OrientationSetting, Protocol, Settings},
 };
 
 /// A configuration in which everything has been checked that can be checked without a network.
@@ -72,6 +72,8 @@ pub struct Board {
     pub id: Id,
     /// Where it is attached.
     pub port: Port,
+    /// What it speaks.
+    pub protocol: Protocol,
     /// The rules of its game: those of the event, with what the board overrides.
     pub rules: Rules,
     /// Which way round it lies.
@@ -210,6 +212,7 @@ impl Config {
         Settings {
             gateway: self.gateway.to_string(),
             board: board.id.to_string(),
+            protocol: board.protocol,
             laws: board.rules.laws,
             time_control: board.rules.time_control,
             supervision: board.rules.supervision,

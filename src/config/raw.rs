@@ -12,7 +12,7 @@ use super::value::Secret;
 use crate::{
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
-    watcher::{ClockSideSetting, OrientationSetting},
+    watcher::{ClockSideSetting, OrientationSetting, Protocol},
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -50,6 +50,7 @@ pub(super) struct RawRules {
 pub(super) struct RawBoard {
     pub(super) id: Option<Spanned<String>>,
     pub(super) port: Option<Spanned<String>>,
+    pub(super) protocol: Protocol,
     pub(super) orientation: OrientationSetting,
     pub(super) clock_side: ClockSideSetting,
     pub(super) table: RawTable,

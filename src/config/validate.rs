@@ -16,7 +16,7 @@ use super::{
     read::Document,
     value::ValueError,
 };
-use crate::game::Period;
+use crate::{game::Period, watcher::Protocol};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -213,6 +213,15 @@ fn board(
         Some(file) => Port::from_capture(&document.resolve(file)),
         None => port,
     });
+    if raw.protocol == Protocol::Occ1
+        && let Some(port) = port.as_ref().filter(|port| port.is_board_serial())
+    {
+        document.problem(
+            span.clone(),
+            format!("{port} is looked for by asking boards for their serial number, and boards that speak occ1 cannot be asked"),
+            "name the device, \"usb:SERIAL\" or \"tcp://HOST:PORT\"; `dgt2mqtt ports` lists what is there",
+        );
+    }
     let rules = Rules {
         laws: raw.laws.unwrap_or(event.laws),
         time_control: raw.time_control.unwrap_or(event.time_control),
@@ -225,6 +234,7 @@ fn board(
     Some(Board {
         id: id?,
         port: port?,
+        protocol: raw.protocol,
         rules,
         orientation: raw.orientation,
         clock_side: raw.clock_side,

@@ -113,6 +113,11 @@ impl Port {
         self.0.strip_prefix("capture:").map(Path::new)
     }
 
+    /// True when the port is found by the serial number that the board itself tells.
+    pub(super) fn is_board_serial(&self) -> bool {
+        self.0.starts_with("board:")
+    }
+
     pub(super) fn from_capture(file: &Path) -> Self {
         Self(format!("capture:{}", file.display()))
     }

@@ -13,6 +13,9 @@ impl PieceCode {
     pub const EMPTY: Self = Self(0);
     /// The board does not tell (protocol section 5, boards that ask for a key first).
     pub const NOT_TOLD: Self = Self(0x7f);
+    /// Something stands there, and the board cannot know what. No frame says this: it is what boards
+    /// of another wire (`occ1`) tell.
+    pub const MAN: Self = Self(16);
 }
 
 /// One frame, decoded. Borrowed parts point into the decoder's buffer.

@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use backoff::Backoff;
 pub use error::OpenError;
-pub use probe::ask;
+pub use probe::{ask, hear_occupancy};
 pub use source::{PortMatch, Source, SourceSyntaxError};
 
 /// A live connection to one board. Reading 0 bytes or an error means that it is gone: drop it, then

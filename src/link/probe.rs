@@ -15,12 +15,16 @@ use tokio::{
 use super::{OpenError, Opened, Source, enumerate::Port, serial};
 use crate::{
     dgt::{Command, Decoder, Message},
+    occ1::{self, Occupancy},
     time::Millis,
 };
 
 /// How long a port may take to say a number. A board answers within some tens of milliseconds; one that
 /// is in bus mode ignores the first command.
 const PATIENCE: Duration = Duration::from_millis(1200);
+/// How long a board that cannot be asked is listened to: one that resets when it is opened takes two
+/// seconds to start, and should speak every second.
+const LISTENING: Duration = Duration::from_secs(5);
 /// Between two commands: a board's input holds ten bytes.
 const PACE: Duration = Duration::from_millis(100);
 
@@ -75,6 +79,23 @@ pub(super) async fn open(wanted: &str, candidates: &[PathBuf]) -> Result<Opened,
 pub async fn ask(source: &Source) -> Result<Vec<String>, OpenError> {
     let mut opened = source.open().await?;
     Ok(numbers_of(&mut opened).await)
+}
+
+/// Opens the source and waits for what an `occ1` board says; none when nothing of the kind comes.
+///
+/// # Errors
+/// As [`Source::open`].
+pub async fn hear_occupancy(source: &Source) -> Result<Option<Occupancy>, OpenError> {
+    let mut opened = source.open().await?;
+    let deadline = Instant::now() + LISTENING;
+    let (mut decoder, mut buffer, mut heard) = (occ1::Decoder::new(), [0; 256], None);
+    while heard.is_none() {
+        match timeout_at(deadline, opened.io.read(&mut buffer)).await {
+            Err(_) | Ok(Err(_) | Ok(0)) => break,
+            Ok(Ok(n)) => decoder.push(&buffer[..n], &mut |reading| heard = Some(reading)),
+        }
+    }
+    Ok(heard)
 }
 
 fn told(path: &Path, numbers: &[String]) -> String {

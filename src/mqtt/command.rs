@@ -13,7 +13,7 @@ const MAX_REFERENCE: usize = 128;
 /// What the gateway itself does.
 pub const GATEWAY_VERBS: [&str; 2] = ["republish", "ping"];
 /// What a board does.
-pub const BOARD_VERBS: [&str; 9] = [
+pub const BOARD_VERBS: [&str; 10] = [
     "new_game",
     "set_position",
     "result",
@@ -23,6 +23,7 @@ pub const BOARD_VERBS: [&str; 9] = [
     "raised_by",
     "resync",
     "retract",
+    "promotion",
 ];
 
 /// For whom a command is.

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod games;
 pub mod hands;
 pub mod mess;
+pub mod occupied;
 pub mod player;
 pub mod port;
 pub mod pty;

@@ -8,6 +8,7 @@ use crate::{
     capture::{Act, Capture, Record},
     dgt::{ClockReading, Decoder, HostDecoder, Message, PieceCode},
     time::Millis,
+    watcher::Protocol,
 };
 
 /// How a capture is played.
@@ -57,6 +58,10 @@ pub struct Player {
     next: usize,
     pace: Pace,
     board: Board,
+    /// Whether a host is there, where the board speaks without being asked.
+    unasked: Option<bool>,
+    /// What such a board said last: it says it again to a host that comes.
+    last_said: Vec<u8>,
     /// Reads what the capture says, so that the board's state follows.
     decoder: Decoder,
     host: HostDecoder,
@@ -79,7 +84,10 @@ impl Player {
     #[must_use]
     pub fn new(capture: Capture, identity: Identity, pace: Pace) -> Self {
         let cue = |record| Cue { record, heard: true };
-        Self::staged(capture.records.into_iter().map(cue).collect(), identity, pace)
+        let unasked = capture.header.protocol() == Some(Protocol::Occ1);
+        let mut player = Self::staged(capture.records.into_iter().map(cue).collect(), identity, pace);
+        player.unasked = unasked.then_some(false);
+        player
     }
 
     /// A board before the first of `cues`, which are in order of time.
@@ -90,6 +98,8 @@ impl Player {
         Self {
             board: Board::new(identity, squares, clock),
             cues,
+            unasked: None,
+            last_said: Vec::new(),
             next: 0,
             pace,
             decoder: Decoder::new(),
@@ -104,9 +114,29 @@ impl Player {
         }
     }
 
+    /// Whether the board speaks without being asked.
+    #[must_use]
+    pub fn speaks_unasked(&self) -> bool {
+        self.unasked.is_some()
+    }
+
+    /// A host may be there from now on.
+    pub fn handle_connect(&mut self, now: Millis) {
+        self.run(now);
+        if let Some(here) = &mut self.unasked {
+            *here = true;
+            if !self.last_said.is_empty() {
+                self.outputs.push_back(Output::Send(self.last_said.clone()));
+            }
+        }
+    }
+
     /// Bytes from the host.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         self.run(now);
+        if self.speaks_unasked() {
+            return;
+        }
         let Self {
             board, answers, host, ..
         } = self;
@@ -119,6 +149,9 @@ impl Player {
         self.run(now);
         self.host = HostDecoder::new();
         self.answers.clear();
+        if let Some(here) = &mut self.unasked {
+            *here = false;
+        }
         if self.pace.wait {
             self.board.power_up();
         }
@@ -150,7 +183,12 @@ impl Player {
     }
 
     fn is_running(&self) -> bool {
-        !self.pace.wait || !self.plugged || self.board.is_listening()
+        !self.pace.wait || !self.plugged || self.is_listened_to()
+    }
+
+    /// What the capture says is sent: the host asked for it, or need not.
+    fn is_listened_to(&self) -> bool {
+        self.unasked.unwrap_or_else(|| self.board.is_listening())
     }
 
     /// Plays what has become due.
@@ -192,9 +230,13 @@ impl Player {
         self.next += 1;
         match act {
             Act::FromBoard(bytes) => {
-                self.follow(at, &bytes);
+                if self.speaks_unasked() {
+                    self.last_said.clone_from(&bytes);
+                } else {
+                    self.follow(at, &bytes);
+                }
                 self.watched |= !self.plugged;
-                if heard && self.plugged && self.board.is_listening() {
+                if heard && self.plugged && self.is_listened_to() {
                     self.outputs.push_back(Output::Send(bytes));
                 }
                 self.answer();

@@ -75,6 +75,7 @@ impl Station {
     /// # Errors
     /// What the system says of the port.
     pub async fn run(mut self) -> io::Result<()> {
+        self.met();
         loop {
             self.carry_out().await?;
             let end = self
@@ -110,6 +111,7 @@ impl Station {
                 Output::Plug => {
                     self.port = Some(Port::plug(&mut self.place).await?);
                     self.connected = matches!(self.place, Place::Pty(_));
+                    self.met();
                 }
                 Output::Over => self.over = Some(Instant::now()),
             }
@@ -141,6 +143,7 @@ impl Station {
             tokio::select! {
                 early = port.connect() => {
                     self.connected = true;
+                    self.met();
                     self.hear(&early?);
                 }
                 () = timer => self.player.handle_timeout(self.now()),
@@ -167,6 +170,14 @@ impl Station {
             () = timer => self.player.handle_timeout(self.now()),
         }
         Ok(())
+    }
+
+    /// A host may be there: a board that need not be asked speaks.
+    fn met(&mut self) {
+        if self.connected && self.player.speaks_unasked() {
+            self.heard = true;
+            self.player.handle_connect(self.now());
+        }
     }
 
     fn hear(&mut self, bytes: &[u8]) {

@@ -6,7 +6,7 @@ use shakmaty::Color;
 
 use super::{
     game::{Ctx, Game, Open},
-    start::is_proper_array,
+    start::{array_named, is_proper_array},
 };
 use crate::{
     board::{Line, Placement, Ply, PlyKind},
@@ -44,7 +44,7 @@ impl Game {
         let Some(target) = &open.target else { return false };
         // Half-moves have been played since: only going back can restore it.
         let later = self.plies() > self.plies_at_restoration(open);
-        if later || target.placement() != ctx.sensed.placement() {
+        if later || !target.placement().agrees(ctx.sensed.placement()) {
             return false;
         }
         if open.kind == IrregularityKind::PressWithoutMove {
@@ -180,17 +180,18 @@ impl Game {
         self.lines
             .all()
             .iter()
-            .any(|line| line.placement() == seen && keeps(line))
+            .any(|line| line.placement().agrees(seen) && keeps(line))
     }
 
     /// The last earlier position of the game that `seen` shows. The initial array means a new game,
     /// unless an irregularity is to be put right there.
     pub(super) fn earlier(&self, seen: &Placement) -> Option<usize> {
-        let wanted = |open: &Open| open.target.as_ref().is_some_and(|t| t.placement() == seen);
-        let least = usize::from(is_proper_array(seen) && !self.open.iter().any(wanted));
+        let wanted = |open: &Open| open.target.as_ref().is_some_and(|t| t.placement().agrees(seen));
+        let array = is_proper_array(&array_named(seen));
+        let least = usize::from(array && !self.open.iter().any(wanted));
         (least..self.plies())
             .rev()
-            .find(|ply| self.stand_at(*ply).placement() == seen)
+            .find(|ply| self.stand_at(*ply).placement().agrees(seen))
     }
 
     /// Goes back to the position after `ply` half-moves.

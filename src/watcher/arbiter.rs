@@ -137,6 +137,7 @@ impl Game {
                 }
                 Ok(())
             }
+            Command::Promotion { piece, ply } => self.promoted(ctx, ply, piece.into()),
             Command::NewGame | Command::SetPosition { .. } | Command::Resync => Ok(()),
         }
     }

@@ -68,6 +68,36 @@ pub enum Command {
         /// Plies that remain.
         to_ply: u32,
     },
+    /// What a pawn became, on a board that cannot tell.
+    Promotion {
+        /// The piece.
+        piece: PromotionPiece,
+        /// The half-move of the promotion; the last one when it is left out.
+        #[serde(default)]
+        ply: Option<u32>,
+    },
+}
+
+/// What a pawn may become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)] // The names say it.
+pub enum PromotionPiece {
+    Queen,
+    Rook,
+    Bishop,
+    Knight,
+}
+
+impl From<PromotionPiece> for shakmaty::Role {
+    fn from(piece: PromotionPiece) -> Self {
+        match piece {
+            PromotionPiece::Queen => Self::Queen,
+            PromotionPiece::Rook => Self::Rook,
+            PromotionPiece::Bishop => Self::Bishop,
+            PromotionPiece::Knight => Self::Knight,
+        }
+    }
 }
 
 /// The answer to a command that was carried out: the resulting state.

@@ -168,6 +168,30 @@ impl Core {
         }
     }
 
+    /// The whole board as a board tells it that says all squares at each change.
+    pub(super) fn whole_board(&mut self, now: Millis, squares: &[PieceCode; 64], identity: &Identity) {
+        self.hear(now, identity, true);
+        if self.raw.is_none() || self.gap {
+            self.dump(now, squares);
+        } else if self.raw.replace(*squares) != Some(*squares) {
+            self.scan(now, squares);
+        }
+    }
+
+    /// Squares changed at the same time.
+    fn scan(&mut self, now: Millis, squares: &[PieceCode; 64]) {
+        if self.orient() {
+            return;
+        }
+        let placement = self.orientation.placement(squares);
+        if let Phase::Game(game) = &mut self.phase {
+            game.lines.tick(now, &self.sensed);
+        }
+        let changed = self.sensed.update(now, &placement);
+        self.out.changed.position = true;
+        self.explain(now, changed);
+    }
+
     fn dump(&mut self, now: Millis, squares: &[PieceCode; 64]) {
         let first = self.raw.replace(*squares).is_none();
         self.orient();
@@ -427,6 +451,7 @@ impl Core {
         game.try_gap_again(&mut ctx);
         game.judge(&mut ctx);
         game.look_after(&mut ctx);
+        game.look_for_unfelt(&mut ctx);
         game.look_for_flags(&mut ctx);
         game.look_for_result(&mut ctx);
         game.look_for_dead_squares(&mut ctx);
@@ -486,7 +511,7 @@ impl Core {
 }
 
 /// A reading that stood there before anything was watched.
-fn settled(placement: &crate::board::Placement) -> Sensed {
+pub(super) fn settled(placement: &crate::board::Placement) -> Sensed {
     let mut sensed = Sensed::default();
     for square in Square::ALL {
         sensed.set(Millis(0), square, placement.at(square));

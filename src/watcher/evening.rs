@@ -8,7 +8,7 @@ use super::{
     OrientationSetting,
     core::{Core, Phase},
     game::Game,
-    start::{ARRAY_MS, Array, is_full_array, is_playable, is_proper_array, kind_of, stand_of},
+    start::{ARRAY_MS, Array, array_named, is_full_array, is_playable, is_proper_array, kind_of, stand_of},
 };
 use crate::{
     board::{Orientation, Placement, Stand},
@@ -163,6 +163,9 @@ impl Core {
         }
         let Some(lines) = &mut setup.lines else { return };
         lines.tick(now, &self.sensed);
+        if lines.best().plies.is_empty() && lines.best().misplaced(&self.sensed).any() {
+            return self.lie_by_first_move(now);
+        }
         // A clock that stands by will be started; without one the first move starts the game.
         let needed = if attached { 3 } else { 1 };
         let best = lines.best();
@@ -306,14 +309,15 @@ impl Core {
         };
         let over = game.result.is_some();
         let seen = self.sensed.placement();
+        let named = array_named(seen);
         let array = if over {
-            is_full_array(seen)
+            is_full_array(&named)
         } else {
-            game.plies() > 0 && is_proper_array(seen)
+            game.plies() > 0 && is_proper_array(&named)
         };
-        let wanted = |stand: &Arc<Stand>| stand.placement() == seen;
+        let wanted = |stand: &Arc<Stand>| stand.placement().agrees(seen);
         if !array
-            || !over && game.lines.all().iter().any(|line| line.placement() == seen)
+            || !over && game.lines.all().iter().any(|line| line.placement().agrees(seen))
             || game
                 .open
                 .iter()

@@ -1,15 +1,18 @@
 //! The end of a game as the board shows it: both kings on centre squares, or a special piece.
 
-use shakmaty::{Color, Role, Square};
+use shakmaty::{Bitboard, Color, Role, Square};
 
 use super::game::{Ctx, Game};
 use crate::{
-    board::{Code, PlyKind, Sensed},
+    board::{Code, PlyKind, Sensed, Stand},
     event::{CompletedBy, GameResult},
+    time::Millis,
 };
 
 /// The kings must stand in the centre for this long.
 const KINGS_MS: u64 = 1200;
+/// The same where the board does not know that they are kings.
+const FELT_KINGS_MS: u64 = 3000;
 /// A king that stood this long was moved there as a move of the game.
 const STOOD_MS: u64 = 1500;
 /// A special piece must stand for this long: they also occur as misreadings.
@@ -21,19 +24,47 @@ fn king(sensed: &Sensed, color: Color) -> Option<Square> {
     seen.into_iter().max_by_key(|s| sensed.since(*s))
 }
 
+/// The squares of both kings in the centre as a board shows them that does not know its men: both
+/// have left their squares, and two men have come to centre squares since.
+fn felt_kings(stand: &Stand, sensed: &Sensed) -> Option<[Square; 2]> {
+    let mut there = Bitboard::EMPTY;
+    let mut gone = Millis(u64::MAX);
+    for color in Color::ALL {
+        let home = stand.board().king_of(color)?;
+        if sensed.at(home).is_empty() {
+            gone = gone.min(sensed.since(home));
+        } else if CENTRE.contains(home) {
+            there.add(home);
+        } else {
+            return None;
+        }
+    }
+    let came = |s: &Square| sensed.at(*s) == Code::MAN && sensed.since(*s) >= gone;
+    there |= CENTRE.into_iter().filter(came).collect::<Bitboard>();
+    let mut squares = there.into_iter();
+    match (squares.next(), squares.next(), squares.next()) {
+        (Some(a), Some(b), None) => Some([a, b]),
+        _ => None,
+    }
+}
+
+/// The four squares in the middle.
+const CENTRE: Bitboard = Bitboard(0x0000_0018_1800_0000);
+
 /// The result that both kings on centre squares stand for (protocol section 7), if they do. Two
 /// centre squares touch, so that no position of a game looks like it.
 pub(super) fn kings_say(sensed: &Sensed) -> Option<GameResult> {
-    let (white, black) = (king(sensed, Color::White)?, king(sensed, Color::Black)?);
-    let centre = |s: Square| matches!(s, Square::D4 | Square::E4 | Square::D5 | Square::E5);
-    if !centre(white) || !centre(black) {
-        return None;
-    }
-    Some(match (white.is_light(), black.is_light()) {
-        (true, true) => GameResult::WhiteWins,
-        (false, false) => GameResult::BlackWins,
+    let kings = [king(sensed, Color::White)?, king(sensed, Color::Black)?];
+    kings.iter().all(|s| CENTRE.contains(*s)).then(|| meaning(kings))
+}
+
+/// What two kings in the centre mean: whose king is on which of the squares does not matter.
+fn meaning(kings: [Square; 2]) -> GameResult {
+    match kings.map(Square::is_light) {
+        [true, true] => GameResult::WhiteWins,
+        [false, false] => GameResult::BlackWins,
         _ => GameResult::Draw,
-    })
+    }
 }
 
 impl Game {
@@ -42,7 +73,12 @@ impl Game {
         if self.result.is_some() {
             return;
         }
-        if let Some(result) = kings_say(ctx.sensed) {
+        if let Some(kings) = felt_kings(self.stand(), ctx.sensed).filter(|_| ctx.sensed.is_felt()) {
+            let since = kings.map(|s| ctx.sensed.since(s));
+            if ctx.passed(since[0].max(since[1]), FELT_KINGS_MS) {
+                self.end_by_kings(ctx, meaning(kings));
+            }
+        } else if let Some(result) = kings_say(ctx.sensed) {
             let since = |color| king(ctx.sensed, color).map_or(ctx.now, |s| ctx.sensed.since(s));
             let since = since(Color::White).max(since(Color::Black));
             if ctx.passed(since, KINGS_MS) {
@@ -130,7 +166,7 @@ impl Game {
 mod tests {
     use super::*;
 
-    use crate::{board::Placement, time::Millis};
+    use crate::board::Placement;
 
     fn said(white: Square, black: Square) -> Option<GameResult> {
         let mut placement = Placement::default();

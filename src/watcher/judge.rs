@@ -374,7 +374,7 @@ impl Game {
     }
 
     /// The lines go on from the record with these alternatives.
-    fn rebase(&mut self, ctx: &mut Ctx<'_>, lines: Vec<(Line, f32)>) {
+    pub(super) fn rebase(&mut self, ctx: &mut Ctx<'_>, lines: Vec<(Line, f32)>) {
         self.base = self.plies();
         let mut fresh = Vec::new();
         for (mut line, cost) in lines {

@@ -13,6 +13,7 @@ pub mod command;
 mod core;
 mod ending;
 mod evening;
+mod felt;
 mod finish;
 mod flags;
 mod game;
@@ -26,11 +27,12 @@ mod start;
 pub mod state;
 mod touch;
 mod view;
+mod wire;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    dgt::{self, Decoder, Session, Wish},
+    dgt,
     event::{Body, Event},
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
@@ -42,6 +44,8 @@ use core::Core;
 pub use outbox::MateQuestion;
 pub use snapshot::Snapshot;
 pub use state::{BoardInfo, ClockView, GameView, PositionView, StateSet, Status};
+pub use wire::Protocol;
+use wire::Wire;
 
 /// Which way round the board lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -76,6 +80,8 @@ pub struct Settings {
     pub gateway: String,
     /// The board's id.
     pub board: String,
+    /// What the board speaks.
+    pub protocol: Protocol,
     /// Edition of the Laws.
     pub laws: Edition,
     /// Time control of the event.
@@ -106,8 +112,7 @@ pub enum LinkWish {
 /// The watcher of one board.
 #[derive(Debug)]
 pub struct Watcher {
-    decoder: Decoder,
-    session: Session,
+    wire: Wire,
     core: Core,
 }
 
@@ -116,8 +121,7 @@ impl Watcher {
     #[must_use]
     pub fn new(settings: Settings, resume: Option<Snapshot>) -> Self {
         Self {
-            decoder: Decoder::new(),
-            session: Session::new(),
+            wire: Wire::new(settings.protocol),
             core: Core::new(settings, resume),
         }
     }
@@ -129,43 +133,32 @@ impl Watcher {
 
     /// The link to the board is open on `port`.
     pub fn handle_link_up(&mut self, now: Millis, port: &str) {
-        self.decoder.clear();
-        self.session.link_up(now);
+        self.wire.link_up(now);
         self.core.link_up(now, port);
     }
 
     /// The link to the board is gone.
     pub fn handle_link_down(&mut self, now: Millis, reason: &str) {
-        self.decoder.clear();
-        self.session.link_down(now);
+        self.wire.link_down(now);
         self.core.link_down(now, reason);
     }
 
     /// Bytes from the board, in any split.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
-        let Self {
-            decoder,
-            session,
-            core,
-        } = self;
-        decoder.push(now, bytes, &mut |message| {
-            session.heard(now, &message);
-            core.message(now, &message, session.identity());
-            // After each message, so that how the bytes were split does not matter.
-            core.review(now);
-        });
-        session.check_line(now, decoder.stats());
-        if core.take_dump_wanted() {
-            session.request_dump(now);
-        }
+        self.wire.bytes(now, bytes, &mut self.core);
+        self.ask_for_dump(now);
     }
 
     /// A deadline of [`Self::poll_timeout`] has passed.
     pub fn handle_timeout(&mut self, now: Millis) {
-        self.session.handle_timeout(now);
+        self.wire.handle_timeout(now);
         self.core.review(now);
+        self.ask_for_dump(now);
+    }
+
+    fn ask_for_dump(&mut self, now: Millis) {
         if self.core.take_dump_wanted() {
-            self.session.request_dump(now);
+            self.wire.request_dump(now);
         }
     }
 
@@ -181,9 +174,7 @@ impl Watcher {
     /// Says why the command was refused; nothing has changed then.
     pub fn handle_command(&mut self, now: Millis, command: Command) -> Result<Reply, CommandError> {
         let reply = self.core.command(now, command);
-        if self.core.take_dump_wanted() {
-            self.session.request_dump(now);
-        }
+        self.ask_for_dump(now);
         reply
     }
 
@@ -214,13 +205,13 @@ impl Watcher {
 
     /// The next command to send to the board, never split.
     pub fn poll_transmit(&mut self) -> Option<dgt::Command> {
-        self.session.poll_transmit()
+        self.wire.poll_transmit()
     }
 
     /// When to call [`Self::handle_timeout`] at the latest.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Millis> {
-        [self.session.poll_timeout(), self.core.deadline()]
+        [self.wire.poll_timeout(), self.core.deadline()]
             .into_iter()
             .flatten()
             .min()
@@ -228,9 +219,7 @@ impl Watcher {
 
     /// What the shell should do with the link.
     pub fn poll_wish(&mut self) -> Option<LinkWish> {
-        match self.session.poll_wish()? {
-            Wish::Reopen => Some(LinkWish::Reopen),
-        }
+        self.wire.poll_wish()
     }
 
     /// Which states have changed since the last call.

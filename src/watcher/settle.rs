@@ -42,7 +42,7 @@ const AFTER_MATE_MS: u64 = 1500;
 const CORRECTION: f32 = 2.5;
 const CORRECTION_MS: u64 = 1500;
 /// Half-moves of the record that stay open to correction.
-const REVISABLE: usize = 3;
+pub(super) const REVISABLE: usize = 3;
 
 impl Game {
     /// Says every half-move that is sure enough.
@@ -65,9 +65,10 @@ impl Game {
             self.say(ctx, &ply, completed_by);
         }
         let announced = self.announced();
-        if announced > REVISABLE {
-            self.lines.advance(announced - REVISABLE);
-            self.base += announced - REVISABLE;
+        let closed = announced.saturating_sub(REVISABLE).min(self.held(ctx));
+        if closed > 0 {
+            self.lines.advance(closed);
+            self.base += closed;
         }
     }
 
@@ -150,12 +151,13 @@ impl Game {
     }
 
     /// Says one half-move and what follows from it.
-    fn say(&mut self, ctx: &mut Ctx<'_>, ply: &Ply, completed_by: CompletedBy) {
+    pub(super) fn say(&mut self, ctx: &mut Ctx<'_>, ply: &Ply, completed_by: CompletedBy) {
         let illegal = matches!(ply.kind, PlyKind::Illegal(_));
         if !illegal {
             self.restored_by_play(ctx);
         }
         self.announce(ctx, ply, completed_by);
+        self.promotion_taken_for_granted(ctx, ply);
         if illegal || matches!(ply.kind, PlyKind::Ruled(_)) {
             // What was done about an irregularity is past doubt.
             self.lines.advance(self.announced());

@@ -55,6 +55,11 @@ pub(super) fn kind_of(placement: &Placement) -> Array {
     }
 }
 
+/// What is felt on the board, named as if a game began.
+pub(super) fn array_named(seen: &Placement) -> Placement {
+    seen.named_by(Stand::initial().placement())
+}
+
 /// Men that a full array has more.
 fn missing(placement: &Placement) -> usize {
     32usize.saturating_sub(placement.occupied().count())
@@ -139,8 +144,12 @@ fn rank(placement: &Placement) -> (bool, usize) {
 impl Setup {
     /// Takes note of the array once it stands.
     pub(super) fn note(&mut self, sensed: &Sensed, now: Millis) {
-        let placement = sensed.placement();
+        let placement = &array_named(sensed.placement());
         if !looks_like_start(placement) || self.array.as_ref() == Some(placement) {
+            return;
+        }
+        // A board that does not know its men cannot tell which of them stand wrong.
+        if sensed.is_felt() && kind_of(placement) != Array::Standard {
             return;
         }
         // A man in a hand before the first move does not make another array, nor does a ghost.

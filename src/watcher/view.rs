@@ -4,6 +4,7 @@ use super::{
     core::{Core, Phase},
     game::Game,
     outbox::wall_clock,
+    start::array_named,
     state::{BoardInfo, GameView, PositionView, Status},
 };
 use shakmaty::{CastlingMode, Color};
@@ -36,15 +37,16 @@ impl Core {
         if self.raw.is_none() {
             return PositionView::default();
         }
-        let placement = Some(self.sensed.placement().fen());
+        let seen = self.sensed.placement();
         let Phase::Game(game) = &self.phase else {
             return PositionView {
-                placement,
+                placement: Some(array_named(seen).fen()),
                 ..PositionView::default()
             };
         };
         let stand = game.stand();
-        let differing = stand.placement().differing(self.sensed.placement());
+        let placement = Some(seen.named_by(game.lines.best().placement()).fen());
+        let differing = stand.placement().differing(seen);
         let mut problems: Vec<String> = differing.into_iter().map(|s| format!("square:{s}")).collect();
         problems.extend(game.open.iter().map(|open| format!("irregularity:{}", open.id)));
         let fen = differing.is_empty().then(|| stand.fen());

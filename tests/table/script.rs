@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path};
 
-use dgt2mqtt::capture::{Capture, Header};
+use dgt2mqtt::{
+    capture::{Capture, Header},
+    sim::occupied::occupied,
+};
 use shakmaty::{CastlingMode, Chess, Color, FromSetup, Setup, Square, fen::Fen};
 
 use super::{Place, Table, men_of};
@@ -117,7 +120,11 @@ impl Script {
         for act in &self.acts {
             self.act(&mut table, act);
         }
-        table.finish(header)
+        let capture = table.finish(header);
+        if self.key("protocol") == Some("occ1") {
+            return occupied(&capture).unwrap();
+        }
+        capture
     }
 
     fn place(&self) -> Place {

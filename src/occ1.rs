@@ -1,0 +1,232 @@
+//! `occ1`: the wire of boards that tell only which squares are occupied (reed contacts, Hall
+//! sensors), made so that the firmware of a self-built board is ten lines.
+//!
+//! A line of 16 hexadecimal digits says which of the 64 squares are occupied: two digits for each
+//! rank, the eighth rank first; in each rank the a-file is the highest bit. The initial array is
+//! `FFFF00000000FFFF`. A board says a line when it starts, at each change, and, if it likes, every
+//! second. Nothing is ever said to it. See `docs/occ1.md`.
+//!
+//! Pure: knows no chess.
+
+use std::fmt;
+
+use crate::{dgt::PieceCode, time::Millis};
+
+/// Digits of a line.
+const DIGITS: usize = 16;
+/// A board that repeats itself and then is silent for this long is gone. The lines need not come
+/// more often than every few seconds.
+const SILENCE_MS: u64 = 10_000;
+
+/// Which squares are occupied, in the board's own order: a8 is the highest bit, h1 the lowest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Occupancy(pub u64);
+
+impl Occupancy {
+    /// What each square shows, in the order of a dump (a8 first).
+    #[must_use]
+    pub fn squares(self) -> [PieceCode; 64] {
+        std::array::from_fn(|raw| {
+            if self.0 >> (63 - raw) & 1 == 1 {
+                PieceCode::MAN
+            } else {
+                PieceCode::EMPTY
+            }
+        })
+    }
+}
+
+impl fmt::Display for Occupancy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016X}", self.0)
+    }
+}
+
+/// What was seen of a line so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// So many digits, and their value.
+    Digits(usize, u64),
+    /// A remark: not for us.
+    Remark,
+    /// No line of this protocol.
+    Garbage,
+}
+
+/// Turns bytes into readings, in any split. Whatever is no line of 16 digits is skipped to its
+/// end: a remark of the firmware, or the rest of a line whose beginning was missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decoder {
+    line: Line,
+    garbled: u64,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder {
+    /// A decoder at the beginning of a line.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            line: Line::Digits(0, 0),
+            garbled: 0,
+        }
+    }
+
+    /// Takes bytes and calls `sink` with every reading that they complete.
+    pub fn push(&mut self, bytes: &[u8], sink: &mut impl FnMut(Occupancy)) {
+        for byte in bytes {
+            self.line = match (*byte, self.line) {
+                (b'\n' | b'\r', line) => {
+                    match line {
+                        Line::Digits(DIGITS, value) => sink(Occupancy(value)),
+                        Line::Digits(0, _) | Line::Remark => {}
+                        Line::Digits(..) | Line::Garbage => self.garbled += 1,
+                    }
+                    Line::Digits(0, 0)
+                }
+                (b'#', Line::Digits(0, _)) => Line::Remark,
+                (digit, Line::Digits(n, value)) if n < DIGITS => match char::from(digit).to_digit(16) {
+                    Some(digit) => Line::Digits(n + 1, value << 4 | u64::from(digit)),
+                    None => Line::Garbage,
+                },
+                (_, Line::Remark) => Line::Remark,
+                _ => Line::Garbage,
+            };
+        }
+    }
+
+    /// Drops a line that has begun: the link is another one now.
+    pub fn clear(&mut self) {
+        self.line = Line::Digits(0, 0);
+    }
+
+    /// Lines that were none of this protocol.
+    #[must_use]
+    pub fn garbled(&self) -> u64 {
+        self.garbled
+    }
+}
+
+/// Watches a board that cannot be asked for a sign of life. One that has repeated a line without a
+/// change is taken to do so always; of one that has not, silence says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Silence {
+    last: Option<(Millis, Occupancy)>,
+    repeats: bool,
+}
+
+impl Silence {
+    /// Nothing has been heard yet on this link.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            last: None,
+            repeats: false,
+        }
+    }
+
+    /// A line came.
+    pub fn heard(&mut self, now: Millis, reading: Occupancy) {
+        self.repeats |= self.last.is_some_and(|(_, last)| last == reading);
+        self.last = Some((now, reading));
+    }
+
+    /// When the board is gone if nothing more is heard.
+    #[must_use]
+    pub fn due(&self) -> Option<Millis> {
+        let (at, _) = self.last.filter(|_| self.repeats)?;
+        Some(at + SILENCE_MS)
+    }
+
+    /// True once when the board has been silent for too long.
+    pub fn is_over(&mut self, now: Millis) -> bool {
+        let over = self.due().is_some_and(|due| now >= due);
+        if over {
+            *self = Self::new();
+        }
+        over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use proptest::prelude::*;
+
+    fn read(bytes: &[u8]) -> (Vec<u64>, u64) {
+        let (mut decoder, mut read) = (Decoder::new(), Vec::new());
+        decoder.push(bytes, &mut |reading| read.push(reading.0));
+        (read, decoder.garbled())
+    }
+
+    #[test]
+    fn the_highest_bit_is_a8_and_the_lowest_h1() {
+        let squares = Occupancy(0x8000_0000_0000_0002).squares();
+        let occupied: Vec<_> = (0..64).filter(|raw| squares[*raw] == PieceCode::MAN).collect();
+        assert_eq!(occupied, [0, 62], "a8 and g1, as a dump numbers them");
+    }
+
+    #[test]
+    fn line_ends_and_letters_of_either_kind_are_read() {
+        let text = b"FFFF00000000FFFF\r\nffff00000800f7ff\n\n0000000000000000\r";
+        assert_eq!(
+            read(text),
+            (vec![0xffff_0000_0000_ffff, 0xffff_0000_0800_f7ff, 0], 0)
+        );
+    }
+
+    #[test]
+    fn what_is_no_line_costs_itself_alone() {
+        let text = b"00FFFF\nFFFF00000000FFFF0\nFFFF00000000FFFG\n# hello FFFF00000000FFFF\n\xff\x00\nFFFF00000000FFFF\n";
+        assert_eq!(read(text), (vec![0xffff_0000_0000_ffff], 4));
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_no_reading() {
+        assert_eq!(read(b"FFFF00000000FFFF"), (vec![], 0));
+    }
+
+    #[test]
+    fn silence_speaks_only_of_boards_that_repeat_themselves() {
+        let mut silence = Silence::new();
+        silence.heard(Millis(0), Occupancy(1));
+        silence.heard(Millis(500), Occupancy(2));
+        assert!(!silence.is_over(Millis(1_000_000)));
+        silence.heard(Millis(1000), Occupancy(2));
+        assert_eq!(silence.due(), Some(Millis(1000 + SILENCE_MS)));
+        assert!(silence.is_over(Millis(1000 + SILENCE_MS)));
+        assert_eq!(silence.due(), None, "said once");
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_gives_the_same(
+            lines in prop::collection::vec(prop_oneof![any::<u64>().prop_map(|n| format!("{}\n", Occupancy(n)).into_bytes()),
+                                                       prop::collection::vec(any::<u8>(), 0..40)], 0..12),
+            cuts in prop::collection::vec(0usize..400, 0..20)
+        ) {
+            let bytes = lines.concat();
+            let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let (mut decoder, mut found) = (Decoder::new(), Vec::new());
+            for pair in cuts.windows(2) {
+                decoder.push(&bytes[pair[0]..pair[1]], &mut |reading| found.push(reading.0));
+            }
+            prop_assert_eq!((found, decoder.garbled()), read(&bytes));
+        }
+
+        #[test]
+        fn what_is_said_is_read_after_any_garbage(garbage in prop::collection::vec(any::<u8>(), 0..60), value: u64) {
+            let said = [&garbage[..], format!("\n{}\n", Occupancy(value)).as_bytes()].concat();
+            let (heard, _) = read(&said);
+            prop_assert_eq!(heard.last(), Some(&value));
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What a board speaks: bytes in, readings for the core and words for the board out.
+
+use serde::{Deserialize, Serialize};
+
+use super::{LinkWish, core::Core};
+use crate::{
+    dgt::{self, Decoder, Identity, Session, Wish},
+    occ1::{self, Silence},
+    time::Millis,
+};
+
+/// The protocol that a board speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// That of DGT boards: pieces, a clock, questions and answers.
+    #[default]
+    Dgt,
+    /// Lines that say which squares are occupied: `docs/occ1.md`.
+    Occ1,
+}
+
+/// The wire of one board.
+#[derive(Debug)]
+pub(super) enum Wire {
+    Dgt(Box<Dgt>),
+    Occ1(Occ1),
+}
+
+/// A DGT board: it is spoken with.
+#[derive(Debug)]
+pub(super) struct Dgt {
+    decoder: Decoder,
+    session: Session,
+}
+
+/// A board that only ever speaks.
+#[derive(Debug, Default)]
+pub(super) struct Occ1 {
+    decoder: occ1::Decoder,
+    silence: Silence,
+    wish: Option<LinkWish>,
+}
+
+impl Wire {
+    pub(super) fn new(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Dgt => Self::Dgt(Box::new(Dgt {
+                decoder: Decoder::new(),
+                session: Session::new(),
+            })),
+            Protocol::Occ1 => Self::Occ1(Occ1::default()),
+        }
+    }
+
+    pub(super) fn link_up(&mut self, now: Millis) {
+        match self {
+            Self::Dgt(dgt) => {
+                dgt.decoder.clear();
+                dgt.session.link_up(now);
+            }
+            Self::Occ1(occ1) => *occ1 = Occ1::default(),
+        }
+    }
+
+    pub(super) fn link_down(&mut self, now: Millis) {
+        match self {
+            Self::Dgt(dgt) => {
+                dgt.decoder.clear();
+                dgt.session.link_down(now);
+            }
+            Self::Occ1(occ1) => *occ1 = Occ1::default(),
+        }
+    }
+
+    /// Bytes from the board, in any split. The core looks at everything after each message, so that
+    /// how the bytes were split does not matter.
+    pub(super) fn bytes(&mut self, now: Millis, bytes: &[u8], core: &mut Core) {
+        match self {
+            Self::Dgt(dgt) => {
+                let Dgt { decoder, session } = &mut **dgt;
+                decoder.push(now, bytes, &mut |message| {
+                    session.heard(now, &message);
+                    core.message(now, &message, session.identity());
+                    core.review(now);
+                });
+                session.check_line(now, decoder.stats());
+            }
+            Self::Occ1(Occ1 { decoder, silence, .. }) => decoder.push(bytes, &mut |reading| {
+                silence.heard(now, reading);
+                core.occupied(now, reading);
+                core.review(now);
+            }),
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Millis) {
+        match self {
+            Self::Dgt(dgt) => dgt.session.handle_timeout(now),
+            Self::Occ1(occ1) => {
+                if occ1.silence.is_over(now) {
+                    occ1.wish = Some(LinkWish::Reopen);
+                }
+            }
+        }
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Millis> {
+        match self {
+            Self::Dgt(dgt) => dgt.session.poll_timeout(),
+            Self::Occ1(occ1) => occ1.silence.due(),
+        }
+    }
+
+    /// The whole board is to be read; a board that cannot be asked says it all in each line.
+    pub(super) fn request_dump(&mut self, now: Millis) {
+        if let Self::Dgt(dgt) = self {
+            dgt.session.request_dump(now);
+        }
+    }
+
+    pub(super) fn poll_transmit(&mut self) -> Option<dgt::Command> {
+        match self {
+            Self::Dgt(dgt) => dgt.session.poll_transmit(),
+            Self::Occ1(_) => None,
+        }
+    }
+
+    pub(super) fn poll_wish(&mut self) -> Option<LinkWish> {
+        match self {
+            Self::Dgt(dgt) => dgt.session.poll_wish().map(|Wish::Reopen| LinkWish::Reopen),
+            Self::Occ1(occ1) => occ1.wish.take(),
+        }
+    }
+}
+
+impl Core {
+    /// A board said which of its squares are occupied.
+    fn occupied(&mut self, now: Millis, reading: occ1::Occupancy) {
+        let squares = reading.squares();
+        self.whole_board(now, &squares, &Identity::default());
+    }
+}
