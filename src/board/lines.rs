@@ -138,22 +138,28 @@ impl Lines {
     /// Adds lines for half-moves of pieces that were lifted before an unexplained press and whose
     /// arrival was not seen: an update may be lost.
     pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
-        let mut grown = Vec::new();
-        for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
-            for candidate in line.stand.candidates() {
+        let mut blind = Vec::new();
+        for (parent, line) in self.lines.iter().enumerate() {
+            if line.awaits().is_none() {
+                continue;
+            }
+            for (i, candidate) in line.stand.candidates().iter().enumerate() {
                 let leaves = candidate.changes().first();
                 let lifted = leaves
                     .is_some_and(|(from, _)| line.differing.contains(*from) && sensed.at(*from).is_empty());
                 if lifted && !line.speaks_for(candidate, sensed) {
                     let step = self.step(line, candidate, sensed, weight::PLY + weight::BLIND);
-                    grown.push(self.child(line, candidate, now, sensed, step));
+                    blind.push(Proposal {
+                        parent,
+                        candidate: i,
+                        step,
+                        cost: line.cost + step,
+                    });
                 }
             }
         }
-        let mut fresh = false;
-        for line in grown {
-            fresh |= self.offer(line);
-        }
+        let fresh = blind.iter().any(|proposal| self.known(proposal).is_none());
+        self.take_in(now, sensed, self.limit(now, sensed), &blind);
         if fresh {
             // What is seen may be the reply to a half-move that was not.
             self.grow(now, sensed, Bitboard::FULL);
@@ -255,18 +261,21 @@ impl Lines {
     }
 
     fn grow(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
-        // What costs more than that is not ranked, nor what follows from it: it is not made at all.
-        let totals = self.lines.iter().map(|line| line.total(sensed, now));
-        let limit = totals.fold(f32::INFINITY, f32::min) + BEHIND;
+        let limit = self.limit(now, sensed);
         let mut fresh = Vec::new();
         for parent in 0..self.lines.len() {
             self.propose(parent, squares, sensed, &mut fresh);
         }
         for _ in 0..DEPTH {
+            let known = self.lines.len();
+            self.take_in(now, sensed, limit, &fresh);
+            fresh.clear();
+            for parent in known..self.lines.len() {
+                self.propose(parent, Bitboard::FULL, sensed, &mut fresh);
+            }
             if fresh.is_empty() {
                 break;
             }
-            fresh = self.take_in(now, sensed, limit, &fresh);
             if fresh.len() > 4 * MOST_LINES {
                 fresh.sort_by(|a, b| a.cost.total_cmp(&b.cost));
                 fresh.truncate(4 * MOST_LINES);
@@ -274,35 +283,54 @@ impl Lines {
         }
     }
 
-    /// Makes the lines that are proposed at no more than `limit`. Returns what goes on from those
-    /// that are new.
-    fn take_in(&mut self, now: Millis, sensed: &Sensed, limit: f32, fresh: &[Proposal]) -> Vec<Proposal> {
-        let (mut next, mut cheaper) = (Vec::new(), Vec::new());
+    /// What costs more than this will not be ranked, nor will what follows from it.
+    fn limit(&self, now: Millis, sensed: &Sensed) -> f32 {
+        let totals = self.lines.iter().map(|line| line.total(sensed, now));
+        totals.fold(f32::INFINITY, f32::min) + BEHIND
+    }
+
+    /// Makes the lines that are proposed at no more than `limit`, unless the same half-moves are there
+    /// for less.
+    fn take_in(&mut self, now: Millis, sensed: &Sensed, limit: f32, fresh: &[Proposal]) {
+        let mut cheaper = Vec::new();
         for proposal in fresh.iter().filter(|proposal| proposal.cost <= limit) {
-            let parent = &self.lines[proposal.parent];
-            let candidate = &parent.stand.candidates()[proposal.candidate];
-            let known = self
-                .lines
-                .iter()
-                .position(|line| line.is_child(parent, candidate.mv));
-            match known {
+            match self.known(proposal) {
+                None => self.lines.push(self.made(proposal, now, sensed)),
                 Some(i) if proposal.cost < self.lines[i].cost => {
-                    let line = self.child(parent, candidate, now, sensed, proposal.step);
-                    cheaper.push((i, line));
+                    cheaper.push((i, self.made(proposal, now, sensed)));
                 }
                 Some(_) => {}
-                None => {
-                    let line = self.child(parent, candidate, now, sensed, proposal.step);
-                    self.lines.push(line);
-                    self.propose(self.lines.len() - 1, Bitboard::FULL, sensed, &mut next);
-                }
             }
         }
         // Not before: other proposals go on from the lines as they were.
         for (i, line) in cheaper {
             self.replace(i, line);
         }
-        next
+    }
+
+    /// The half-move proposed, and the line that it lengthens.
+    fn proposed(&self, proposal: &Proposal) -> (&Line, &Candidate) {
+        let line = &self.lines[proposal.parent];
+        (line, &line.stand.candidates()[proposal.candidate])
+    }
+
+    /// Index of the line with the half-moves that are proposed, if there is one.
+    fn known(&self, proposal: &Proposal) -> Option<usize> {
+        let (parent, candidate) = self.proposed(proposal);
+        let mut lines = self.lines.iter();
+        lines.position(|line| line.is_child(parent, candidate.mv))
+    }
+
+    /// The line that is proposed.
+    fn made(&self, proposal: &Proposal, now: Millis, sensed: &Sensed) -> Line {
+        let (parent, candidate) = self.proposed(proposal);
+        let stand = Arc::new(parent.stand.after(candidate));
+        let kind = if self.recovering {
+            PlyKind::Recovered(candidate.mv)
+        } else {
+            PlyKind::Legal(candidate.mv)
+        };
+        parent.played(kind, stand, sensed, now, proposal.step)
     }
 
     /// Adds the half-moves that touch `squares` and speak for what is seen where line `parent` leads.
@@ -342,27 +370,13 @@ impl Lines {
         cost + (line.too_early(candidate, sensed) + line.at_once(candidate, sensed))
     }
 
-    fn child(&self, line: &Line, candidate: &Candidate, now: Millis, sensed: &Sensed, step: f32) -> Line {
-        let stand = Arc::new(line.stand.after(candidate));
-        let kind = if self.recovering {
-            PlyKind::Recovered(candidate.mv)
-        } else {
-            PlyKind::Legal(candidate.mv)
-        };
-        line.played(kind, stand, sensed, now, step)
-    }
-
     /// Takes a line in unless the same half-moves are there at no higher cost.
-    fn offer(&mut self, line: Line) -> bool {
+    fn offer(&mut self, line: Line) {
         match self.lines.iter().position(|other| other.same_as(&line)) {
             Some(i) if line.cost < self.lines[i].cost => self.replace(i, line),
             Some(_) => {}
-            None => {
-                self.lines.push(line);
-                return true;
-            }
+            None => self.lines.push(line),
         }
-        false
     }
 
     /// Puts a likelier way to the same half-moves in the place of line `i`, with the presses that
