@@ -7,45 +7,29 @@ use std::sync::Arc;
 use shakmaty::{Bitboard, Color, Square};
 
 use super::{
-    candidate::Candidate,
-    line::{Line, PlyKind, weight},
+    line::{Line, weight},
     sensed::Sensed,
     stand::Stand,
 };
 use crate::time::Millis;
 
 /// How many lines are kept.
-const MOST_LINES: usize = 40;
+pub(super) const MOST_LINES: usize = 40;
 /// How much worse than the best a line may be and stay.
-const BEHIND: f32 = 9.0;
+pub(super) const BEHIND: f32 = 9.0;
 /// A press whose half-move has not been seen for this long when the opponent presses: its updates
 /// may be lost.
 const OVERDUE_MS: u64 = 400;
-/// Half-moves that one reading may add to a line.
-const DEPTH: usize = 4;
-
-/// A half-move with which a line may go on, before it is known whether that is worth making.
-#[derive(Clone, Copy, Debug)]
-struct Proposal {
-    /// Index of the line.
-    parent: usize,
-    /// Index of the half-move among those of its position.
-    candidate: usize,
-    /// What the half-move costs.
-    step: f32,
-    /// What the line costs with it.
-    cost: f32,
-}
 
 /// The lines. The board that they explain is the caller's and comes as an argument.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    lines: Vec<Line>,
+    pub(super) lines: Vec<Line>,
     aged: Millis,
     /// The time for which the lines are ranked, nothing having changed since.
     ranked_at: Option<Millis>,
     /// True while presses are to be expected: a half-move without one costs something.
-    clock_runs: bool,
+    pub(super) clock_runs: bool,
     /// While true half-moves are found after a gap in the record: nobody saw them made.
     pub recovering: bool,
     /// While true nothing is explained: the clock is stopped and pieces may be moved freely.
@@ -133,38 +117,6 @@ impl Lines {
         for line in &mut self.lines {
             line.forget_presses();
         }
-    }
-
-    /// Adds lines for half-moves of pieces that were lifted before an unexplained press and whose
-    /// arrival was not seen: an update may be lost.
-    pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
-        let mut blind = Vec::new();
-        for (parent, line) in self.lines.iter().enumerate() {
-            if line.awaits().is_none() {
-                continue;
-            }
-            for (i, candidate) in line.stand.candidates().iter().enumerate() {
-                let leaves = candidate.changes().first();
-                let lifted = leaves
-                    .is_some_and(|(from, _)| line.differing.contains(*from) && sensed.at(*from).is_empty());
-                if lifted && !line.speaks_for(candidate, sensed) {
-                    let step = self.step(line, candidate, sensed, weight::PLY + weight::BLIND);
-                    blind.push(Proposal {
-                        parent,
-                        candidate: i,
-                        step,
-                        cost: line.cost + step,
-                    });
-                }
-            }
-        }
-        let fresh = blind.iter().any(|proposal| self.known(proposal).is_none());
-        self.take_in(now, sensed, self.limit(now, sensed), &blind);
-        if fresh {
-            // What is seen may be the reply to a half-move that was not.
-            self.grow(now, sensed, Bitboard::FULL);
-        }
-        self.rank(now, sensed);
     }
 
     /// Looks for half-moves that speak for what is seen, on every square.
@@ -260,116 +212,6 @@ impl Lines {
         }
     }
 
-    fn grow(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
-        let limit = self.limit(now, sensed);
-        let mut fresh = Vec::new();
-        for parent in 0..self.lines.len() {
-            self.propose(parent, squares, sensed, &mut fresh);
-        }
-        for _ in 0..DEPTH {
-            let known = self.lines.len();
-            self.take_in(now, sensed, limit, &fresh);
-            fresh.clear();
-            for parent in known..self.lines.len() {
-                self.propose(parent, Bitboard::FULL, sensed, &mut fresh);
-            }
-            if fresh.is_empty() {
-                break;
-            }
-            if fresh.len() > 4 * MOST_LINES {
-                fresh.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-                fresh.truncate(4 * MOST_LINES);
-            }
-        }
-    }
-
-    /// What costs more than this will not be ranked, nor will what follows from it.
-    fn limit(&self, now: Millis, sensed: &Sensed) -> f32 {
-        let totals = self.lines.iter().map(|line| line.total(sensed, now));
-        totals.fold(f32::INFINITY, f32::min) + BEHIND
-    }
-
-    /// Makes the lines that are proposed at no more than `limit`, unless the same half-moves are there
-    /// for less.
-    fn take_in(&mut self, now: Millis, sensed: &Sensed, limit: f32, fresh: &[Proposal]) {
-        let mut cheaper = Vec::new();
-        for proposal in fresh.iter().filter(|proposal| proposal.cost <= limit) {
-            match self.known(proposal) {
-                None => self.lines.push(self.made(proposal, now, sensed)),
-                Some(i) if proposal.cost < self.lines[i].cost => {
-                    cheaper.push((i, self.made(proposal, now, sensed)));
-                }
-                Some(_) => {}
-            }
-        }
-        // Not before: other proposals go on from the lines as they were.
-        for (i, line) in cheaper {
-            self.replace(i, line);
-        }
-    }
-
-    /// The half-move proposed, and the line that it lengthens.
-    fn proposed(&self, proposal: &Proposal) -> (&Line, &Candidate) {
-        let line = &self.lines[proposal.parent];
-        (line, &line.stand.candidates()[proposal.candidate])
-    }
-
-    /// Index of the line with the half-moves that are proposed, if there is one.
-    fn known(&self, proposal: &Proposal) -> Option<usize> {
-        let (parent, candidate) = self.proposed(proposal);
-        let mut lines = self.lines.iter();
-        lines.position(|line| line.is_child(parent, candidate.mv))
-    }
-
-    /// The line that is proposed.
-    fn made(&self, proposal: &Proposal, now: Millis, sensed: &Sensed) -> Line {
-        let (parent, candidate) = self.proposed(proposal);
-        let stand = Arc::new(parent.stand.after(candidate));
-        let kind = if self.recovering {
-            PlyKind::Recovered(candidate.mv)
-        } else {
-            PlyKind::Legal(candidate.mv)
-        };
-        parent.played(kind, stand, sensed, now, proposal.step)
-    }
-
-    /// Adds the half-moves that touch `squares` and speak for what is seen where line `parent` leads.
-    fn propose(&self, parent: usize, squares: Bitboard, sensed: &Sensed, into: &mut Vec<Proposal>) {
-        let line = &self.lines[parent];
-        if !line.may_go_on(sensed) {
-            return;
-        }
-        for (i, candidate) in line.stand.candidates().iter().enumerate() {
-            if (candidate.squares() & squares).is_empty() || (candidate.squares() & line.differing).is_empty()
-            {
-                continue;
-            }
-            let cost = if line.speaks_for(candidate, sensed) {
-                weight::PLY
-            } else if line.taken_at_once(candidate, sensed) {
-                weight::PLY + weight::TAKEN_AT_ONCE
-            } else {
-                continue;
-            };
-            let step = self.step(line, candidate, sensed, cost);
-            into.push(Proposal {
-                parent,
-                candidate: i,
-                step,
-                cost: line.cost + step,
-            });
-        }
-    }
-
-    /// What it costs `line` to go on with `candidate`, which by itself costs `cost`.
-    fn step(&self, line: &Line, candidate: &Candidate, sensed: &Sensed, mut cost: f32) -> f32 {
-        let unpressed = line.plies.last().is_some_and(|ply| ply.pressed.is_none());
-        if self.clock_runs && unpressed {
-            cost += weight::UNPRESSED;
-        }
-        cost + (line.too_early(candidate, sensed) + line.at_once(candidate, sensed))
-    }
-
     /// Takes a line in unless the same half-moves are there at no higher cost.
     fn offer(&mut self, line: Line) {
         match self.lines.iter().position(|other| other.same_as(&line)) {
@@ -381,14 +223,15 @@ impl Lines {
 
     /// Puts a likelier way to the same half-moves in the place of line `i`, with the presses that
     /// were given to them.
-    fn replace(&mut self, i: usize, line: Line) {
+    pub(super) fn replace(&mut self, i: usize, line: Line) {
         let known = std::mem::replace(&mut self.lines[i], line);
         for (ply, old) in self.lines[i].plies.iter_mut().zip(&known.plies) {
             ply.pressed = ply.pressed.or(old.pressed);
         }
     }
 
-    fn rank(&mut self, now: Millis, sensed: &Sensed) {
+    /// Puts the likeliest line first and drops those that will not be needed.
+    pub(super) fn rank(&mut self, now: Millis, sensed: &Sensed) {
         self.ranked_at = Some(now);
         if let [only] = &mut self.lines[..] {
             only.ranked = 0.0;
