@@ -65,14 +65,14 @@ impl Lines {
             self.propose(parent, squares, sensed, &mut fresh);
         }
         for _ in 0..DEPTH {
+            if fresh.is_empty() {
+                break;
+            }
             let known = self.lines.len();
             self.take_in(now, sensed, limit, &fresh);
             fresh.clear();
             for parent in known..self.lines.len() {
                 self.propose(parent, Bitboard::FULL, sensed, &mut fresh);
-            }
-            if fresh.is_empty() {
-                break;
             }
             if fresh.len() > 4 * MOST_LINES {
                 fresh.sort_by(|a, b| a.cost.total_cmp(&b.cost));
