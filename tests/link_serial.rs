@@ -1,7 +1,13 @@
 //! Links against simulated boards on pseudo terminals and TCP.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test panics, and measures time
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    fs::Permissions,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+    path::PathBuf,
+    process::Command,
+    time::Duration,
+};
 
 use dgt2mqtt::{
     capture::Capture,
@@ -147,6 +153,47 @@ async fn what_cannot_be_opened_has_a_code() {
     for (source, code) in codes {
         let error = source.parse::<Source>().unwrap().open().await.unwrap_err();
         assert_eq!(error.code(), code, "{source}: {error}");
+    }
+}
+
+/// The error of the first hour, as somebody sees it who is not in the group.
+#[test]
+fn a_port_that_one_may_not_open_says_who_may_and_what_to_do() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can become somebody else");
+        return;
+    }
+    // Where nobody may look as well.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+    let program = folder.path().join("dgt2mqtt");
+    std::fs::copy(env!("CARGO_BIN_EXE_dgt2mqtt"), &program).unwrap();
+    let port = folder.path().join("ttyUSB0");
+    std::fs::write(&port, "").unwrap();
+    for (group, mode, expected) in [
+        (20, 0o660, "join the group: `sudo usermod -aG "),
+        (20, 0o600, "no group that you could join may read and write it"),
+        (0, 0o660, "no group that you could join may read and write it"),
+    ] {
+        std::os::unix::fs::chown(&port, Some(0), Some(group)).unwrap();
+        std::fs::set_permissions(&port, Permissions::from_mode(mode)).unwrap();
+        let output = Command::new(&program)
+            .args(["record", "--port"])
+            .arg(&port)
+            .arg("-o")
+            .arg(folder.path().join("new.dgtcap"))
+            .uid(65534)
+            .gid(65534)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        for part in [
+            &format!("may not open {}: owner root, group", port.display()),
+            expected,
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
     }
 }
 

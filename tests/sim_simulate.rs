@@ -192,12 +192,64 @@ fn many_boards_play_games_of_their_own() {
     assert!(moves(0) >= 8 && moves(1) >= 4 && moves(2) >= 8);
 }
 
+/// A child that is ended with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Games as the soak plays them, on real terminals.
+#[test]
+fn messy_games_end_on_terminals_too() {
+    let faults = "drag=0.5,overlap=0.3,lost-update=0.1,misread,blitz";
+    let args = [
+        "--boards", "2", "--faults", faults, "--seed", "3", "--speed", "400", "--linger", "0",
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("board");
+    let link = link.to_str().unwrap();
+    let mut simulator = Simulator::start(2, &[&args[..], &["--link", link]].concat());
+    let recorders: Vec<_> = (0..2)
+        .map(|n| {
+            let output = folder.path().join(format!("{n}.dgtcap"));
+            let name = if n == 0 {
+                link.to_owned()
+            } else {
+                format!("{link}-2")
+            };
+            let mut command = program();
+            command
+                .args(["record", "-p", &name, "-o"])
+                .arg(output)
+                .stderr(Stdio::null());
+            Ended(command.spawn().unwrap())
+        })
+        .collect();
+    assert_eq!(simulator.ended_within(30), Some(0));
+    for mut recorder in recorders {
+        interrupt(&recorder.0);
+        assert!(recorder.0.wait().unwrap().success());
+    }
+    for n in 0..2 {
+        let capture = read_capture(&folder.path().join(format!("{n}.dgtcap"))).unwrap();
+        let squares = told(&capture).iter().filter(|t| !t.starts_with("Clock")).count();
+        assert!(squares > 30, "{squares} changes on board {n}");
+    }
+}
+
 #[test]
 fn wrong_usage_is_code_2() {
     for args in [
         &["simulate"][..],
         &["simulate", "--boards", "0"],
         &["simulate", "--speed", "-1", "x"],
+        &["simulate", "--boards", "1", "--faults", "dragg"],
+        &["simulate", "--boards", "1", "--faults", "drag=2"],
+        &["simulate", "--faults", "drag"],
         &["nonsense"],
     ] {
         assert_eq!(

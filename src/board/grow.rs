@@ -39,10 +39,7 @@ impl Lines {
                 continue;
             }
             for (i, candidate) in line.stand.candidates().iter().enumerate() {
-                let leaves = candidate.changes().first();
-                let lifted = leaves
-                    .is_some_and(|(from, _)| line.differing.contains(*from) && sensed.at(*from).is_empty());
-                if lifted && !line.speaks_for(candidate, sensed) {
+                if line.may_be_unseen(candidate, sensed) {
                     blind.push(self.proposal(parent, i, sensed, weight::PLY + weight::BLIND));
                 }
             }
@@ -157,16 +154,21 @@ impl Lines {
     fn proposal(&self, parent: usize, candidate: usize, sensed: &Sensed, cost: f32) -> Proposal {
         let line = &self.lines[parent];
         let played = &line.stand.candidates()[candidate];
-        let mut step = cost;
-        if self.clock_runs && line.plies.last().is_some_and(|ply| ply.pressed.is_none()) {
-            step += weight::UNPRESSED;
-        }
+        let mut step = cost + self.unpressed(line);
         step += line.too_early(played, sensed) + line.at_once(played, sensed);
         Proposal {
             parent,
             candidate,
             step,
             cost: line.cost + step,
+        }
+    }
+
+    /// What it costs `line` to go on although its last half-move was not pressed.
+    pub(super) fn unpressed(&self, line: &Line) -> f32 {
+        match line.plies.last() {
+            Some(ply) if self.clock_runs && ply.pressed.is_none() => weight::UNPRESSED,
+            _ => 0.0,
         }
     }
 }

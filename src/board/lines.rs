@@ -7,9 +7,10 @@ use std::sync::Arc;
 use shakmaty::{Bitboard, Color, Square};
 
 use super::{
-    line::{Line, weight},
+    line::{Line, PlyKind, weight},
     sensed::Sensed,
     stand::Stand,
+    suspect::suspects,
 };
 use crate::time::Millis;
 
@@ -83,6 +84,7 @@ impl Lines {
         }
         if !self.frozen {
             self.grow(now, sensed, squares);
+            self.suspect(now, sensed);
         }
         self.rank(now, sensed);
     }
@@ -108,7 +110,42 @@ impl Lines {
         for line in &mut self.lines {
             line.pressed_by(side, now);
         }
+        self.suspect(now, sensed);
         self.rank(now, sensed);
+    }
+
+    /// Adds lines for what seems illegal where a press waits for its half-move.
+    fn suspect(&mut self, now: Millis, sensed: &Sensed) {
+        let mut grown = Vec::new();
+        for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
+            for (act, left) in suspects(line, sensed) {
+                let step = weight::ILLEGAL + self.unpressed(line);
+                grown.push(line.played(PlyKind::Suspect(Box::new(act)), left, sensed, now, step));
+            }
+        }
+        let mut fresh = false;
+        for line in grown {
+            fresh |= self.offer(line);
+        }
+        if fresh {
+            self.grow(now, sensed, Bitboard::FULL);
+        }
+    }
+
+    /// The suspected act with which all lines begin was said: it is a part of the game until it is
+    /// put right. Lines that begin otherwise go.
+    pub fn convict(&mut self) {
+        let Some(PlyKind::Suspect(act)) = self.best().plies.first().map(|ply| ply.kind.clone()) else {
+            return;
+        };
+        self.ranked_at = None;
+        let suspected = PlyKind::Suspect(act.clone());
+        self.lines
+            .retain(|line| line.plies.first().is_some_and(|ply| ply.kind == suspected));
+        for line in &mut self.lines {
+            line.plies[0].kind = PlyKind::Illegal(act.clone());
+        }
+        self.relieve();
     }
 
     /// Presses that still wait for their half-moves had none.
@@ -185,6 +222,11 @@ impl Lines {
         for line in &mut self.lines {
             line.plies.drain(..n);
         }
+        self.relieve();
+    }
+
+    /// What all lines have cost alike does not tell them apart.
+    fn relieve(&mut self) {
         let least = self.lines.iter().map(|l| l.cost).fold(f32::INFINITY, f32::min);
         for line in &mut self.lines {
             line.cost -= least;
@@ -213,12 +255,16 @@ impl Lines {
     }
 
     /// Takes a line in unless the same half-moves are there at no higher cost.
-    fn offer(&mut self, line: Line) {
+    fn offer(&mut self, line: Line) -> bool {
         match self.lines.iter().position(|other| other.same_as(&line)) {
             Some(i) if line.cost < self.lines[i].cost => self.replace(i, line),
             Some(_) => {}
-            None => self.lines.push(line),
+            None => {
+                self.lines.push(line);
+                return true;
+            }
         }
+        false
     }
 
     /// Puts a likelier way to the same half-moves in the place of line `i`, with the presses that

@@ -19,6 +19,7 @@ use crate::{
     sim::{
         board::Identity,
         games,
+        mess::{self, Faults},
         player::{Pace, Player},
         port::Place,
         serve::{Serving, Station},
@@ -40,6 +41,14 @@ pub(super) struct Simulate {
     /// Games for --boards, from a PGN file
     #[arg(long, requires = "boards")]
     games: Option<PathBuf>,
+    /// What goes wrong in made-up games, as KIND[=CHANCE],... ; an unknown kind lists them all
+    #[arg(
+        long,
+        value_name = "KIND[=CHANCE],...",
+        requires = "boards",
+        conflicts_with = "games"
+    )]
+    faults: Option<Faults>,
     /// Seed of what is made up
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -83,30 +92,25 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 impl Simulate {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let captures = self.captures()?;
+        let players = self.players()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         runtime.block_on(async {
             tokio::select! {
-                done = self.serve(captures) => done,
+                done = self.serve(players) => done,
                 stopped = super::exit::stopped() => stopped.context("cannot wait for signals"),
             }
         })
     }
 
-    async fn serve(&self, captures: Vec<Capture>) -> anyhow::Result<()> {
-        let pace = Pace {
-            speed: self.speed,
-            wait: !self.no_wait,
-        };
+    async fn serve(&self, players: Vec<Player>) -> anyhow::Result<()> {
         let serving = Serving {
             slow_line: self.slow_line,
             linger: (!self.keep).then(|| Duration::from_secs_f64(self.linger)),
         };
         let mut stations = Vec::new();
-        for (number, capture) in (1u16..).zip(captures) {
-            let player = Player::new(capture, Identity::synthetic(number), pace);
+        for (number, player) in (1u16..).zip(players) {
             let place = self.place(number)?;
             let station = Station::new(player, place, serving).await;
             stations.push(station.context("cannot attach a simulated board")?);
@@ -138,6 +142,24 @@ impl Simulate {
         Ok(Place::Pty(
             self.link.as_deref().map(|link| numbered(link, number)),
         ))
+    }
+
+    fn players(&self) -> anyhow::Result<Vec<Player>> {
+        let pace = Pace {
+            speed: self.speed,
+            wait: !self.no_wait,
+        };
+        if let (Some(boards), Some(faults)) = (self.boards, &self.faults) {
+            let messy = |number: u16| {
+                let seed = self.seed.wrapping_add(u64::from(number));
+                let game = mess::play(faults, seed);
+                Player::staged(game.cues, Identity::synthetic(number + 1), pace)
+            };
+            return Ok((0..boards).map(messy).collect());
+        }
+        let captures = (1u16..).zip(self.captures()?);
+        let player = |(number, capture)| Player::new(capture, Identity::synthetic(number), pace);
+        Ok(captures.map(player).collect())
     }
 
     fn captures(&self) -> anyhow::Result<Vec<Capture>> {

@@ -220,7 +220,7 @@ impl Daemon {
         self.announcer.look(self.clock.now(), &troubles);
         let stuck = self.heartbeat.stuck();
         if !stuck.is_empty() {
-            tracing::error!(?stuck, "tasks do not answer");
+            tracing::error!("tasks do not answer: {}", stuck.join(", "));
         } else if feed_watchdog {
             notify(&[NotifyState::Watchdog]);
         }
@@ -261,9 +261,7 @@ impl Daemon {
         *failures += 1;
         tracing::error!(
             board = id.as_str(),
-            reason,
-            ?delay,
-            "the board's task failed and is started again"
+            "board {id}: its task failed ({reason}) and is started again in {delay:?}"
         );
         self.start_board(&id, delay);
     }

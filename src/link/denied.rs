@@ -66,10 +66,11 @@ impl Denied {
         let Some(node) = &self.node else {
             return format!("make the folder readable, or {RULE}");
         };
-        let group_may = node.mode & 0o060 == 0o060;
+        // Nobody should join root's own group for the sake of a port.
+        let group_may = node.mode & 0o060 == 0o060 && node.group.number != 0;
         let member = self.groups.iter().any(|g| g.number == node.group.number);
         if !group_may {
-            return format!("the group may not read and write it: {RULE}");
+            return format!("no group that you could join may read and write it: {RULE}");
         }
         if member || self.user.number == node.owner.number {
             return "the permissions would do, so something else forbids it: a container without this device, \
@@ -98,7 +99,7 @@ impl fmt::Display for Denied {
         let groups: Vec<String> = self.groups.iter().map(ToString::to_string).collect();
         write!(
             f,
-            "; we are {} with the groups {}. ",
+            "; we are {} with the groups {}; ",
             self.user,
             groups.join(", ")
         )?;
@@ -165,12 +166,12 @@ mod tests {
     fn says_who_we_are_and_what_to_do() {
         assert_eq!(
             denied(0o660, vec![id(1000, "arbiter")]),
-            "may not open /dev/ttyUSB0: owner root, group dialout, mode 0660; we are arbiter with the groups arbiter. \
+            "may not open /dev/ttyUSB0: owner root, group dialout, mode 0660; we are arbiter with the groups arbiter; \
              join the group: `sudo usermod -aG dialout arbiter`, then log in again (a service: \
              SupplementaryGroups=dialout), or install the udev rule that comes with the program and plug the board in \
              again"
         );
-        assert!(denied(0o600, vec![id(20, "dialout")]).contains("the group may not read and write it"));
+        assert!(denied(0o600, vec![id(20, "dialout")]).contains("no group that you could join"));
         assert!(denied(0o660, vec![id(20, "dialout")]).contains("DeviceAllow="));
     }
 

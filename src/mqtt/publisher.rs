@@ -80,7 +80,7 @@ impl PublisherHandle {
     /// caller has given up by then.
     pub fn reply(&self, reply: Reply) {
         if let Err(error) = self.replies.try_send(reply) {
-            tracing::warn!(%error, "a reply to a command was dropped");
+            tracing::warn!("a reply to a command was dropped: {error}");
         }
     }
 
@@ -258,7 +258,7 @@ pub(super) struct StateLog {
 
 impl StateLog {
     pub(super) fn back(&mut self, address: &str) {
-        tracing::info!(broker = address, "connected to the broker");
+        tracing::info!(broker = address, "connected to the broker {address}");
         self.last = None;
     }
 
@@ -267,11 +267,10 @@ impl StateLog {
         if self.last.is_none() {
             tracing::warn!(
                 broker = address,
-                reason,
-                "no broker; events are kept and the daemon goes on trying"
+                "no broker at {address} ({reason}); events are kept and the daemon goes on trying"
             );
         } else if self.last.as_ref() != Some(&line) {
-            tracing::debug!(broker = address, reason, "still no broker");
+            tracing::debug!(broker = address, "still no broker at {address} ({reason})");
         }
         self.last = Some(line);
     }

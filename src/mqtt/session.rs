@@ -310,8 +310,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         if self.core.alarms.insert(topic.to_owned()) {
             tracing::error!(
                 topic,
-                reason,
-                "the broker does not take our messages; they are kept and tried again rarely"
+                "the broker does not take our messages on {topic} ({reason}); they are kept and tried again rarely"
             );
         }
     }

@@ -6,7 +6,7 @@ use shakmaty::{CastlingMode, CastlingSide, Chess, Color, Move, Piece, Position, 
 
 use super::{
     clock::Clock,
-    sensors::{Change, scan},
+    sensors::{Change, Scan, scan},
 };
 use crate::{
     capture::{self, Capture, Header, Record},
@@ -316,7 +316,14 @@ impl Hands {
     }
 
     fn into_capture(mut self, header: Header) -> Capture {
-        let mut said = scan(&self.initial, &self.changes, self.now, &mut self.rng);
+        let told = scan(
+            &Scan::default(),
+            &self.initial,
+            &self.changes,
+            self.now,
+            &mut self.rng,
+        );
+        let mut said: Vec<_> = told.iter().map(|(at, change)| (*at, change.message())).collect();
         let encoded = |message: Message<'_>| {
             let mut bytes = Vec::new();
             message.encode(&mut bytes);
@@ -349,7 +356,7 @@ fn clock_side(color: Color) -> ClockSide {
 }
 
 /// The code of a piece: P R N B K Q from 1, Black's from 7 (protocol reference, 3.2).
-fn code(piece: Option<Piece>) -> PieceCode {
+pub(super) fn code(piece: Option<Piece>) -> PieceCode {
     PieceCode(piece.map_or(0, |piece| {
         let role = match piece.role {
             Role::Pawn => 1,

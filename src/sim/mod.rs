@@ -6,6 +6,7 @@ pub mod board;
 pub mod clock;
 pub mod games;
 pub mod hands;
+pub mod mess;
 pub mod player;
 pub mod port;
 pub mod pty;

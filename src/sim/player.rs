@@ -41,10 +41,19 @@ pub enum Output {
     Over,
 }
 
+/// A record, or what the board notices and nobody hears.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cue {
+    /// What happens.
+    pub record: Record,
+    /// False for an update that is lost on its way.
+    pub heard: bool,
+}
+
 /// A board that lives through a capture.
 #[derive(Debug)]
 pub struct Player {
-    records: Vec<Record>,
+    cues: Vec<Cue>,
     next: usize,
     pace: Pace,
     board: Board,
@@ -55,6 +64,8 @@ pub struct Player {
     played_ms: f64,
     as_of: Millis,
     plugged: bool,
+    /// What happened while the cable was out is known.
+    watched: bool,
     over: bool,
     answers: Vec<u8>,
     outputs: VecDeque<Output>,
@@ -67,11 +78,18 @@ impl Player {
     /// A board at the start of `capture`.
     #[must_use]
     pub fn new(capture: Capture, identity: Identity, pace: Pace) -> Self {
-        let (squares, clock) = state_ahead(&capture.records);
+        let cue = |record| Cue { record, heard: true };
+        Self::staged(capture.records.into_iter().map(cue).collect(), identity, pace)
+    }
+
+    /// A board before the first of `cues`, which are in order of time.
+    #[must_use]
+    pub fn staged(cues: Vec<Cue>, identity: Identity, pace: Pace) -> Self {
+        let (squares, clock) = state_ahead(&cues);
         let squares = squares.unwrap_or([PieceCode::EMPTY; 64]);
         Self {
             board: Board::new(identity, squares, clock),
-            records: capture.records,
+            cues,
             next: 0,
             pace,
             decoder: Decoder::new(),
@@ -79,6 +97,7 @@ impl Player {
             played_ms: 0.0,
             as_of: Millis(0),
             plugged: true,
+            watched: false,
             over: false,
             answers: Vec::new(),
             outputs: VecDeque::new(),
@@ -113,8 +132,8 @@ impl Player {
     /// When the capture goes on.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Millis> {
-        let record = self.records.get(self.next).filter(|_| self.is_running())?;
-        let rest = (record.at.0 as f64 - self.played_ms).max(0.0) / self.pace.speed;
+        let cue = self.cues.get(self.next).filter(|_| self.is_running())?;
+        let rest = (cue.record.at.0 as f64 - self.played_ms).max(0.0) / self.pace.speed;
         // Rounded up: a wake-up too early would find nothing to do.
         Some(self.as_of + rest.ceil() as u64)
     }
@@ -141,19 +160,19 @@ impl Player {
             self.played_ms += now.since(self.as_of) as f64 * self.pace.speed;
         }
         self.as_of = self.as_of.max(now);
-        while running && self.next < self.records.len() {
+        while running && self.next < self.cues.len() {
             // A part of a millisecond that rounding has lost is nothing to wait for.
-            if self.records[self.next].at.0 as f64 > self.played_ms + 0.001 {
+            if self.cues[self.next].record.at.0 as f64 > self.played_ms + 0.001 {
                 return;
             }
             self.play();
             running = self.is_running();
             if !running {
                 // What stands still has not run ahead.
-                self.played_ms = self.records[self.next - 1].at.0 as f64;
+                self.played_ms = self.cues[self.next - 1].record.at.0 as f64;
             }
         }
-        if self.next == self.records.len() && !self.over && self.plugged {
+        if self.next == self.cues.len() && !self.over && self.plugged {
             self.over = true;
             // Nobody plays on: the clock is stopped, as an arbiter would.
             let mut bytes = Vec::new();
@@ -166,19 +185,23 @@ impl Player {
     }
 
     fn play(&mut self) {
-        let Record { at, act } = self.records[self.next].clone();
+        let Cue {
+            record: Record { at, act },
+            heard,
+        } = self.cues[self.next].clone();
         self.next += 1;
         match act {
             Act::FromBoard(bytes) => {
                 self.follow(at, &bytes);
-                if self.plugged && self.board.is_listening() {
+                self.watched |= !self.plugged;
+                if heard && self.plugged && self.board.is_listening() {
                     self.outputs.push_back(Output::Send(bytes));
                 }
                 self.answer();
             }
             Act::ToBoard(_) => {}
             Act::LinkDown if self.plugged => {
-                self.plugged = false;
+                (self.plugged, self.watched) = (false, false);
                 self.outputs.push_back(Output::Unplug);
             }
             Act::LinkUp if !self.plugged => self.plug(),
@@ -188,12 +211,14 @@ impl Player {
 
     /// The cable is back. What the host will ask first is what the capture says next.
     fn plug(&mut self) {
-        let (squares, clock) = state_ahead(&self.records[self.next..]);
-        if let Some(squares) = squares {
-            self.board.set_squares(&squares);
-        }
-        if clock.is_some() {
-            self.board.set_clock(clock);
+        if !self.watched {
+            let (squares, clock) = state_ahead(&self.cues[self.next..]);
+            if let Some(squares) = squares {
+                self.board.set_squares(&squares);
+            }
+            if clock.is_some() {
+                self.board.set_clock(clock);
+            }
         }
         self.board.power_up();
         self.plugged = true;
@@ -214,8 +239,9 @@ impl Player {
 
     /// Sends the answers, unless the capture is within a frame.
     fn answer(&mut self) {
-        let in_frame = self.next > 0 && self.records.get(self.next).is_some_and(|next| {
-            let soon = next.at.since(self.records[self.next - 1].at) < REST_OF_FRAME_MS;
+        let in_frame = self.next > 0 && self.cues.get(self.next).is_some_and(|cue| {
+            let next = &cue.record;
+            let soon = next.at.since(self.cues[self.next - 1].record.at) < REST_OF_FRAME_MS;
             // Only the first byte of a frame has bit 7 set.
             soon && matches!(&next.act, Act::FromBoard(bytes) if bytes.first().is_some_and(|b| b & 0x80 == 0))
         });
@@ -226,11 +252,11 @@ impl Player {
     }
 }
 
-/// The first dump and the first clock that `records` tell before anything changes.
-fn state_ahead(records: &[Record]) -> (Option<[PieceCode; 64]>, Option<ClockReading>) {
+/// The first dump and the first clock that `cues` tell before anything changes.
+fn state_ahead(cues: &[Cue]) -> (Option<[PieceCode; 64]>, Option<ClockReading>) {
     let (mut squares, mut clock, mut changed) = (None, None, false);
     let mut decoder = Decoder::new();
-    for record in records {
+    for Cue { record, .. } in cues {
         let bytes = match &record.act {
             Act::FromBoard(bytes) => bytes,
             Act::LinkDown => break,

@@ -1,5 +1,7 @@
 //! The sensors under the board: what is on the squares, seen late and in the order of the scan.
 
+use std::ops::Range;
+
 use fastrand::Rng;
 
 use crate::{
@@ -7,12 +9,38 @@ use crate::{
     time::Millis,
 };
 
-/// A full scan (protocol reference, 6.6).
-const SCAN_MS: u64 = 200;
-/// Squares that are read in one millisecond, as a fraction: 64 in 198 ms.
-const SQUARE_US: u64 = 3100;
 /// Time of one message of five bytes on the line.
 const MESSAGE_MS: u64 = 5;
+
+/// How the sensors are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scan {
+    /// Milliseconds of a full scan.
+    pub period_ms: u64,
+    /// Milliseconds that a message waits besides.
+    pub late_ms: Range<u64>,
+}
+
+impl Default for Scan {
+    /// A board with a cable (protocol reference, 6.6).
+    fn default() -> Self {
+        Self {
+            period_ms: 200,
+            late_ms: 0..1,
+        }
+    }
+}
+
+impl Scan {
+    /// Over Bluetooth: half as fast (6.1), and the radio takes its time.
+    #[must_use]
+    pub fn slow() -> Self {
+        Self {
+            period_ms: 400,
+            late_ms: 40..220,
+        }
+    }
+}
 
 /// Something that happened on a square, in the board's own numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,23 +53,35 @@ pub struct Change {
     pub piece: PieceCode,
 }
 
-/// What the board tells of `changes`, which are in order of time: a square is looked at once in a
+impl Change {
+    /// The message that tells of it.
+    #[must_use]
+    pub fn message(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(5);
+        let (square, piece) = (self.square, self.piece);
+        Message::Field { square, piece }.encode(&mut bytes);
+        bytes
+    }
+}
+
+/// What the board tells of `changes`, which are in order of time, and when: a square is looked at once in a
 /// scan, and only what differs from the last report is said. `squares` is what was reported before.
 #[must_use]
 pub fn scan(
+    how: &Scan,
     squares: &[PieceCode; 64],
     changes: &[Change],
     end: Millis,
     rng: &mut Rng,
-) -> Vec<(Millis, Vec<u8>)> {
-    let phase = rng.u64(0..SCAN_MS);
+) -> Vec<(Millis, Change)> {
+    let phase = rng.u64(0..how.period_ms);
     let mut told = *squares;
     let mut stands = *squares;
-    let mut seen: Vec<Change> = Vec::new();
+    let mut seen: Vec<(Millis, Change)> = Vec::new();
     for (index, change) in changes.iter().enumerate() {
         let square = usize::from(change.square);
         stands[square] = change.piece;
-        let visit = next_visit(change, phase);
+        let visit = next_visit(how.period_ms, change, phase);
         // Something else may have happened on this square before the scan came by.
         let overtaken = changes[index + 1..]
             .iter()
@@ -49,27 +89,25 @@ pub fn scan(
             .any(|later| later.square == change.square);
         if !overtaken && visit <= end && told[square] != stands[square] {
             told[square] = stands[square];
-            seen.push(Change { at: visit, ..*change });
+            seen.push((visit, *change));
         }
     }
-    seen.sort_by_key(|change| change.at);
+    seen.sort_by_key(|(visit, _)| *visit);
     let mut free = Millis(0);
-    let messages = seen.into_iter().map(|change| {
-        let at = change.at.max(free) + MESSAGE_MS;
+    let told = seen.into_iter().map(|(visit, change)| {
+        let at = (visit + rng.u64(how.late_ms.clone())).max(free) + MESSAGE_MS;
         free = at;
-        let mut bytes = Vec::with_capacity(5);
-        let (square, piece) = (change.square, change.piece);
-        Message::Field { square, piece }.encode(&mut bytes);
-        (at, bytes)
+        (at, change)
     });
-    messages.collect()
+    told.collect()
 }
 
 /// When the scan comes by the square next.
-fn next_visit(change: &Change, phase: u64) -> Millis {
-    let offset = phase + u64::from(change.square) * SQUARE_US / 1000;
-    let behind = (change.at.0 + SCAN_MS * 2 - offset) % SCAN_MS;
-    change.at + (SCAN_MS - behind) % SCAN_MS
+fn next_visit(period: u64, change: &Change, phase: u64) -> Millis {
+    // The last square is read a little before the next scan begins.
+    let offset = phase + u64::from(change.square) * period * 31 / 2000;
+    let behind = (change.at.0 + period * 2 - offset % period) % period;
+    change.at + (period - behind) % period
 }
 
 #[cfg(test)]
@@ -96,8 +134,8 @@ mod tests {
             ];
             let mut squares = [PieceCode(0); 64];
             (squares[52], squares[0]) = (PieceCode(1), PieceCode(8));
-            let told = scan(&squares, &changes, Millis(9000), &mut rng);
-            let field = |n: usize| (told[n].0.0, told[n].1[3], told[n].1[4]);
+            let told = scan(&Scan::default(), &squares, &changes, Millis(9000), &mut rng);
+            let field = |n: usize| (told[n].0.0, told[n].1.square, told[n].1.piece.0);
             let (at, square, piece) = field(0);
             assert!((1000..=1205).contains(&at), "{at}");
             assert_eq!((square, piece), (52, 0));

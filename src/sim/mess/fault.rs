@@ -1,0 +1,303 @@
+//! What can go wrong at a board, by name, and how often it does.
+
+use std::{collections::BTreeMap, fmt, str::FromStr};
+
+/// A kind of mess or offence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Fault {
+    /// Men are dragged over squares on their way.
+    Drag,
+    /// What is captured is swept over a neighbouring square.
+    Swept,
+    /// A man stands on its new square before the old one is empty.
+    PlaceFirst,
+    /// Castling in all orders.
+    Castling,
+    /// Promotions in all orders, also to other pieces than a queen.
+    Promotion,
+    /// Captures en passant in all orders.
+    EnPassant,
+    /// A move is taken back and another made before the press.
+    SecondThoughts,
+    /// A man is centred on its square.
+    Adjust,
+    /// The reply begins before the press.
+    Overlap,
+    /// The press comes before the board has told the last change.
+    EarlyPress,
+    /// The press is forgotten.
+    ForgottenPress,
+    /// Men are knocked over and put back before the press.
+    Knocked,
+    /// A square reads as empty, or as something else, for a while or for ever.
+    DeadSquare,
+    /// A square reads as something else for a moment.
+    Misread,
+    /// One change of a half-move is never heard of.
+    LostUpdate,
+    /// A scan takes twice as long and messages wait, as over Bluetooth.
+    SlowScan,
+    /// The board's cable is out for one to six half-moves.
+    CableOut,
+    /// The clock's cable is out for a while.
+    ClockOut,
+    /// White sits at the right of the clock.
+    ClockSwapped,
+    /// The board is turned by 180 degrees.
+    Turned,
+    /// No clock is on the table.
+    NoClock,
+    /// Frames of the clock come again after the press that makes them old.
+    StaleFrame,
+    /// Garbage on the line.
+    Garbage,
+    /// A rapid game.
+    Rapid,
+    /// A blitz game.
+    Blitz,
+    /// A bullet game.
+    Bullet,
+    /// Chess960.
+    Chess960,
+    /// The game is under way when the board is switched on.
+    MidGame,
+    /// The kings are put on the centre to say the result.
+    Kings,
+    /// A takeback that both agree to.
+    Takeback,
+    /// The board lies sideways.
+    Sideways,
+    /// Two men are exchanged in the initial position.
+    WrongStart,
+    /// A man goes where it cannot.
+    IllegalMove,
+    /// The king is left in check.
+    KingInCheck,
+    /// Castling without the right to.
+    IllegalCastling,
+    /// A man of one's own is captured.
+    OwnCaptured,
+    /// A man of the opponent's is moved.
+    OpponentsMan,
+    /// An illegal move to which the opponent replies.
+    IllegalStands,
+    /// The clock is pressed without a move.
+    PressWithoutMove,
+    /// A pawn is left on the last rank.
+    PawnLeft,
+    /// Men are displaced when the clock is pressed.
+    Displaced,
+}
+
+/// Name, how often it happens when nothing else is said, and whether the Laws call it an irregularity.
+/// What hands do, and what fails for a while: in each half-move where it can. Garbage: a second. The rest: in each game.
+const KINDS: [(Fault, &str, f64, bool); 41] = [
+    (Fault::Drag, "drag", 0.5, false),
+    (Fault::Swept, "swept", 0.6, false),
+    (Fault::PlaceFirst, "place-first", 0.4, false),
+    (Fault::Castling, "castling", 1.0, false),
+    (Fault::Promotion, "promotion", 1.0, false),
+    (Fault::EnPassant, "en-passant", 1.0, false),
+    (Fault::SecondThoughts, "second-thoughts", 0.08, false),
+    (Fault::Adjust, "adjust", 0.15, false),
+    (Fault::Overlap, "overlap", 0.35, false),
+    (Fault::EarlyPress, "early-press", 0.5, false),
+    (Fault::ForgottenPress, "forgotten-press", 0.08, false),
+    (Fault::Knocked, "knocked", 0.08, false),
+    (Fault::DeadSquare, "dead-square", 0.06, false),
+    (Fault::Misread, "misread", 0.4, false),
+    (Fault::LostUpdate, "lost-update", 0.04, false),
+    (Fault::SlowScan, "slow-scan", 1.0, false),
+    (Fault::CableOut, "cable-out", 0.03, false),
+    (Fault::ClockOut, "clock-out", 0.03, false),
+    (Fault::ClockSwapped, "clock-swapped", 1.0, false),
+    (Fault::Turned, "turned", 1.0, false),
+    (Fault::NoClock, "no-clock", 1.0, false),
+    (Fault::StaleFrame, "stale-frame", 0.1, false),
+    (Fault::Garbage, "garbage", 0.05, false),
+    (Fault::Rapid, "rapid", 1.0, false),
+    (Fault::Blitz, "blitz", 1.0, false),
+    (Fault::Bullet, "bullet", 1.0, false),
+    (Fault::Chess960, "chess960", 1.0, false),
+    (Fault::MidGame, "mid-game", 1.0, false),
+    (Fault::Kings, "kings", 1.0, false),
+    (Fault::Takeback, "takeback", 0.04, false),
+    (Fault::Sideways, "sideways", 1.0, true),
+    (Fault::WrongStart, "wrong-start", 1.0, true),
+    (Fault::IllegalMove, "illegal-move", 0.03, true),
+    (Fault::KingInCheck, "king-in-check", 0.2, true),
+    (Fault::IllegalCastling, "illegal-castling", 0.2, true),
+    (Fault::OwnCaptured, "own-captured", 0.03, true),
+    (Fault::OpponentsMan, "opponents-man", 0.03, true),
+    (Fault::IllegalStands, "illegal-stands", 0.03, true),
+    (Fault::PressWithoutMove, "press-without-move", 0.03, true),
+    (Fault::PawnLeft, "pawn-left", 0.5, true),
+    (Fault::Displaced, "displaced", 0.03, true),
+];
+
+impl Fault {
+    /// All kinds.
+    pub fn all() -> impl Iterator<Item = Self> {
+        KINDS.iter().map(|kind| kind.0)
+    }
+
+    /// As on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.kind().1
+    }
+
+    /// How often it happens when nothing else is said.
+    #[must_use]
+    pub fn usual(self) -> f64 {
+        self.kind().2
+    }
+
+    /// Whether an arbiter should hear of it.
+    #[must_use]
+    pub fn is_offence(self) -> bool {
+        self.kind().3
+    }
+
+    fn kind(self) -> &'static (Self, &'static str, f64, bool) {
+        // `all_kinds_stand_in_their_order` holds the two together.
+        &KINDS[self as usize]
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How often what goes wrong; by default nothing does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Faults(BTreeMap<Fault, f64>);
+
+impl Faults {
+    /// How often `fault` happens, 0 to 1.
+    #[must_use]
+    pub fn of(&self, fault: Fault) -> f64 {
+        self.0.get(&fault).copied().unwrap_or(0.0)
+    }
+
+    /// The same with `fault` as often as usual.
+    #[must_use]
+    pub fn with(self, fault: Fault) -> Self {
+        self.with_chance(fault, fault.usual())
+    }
+
+    /// The same with `fault` in `chance` of the cases, 0 to 1.
+    #[must_use]
+    pub fn with_chance(mut self, fault: Fault, chance: f64) -> Self {
+        self.0.insert(fault, chance);
+        self
+    }
+
+    /// What can go wrong at all.
+    pub fn kinds(&self) -> impl Iterator<Item = Fault> + '_ {
+        Fault::all().filter(|&fault| self.of(fault) > 0.0)
+    }
+}
+
+/// A list of faults that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FaultError {
+    /// There is no such kind.
+    #[error("there is no fault {name:?}; there are {}", names())]
+    Unknown {
+        /// What was written.
+        name: String,
+    },
+    /// The chance is no number from 0 to 1.
+    #[error("{chance:?} is no chance for {fault}: write a number from 0 to 1, as in {fault}={}", fault.usual())]
+    Chance {
+        /// Whose.
+        fault: Fault,
+        /// What was written.
+        chance: String,
+    },
+}
+
+fn names() -> String {
+    let names: Vec<_> = Fault::all().map(Fault::name).collect();
+    names.join(", ")
+}
+
+/// `KIND[=CHANCE],...`
+impl FromStr for Faults {
+    type Err = FaultError;
+
+    fn from_str(text: &str) -> Result<Self, FaultError> {
+        let mut faults = Self::default();
+        for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+            let (name, chance) = item
+                .split_once('=')
+                .map_or((item, None), |(n, c)| (n.trim(), Some(c.trim())));
+            let fault =
+                Fault::all()
+                    .find(|fault| fault.name() == name)
+                    .ok_or_else(|| FaultError::Unknown {
+                        name: name.to_owned(),
+                    })?;
+            let chance = match chance {
+                None => fault.usual(),
+                Some(text) => text
+                    .parse()
+                    .ok()
+                    .filter(|chance| (0.0..=1.0).contains(chance))
+                    .ok_or_else(|| FaultError::Chance {
+                        fault,
+                        chance: text.to_owned(),
+                    })?,
+            };
+            faults = faults.with_chance(fault, chance);
+        }
+        Ok(faults)
+    }
+}
+
+/// As it is read.
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.kinds().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(f, "{comma}{fault}={}", self.of(fault))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_kinds_stand_in_their_order() {
+        for (index, fault) in Fault::all().enumerate() {
+            assert_eq!(fault as usize, index, "{fault}");
+        }
+    }
+
+    #[test]
+    fn reads_what_it_writes() {
+        let faults: Faults = "drag, lost-update=0.25,blitz".parse().unwrap();
+        assert_eq!(faults.of(Fault::Drag), Fault::Drag.usual());
+        assert_eq!(faults.of(Fault::LostUpdate), 0.25);
+        assert_eq!(faults.of(Fault::Knocked), 0.0);
+        assert_eq!(faults.to_string().parse(), Ok(faults));
+        assert_eq!("".parse(), Ok(Faults::default()));
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        let error = "dragg".parse::<Faults>().unwrap_err().to_string();
+        assert!(
+            error.contains("\"dragg\"") && error.contains("place-first"),
+            "{error}"
+        );
+        let error = "drag=2".parse::<Faults>().unwrap_err().to_string();
+        assert!(error.contains("from 0 to 1"), "{error}");
+    }
+}

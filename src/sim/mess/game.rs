@@ -1,0 +1,428 @@
+//! A game from its set-up to its end, with what goes wrong on the way.
+
+use fastrand::Rng;
+use shakmaty::{
+    Board, CastlingMode, Chess, Color, Move, Piece, Position, PositionError, Rank, Role, Setup, Square,
+};
+
+use super::{
+    fault::{Fault, Faults},
+    outage::Outages,
+    playout::{Taste, choose},
+    stage::Stage,
+    tempo::Tempo,
+    timeline::{Lever, Men, Put, Timeline},
+    truth::{HalfMove, Offence, Truth},
+};
+use crate::{
+    board::Orientation,
+    capture::Header,
+    dgt::ClockSide,
+    event::GameResult,
+    laws::{IrregularityKind, Supervision, TimeControl},
+    sim::{player::Cue, sensors::Scan},
+};
+
+/// A game that was made up.
+#[derive(Clone, Debug)]
+pub struct Game {
+    /// What comes from the board, in order of time.
+    pub cues: Vec<Cue>,
+    /// What should come out.
+    pub truth: Truth,
+    /// What a watcher is to know of it.
+    pub header: Header,
+}
+
+/// Plays a game in which `faults` happen. The same seed gives the same game.
+#[must_use]
+pub fn play(faults: &Faults, seed: u64) -> Game {
+    let mut director = Director::new(faults, Rng::with_seed(seed));
+    director.begin();
+    while director.goes_on() {
+        if !director.turn() {
+            break;
+        }
+    }
+    director.finish()
+}
+
+/// Whoever lets things happen. Times are milliseconds.
+pub(super) struct Director<'a> {
+    pub(super) faults: &'a Faults,
+    pub(super) rng: Rng,
+    pub(super) tempo: Tempo,
+    pub(super) stage: Stage,
+    pub(super) supervision: Supervision,
+    pub(super) position: Chess,
+    pub(super) mode: CastlingMode,
+    /// Positions before each half-move of the game.
+    pub(super) past: Vec<Chess>,
+    initial: Men,
+    /// What stands on the squares now.
+    pub(super) men: Men,
+    pub(super) timeline: Timeline,
+    pub(super) truth: Truth,
+    /// When the player to move got the move.
+    pub(super) at: u64,
+    /// When the last hand left the board.
+    pub(super) left: u64,
+    /// Squares of the last half-move.
+    pub(super) touched: Vec<Square>,
+    pub(super) running: Option<Color>,
+    pub(super) outages: Outages,
+    /// Who has offended already: one offence each is enough.
+    pub(super) offended: Vec<Color>,
+    /// The changes of each half-move.
+    pub(super) hands: Vec<Vec<Put>>,
+    last: [Option<Move>; 2],
+    taste: Taste,
+    longest: usize,
+}
+
+impl<'a> Director<'a> {
+    fn new(faults: &'a Faults, mut rng: Rng) -> Self {
+        let stands = faults.of(Fault::IllegalStands) > 0.0;
+        let stage = stage(faults, &mut rng);
+        let tempo = if stands {
+            Tempo::blitz()
+        } else {
+            Tempo::chosen(faults, stage.clock, &mut rng)
+        };
+        let mode = CastlingMode::from_chess960(rng.f64() < faults.of(Fault::Chess960));
+        let taste = Taste {
+            castling: faults.of(Fault::Castling) > 0.0 || mode.is_chess960(),
+            promotion: faults.of(Fault::Promotion) + faults.of(Fault::PawnLeft) > 0.0,
+            en_passant: faults.of(Fault::EnPassant) > 0.0,
+        };
+        let position = start(mode, &mut rng);
+        let longest = if taste.promotion { 150 } else { rng.usize(24..90) };
+        let men = men_of(position.board());
+        Self {
+            stage,
+            supervision: if stands {
+                Supervision::NotAdequate
+            } else {
+                Supervision::Adequate
+            },
+            faults,
+            rng,
+            tempo,
+            position,
+            mode,
+            past: Vec::new(),
+            initial: men,
+            men,
+            timeline: Timeline::default(),
+            truth: Truth::default(),
+            at: 0,
+            left: 0,
+            touched: Vec::new(),
+            running: None,
+            outages: Outages::default(),
+            offended: Vec::new(),
+            hands: Vec::new(),
+            last: [None; 2],
+            taste,
+            longest,
+        }
+    }
+
+    pub(super) fn happens(&mut self, fault: Fault) -> bool {
+        self.rng.f64() < self.faults.of(fault)
+    }
+
+    /// The board is set up and the clock started.
+    fn begin(&mut self) {
+        self.at = self.rng.u64(4000..8000);
+        if self.happens(Fault::MidGame) {
+            for _ in 0..self.rng.u32(10..40) {
+                let Some(mv) = self.choose() else { break };
+                self.position.play_unchecked(mv);
+            }
+            if self.mode.is_chess960() {
+                self.forget_castling();
+            }
+            // A capture en passant cannot be known of.
+            while self.position.legal_ep_square().is_some() {
+                let Some(mv) = self.choose() else { break };
+                self.position.play_unchecked(mv);
+            }
+        } else if self.mode == CastlingMode::Standard && self.happens(Fault::WrongStart) {
+            self.exchange_two_men();
+        }
+        if self.stage.orientation.is_sideways() {
+            self.offence(&[IrregularityKind::BoardOrientationWrong], None, 0, self.at);
+        }
+        self.men = men_of(self.position.board());
+        self.initial = self.men;
+        self.truth.start = self.position.board().to_string();
+        if self.stage.clock {
+            self.start_clock(self.at, self.position.turn(), 0, 0);
+        }
+        self.left = self.at;
+    }
+
+    /// Who has the right to castle cannot be seen.
+    fn forget_castling(&mut self) {
+        let mut setup = self.position.to_setup(shakmaty::EnPassantMode::Legal);
+        setup.castling_rights = shakmaty::Bitboard::EMPTY;
+        if let Ok(position) = setup.position(self.mode) {
+            self.position = position;
+        }
+    }
+
+    fn exchange_two_men(&mut self) {
+        const PAIRS: [(Square, Square); 6] = [
+            (Square::D1, Square::E1),
+            (Square::B1, Square::C1),
+            (Square::G1, Square::F1),
+            (Square::D8, Square::E8),
+            (Square::B8, Square::C8),
+            (Square::G8, Square::H8),
+        ];
+        let (a, b) = PAIRS[self.rng.usize(0..PAIRS.len())];
+        let mut setup = self.position.to_setup(shakmaty::EnPassantMode::Legal);
+        let (left, right) = (setup.board.remove_piece_at(a), setup.board.remove_piece_at(b));
+        for (square, piece) in [(a, right), (b, left)] {
+            if let Some(piece) = piece {
+                setup.board.set_piece_at(square, piece);
+            }
+        }
+        // Rights that are not there are not used.
+        setup.castling_rights = shakmaty::Bitboard::EMPTY;
+        // Two bishops of one colour are more than a game could bring about.
+        let position = setup
+            .position(self.mode)
+            .or_else(PositionError::ignore_too_much_material);
+        if let Ok(position) = position {
+            self.position = position;
+            self.offence(&[IrregularityKind::InitialPositionWrong], None, 0, self.at);
+        }
+    }
+
+    /// Whether there is more to play.
+    fn goes_on(&self) -> bool {
+        let bare = self.position.board().occupied().count() <= 6;
+        self.truth.moves.len() < self.longest
+            && !self.position.is_game_over()
+            && !bare
+            && self.position.halfmoves() < 60
+    }
+
+    /// A move that can be told from others by what the board will say of it.
+    pub(super) fn choose(&mut self) -> Option<Move> {
+        let legal = self.position.legal_moves();
+        let moves: Vec<Move> = legal.iter().copied().filter(|mv| self.is_fair(*mv)).collect();
+        let before = self.last[self.position.turn() as usize];
+        choose(&self.position, &moves, self.taste, before, &mut self.rng)
+    }
+
+    fn is_fair(&self, mv: Move) -> bool {
+        let mut after = self.position.clone();
+        after.play_unchecked(mv);
+        let again = self
+            .past
+            .iter()
+            .filter(|past| past.board() == after.board())
+            .count();
+        again < 2 && self.outages.allow(mv, self.position.turn(), self.at)
+    }
+
+    /// Enters a half-move that was played.
+    pub(super) fn record(&mut self, mv: Move, at: u64) {
+        self.past.push(self.position.clone());
+        self.last[self.position.turn() as usize] = Some(mv);
+        self.position.play_unchecked(mv);
+        self.truth.moves.push(HalfMove {
+            uci: mv.to_uci(self.mode).to_string(),
+            placement: self.position.board().to_string(),
+            at,
+            open: self.outages.cable_is_out(),
+        });
+    }
+
+    pub(super) fn put(&mut self, at: u64, square: Square, piece: Option<Piece>) {
+        self.timeline.put(at, square, piece);
+        self.men[usize::from(square)] = piece;
+    }
+
+    pub(super) fn press(&mut self, at: u64, color: Color) {
+        if self.running == Some(color) {
+            self.timeline.lever(at, Lever::Press(color));
+            self.running = Some(!color);
+        }
+    }
+
+    pub(super) fn stop_clock(&mut self, at: u64) {
+        if self.running.take().is_some() {
+            self.timeline.lever(at, Lever::Stop);
+        }
+    }
+
+    pub(super) fn start_clock(&mut self, at: u64, color: Color, white: u64, black: u64) {
+        self.timeline.lever(at, Lever::Start(color, white, black));
+        self.running = Some(color);
+    }
+
+    pub(super) fn offence(&mut self, kinds: &[IrregularityKind], color: Option<Color>, ply: usize, at: u64) {
+        let offender = color.map(|color| color.fold_wb(crate::laws::Side::White, crate::laws::Side::Black));
+        let kinds = kinds.to_vec();
+        self.truth.offences.push(Offence {
+            kinds,
+            offender,
+            ply,
+            at,
+        });
+    }
+
+    /// Number of the half-move that is being played.
+    pub(super) fn ply(&self) -> usize {
+        self.truth.moves.len() + 1
+    }
+
+    fn finish(mut self) -> Game {
+        self.end_outages();
+        if self.position.is_checkmate() || self.position.is_stalemate() {
+            let winner = self.position.outcome().winner();
+            self.truth.result = Some(winner.map_or(GameResult::Draw, |color| {
+                color.fold_wb(GameResult::WhiteWins, GameResult::BlackWins)
+            }));
+            self.stop_clock(self.at + 4000);
+        } else {
+            let thought = self.rng.u64(600..4000);
+            self.stop_clock(self.at + thought);
+            self.at += thought;
+            if self.happens(Fault::Kings) {
+                self.centre_kings();
+            }
+        }
+        self.lose_updates();
+        self.timeline.end = self.timeline.end.max(self.at) + if self.stage.clock { 9000 } else { 13_000 };
+        Game {
+            cues: self
+                .stage
+                .tell(&self.initial, &self.timeline, &self.tempo, &mut self.rng),
+            header: header(self.tempo.control, self.supervision),
+            truth: self.truth,
+        }
+    }
+
+    /// At most one of a half-move, and one that counts.
+    fn lose_updates(&mut self) {
+        let hands = std::mem::take(&mut self.hands);
+        for puts in hands {
+            let counts = |put: &&Put| {
+                !puts
+                    .iter()
+                    .any(|other| other.square == put.square && other.at > put.at)
+            };
+            let last: Vec<Put> = puts.iter().filter(counts).copied().collect();
+            if self.happens(Fault::LostUpdate)
+                && let Some(&put) = self.rng.choice(&last)
+            {
+                self.timeline.lose(put);
+            }
+        }
+    }
+}
+
+fn header(control: TimeControl, supervision: Supervision) -> Header {
+    let control = match control {
+        TimeControl::Standard => "standard",
+        TimeControl::Rapid => "rapid",
+        TimeControl::Blitz => "blitz",
+    };
+    let supervision = match supervision {
+        Supervision::Adequate => "adequate",
+        Supervision::NotAdequate => "not_adequate",
+    };
+    let mut header = Header::default();
+    for (key, value) in [("time-control", control), ("supervision", supervision)] {
+        header
+            .push(key, value)
+            .expect("these are the values that a header takes");
+    }
+    header
+}
+
+pub(super) fn men_of(board: &Board) -> Men {
+    std::array::from_fn(|i| board.piece_at(Square::new(i as u32)))
+}
+
+fn stage(faults: &Faults, rng: &mut Rng) -> Stage {
+    let mut happens = |fault| rng.f64() < faults.of(fault);
+    let sideways = happens(Fault::Sideways);
+    let turned = happens(Fault::Turned);
+    Stage {
+        white: if happens(Fault::ClockSwapped) {
+            ClockSide::Right
+        } else {
+            ClockSide::Left
+        },
+        scan: if happens(Fault::SlowScan) {
+            Scan::slow()
+        } else {
+            Scan::default()
+        },
+        clock: !happens(Fault::NoClock),
+        stale: faults.of(Fault::StaleFrame),
+        garbage: faults.of(Fault::Garbage),
+        orientation: match (sideways, turned) {
+            (true, _) if rng.bool() => Orientation::QuarterLeft,
+            (true, _) => Orientation::QuarterRight,
+            (_, true) => Orientation::Turned,
+            _ => Orientation::Normal,
+        },
+    }
+}
+
+/// The initial position, or one of the 960.
+fn start(mode: CastlingMode, rng: &mut Rng) -> Chess {
+    if mode == CastlingMode::Standard {
+        return Chess::default();
+    }
+    let rank = back_rank(rng);
+    let mut setup = Setup::initial();
+    setup.castling_rights = shakmaty::Bitboard::EMPTY;
+    for (file, role) in shakmaty::File::ALL.into_iter().zip(rank) {
+        for color in Color::ALL {
+            let square = Square::from_coords(file, color.fold_wb(Rank::First, Rank::Eighth));
+            setup.board.set_piece_at(square, role.of(color));
+            if role == Role::Rook {
+                setup.castling_rights.add(square);
+            }
+        }
+    }
+    // Any such arrangement is a position of Chess960.
+    setup.position(mode).unwrap_or_default()
+}
+
+/// Bishops on different colours, the king between the rooks.
+fn back_rank(rng: &mut Rng) -> [Role; 8] {
+    let mut rank = [None; 8];
+    rank[rng.usize(0..4) * 2] = Some(Role::Bishop);
+    rank[rng.usize(0..4) * 2 + 1] = Some(Role::Bishop);
+    for role in [Role::Queen, Role::Knight, Role::Knight] {
+        let free: Vec<usize> = (0..8).filter(|&file| rank[file].is_none()).collect();
+        rank[free[rng.usize(0..free.len())]] = Some(role);
+    }
+    let mut rest = [Role::Rook, Role::King, Role::Rook].into_iter();
+    rank.map(|role| role.or_else(|| rest.next()).unwrap_or(Role::Rook))
+}
+
+/// The position in which `board` stands and `turn` is to move; none when there is no such thing.
+pub(super) fn position_of(board: Board, turn: Color, before: &Chess) -> Option<Chess> {
+    let mode = before.castles().mode();
+    let mut setup = before.to_setup(shakmaty::EnPassantMode::Legal);
+    let rooks = |square: &Square| board.piece_at(*square) == before.board().piece_at(*square);
+    setup.castling_rights = setup.castling_rights.into_iter().filter(rooks).collect();
+    (setup.turn, setup.ep_square) = (turn, None);
+    for color in Color::ALL {
+        if board.king_of(color) != before.board().king_of(color) {
+            setup.castling_rights &= board.by_color(!color);
+        }
+    }
+    setup.board = board;
+    setup.position(mode).ok()
+}

@@ -1,0 +1,23 @@
+//! Games as people play them: hands that slip, sensors that fail, offences. Made up from a seed, together with
+//! the truth, so that what a watcher makes of them can be judged.
+//!
+//! A [`game`] fixes when which man stands where and when the clock is touched; the [`stage`] turns that into what a
+//! board would have told; [`truth`] is what should come out.
+
+mod arbiter;
+mod castle;
+pub mod fault;
+pub mod game;
+mod motion;
+mod offence;
+mod outage;
+mod playout;
+mod stage;
+mod tempo;
+mod timeline;
+pub mod truth;
+mod turns;
+
+pub use fault::{Fault, FaultError, Faults};
+pub use game::{Game, play};
+pub use truth::{HalfMove, Offence, Truth};

@@ -1,0 +1,325 @@
+//! How a hand makes a legal move: what leaves and reaches which square, and when.
+
+use std::ops::Range;
+
+use fastrand::Rng;
+use shakmaty::{Color, Move, Piece, Role, Square, attacks};
+
+use super::{castle, timeline::Men};
+
+/// What the hand does besides, decided for each half-move.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Slips {
+    pub(super) drag: bool,
+    pub(super) swept: bool,
+    pub(super) place_first: bool,
+    pub(super) any_castling: bool,
+    pub(super) any_promotion: bool,
+    pub(super) any_en_passant: bool,
+}
+
+/// What happens on squares, in milliseconds since the hand went up, in order of time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Motion {
+    pub(super) steps: Vec<(u64, Square, Option<Piece>)>,
+    /// Where the hand is in time.
+    pub(super) at: u64,
+}
+
+impl Motion {
+    pub(super) fn put(&mut self, square: Square, piece: Option<Piece>) {
+        self.steps.push((self.at, square, piece));
+    }
+
+    pub(super) fn wait(&mut self, ms: u64) {
+        self.at += ms;
+    }
+}
+
+/// A hand over a board.
+pub(super) struct Hand<'a> {
+    /// What stands on the squares now.
+    pub(super) men: Men,
+    /// How long a man is in it.
+    pub(super) pace: Range<u64>,
+    pub(super) slips: Slips,
+    pub(super) rng: &'a mut Rng,
+    pub(super) motion: Motion,
+}
+
+impl Hand<'_> {
+    /// Makes `mv` for `color`.
+    pub(super) fn make(&mut self, mv: Move, color: Color) {
+        match mv {
+            Move::Castle { king, rook } => castle::castle(self, king, rook, color),
+            Move::EnPassant { from, to } => self.en_passant(from, to),
+            Move::Normal {
+                from,
+                to,
+                promotion: Some(role),
+                ..
+            } => self.promote(from, to, role.of(color)),
+            Move::Normal { from, to, .. } => self.carry(from, to),
+            Move::Put { .. } => {}
+        }
+    }
+
+    /// A man in the hand, in tenths of the usual time.
+    pub(super) fn pass(&mut self, tenths: u64) {
+        let ms = self.rng.u64(self.pace.clone()) * tenths / 10;
+        self.motion.wait(ms);
+    }
+
+    pub(super) fn lift(&mut self, square: Square) {
+        self.place(square, None);
+    }
+
+    pub(super) fn place(&mut self, square: Square, piece: Option<Piece>) {
+        self.motion.put(square, piece);
+        self.men[usize::from(square)] = piece;
+    }
+
+    fn free(&self, square: Square) -> bool {
+        self.men[usize::from(square)].is_none()
+    }
+
+    /// A simple move or a capture.
+    fn carry(&mut self, from: Square, to: Square) {
+        let piece = self.men[usize::from(from)];
+        if self.free(to) {
+            if self.slips.place_first {
+                // A short push: the man is over both squares.
+                self.place(to, piece);
+                self.motion.wait(self.rng.u64(10..90));
+                return self.lift(from);
+            }
+            self.lift(from);
+            self.drag(from, to, piece);
+            self.pass(10);
+            return self.place(to, piece);
+        }
+        match self.rng.u8(0..4) {
+            0 | 1 => {
+                self.take(to);
+                self.pass(7);
+                self.lift(from);
+                self.drag(from, to, piece);
+                self.pass(10);
+            }
+            2 => {
+                self.lift(from);
+                self.pass(6);
+                self.take(to);
+                self.pass(10);
+            }
+            _ => {
+                self.lift(from);
+                self.drag(from, to, piece);
+                self.pass(10);
+            }
+        }
+        self.place(to, piece);
+    }
+
+    /// What stands on `square` goes off the board, perhaps over a neighbouring square.
+    pub(super) fn take(&mut self, square: Square) {
+        let victim = self.men[usize::from(square)];
+        self.lift(square);
+        if !self.slips.swept {
+            return;
+        }
+        let near = attacks::king_attacks(square)
+            .into_iter()
+            .filter(|&s| self.free(s))
+            .collect::<Vec<_>>();
+        if let Some(&over) = self.rng.choice(&near) {
+            self.motion.wait(self.rng.u64(20..120));
+            self.place(over, victim);
+            self.motion.wait(self.rng.u64(60..260));
+            self.lift(over);
+        }
+    }
+
+    /// The man slides over squares between, or brushes over one beside its goal.
+    fn drag(&mut self, from: Square, to: Square, piece: Option<Piece>) {
+        if !self.slips.drag {
+            return;
+        }
+        let knight = piece.is_some_and(|p| p.role == Role::Knight);
+        let mut over: Vec<Square> = attacks::between(from, to)
+            .into_iter()
+            .filter(|&s| self.free(s))
+            .collect();
+        over.sort_by_key(|s| s.distance(from));
+        if over.is_empty() {
+            let beside = attacks::king_attacks(to)
+                .into_iter()
+                .filter(|&s| self.free(s) && s != from);
+            let beside: Vec<Square> = beside.collect();
+            let one = (knight || self.rng.u8(0..3) == 0).then(|| self.rng.choice(&beside).copied());
+            over = one.flatten().into_iter().collect();
+        } else if self.rng.u8(0..5) < 2 {
+            over = self.rng.choice(&over).copied().into_iter().collect();
+        }
+        self.motion.wait(self.rng.u64(50..200));
+        for square in over {
+            self.place(square, piece);
+            self.motion.wait(self.rng.u64(80..260));
+            self.lift(square);
+            self.motion.wait(self.rng.u64(0..40));
+        }
+    }
+
+    fn en_passant(&mut self, from: Square, to: Square) {
+        let pawn = self.men[usize::from(from)];
+        let victim = Square::from_coords(to.file(), from.rank());
+        match if self.slips.any_en_passant {
+            self.rng.u8(0..4)
+        } else {
+            0
+        } {
+            0 => {
+                self.lift(from);
+                self.pass(10);
+                self.place(to, pawn);
+                self.pass(8);
+                self.take(victim);
+            }
+            1 => {
+                self.take(victim);
+                self.pass(7);
+                self.lift(from);
+                self.pass(10);
+                self.place(to, pawn);
+            }
+            2 => {
+                self.lift(from);
+                self.pass(6);
+                self.take(victim);
+                self.pass(10);
+                self.place(to, pawn);
+            }
+            _ => {
+                self.lift(from);
+                self.pass(10);
+                self.place(to, pawn);
+                self.pass(20);
+                self.take(victim);
+            }
+        }
+    }
+
+    fn promote(&mut self, from: Square, to: Square, new: Piece) {
+        let pawn = self.men[usize::from(from)];
+        let (new, capture) = (Some(new), !self.free(to));
+        let order = if self.slips.any_promotion {
+            self.rng.u8(0..5)
+        } else {
+            0
+        };
+        if capture && (order < 3 || self.rng.bool()) {
+            self.take(to);
+            self.pass(7);
+        }
+        match order {
+            // The pawn goes to the last rank and is exchanged there.
+            0 => {
+                self.lift(from);
+                self.pass(10);
+                self.place(to, pawn);
+                self.pass(10);
+                self.lift(to);
+                self.pass(15);
+                self.place(to, new);
+            }
+            // The pawn leaves the board at once.
+            1 | 4 => {
+                self.lift(from);
+                self.pass(15);
+                self.place(to, new);
+            }
+            // The new piece stands there before the pawn leaves.
+            2 => {
+                self.place(to, new);
+                self.pass(10);
+                self.lift(from);
+            }
+            // No empty square between the pawn and the new piece.
+            _ => {
+                self.lift(from);
+                self.pass(10);
+                self.place(to, pawn);
+                self.pass(13);
+                self.place(to, new);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
+
+    use super::*;
+
+    /// Whatever the order and the slips, the men stand right in the end.
+    #[test]
+    fn every_motion_ends_in_the_position() {
+        let positions = [
+            "r3k2r/1P1p4/8/2pPp3/3p4/8/PPP2PpP/R3K2R w KQkq c6 0 1",
+            "r3k2r/1P1pp3/8/8/3pP3/8/PPP2PpP/R3K2R b KQkq e3 0 1",
+            "1r2k1r1/8/8/8/8/8/8/1RK3R1 w BGbg - 0 1",
+            "5k1r/8/8/8/8/8/8/R4K1R w HAh - 0 1",
+        ];
+        for (index, fen) in positions.into_iter().enumerate() {
+            let mode = if index < 2 {
+                CastlingMode::Standard
+            } else {
+                CastlingMode::Chess960
+            };
+            let position: Chess = fen.parse::<Fen>().unwrap().into_position(mode).unwrap();
+            for seed in 0..200 {
+                for mv in position.legal_moves() {
+                    check(&position, mv, seed);
+                }
+            }
+        }
+    }
+
+    fn check(position: &Chess, mv: Move, seed: u64) {
+        let men: Men = std::array::from_fn(|i| position.board().piece_at(Square::new(i as u32)));
+        let mut rng = Rng::with_seed(seed);
+        let slips = Slips {
+            drag: rng.bool(),
+            swept: rng.bool(),
+            place_first: rng.bool(),
+            any_castling: rng.bool(),
+            any_promotion: rng.bool(),
+            any_en_passant: rng.bool(),
+        };
+        let (pace, motion) = (100..400, Motion::default());
+        let mut hand = Hand {
+            men,
+            pace,
+            slips,
+            rng: &mut rng,
+            motion,
+        };
+        hand.make(mv, position.turn());
+        let mut stand = men;
+        let mut now = 0;
+        for (at, square, piece) in hand.motion.steps {
+            assert!(at >= now, "{mv}");
+            now = at;
+            stand[usize::from(square)] = piece;
+        }
+        let after = position.clone().play(mv).unwrap();
+        for square in Square::ALL {
+            assert_eq!(
+                stand[usize::from(square)],
+                after.board().piece_at(square),
+                "{mv} {square} {seed}"
+            );
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! A half-move with all that hands do besides.
+
+use shakmaty::{Move, Piece, Position, Square, attacks};
+
+use super::{
+    fault::Fault,
+    game::Director,
+    motion::{Hand, Motion, Slips},
+    outage::squares_of,
+    tempo::PRESSES_APART,
+};
+
+impl Director<'_> {
+    /// The player to move does something; false when there is nothing left to do.
+    pub(super) fn turn(&mut self) -> bool {
+        self.begin_outages();
+        if self.take_back() || self.offend() {
+            return true;
+        }
+        let Some(mv) = self.choose() else { return false };
+        let begin = self.hand_up(mv);
+        let begin = self.fidget(begin, mv);
+        let end = self.make(mv, begin);
+        let end = self.knock_after(end, mv);
+        self.complete(mv, end);
+        true
+    }
+
+    /// When the hand goes up.
+    fn hand_up(&mut self, mv: Move) -> u64 {
+        let overlap = self.faults.of(Fault::Overlap).max(self.tempo.overlap);
+        let early = self.rng.f64() < overlap && self.left + 40 < self.at;
+        let begin = if early {
+            self.rng.u64(self.left + 40..self.at + 20)
+        } else {
+            self.at + self.rng.u64(self.tempo.think.clone())
+        };
+        let meets = squares_of(mv, self.position.turn())
+            .iter()
+            .any(|s| self.touched.contains(s));
+        // A man that was never seen on its square is no fair question.
+        let seen = self.left + self.stage.scan.period_ms + 300;
+        if meets { begin.max(seen) } else { begin }
+    }
+
+    /// What hands do before the move: men are centred, knocked over, moved and taken back.
+    fn fidget(&mut self, mut begin: u64, mv: Move) -> u64 {
+        if self.happens(Fault::Adjust) {
+            begin = self.adjust(begin.max(self.at));
+        }
+        if self.happens(Fault::Knocked) && self.rng.bool() {
+            begin = self.knock(begin.max(self.at) + 200, &[]) + self.rng.u64(300..1500);
+        }
+        if self.happens(Fault::SecondThoughts) {
+            begin = self.think_again(begin.max(self.at) + 100, mv);
+        }
+        begin
+    }
+
+    fn adjust(&mut self, at: u64) -> u64 {
+        let color = self.position.turn();
+        let own: Vec<(Square, Piece)> = self.standing(|_, piece| piece.color == color);
+        let Some(&(square, piece)) = self.rng.choice(&own) else {
+            return at;
+        };
+        let back = at + self.rng.u64(200..500);
+        self.put(at, square, None);
+        self.put(back, square, Some(piece));
+        back + 400
+    }
+
+    /// Men on the board, as they stand.
+    pub(super) fn standing(&self, which: impl Fn(Square, Piece) -> bool) -> Vec<(Square, Piece)> {
+        let men = Square::ALL
+            .into_iter()
+            .filter_map(|square| Some((square, self.men[usize::from(square)]?)));
+        men.filter(|&(square, piece)| which(square, piece)).collect()
+    }
+
+    /// Another legal move, which is taken back.
+    fn think_again(&mut self, at: u64, mv: Move) -> u64 {
+        let plain = |other: &&Move| {
+            **other != mv && !other.is_capture() && !other.is_castle() && !other.is_promotion()
+        };
+        let legal = self.position.legal_moves();
+        let others: Vec<Move> = legal.iter().filter(plain).copied().collect();
+        let Some(&other) = self.rng.choice(&others) else {
+            return at;
+        };
+        let (Some(from), to) = (other.from(), other.to()) else {
+            return at;
+        };
+        if !self.outages.allow(other, self.position.turn(), self.at) {
+            return at;
+        }
+        let man = self.men[usize::from(from)];
+        let mut at = at;
+        self.put(at, from, None);
+        at += self.rng.u64(self.tempo.hand.clone());
+        self.put(at, to, man);
+        at += self.rng.u64(300..2500);
+        self.put(at, to, None);
+        at += self.rng.u64(200..600);
+        self.put(at, from, man);
+        at + self.rng.u64(300..1500)
+    }
+
+    /// Up to three men fall and are put back; returns when.
+    fn knock(&mut self, at: u64, spared: &[Square]) -> u64 {
+        let men = self.standing(|square, _| !spared.contains(&square));
+        let Some(&(middle, _)) = self.rng.choice(&men) else {
+            return at;
+        };
+        let number = self.rng.usize(1..=3);
+        let fallen: Vec<_> = men
+            .into_iter()
+            .filter(|(s, _)| s.distance(middle) <= 1)
+            .take(number)
+            .collect();
+        let mut now = at;
+        let mut away = Vec::new();
+        for &(square, piece) in &fallen {
+            self.put(now, square, None);
+            let free =
+                |s: &Square| self.men[usize::from(*s)].is_none() && !spared.contains(s) && *s != square;
+            let beside: Vec<Square> = attacks::king_attacks(square).into_iter().filter(free).collect();
+            if self.rng.u8(0..5) < 2
+                && let Some(&over) = self.rng.choice(&beside)
+                && !fallen.iter().any(|(s, _)| *s == over)
+            {
+                self.put(now + 10, over, Some(piece));
+                away.push(over);
+            }
+            now += self.rng.u64(0..50);
+        }
+        now += self.rng.u64(400..1200);
+        for square in away {
+            self.put(now, square, None);
+            now += self.rng.u64(150..500);
+        }
+        for (square, piece) in fallen {
+            self.put(now, square, Some(piece));
+            now += self.rng.u64(200..700);
+        }
+        now
+    }
+
+    /// The move itself; returns when the hand is off the board.
+    pub(super) fn make(&mut self, mv: Move, begin: u64) -> u64 {
+        let slips = Slips {
+            drag: self.happens(Fault::Drag),
+            swept: self.happens(Fault::Swept),
+            place_first: self.happens(Fault::PlaceFirst),
+            any_castling: self.happens(Fault::Castling),
+            any_promotion: self.happens(Fault::Promotion),
+            any_en_passant: self.happens(Fault::EnPassant),
+        };
+        let (pace, motion) = (self.tempo.hand.clone(), Motion::default());
+        let mut hand = Hand {
+            men: self.men,
+            pace,
+            slips,
+            rng: &mut self.rng,
+            motion,
+        };
+        hand.make(mv, self.position.turn());
+        let motion = hand.motion;
+        let before = self.timeline.puts.len();
+        for (after, square, piece) in motion.steps {
+            self.put(begin + after, square, piece);
+        }
+        self.hands.push(self.timeline.puts[before..].to_vec());
+        begin + motion.at
+    }
+
+    fn knock_after(&mut self, end: u64, mv: Move) -> u64 {
+        if !self.happens(Fault::Knocked) || self.rng.bool() {
+            return end;
+        }
+        let spared = squares_of(mv, self.position.turn());
+        self.knock(end + 50, &spared)
+    }
+
+    /// When the clock is pressed, at the earliest.
+    pub(super) fn press_time(&mut self, end: u64) -> u64 {
+        let early = self.happens(Fault::EarlyPress);
+        let after = if early {
+            self.rng.u64(0..30)
+        } else {
+            self.rng.u64(self.tempo.press.clone())
+        };
+        (end + after).max(self.at + PRESSES_APART)
+    }
+
+    /// The press, unless it is forgotten.
+    fn complete(&mut self, mv: Move, end: u64) {
+        let color = self.position.turn();
+        let at = self.press_time(end);
+        if !self.happens(Fault::ForgottenPress) {
+            self.press(at, color);
+        }
+        self.touched = squares_of(mv, color);
+        self.left = end;
+        self.at = at;
+        self.record(mv, at);
+        let touched = self.touched.clone();
+        self.end_half_move(&touched);
+    }
+
+    /// The legal moves of the position as pairs of squares.
+    pub(super) fn legal_pairs(&self) -> Vec<(Square, Square)> {
+        let legal = self.position.legal_moves();
+        legal
+            .iter()
+            .filter_map(|mv| Some((mv.from()?, mv.to())))
+            .collect()
+    }
+}

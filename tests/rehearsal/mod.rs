@@ -1,0 +1,174 @@
+//! A watcher and a simulated board that talk to each other, in a time of their own.
+#![allow(clippy::unwrap_used)] // a test panics
+
+pub(crate) mod verdict;
+
+use std::collections::VecDeque;
+
+use dgt2mqtt::{
+    capture::{Act, Capture, Record},
+    event::Event,
+    sim::{
+        board::Identity,
+        mess::Game,
+        player::{Output, Pace, Player},
+    },
+    time::Millis,
+    watcher::{Settings, Watcher},
+};
+
+/// What came of it.
+pub(crate) struct Rehearsal {
+    pub(crate) events: Vec<Event>,
+    /// All that went over the line, as a recorder would have it.
+    pub(crate) capture: Capture,
+    /// Bytes that a restart would need.
+    pub(crate) snapshot: usize,
+}
+
+/// Between the board and the host.
+#[derive(Default)]
+struct Line {
+    queue: VecDeque<(Millis, Vec<u8>)>,
+    /// When it is free again, in microseconds.
+    free: u64,
+}
+
+/// One byte at 9600 baud, 8N1, in microseconds.
+const BYTE: u64 = 1042;
+
+impl Line {
+    fn send(&mut self, now: Millis, bytes: Vec<u8>) {
+        self.free = self.free.max(now.0 * 1000) + bytes.len() as u64 * BYTE;
+        self.queue.push_back((Millis(self.free.div_ceil(1000)), bytes));
+    }
+
+    fn next(&self) -> Option<Millis> {
+        self.queue.front().map(|(at, _)| *at)
+    }
+}
+
+struct Loop {
+    watcher: Watcher,
+    player: Player,
+    line: Line,
+    up: bool,
+    now: Millis,
+    events: Vec<Event>,
+    records: Vec<Record>,
+}
+
+/// Lets a watcher follow `game`.
+pub(crate) fn rehearse(game: &Game) -> Rehearsal {
+    let settings = Settings {
+        gateway: "soak".into(),
+        board: "1".into(),
+        time_control: game.header.time_control().unwrap_or_default(),
+        supervision: game.header.supervision().unwrap_or_default(),
+        ..Settings::default()
+    };
+    let end = game.cues.last().unwrap().record.at;
+    let pace = Pace {
+        speed: 1.0,
+        wait: false,
+    };
+    let mut hall = Loop {
+        watcher: Watcher::new(settings, None),
+        player: Player::staged(game.cues.clone(), Identity::synthetic(1), pace),
+        line: Line::default(),
+        up: true,
+        now: Millis(0),
+        events: Vec::new(),
+        records: Vec::new(),
+    };
+    hall.watcher.handle_link_up(Millis(0), "rehearsal");
+    loop {
+        hall.settle();
+        let due = [
+            hall.line.next(),
+            hall.watcher.poll_timeout(),
+            hall.player.poll_timeout(),
+        ];
+        match due.into_iter().flatten().min().filter(|&due| due <= end) {
+            Some(due) => hall.step(hall.now.max(due)),
+            None => break,
+        }
+    }
+    hall.watcher.handle_end(end);
+    hall.settle();
+    hall.record(Act::ToBoard(vec![0x40])); // says how long the silence was
+    let snapshot = serde_json::to_string(&hall.watcher.snapshot()).unwrap().len();
+    let capture = Capture {
+        header: game.header.clone(),
+        records: hall.records,
+    };
+    Rehearsal {
+        events: hall.events,
+        capture,
+        snapshot,
+    }
+}
+
+impl Loop {
+    fn step(&mut self, now: Millis) {
+        self.now = now;
+        if self.line.next().is_some_and(|at| at <= now) {
+            let (_, bytes) = self.line.queue.pop_front().unwrap();
+            self.watcher.handle_bytes(now, &bytes);
+            self.record(Act::FromBoard(bytes));
+        }
+        if self.watcher.poll_timeout().is_some_and(|due| due <= now) {
+            self.watcher.handle_timeout(now);
+        }
+        if self.player.poll_timeout().is_some_and(|due| due <= now) {
+            self.player.handle_timeout(now);
+        }
+    }
+
+    fn record(&mut self, act: Act) {
+        self.records.push(Record { at: self.now, act });
+    }
+
+    /// Until nobody has anything more to say.
+    fn settle(&mut self) {
+        loop {
+            if let Some(command) = self.watcher.poll_transmit() {
+                if self.up {
+                    let bytes = command.bytes().to_vec();
+                    self.player.handle_bytes(self.now, &bytes);
+                    self.record(Act::ToBoard(bytes));
+                }
+            } else if let Some(output) = self.player.poll_output() {
+                self.carry_out(output);
+            } else if self.watcher.poll_wish().is_some() {
+                panic!(
+                    "the board answers, and the watcher says that it does not: {}",
+                    self.now.seconds()
+                );
+            } else {
+                break;
+            }
+        }
+        self.events
+            .extend(std::iter::from_fn(|| self.watcher.poll_event()));
+        assert!(self.events.len() < 5000, "events without end");
+    }
+
+    fn carry_out(&mut self, output: Output) {
+        match output {
+            Output::Send(bytes) if self.up => self.line.send(self.now, bytes),
+            Output::Send(_) | Output::Over => {}
+            Output::Unplug => {
+                self.up = false;
+                self.line = Line::default();
+                self.watcher.handle_link_down(self.now, "the cable is out");
+                self.record(Act::LinkDown);
+            }
+            Output::Plug => {
+                self.up = true;
+                self.watcher.handle_link_up(self.now, "rehearsal");
+                self.record(Act::LinkUp);
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What a watcher said, held against what happened.
+
+use std::ops::AddAssign;
+
+use dgt2mqtt::{
+    event::{Body, Certainty, Event, GameResult, Irregularity},
+    laws::IrregularityKind,
+    sim::mess::{Offence, Truth},
+};
+
+/// Counts of one game or of many.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdict {
+    pub(crate) games: usize,
+    pub(crate) plies: usize,
+    /// Up to the first wrong one.
+    pub(crate) right: usize,
+    /// Games without a wrong half-move.
+    pub(crate) exact: usize,
+    pub(crate) accused_falsely: usize,
+    pub(crate) offences: usize,
+    pub(crate) found: usize,
+    /// From the press to the accusation, in milliseconds, all together.
+    pub(crate) waited: u64,
+    pub(crate) corrections: usize,
+    /// Suspicions, which are advice.
+    pub(crate) advice: usize,
+    pub(crate) results_wrong: usize,
+    /// Games at whose end the record is not what stands on the board.
+    pub(crate) unexplained: usize,
+    /// What was wrong, for people.
+    pub(crate) faults: Vec<String>,
+}
+
+impl AddAssign for Verdict {
+    fn add_assign(&mut self, other: Self) {
+        self.games += other.games;
+        self.plies += other.plies;
+        self.right += other.right;
+        self.exact += other.exact;
+        self.accused_falsely += other.accused_falsely;
+        self.offences += other.offences;
+        self.found += other.found;
+        self.waited += other.waited;
+        self.corrections += other.corrections;
+        self.advice += other.advice;
+        self.results_wrong += other.results_wrong;
+        self.unexplained += other.unexplained;
+        self.faults.extend(other.faults);
+    }
+}
+
+/// A half-move of the record: UCI and placement after it.
+type Recorded = (String, String);
+
+#[derive(Default)]
+struct Record {
+    games: usize,
+    start: String,
+    moves: Vec<Recorded>,
+    result: Option<GameResult>,
+    corrections: usize,
+}
+
+fn placement(fen: &str) -> String {
+    fen.split(' ').next().unwrap_or_default().to_owned()
+}
+
+impl Record {
+    fn of(events: &[Event]) -> Self {
+        let mut record = Self::default();
+        for event in events {
+            match &event.body {
+                Body::GameStarted { fen, .. } => {
+                    record.games += 1;
+                    record.start = placement(fen);
+                    record.moves.clear();
+                    record.result = None;
+                }
+                Body::Move(made) => {
+                    record.moves.truncate(made.ply as usize - 1);
+                    record.moves.push((made.uci.clone(), placement(&made.fen)));
+                }
+                Body::MovesRetracted { to_ply, reason } => {
+                    record.moves.truncate(*to_ply as usize);
+                    record.corrections += usize::from(reason == "correction");
+                }
+                Body::GameEnded { result, .. } => record.result = Some(*result),
+                _ => {}
+            }
+        }
+        record
+    }
+
+    /// Half-moves that are right, up to the first that is not.
+    fn right(&self, truth: &Truth) -> usize {
+        let mut right = 0;
+        while let Some(made) = truth.moves.get(right) {
+            let until = right + truth.moves[right..].iter().take_while(|made| made.open).count();
+            if until > right {
+                // In any order, as long as it comes to the same.
+                let same = |got: &Recorded| got.1 == truth.moves[until - 1].placement;
+                if !self.moves.get(until - 1).is_some_and(same) {
+                    break;
+                }
+                right = until;
+            } else {
+                if self.moves.get(right).is_none_or(|got| got.0 != made.uci) {
+                    break;
+                }
+                right += 1;
+            }
+        }
+        right
+    }
+}
+
+impl Verdict {
+    pub(crate) fn of(truth: &Truth, events: &[Event]) -> Self {
+        let record = Record::of(events);
+        let mut verdict = Self {
+            games: 1,
+            plies: truth.moves.len(),
+            right: record.right(truth),
+            corrections: record.corrections,
+            ..Self::default()
+        };
+        verdict.judge_moves(truth, &record);
+        verdict.judge_accusations(truth, events);
+        verdict
+    }
+
+    fn judge_moves(&mut self, truth: &Truth, record: &Record) {
+        let name = |got: Option<&Recorded>| got.map_or_else(|| "nothing".to_owned(), |got| got.0.clone());
+        if record.games != 1 {
+            self.faults.push(format!("{} games began", record.games));
+        }
+        if self.right < truth.moves.len() {
+            let (ply, got) = (self.right + 1, name(record.moves.get(self.right)));
+            self.faults.push(format!(
+                "half-move {ply}: {} became {got}",
+                truth.moves[self.right].uci
+            ));
+        } else if record.moves.len() > truth.moves.len() {
+            let extra = name(record.moves.get(truth.moves.len()));
+            self.faults.push(format!("{extra} after the end"));
+        } else if record.games == 1 {
+            self.exact = 1;
+        }
+        let last = |moves: Option<String>, start: &String| moves.unwrap_or_else(|| start.clone());
+        let stands = last(truth.moves.last().map(|m| m.placement.clone()), &truth.start);
+        let recorded = last(record.moves.last().map(|m| m.1.clone()), &record.start);
+        self.unexplained = usize::from(stands != recorded);
+        if record.result != truth.result {
+            self.results_wrong = 1;
+            self.faults.push(format!(
+                "the result is {:?}, not {:?}",
+                record.result, truth.result
+            ));
+        }
+    }
+
+    fn judge_accusations(&mut self, truth: &Truth, events: &[Event]) {
+        let mut open: Vec<&Offence> = truth.offences.iter().collect();
+        self.offences = open.len();
+        for event in events {
+            let Body::Irregularity(said) = &event.body else {
+                continue;
+            };
+            let fits = |o: &&Offence| {
+                let who = o.offender.is_none() || o.offender == said.offender;
+                o.kinds.contains(&said.kind) && who && o.ply == said.ply as usize
+            };
+            if let Some(index) = open.iter().position(fits) {
+                let offence = open.remove(index);
+                self.found += 1;
+                self.waited += ((event.t * 1000.0) as u64).saturating_sub(offence.at);
+            } else if is_advice(said) {
+                self.advice += 1;
+            } else {
+                self.accused_falsely += 1;
+                let (kind, ply) = (said.kind.as_str(), said.ply);
+                self.faults.push(format!(
+                    "falsely {kind} by {:?} at half-move {ply}, {:.1} s",
+                    said.offender, event.t
+                ));
+            }
+        }
+        for offence in open {
+            let (kind, ply, at) = (offence.kinds[0].as_str(), offence.ply, offence.at / 1000);
+            self.faults.push(format!(
+                "missed {kind} by {:?} at half-move {ply}, {at} s",
+                offence.offender
+            ));
+        }
+    }
+}
+
+fn is_advice(said: &Irregularity) -> bool {
+    use IrregularityKind as Kind;
+    said.certainty == Certainty::Suspected
+        || matches!(
+            said.kind,
+            Kind::TouchMove | Kind::TwoHands | Kind::RookFirstCastling
+        )
+}

@@ -1,0 +1,243 @@
+//! Games that are played as people play them, made up from a seed, by the hundred and by the ten thousand: nothing
+//! panics, nothing grows, nobody is accused wrongly. How to run the long one: `README.md` beside this file.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test panics, measures time and uses all cores
+
+mod rehearsal;
+
+use std::{
+    env, fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::Instant,
+};
+
+use dgt2mqtt::sim::mess::{self, Fault, Faults};
+use fastrand::Rng;
+use rehearsal::{rehearse, verdict::Verdict};
+
+/// What a restart needs to know of one game, in bytes: much more means that something grows.
+const MOST_SNAPSHOT: usize = 200_000;
+
+/// What hands, and clocks, do in every game that is not tidy.
+const USUAL_HANDS: &str = "drag=0.12,swept=0.1,place-first=0.05,early-press=0.05,overlap=0.03,adjust=0.02,\
+                           stale-frame=0.03,second-thoughts=0.005";
+
+/// A row of the table.
+#[derive(Clone, Debug)]
+struct Kind {
+    name: String,
+    fault: Option<Fault>,
+    /// Several at once, other ones in each game.
+    mixed: bool,
+}
+
+fn kinds() -> Vec<Kind> {
+    let one = |name: &str, fault, mixed| Kind {
+        name: name.to_owned(),
+        fault,
+        mixed,
+    };
+    let mut kinds = vec![one("tidy", None, false)];
+    kinds.extend(Fault::all().map(|fault| one(fault.name(), Some(fault), false)));
+    kinds.push(one("three at once", None, true));
+    kinds.push(one("everything", None, true));
+    kinds
+}
+
+/// What goes wrong in the game of this seed.
+fn faults(kind: &Kind, seed: u64) -> Faults {
+    let mut rng = Rng::with_seed(seed ^ 0x5eed);
+    let tidy = kind.fault.is_none() && !kind.mixed;
+    let mut faults = if tidy {
+        Faults::default()
+    } else {
+        USUAL_HANDS.parse().unwrap()
+    };
+    if kind.name == "everything" {
+        for fault in Fault::all().filter(|fault| !fault.is_offence()) {
+            faults = faults.with_chance(fault, fault.usual() * 0.3);
+        }
+    } else if kind.mixed {
+        let honest: Vec<Fault> = Fault::all().filter(|fault| !fault.is_offence()).collect();
+        for fault in rng.choose_multiple(honest, 3) {
+            faults = faults.with_chance(
+                fault,
+                if fault.usual() < 1.0 {
+                    fault.usual() / 2.0
+                } else {
+                    1.0
+                },
+            );
+        }
+        let offences: Vec<Fault> = Fault::all().filter(|fault| fault.is_offence()).collect();
+        if rng.u8(0..3) == 0
+            && let Some(&fault) = rng.choice(&offences)
+        {
+            faults = faults.with(fault);
+        }
+    }
+    if let Some(fault) = kind.fault {
+        faults = faults.with(fault);
+    }
+    // Each kind at each tempo.
+    let tempo = [Fault::Rapid, Fault::Blitz, Fault::Bullet];
+    if kind.fault.is_some_and(|fault| !tempo.contains(&fault)) {
+        faults = match rng.u8(0..4) {
+            0 => faults.with(Fault::Rapid),
+            1 => faults.with(Fault::Blitz),
+            _ => faults,
+        };
+    }
+    faults
+}
+
+/// One game; what is wrong with it is printed, and kept where `DGT2MQTT_SOAK_DIR` says.
+fn game(kind: &Kind, seed: u64) -> Verdict {
+    // Another game for each kind.
+    let own = kind
+        .name
+        .bytes()
+        .fold(seed, |own, byte| own.wrapping_mul(31).wrapping_add(byte.into()));
+    let faults = faults(kind, own);
+    let game = mess::play(&faults, own);
+    let told = catch_unwind(AssertUnwindSafe(|| rehearse(&game)));
+    let Ok(rehearsal) = told else {
+        panic!("{} {seed} ({faults}): the watcher panics", kind.name);
+    };
+    let size = rehearsal.snapshot;
+    assert!(
+        size < MOST_SNAPSHOT,
+        "{} {seed}: a snapshot of {size} bytes",
+        kind.name
+    );
+    let verdict = Verdict::of(&game.truth, &rehearsal.events);
+    if let Some(directory) = env::var_os("DGT2MQTT_SOAK_DIR")
+        && (!verdict.faults.is_empty() || env::var_os("DGT2MQTT_SOAK_ALL").is_some())
+    {
+        let name = PathBuf::from(directory).join(format!("{}-{seed}", kind.name.replace(' ', "-")));
+        fs::write(name.with_extension("dgtcap"), rehearsal.capture.to_string()).unwrap();
+        fs::write(name.with_extension("txt"), story(&faults, &game, &verdict)).unwrap();
+    }
+    verdict
+}
+
+/// The truth beside the verdict, to be read.
+fn story(faults: &Faults, game: &mess::Game, verdict: &Verdict) -> String {
+    let mut lines = vec![faults.to_string(), String::new()];
+    lines.extend(verdict.faults.iter().map(|fault| format!("- {fault}")));
+    lines.push(String::new());
+    for (ply, made) in (1..).zip(&game.truth.moves) {
+        let (at, open) = (made.at as f64 / 1000.0, if made.open { " open" } else { "" });
+        lines.push(format!("{ply} {} {at:.3}{open} {}", made.uci, made.placement));
+    }
+    lines.extend(game.truth.offences.iter().map(|offence| format!("{offence:?}")));
+    lines.push(format!("{:?}\n", game.truth.result));
+    lines.join("\n")
+}
+
+/// So many games of each kind, on so many threads.
+fn soak(kinds: &[Kind], games: usize, seed: u64, threads: usize) -> Vec<Verdict> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut verdicts = vec![Verdict::default(); kinds.len()];
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= games * kinds.len() {
+                return verdicts;
+            }
+            let (index, seed) = (number % kinds.len(), seed + (number / kinds.len()) as u64);
+            let mut verdict = game(&kinds[index], seed);
+            for fault in &mut verdict.faults {
+                *fault = format!("{} {seed}: {fault}", kinds[index].name);
+            }
+            verdicts[index] += verdict;
+        }
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = vec![Verdict::default(); kinds.len()];
+        for worker in workers {
+            for (sum, part) in all.iter_mut().zip(worker.join().unwrap()) {
+                *sum += part;
+            }
+        }
+        all
+    })
+}
+
+fn percent(part: usize, whole: usize) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    format!("{:.2}", 100.0 * part as f64 / whole as f64)
+}
+
+fn row(name: &str, v: &Verdict) -> String {
+    let per_10k = 1e4 * v.accused_falsely as f64 / v.plies.max(1) as f64;
+    let waited = if v.found == 0 {
+        "-".to_owned()
+    } else {
+        format!("{:.1}", v.waited as f64 / 1000.0 / v.found as f64)
+    };
+    format!(
+        "| {name} | {} | {} | {} | {} | {} ({per_10k:.1}) | {} of {} | {waited} | {} | {} | {} |",
+        v.games,
+        v.plies,
+        percent(v.right, v.plies),
+        percent(v.exact, v.games),
+        v.accused_falsely,
+        v.found,
+        v.offences,
+        v.corrections,
+        v.results_wrong,
+        v.unexplained,
+    )
+}
+
+fn print(kinds: &[Kind], verdicts: &[Verdict]) -> Verdict {
+    println!(
+        "| kind | games | half-moves | right, % | games right, % | false (in 10,000) | found | after, s | corrections | \
+         results wrong | unexplained |\n|---|---|---|---|---|---|---|---|---|---|---|"
+    );
+    let mut all = Verdict::default();
+    for (kind, verdict) in kinds.iter().zip(verdicts) {
+        println!("{}", row(&kind.name, verdict));
+        all += verdict.clone();
+    }
+    println!("{}", row("**all**", &all));
+    for fault in &all.faults {
+        println!("{fault}");
+    }
+    all
+}
+
+fn number(name: &str) -> Option<u64> {
+    let text = env::var(name).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")),
+    )
+}
+
+#[test]
+fn messy_games_are_followed() {
+    let mut kinds = kinds();
+    if let Ok(name) = env::var("DGT2MQTT_SOAK_KIND") {
+        kinds.retain(|kind| kind.name == name);
+        assert!(!kinds.is_empty(), "there is no kind {name:?}");
+    }
+    let games = number("DGT2MQTT_SOAK").map_or(3, |games| (games as usize).div_ceil(kinds.len()));
+    let seed = number("DGT2MQTT_SOAK_SEED").unwrap_or(1);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let begin = Instant::now();
+    let verdicts = soak(&kinds, games, seed, threads);
+    println!(
+        "seeds {seed} to {}, {:.0} s",
+        seed + games as u64 - 1,
+        begin.elapsed().as_secs_f64()
+    );
+    let all = print(&kinds, &verdicts);
+    assert!(all.games > 0);
+}
