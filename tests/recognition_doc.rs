@@ -4,9 +4,10 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 13] = [
+const FILES: [&str; 14] = [
     "board/line.rs",
     "board/lines.rs",
+    "board/grow.rs",
     "board/lever.rs",
     "watcher/settle.rs",
     "watcher/flags.rs",

@@ -406,13 +406,17 @@ impl Line {
             .collect()
     }
 
-    /// False when no half-move can speak for what is seen: nothing has arrived where the line does not
-    /// have it, nor lately enough to have been taken ([`Self::taken_at_once`]). Where men are not known,
-    /// a piece that is missing may have taken one.
+    /// False when no half-move can speak for what is seen: no piece of the side to move has arrived
+    /// where the line does not have it, nor has one left that may have been taken since
+    /// ([`Self::taken_at_once`]). Spares most lines the working out of their half-moves. Where men are
+    /// not known, any difference may speak for one.
     pub(super) fn may_go_on(&self, sensed: &Sensed) -> bool {
+        let us = Some(self.turn());
         self.differing.into_iter().any(|square| {
             let left = sensed.since(square).max(self.born);
-            sensed.is_felt() || !sensed.at(square).is_empty() || sensed.last_arrival() + SCAN_MS >= left
+            sensed.is_felt()
+                || sensed.at(square).color() == us
+                || self.placement().at(square).color() == us && sensed.last_arrival() + SCAN_MS >= left
         })
     }
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use shakmaty::{Bitboard, Color, Square};
 
 use super::{
-    candidate::Candidate,
     line::{Line, PlyKind, weight},
     sensed::Sensed,
     stand::Stand,
@@ -16,37 +15,22 @@ use super::{
 use crate::time::Millis;
 
 /// How many lines are kept.
-const MOST_LINES: usize = 40;
+pub(super) const MOST_LINES: usize = 40;
 /// How much worse than the best a line may be and stay.
-const BEHIND: f32 = 9.0;
+pub(super) const BEHIND: f32 = 9.0;
 /// A press whose half-move has not been seen for this long when the opponent presses: its updates
 /// may be lost.
 const OVERDUE_MS: u64 = 400;
-/// Half-moves that one reading may add to a line.
-const DEPTH: usize = 4;
-
-/// A half-move with which a line may go on, before it is known whether that is worth making.
-#[derive(Clone, Copy, Debug)]
-struct Proposal {
-    /// Index of the line.
-    parent: usize,
-    /// Index of the half-move among those of its position.
-    candidate: usize,
-    /// What the half-move costs.
-    step: f32,
-    /// What the line costs with it.
-    cost: f32,
-}
 
 /// The lines. The board that they explain is the caller's and comes as an argument.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    lines: Vec<Line>,
+    pub(super) lines: Vec<Line>,
     aged: Millis,
     /// The time for which the lines are ranked, nothing having changed since.
     ranked_at: Option<Millis>,
     /// True while presses are to be expected: a half-move without one costs something.
-    clock_runs: bool,
+    pub(super) clock_runs: bool,
     /// While true half-moves are found after a gap in the record: nobody saw them made.
     pub recovering: bool,
     /// While true nothing is explained: the clock is stopped and pieces may be moved freely.
@@ -172,33 +156,6 @@ impl Lines {
         }
     }
 
-    /// Adds lines for half-moves of pieces that were lifted before an unexplained press and whose
-    /// arrival was not seen: an update may be lost.
-    pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
-        let mut grown = Vec::new();
-        for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
-            let unseen = line
-                .stand
-                .candidates()
-                .iter()
-                .filter(|c| line.may_be_unseen(c, sensed));
-            let cost = weight::PLY + weight::BLIND;
-            for candidate in unseen {
-                let step = self.step(line, candidate, sensed, cost);
-                grown.push(self.child(line, candidate, now, sensed, step));
-            }
-        }
-        let mut fresh = false;
-        for line in grown {
-            fresh |= self.offer(line);
-        }
-        if fresh {
-            // What is seen may be the reply to a half-move that was not.
-            self.grow(now, sensed, Bitboard::FULL);
-        }
-        self.rank(now, sensed);
-    }
-
     /// Looks for half-moves that speak for what is seen, on every square.
     pub fn grow_all(&mut self, now: Millis, sensed: &Sensed) {
         self.age(now, sensed);
@@ -297,110 +254,6 @@ impl Lines {
         }
     }
 
-    fn grow(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
-        // What costs more than that is not ranked, nor what follows from it: it is not made at all.
-        let totals = self.lines.iter().map(|line| line.total(sensed, now));
-        let limit = totals.fold(f32::INFINITY, f32::min) + BEHIND;
-        let mut fresh = Vec::new();
-        for parent in 0..self.lines.len() {
-            self.propose(parent, squares, sensed, &mut fresh);
-        }
-        for _ in 0..DEPTH {
-            if fresh.is_empty() {
-                break;
-            }
-            fresh = self.take_in(now, sensed, limit, &fresh);
-            if fresh.len() > 4 * MOST_LINES {
-                fresh.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-                fresh.truncate(4 * MOST_LINES);
-            }
-        }
-    }
-
-    /// Makes the lines that are proposed at no more than `limit`. Returns what goes on from those
-    /// that are new.
-    fn take_in(&mut self, now: Millis, sensed: &Sensed, limit: f32, fresh: &[Proposal]) -> Vec<Proposal> {
-        let (mut next, mut cheaper) = (Vec::new(), Vec::new());
-        for proposal in fresh.iter().filter(|proposal| proposal.cost <= limit) {
-            let parent = &self.lines[proposal.parent];
-            let candidate = &parent.stand.candidates()[proposal.candidate];
-            let known = self
-                .lines
-                .iter()
-                .position(|line| line.is_child(parent, candidate.mv));
-            match known {
-                Some(i) if proposal.cost < self.lines[i].cost => {
-                    let line = self.child(parent, candidate, now, sensed, proposal.step);
-                    cheaper.push((i, line));
-                }
-                Some(_) => {}
-                None => {
-                    let line = self.child(parent, candidate, now, sensed, proposal.step);
-                    self.lines.push(line);
-                    self.propose(self.lines.len() - 1, Bitboard::FULL, sensed, &mut next);
-                }
-            }
-        }
-        // Not before: other proposals go on from the lines as they were.
-        for (i, line) in cheaper {
-            self.replace(i, line);
-        }
-        next
-    }
-
-    /// Adds the half-moves that touch `squares` and speak for what is seen where line `parent` leads.
-    fn propose(&self, parent: usize, squares: Bitboard, sensed: &Sensed, into: &mut Vec<Proposal>) {
-        let line = &self.lines[parent];
-        if !line.may_go_on(sensed) {
-            return;
-        }
-        for (i, candidate) in line.stand.candidates().iter().enumerate() {
-            if (candidate.squares() & squares).is_empty() || (candidate.squares() & line.differing).is_empty()
-            {
-                continue;
-            }
-            let cost = if line.speaks_for(candidate, sensed) {
-                weight::PLY
-            } else if line.taken_at_once(candidate, sensed) {
-                weight::PLY + weight::TAKEN_AT_ONCE
-            } else {
-                continue;
-            };
-            let step = self.step(line, candidate, sensed, cost);
-            into.push(Proposal {
-                parent,
-                candidate: i,
-                step,
-                cost: line.cost + step,
-            });
-        }
-    }
-
-    /// What it costs `line` to go on with `candidate`, which by itself costs `cost`.
-    fn step(&self, line: &Line, candidate: &Candidate, sensed: &Sensed, mut cost: f32) -> f32 {
-        cost += self.unpressed(line);
-        let early = line.too_early(candidate, sensed) + line.at_once(candidate, sensed);
-        cost + (early + line.unfelt(candidate, sensed))
-    }
-
-    /// What it costs `line` to go on although its last half-move was not pressed.
-    fn unpressed(&self, line: &Line) -> f32 {
-        match line.plies.last() {
-            Some(ply) if self.clock_runs && ply.pressed.is_none() => weight::UNPRESSED,
-            _ => 0.0,
-        }
-    }
-
-    fn child(&self, line: &Line, candidate: &Candidate, now: Millis, sensed: &Sensed, step: f32) -> Line {
-        let stand = Arc::new(line.stand.after(candidate));
-        let kind = if self.recovering {
-            PlyKind::Recovered(candidate.mv)
-        } else {
-            PlyKind::Legal(candidate.mv)
-        };
-        line.played(kind, stand, sensed, now, step)
-    }
-
     /// Takes a line in unless the same half-moves are there at no higher cost.
     fn offer(&mut self, line: Line) -> bool {
         match self.lines.iter().position(|other| other.same_as(&line)) {
@@ -416,14 +269,15 @@ impl Lines {
 
     /// Puts a likelier way to the same half-moves in the place of line `i`, with the presses that
     /// were given to them.
-    fn replace(&mut self, i: usize, line: Line) {
+    pub(super) fn replace(&mut self, i: usize, line: Line) {
         let known = std::mem::replace(&mut self.lines[i], line);
         for (ply, old) in self.lines[i].plies.iter_mut().zip(&known.plies) {
             ply.pressed = ply.pressed.or(old.pressed);
         }
     }
 
-    fn rank(&mut self, now: Millis, sensed: &Sensed) {
+    /// Puts the likeliest line first and drops those that will not be needed.
+    pub(super) fn rank(&mut self, now: Millis, sensed: &Sensed) {
         self.ranked_at = Some(now);
         if let [only] = &mut self.lines[..] {
             only.ranked = 0.0;

@@ -6,6 +6,7 @@
 pub mod act;
 pub mod bridge;
 pub mod candidate;
+mod grow;
 pub mod lever;
 pub mod line;
 pub mod lines;
