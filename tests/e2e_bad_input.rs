@@ -16,6 +16,7 @@ use std::{
 
 use broker::{Mosquitto, Subscriber, large_sender};
 use dgt2mqtt::{
+    capture::Capture,
     link::file::read_capture,
     sim::port::{Place, Port},
 };
@@ -33,6 +34,35 @@ fn noise(rng: &mut Rng) -> Vec<u8> {
         bytes.splice(place..place, head);
     }
     bytes
+}
+
+/// A port that is open and silent, as of a board that is switched off behind its adapter: said once,
+/// whatever the number of attempts.
+#[test]
+fn a_silent_board_is_said_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start(folder.path(), "");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = format!("tcp://{}", listener.local_addr().unwrap());
+    let seat = Seat {
+        id: "7".into(),
+        port: &port,
+        capture: &Capture::default(),
+    };
+    let config = configure(folder.path(), broker.port, &[seat]);
+    let daemon = Daemon::start(&config);
+    // Two silent links are enough to see whether each is told.
+    let links: Vec<_> = (0..3).map(|_| listener.accept().unwrap()).collect();
+    daemon.kill();
+    drop(links);
+    let text = fs::read_to_string(folder.path().join("daemon.log")).unwrap();
+    let about: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("board_silent"))
+        .collect();
+    assert_eq!(about.len(), 1, "{text}");
+    assert!(!text.contains("link lost"), "nothing was linked: {text}");
+    assert!(!text.contains('\u{1b}'), "no colours in a file: {text}");
 }
 
 /// A port that says nothing but noise, to whoever listens.

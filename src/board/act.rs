@@ -30,6 +30,12 @@ impl Act {
         }
     }
 
+    /// One piece was carried where it may not go.
+    #[must_use]
+    pub(super) fn carried(from: Square, to: Square, reason: Reason, left: &Placement) -> Self {
+        Self::new(Some((from, to)), reason, left)
+    }
+
     /// What a player left on the board where the Laws say what is to stand there.
     #[must_use]
     pub fn left(from_to: Option<(Square, Square)>, left: &Placement) -> Self {

@@ -23,17 +23,28 @@ pub enum ClockSignal {
 
 /// A frame from before a press may come this long after it.
 const STALE_MS: u64 = 1500;
+/// Where the times do not prove it, a frame that comes so soon is likelier one than a press.
+const OVERTAKEN_MS: u64 = 150;
+/// And one that comes later than this is a press.
+const DELAYED_MS: u64 = 300;
 /// A clock that was stopped is not started again within this time.
 const RESTART_MS: u64 = 700;
 /// A doubt that no frame has settled is dropped after this time: frames come once a second.
 const DOUBT_MS: u64 = 1300;
 
+/// How old what a frame shows is, held against a press that was heard before it.
+enum Age {
+    New,
+    Doubtful,
+    Old,
+}
+
 /// Follows the frames of one clock.
 #[derive(Clone, Debug, Default)]
 pub struct LeverWatch {
     now: Option<ClockReading>,
-    /// When the lever last went over.
-    flipped_at: Option<Millis>,
+    /// The frame with which the lever last went over, and when it came.
+    flipped: Option<(ClockReading, Millis)>,
     /// When the clock was last stopped.
     stopped_at: Option<Millis>,
     /// That press gave its player time: an older frame would show less.
@@ -71,26 +82,16 @@ impl LeverWatch {
             // Nobody starts a clock again so soon: the frame is older than the stop.
             return;
         }
-        if let Some((doubted, at)) = self.doubted {
-            if reading.lever == last.lever {
-                // The doubted frame was a stale one: the lever never went back.
-                self.doubted = None;
-            } else {
-                self.believe(at, doubted);
-                self.doubted = None;
-            }
-        } else if self.goes_back(now, &last, &reading) {
-            let presser = last.lever.pressed();
-            if reading.time(presser).seconds < last.time(presser).seconds {
-                // The time of a player who has pressed does not run: the frame is older than the press.
-                return;
-            }
-            if !self.gained {
-                self.doubted = Some((reading, now));
-                return;
-            }
+        if let Some((doubted, at)) = self.doubted.take()
+            && self.was_press(&last, &doubted, at, &reading)
+        {
+            self.believe(at, doubted);
         }
-        self.believe(now, reading);
+        match self.age_of(now, &reading) {
+            Age::New => self.believe(now, reading),
+            Age::Old => {}
+            Age::Doubtful => self.doubted = Some((reading, now)),
+        }
     }
 
     /// Time passes: a doubt that was not refuted is believed.
@@ -114,12 +115,47 @@ impl LeverWatch {
         self.signals.pop_front()
     }
 
-    /// The lever seems to have gone back soon after a press.
-    fn goes_back(&self, now: Millis, last: &ClockReading, reading: &ClockReading) -> bool {
-        reading.running
-            && last.running
-            && reading.lever != last.lever
-            && self.flipped_at.is_some_and(|at| now.since(at) < STALE_MS)
+    /// Whether a frame in which the lever has gone back soon after a press is older than that press.
+    /// One from before the press shows no time that ran after it: its player's without what the
+    /// press gave, the opponent's as it stood then.
+    fn age_of(&self, now: Millis, reading: &ClockReading) -> Age {
+        let (Some(last), Some((flip, at))) = (&self.now, &self.flipped) else {
+            return Age::New;
+        };
+        if now.since(*at) >= STALE_MS {
+            return Age::New;
+        }
+        if !reading.running || !last.running || reading.lever == last.lever {
+            return Age::New;
+        }
+        let (presser, opponent) = (flip.lever.pressed(), flip.lever.pressed().other());
+        let seconds = |of: &ClockReading, side| of.time(side).seconds;
+        let (then, shown) = (seconds(flip, opponent), seconds(reading, opponent));
+        if seconds(reading, presser) < seconds(last, presser) {
+            // The time of a player who has pressed does not run.
+            Age::Old
+        } else if self.gained || shown < then || shown > then + 1 || now.since(*at) >= DELAYED_MS {
+            Age::New
+        } else {
+            Age::Doubtful
+        }
+    }
+
+    /// Whether the doubted frame told of a press after all, now that there is the next one. Where the
+    /// lever never went back, the time runs that the doubted frame denies.
+    fn was_press(
+        &self,
+        last: &ClockReading,
+        doubted: &ClockReading,
+        at: Millis,
+        next: &ClockReading,
+    ) -> bool {
+        let opponent = last.lever.pressed().other();
+        let soon = self
+            .flipped
+            .is_some_and(|(_, flip)| at.since(flip) < OVERTAKEN_MS);
+        let ran = next.time(opponent).seconds < doubted.time(opponent).seconds;
+        next.lever != last.lever || !soon && !ran
     }
 
     fn believe(&mut self, at: Millis, reading: ClockReading) {
@@ -137,7 +173,7 @@ impl LeverWatch {
             (true, true) if reading.lever != last.lever => {
                 let presser = reading.lever.pressed();
                 self.gained = reading.time(presser).seconds > last.time(presser).seconds;
-                self.flipped_at = Some(at);
+                self.flipped = Some((reading, at));
                 self.signals.push_back((at, ClockSignal::Pressed(reading.lever)));
             }
             _ => {}
@@ -203,10 +239,38 @@ mod tests {
         let frames = [
             (0, frame(LeftHigh, 60, 60, true)),
             (3000, frame(RightHigh, 57, 60, true)),
-            (3100, frame(LeftHigh, 57, 60, true)),
+            (3260, frame(LeftHigh, 57, 60, true)),
             (4000, frame(RightHigh, 57, 59, true)),
         ];
         assert_eq!(signals(&frames), [Started(LeftHigh), Pressed(RightHigh)]);
+    }
+
+    #[test]
+    fn quick_presses_that_give_no_time_are_presses() {
+        let frames = [
+            (0, frame(LeftHigh, 60, 60, true)),
+            (1100, frame(RightHigh, 60, 60, true)),
+            (1350, frame(LeftHigh, 60, 60, true)),
+            (1580, frame(RightHigh, 60, 60, true)),
+            (2020, frame(LeftHigh, 60, 59, true)),
+        ];
+        let expected = [RightHigh, LeftHigh, RightHigh, LeftHigh].map(Pressed);
+        assert_eq!(signals(&frames)[1..], expected);
+    }
+
+    #[test]
+    fn a_time_that_ran_after_a_press_proves_the_next_one() {
+        // The press gave one second, of which a tick had been on its way.
+        let frames = [
+            (0, frame(LeftHigh, 61, 62, true)),
+            (1480, frame(RightHigh, 61, 62, true)),
+            (1545, frame(LeftHigh, 60, 62, true)),
+            (1560, frame(RightHigh, 61, 61, true)),
+            (1600, frame(LeftHigh, 61, 62, true)),
+            (2500, frame(LeftHigh, 60, 62, true)),
+        ];
+        let expected = [RightHigh, LeftHigh].map(Pressed);
+        assert_eq!(signals(&frames)[1..], expected);
     }
 
     #[test]

@@ -22,8 +22,10 @@ pub enum PlyKind {
     Ruled(Move),
     /// A half-move found by search after a gap in the record.
     Recovered(Move),
-    /// An illegal act that was completed and has not been put right.
+    /// An illegal act that was said and has not been put right.
     Illegal(Box<Act>),
+    /// What seems to be an illegal act, of which nobody is accused yet.
+    Suspect(Box<Act>),
 }
 
 impl PlyKind {
@@ -32,7 +34,7 @@ impl PlyKind {
     pub fn legal(&self) -> Option<Move> {
         match self {
             Self::Legal(mv) | Self::Ruled(mv) | Self::Recovered(mv) => Some(*mv),
-            Self::Illegal(_) => None,
+            Self::Illegal(_) | Self::Suspect(_) => None,
         }
     }
 
@@ -83,6 +85,8 @@ pub mod weight {
     pub const EMPTY_PRESS: f32 = 3.0;
     /// A half-move of which nothing but the lifting was seen.
     pub const BLIND: f32 = 2.5;
+    /// A piece was carried where it may not go.
+    pub const ILLEGAL: f32 = 4.5;
     /// A piece arrived and was taken before the square was scanned.
     pub const TAKEN_AT_ONCE: f32 = 1.0;
     /// A piece arrived before the half-move that it answers was begun.
@@ -115,7 +119,7 @@ const SOON_MS: u64 = 2500;
 /// The last update of a half-move may arrive this long after its press.
 const LATE_MS: u64 = 1000;
 /// The first one may come this long after it.
-const BEGUN_MS: u64 = 600;
+const BEGUN_MS: u64 = 350;
 /// A press that waits this long for its half-move is given up.
 const GIVE_UP_MS: u64 = 20_000;
 /// A difference that has lasted this long is a ghost: it says little of what was played since.
@@ -385,12 +389,36 @@ impl Line {
             .collect()
     }
 
+    /// False when no half-move can speak for what is seen: nothing has arrived where the line does not
+    /// have it, nor lately enough to have been taken ([`Self::taken_at_once`]).
+    pub(super) fn may_go_on(&self, sensed: &Sensed) -> bool {
+        self.differing.into_iter().any(|square| {
+            let left = sensed.since(square).max(self.born);
+            !sensed.at(square).is_empty() || sensed.last_arrival() + SCAN_MS >= left
+        })
+    }
+
     /// True when what is seen speaks for `candidate`: a piece arrived where it puts one.
     #[must_use]
     pub(super) fn speaks_for(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
         candidate.changes().iter().any(|(square, code)| {
             !code.is_empty() && self.differing.contains(*square) && sensed.at(*square) == *code
         })
+    }
+
+    /// True when the piece of `candidate` was lifted before the press that waits, and has not been
+    /// seen since: the update that told where it went may be lost.
+    #[must_use]
+    pub(super) fn may_be_unseen(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+        let (Some(pressed), Some((from, _))) = (self.awaits(), candidate.changes().first()) else {
+            return false;
+        };
+        let piece = self.placement().at(*from);
+        let lifted = self.differing.contains(*from) && sensed.at(*from).is_empty();
+        let in_time = sensed.since(*from).since(pressed) <= BEGUN_MS;
+        // A piece of the kind that stands where none should is the one that was lifted.
+        let astray = self.differing.into_iter().any(|s| sensed.at(s) == piece);
+        lifted && in_time && !astray && !self.speaks_for(candidate, sensed)
     }
 
     /// What it costs that the piece of `candidate` arrived well before the half-move it answers was

@@ -11,6 +11,7 @@ use super::{
     line::{Line, PlyKind, weight},
     sensed::Sensed,
     stand::Stand,
+    suspect::suspects,
 };
 use crate::time::Millis;
 
@@ -99,6 +100,7 @@ impl Lines {
         }
         if !self.frozen {
             self.grow(now, sensed, squares);
+            self.suspect(now, sensed);
         }
         self.rank(now, sensed);
     }
@@ -124,7 +126,42 @@ impl Lines {
         for line in &mut self.lines {
             line.pressed_by(side, now);
         }
+        self.suspect(now, sensed);
         self.rank(now, sensed);
+    }
+
+    /// Adds lines for what seems illegal where a press waits for its half-move.
+    fn suspect(&mut self, now: Millis, sensed: &Sensed) {
+        let mut grown = Vec::new();
+        for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
+            for (act, left) in suspects(line, sensed) {
+                let step = weight::ILLEGAL + self.unpressed(line);
+                grown.push(line.played(PlyKind::Suspect(Box::new(act)), left, sensed, now, step));
+            }
+        }
+        let mut fresh = false;
+        for line in grown {
+            fresh |= self.offer(line);
+        }
+        if fresh {
+            self.grow(now, sensed, Bitboard::FULL);
+        }
+    }
+
+    /// The suspected act with which all lines begin was said: it is a part of the game until it is
+    /// put right. Lines that begin otherwise go.
+    pub fn convict(&mut self) {
+        let Some(PlyKind::Suspect(act)) = self.best().plies.first().map(|ply| ply.kind.clone()) else {
+            return;
+        };
+        self.ranked_at = None;
+        let suspected = PlyKind::Suspect(act.clone());
+        self.lines
+            .retain(|line| line.plies.first().is_some_and(|ply| ply.kind == suspected));
+        for line in &mut self.lines {
+            line.plies[0].kind = PlyKind::Illegal(act.clone());
+        }
+        self.relieve();
     }
 
     /// Presses that still wait for their half-moves had none.
@@ -140,14 +177,17 @@ impl Lines {
     pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
         let mut grown = Vec::new();
         for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
-            for candidate in line.stand.candidates() {
-                let leaves = candidate.changes().first();
-                let lifted = leaves
-                    .is_some_and(|(from, _)| line.differing.contains(*from) && sensed.at(*from).is_empty());
-                if lifted && !line.speaks_for(candidate, sensed) {
-                    let step = self.step(line, candidate, sensed, weight::PLY + weight::BLIND);
-                    grown.push(self.child(line, candidate, now, sensed, step));
-                }
+            let unseen = line
+                .stand
+                .candidates()
+                .iter()
+                .filter(|c| line.may_be_unseen(c, sensed));
+            let unseen: Vec<_> = unseen.collect();
+            // Any of them as likely as another.
+            let cost = weight::PLY + weight::BLIND + (unseen.len() as f32).ln();
+            for candidate in unseen {
+                let step = self.step(line, candidate, sensed, cost);
+                grown.push(self.child(line, candidate, now, sensed, step));
             }
         }
         let mut fresh = false;
@@ -227,6 +267,11 @@ impl Lines {
         for line in &mut self.lines {
             line.plies.drain(..n);
         }
+        self.relieve();
+    }
+
+    /// What all lines have cost alike does not tell them apart.
+    fn relieve(&mut self) {
         let least = self.lines.iter().map(|l| l.cost).fold(f32::INFINITY, f32::min);
         for line in &mut self.lines {
             line.cost -= least;
@@ -308,7 +353,7 @@ impl Lines {
     /// Adds the half-moves that touch `squares` and speak for what is seen where line `parent` leads.
     fn propose(&self, parent: usize, squares: Bitboard, sensed: &Sensed, into: &mut Vec<Proposal>) {
         let line = &self.lines[parent];
-        if line.differing.is_empty() {
+        if !line.may_go_on(sensed) {
             return;
         }
         for (i, candidate) in line.stand.candidates().iter().enumerate() {
@@ -335,11 +380,16 @@ impl Lines {
 
     /// What it costs `line` to go on with `candidate`, which by itself costs `cost`.
     fn step(&self, line: &Line, candidate: &Candidate, sensed: &Sensed, mut cost: f32) -> f32 {
-        let unpressed = line.plies.last().is_some_and(|ply| ply.pressed.is_none());
-        if self.clock_runs && unpressed {
-            cost += weight::UNPRESSED;
-        }
+        cost += self.unpressed(line);
         cost + (line.too_early(candidate, sensed) + line.at_once(candidate, sensed))
+    }
+
+    /// What it costs `line` to go on although its last half-move was not pressed.
+    fn unpressed(&self, line: &Line) -> f32 {
+        match line.plies.last() {
+            Some(ply) if self.clock_runs && ply.pressed.is_none() => weight::UNPRESSED,
+            _ => 0.0,
+        }
     }
 
     fn child(&self, line: &Line, candidate: &Candidate, now: Millis, sensed: &Sensed, step: f32) -> Line {

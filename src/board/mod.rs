@@ -13,6 +13,7 @@ pub mod orientation;
 pub mod placement;
 pub mod sensed;
 pub mod stand;
+mod suspect;
 
 pub use act::{Act, Explanation, explain};
 pub use lever::{ClockSignal, LeverWatch};

@@ -90,26 +90,19 @@ impl Placement {
     /// The squares on which the two differ.
     #[must_use]
     pub fn differing(&self, other: &Self) -> Bitboard {
-        let rank = |codes: &[Code; 64], r: usize| {
-            u64::from_le_bytes(std::array::from_fn(|file| codes[r * 8 + file].0))
-        };
-        // A rank at a time: the explanations are held against the board at each change.
-        let mut bits = 0u64;
-        for r in 0..8 {
-            let wrong = rank(&self.0, r) ^ rank(&other.0, r);
-            bits |= u64::from(nonzero_bytes(wrong)) << (8 * r);
-        }
-        Bitboard(bits)
+        Bitboard(by_ranks(|r| nonzero_bytes(self.rank(r) ^ other.rank(r))))
     }
 
     /// The squares that show `code`.
     #[must_use]
     pub fn squares_of(&self, code: Code) -> Bitboard {
-        let mut bits = 0u64;
-        for (i, c) in self.0.iter().enumerate() {
-            bits |= u64::from(*c == code) << i;
-        }
-        Bitboard(bits)
+        let all = u64::from_ne_bytes([code.0; 8]);
+        Bitboard(by_ranks(|r| !nonzero_bytes(self.rank(r) ^ all)))
+    }
+
+    /// The codes of a rank, the a-file's lowest: eight are held against each other at once.
+    fn rank(&self, r: usize) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|file| self.0[r * 8 + file].0))
     }
 
     /// The squares on which something stands.
@@ -143,6 +136,11 @@ impl Placement {
     pub fn fen(&self) -> String {
         self.board().board_fen().to_string()
     }
+}
+
+/// Sixty-four bits from those of each rank.
+fn by_ranks(of: impl Fn(usize) -> u8) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(of))
 }
 
 /// One bit for each byte that is not zero, the lowest byte's lowest.
@@ -202,6 +200,9 @@ mod tests {
                 expected.set(square, a.at(square) != b.at(square));
             }
             assert_eq!(a.differing(&b), expected);
+            let code = a.at(Square::C3);
+            let shown: Bitboard = Square::ALL.into_iter().filter(|s| a.at(*s) == code).collect();
+            assert_eq!(a.squares_of(code), shown);
         }
     }
 

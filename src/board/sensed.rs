@@ -12,6 +12,7 @@ pub struct Sensed {
     since: [Millis; 64],
     before: [Code; 64],
     last_change: Millis,
+    last_arrival: Millis,
     by_dump: Bitboard,
     last_dump: Option<Millis>,
 }
@@ -23,6 +24,7 @@ impl Default for Sensed {
             since: [Millis(0); 64],
             before: [Code::EMPTY; 64],
             last_change: Millis(0),
+            last_arrival: Millis(0),
             by_dump: Bitboard::EMPTY,
             last_dump: None,
         }
@@ -40,6 +42,9 @@ impl Sensed {
         self.placement.set(square, code);
         self.since[usize::from(square)] = now;
         self.last_change = now;
+        if !code.is_empty() {
+            self.last_arrival = now;
+        }
         self.by_dump.discard(square);
         true
     }
@@ -89,6 +94,12 @@ impl Sensed {
     #[must_use]
     pub fn last_dump(&self) -> Option<Millis> {
         self.last_dump
+    }
+
+    /// When any square last came to show something.
+    #[must_use]
+    pub fn last_arrival(&self) -> Millis {
+        self.last_arrival
     }
 
     /// When any square last changed.

@@ -24,7 +24,7 @@ use crate::{
     link::{Backoff, Io, Source},
     mqtt::{BoardState, PublisherHandle, Reply, StateKey, Topics},
     time::Millis,
-    watcher::{LinkWish, Settings, Snapshot, StateSet, Watcher},
+    watcher::{LinkWish, Settings, Snapshot, StateSet, Status, Watcher},
 };
 
 /// First and longest delay between attempts to open the link, and when it counts as good.
@@ -89,6 +89,8 @@ pub(super) struct BoardTask {
     replies: Vec<Reply>,
     /// What is wrong with the link, while it is said already.
     trouble: Option<&'static str>,
+    /// Since when the board answers on the present link: a port that opens is no board yet.
+    answered: Option<Millis>,
     notices: broadcast::Receiver<Notice>,
     losses: Losses,
 }
@@ -135,6 +137,7 @@ impl BoardTask {
             },
             replies: Vec::new(),
             trouble: None,
+            answered: None,
             notices,
             losses: Losses::default(),
         }
@@ -156,13 +159,16 @@ impl BoardTask {
                 () = stop.cancelled() => None,
             };
             if let Some((line, name)) = line {
-                backoff.up(self.now());
+                self.answered = None;
                 self.watcher.handle_link_up(self.now(), &name);
                 let reason = self.serve(Some(line), commands, stop, None).await?;
                 if stop.is_cancelled() {
                     break;
                 }
-                self.lost(&reason);
+                if let Some(since) = self.answered {
+                    backoff.up(since);
+                }
+                self.lost(&name, &reason);
             }
             // The board's arbiter may speak while its link is down.
             let until = self.now() + backoff.failed(self.now(), &mut rng);
@@ -181,8 +187,7 @@ impl BoardTask {
         let (code, message) = match beating(&self.pulse, self.plan.source.open()).await {
             Ok(opened) => match self.shared.ports.claim(&opened.name, board) {
                 Ok(claim) => {
-                    tracing::info!(board, port = opened.name, "link open");
-                    self.trouble = None;
+                    tracing::debug!(board, port = opened.name, "port open");
                     let (read, write) = tokio::io::split(opened.io);
                     let line = Line {
                         read,
@@ -202,16 +207,36 @@ impl BoardTask {
             },
             Err(error) => (error.code(), error.to_string()),
         };
-        // One line for each trouble, none for each attempt.
-        if self.trouble != Some(code) {
-            tracing::warn!(board, code, "{message}");
-            self.trouble = Some(code);
-        }
+        self.say_trouble(code, &message);
         None
     }
 
-    fn lost(&mut self, reason: &str) {
-        tracing::warn!(board = self.plan.id.as_str(), reason, "link lost");
+    /// One line for each trouble, none for each attempt.
+    fn say_trouble(&mut self, code: &'static str, message: &str) {
+        if self.trouble != Some(code) {
+            tracing::warn!(board = self.plan.id.as_str(), code, "{message}");
+            self.trouble = Some(code);
+        }
+    }
+
+    /// The first time on a link that the board shows what stands on it.
+    fn note_answer(&mut self) {
+        if self.answered.is_none() && self.watcher.status() == Status::Online {
+            self.answered = Some(self.now());
+            self.trouble = None;
+            tracing::info!(board = self.plan.id.as_str(), "the board answers");
+        }
+    }
+
+    fn lost(&mut self, port: &str, reason: &str) {
+        if self.answered.take().is_some() {
+            tracing::warn!(board = self.plan.id.as_str(), port, reason, "link lost");
+        } else {
+            let message = format!(
+                "{port} opens, but no board answers there ({reason}): is the board switched on, and is this its port?"
+            );
+            self.say_trouble("board_silent", &message);
+        }
         self.watcher.handle_link_down(self.now(), reason);
     }
 
@@ -241,7 +266,10 @@ impl BoardTask {
             tokio::select! {
                 result = or_never(read.as_mut().map(|r| r.read(&mut buffer))) => match result {
                     Ok(0) => return Ok("the port is gone".to_owned()),
-                    Ok(count) => self.watcher.handle_bytes(self.shared.clock.now(), &buffer[..count]),
+                    Ok(count) => {
+                        self.watcher.handle_bytes(self.shared.clock.now(), &buffer[..count]);
+                        self.note_answer();
+                    }
                     Err(error) => return Ok(error.to_string()),
                 },
                 result = or_never(write.as_mut().map(|w| w.write(unsent.as_slices().0))), if !unsent.is_empty() => match result {

@@ -114,7 +114,16 @@ impl Core {
         let best = lines.best();
         let Some(last) = best.plies.last() else { return };
         // One half-move may be half of another; after two that fit, hands need not rest.
-        let due = if best.plies.len() > needed { now } else { since };
+        // A press that was heard before the last of them was read may be for the one before it.
+        let whose = setup
+            .presses
+            .last()
+            .is_some_and(|pressed| *pressed < last.at && *pressed + 500 >= last.at);
+        let due = if best.plies.len() > needed && !whose {
+            now
+        } else {
+            since
+        };
         if best.plies.len() < needed || !best.misplaced(&self.sensed).is_empty() || now < due {
             self.look_again = Some(if now < due { due } else { now + 200 });
             return;

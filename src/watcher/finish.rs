@@ -113,7 +113,7 @@ impl Game {
                 PlyKind::Legal(shakmaty::Move::Normal { role: Role::King, .. })
             );
             let vouched = last_pressed.is_some_and(|last| i <= last) || self.stood(ctx, ply);
-            if (king && !vouched) || matches!(ply.kind, PlyKind::Illegal(_)) {
+            if (king && !vouched) || ply.kind.legal().is_none() {
                 break;
             }
             let by = if ply.pressed.is_some() {

@@ -292,7 +292,9 @@ impl Game {
 /// UCI and SAN of a half-move; an illegal act has no SAN.
 pub(super) fn names(before: &Stand, kind: &PlyKind, mode: CastlingMode) -> (String, Option<String>) {
     match kind {
-        PlyKind::Illegal(act) => (act.uci().unwrap_or_else(|| unexplained(act)), None),
+        PlyKind::Illegal(act) | PlyKind::Suspect(act) => {
+            (act.uci().unwrap_or_else(|| unexplained(act)), None)
+        }
         PlyKind::Legal(mv) | PlyKind::Ruled(mv) | PlyKind::Recovered(mv) => {
             let uci = UciMove::from_move(*mv, mode).to_string();
             let san = before.chess().map_or_else(

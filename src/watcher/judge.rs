@@ -22,7 +22,15 @@ use crate::{
 
 /// The board is looked at for an offence when this long has passed since the press.
 const JUDGE_MS: u64 = 900;
-/// It must not have changed for this long, unless a snapshot at rest exists.
+/// How much worse every innocent explanation must be by then.
+const SURE: f32 = 1.0;
+/// And when the board has shown the same for this long after the press.
+const SURE_AT_REST: f32 = 0.3;
+const AT_REST_MS: u64 = 2000;
+/// That what was illegal is put right and play goes on from before costs so much more than that it
+/// stands.
+const RESTORED: f32 = 0.6;
+/// The board must not have changed for this long, unless a snapshot at rest exists.
 const QUIET_MS: u64 = 350;
 /// How soon after the press the snapshot at rest may be taken.
 const REST_MS: u64 = 300;
@@ -52,10 +60,63 @@ impl Game {
         if self.press.is_none() {
             self.press = self.later_presses.pop_front();
         }
+        if self.judge_suspect(ctx) {
+            return;
+        }
         if let Some(press) = self.press.clone() {
             self.judge_press(ctx, press);
         } else {
             self.out_of_turn(ctx);
+        }
+    }
+
+    /// The best explanation of a press is an illegal act. Returns true when that is what is to be
+    /// judged, whether or not the time has come.
+    fn judge_suspect(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let k = self.announced();
+        let suspected = self.on_record().then(|| self.lines.best().plies.get(k)).flatten();
+        let Some((PlyKind::Suspect(act), Some(pressed), stand)) =
+            suspected.map(|ply| (ply.kind.clone(), ply.pressed, ply.stand.clone()))
+        else {
+            return false;
+        };
+        if !ctx.passed(pressed, JUDGE_MS) {
+            return true;
+        }
+        let at_rest = ctx.now.since(pressed.max(ctx.sensed.last_change())) >= AT_REST_MS;
+        let sure = if at_rest { SURE_AT_REST } else { SURE };
+        if self.lines.agreed(ctx.now, ctx.sensed, sure) <= k {
+            ctx.at(ctx.now + 150);
+            return true;
+        }
+        let (side, before) = (!stand.turn(), self.stand().clone());
+        let mut finding = Finding::new(self, side, self.plies() + 1, before, stand.placement().clone());
+        let press = self.press.take_if(|press| press.at == pressed);
+        finding.at = pressed;
+        finding.clock = press.map_or_else(|| ctx.clock.state(), |press| press.clock);
+        self.find_illegal(&mut finding, &act);
+        self.lines.advance(k);
+        self.base = self.plies();
+        self.accuse(ctx, finding, Some(&act));
+        let restored = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
+        self.lines.convict();
+        self.lines.add(ctx.now, ctx.sensed, restored, RESTORED);
+        true
+    }
+
+    /// What is said of an illegal act.
+    fn find_illegal(&self, finding: &mut Finding, act: &Act) {
+        let before = &finding.before;
+        let differing = before.placement().differing(&finding.seen);
+        finding.kind = IrregularityKind::IllegalMove;
+        finding.reason = Some(act.reason);
+        finding.act = act.uci();
+        finding.squares = act
+            .from_to()
+            .map_or(differing, |(a, b)| Bitboard::from_square(a).with(b));
+        finding.target = Some(before.clone());
+        if act.from_to().is_none() {
+            finding.certainty = Certainty::Probable;
         }
     }
 
@@ -303,22 +364,13 @@ impl Game {
             ctx.at(ctx.now + 300);
             return;
         }
-        finding.kind = IrregularityKind::IllegalMove;
-        finding.reason = Some(act.reason);
-        finding.act = act.uci();
-        finding.squares = act
-            .from_to()
-            .map_or(differing, |(a, b)| Bitboard::from_square(a).with(b));
-        finding.target = Some(before.clone());
-        if act.from_to().is_none() {
-            finding.certainty = Certainty::Probable;
-        }
+        self.find_illegal(&mut finding, &act);
         let left = Arc::new(before.left_as(&finding.seen));
         self.press = None;
         self.accuse(ctx, finding, Some(&act));
         let base = Line::new(before, ctx.sensed, ctx.now);
         let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
-        self.rebase(ctx, vec![(base, 0.6), (stands, 0.0)]);
+        self.rebase(ctx, vec![(base, RESTORED), (stands, 0.0)]);
     }
 
     /// The lines go on from the record with these alternatives.
@@ -344,11 +396,17 @@ impl Game {
         }
         // Where the opponent has pressed since, what came after the press is his act.
         let slack = if self.later_presses.is_empty() { SCAN_MS } else { 0 };
-        let wrong = misplaced_pairs(&best, ctx, press.at + slack);
+        let ply = self.base + best.plies.len();
+        let mut wrong = misplaced_pairs(&best, ctx, press.at + slack);
+        // What stood wrong before this player had the move is not his doing; if it was the other's, it
+        // was said then.
+        let began = self.turn_began(&best);
+        if wrong.into_iter().all(|square| ctx.sensed.since(square) < began) {
+            wrong = Bitboard::EMPTY;
+        }
         if wrong.is_empty() {
             return;
         }
-        let ply = self.base + best.plies.len();
         if self.open.iter().any(|o| o.ply == ply) {
             return;
         }
@@ -367,6 +425,17 @@ impl Game {
         finding.squares = wrong;
         finding.target = Some(best.stand.clone());
         self.accuse(ctx, finding, None);
+    }
+
+    /// When the player of the last half-move of `line` got the move: his opponent had made his, and pressed
+    /// where he did.
+    fn turn_began(&self, line: &Line) -> Millis {
+        let before = line.plies.len().checked_sub(2).map(|i| &line.plies[i]);
+        match (before, self.base.checked_sub(1)) {
+            (Some(ply), _) => ply.pressed.unwrap_or(ply.at),
+            (None, Some(i)) => self.record.get(i).map_or(Millis(0), |made| made.at),
+            (None, None) => Millis(0),
+        }
     }
 
     /// A piece of the opponent stands where a legal reply would put it, and did so when the press

@@ -82,6 +82,8 @@ impl Game {
             }
             PlyKind::Ruled(_) => return None,
             PlyKind::Recovered(_) => return Some(CompletedBy::Recovered),
+            // An accusation is more than a half-move: see `judge`.
+            PlyKind::Suspect(_) => return None,
             PlyKind::Illegal(_) => None,
             PlyKind::Legal(_) => ply.pressed,
         };
@@ -305,7 +307,8 @@ impl Game {
                 break;
             };
             let last = k + 1 == best.plies.len();
-            if last && (matches!(ply.kind, PlyKind::Illegal(_)) || !best.misplaced(ctx.sensed).is_empty()) {
+            let unsettled = matches!(ply.kind, PlyKind::Illegal(_)) || !best.misplaced(ctx.sensed).is_empty();
+            if last && unsettled || matches!(ply.kind, PlyKind::Suspect(_)) {
                 break;
             }
             let by = match (ply.pressed, last) {

@@ -211,7 +211,7 @@ impl SavedPly {
             PlyKind::Legal(_) => (How::Legal, None),
             PlyKind::Ruled(_) => (How::Ruled, None),
             PlyKind::Recovered(_) => (How::Recovered, None),
-            PlyKind::Illegal(act) => (How::Illegal, Some((**act).clone())),
+            PlyKind::Illegal(act) | PlyKind::Suspect(act) => (How::Illegal, Some((**act).clone())),
         };
         Self {
             uci: made.uci.clone(),

@@ -145,6 +145,13 @@ mod tests {
         Message::Dump(&squares).encode(&mut bytes);
         watcher.handle_link_up(Millis(0), "port");
         watcher.handle_bytes(Millis(100), &bytes);
+        watcher.handle_timeout(Millis(1000));
+        // A game begins with its first move: e2-e4.
+        for (at, square, piece) in [(5000, 52, PieceCode::EMPTY), (5500, 36, PieceCode(1))] {
+            let mut bytes = Vec::new();
+            Message::Field { square, piece }.encode(&mut bytes);
+            watcher.handle_bytes(Millis(at), &bytes);
+        }
         watcher.handle_end(Millis(10_000));
         let pgn = watcher.pgn().unwrap();
         let tags =

@@ -1,0 +1,142 @@
+//! Acts that no legal half-move explains: a piece is gone from its square and stands where it may
+//! not. Each is one more explanation, which has to hold its own against the legal ones.
+
+use std::sync::Arc;
+
+use shakmaty::{File, Move, Role, Square};
+
+use super::{
+    act::{Act, Reason, reason_of},
+    line::Line,
+    placement::{Code, Placement},
+    sensed::Sensed,
+    stand::Stand,
+};
+use crate::time::Millis;
+
+/// What was done may have been read this long before the half-move that it answers.
+const EARLY_MS: u64 = 1500;
+/// The piece was lifted before the press, and that is read within a scan.
+const LIFTED_MS: u64 = 350;
+/// Where it went may be read a scan later, or two.
+const PLACED_MS: u64 = 600;
+
+/// What the player whose press waits in `line` may have done against the Laws, and where each leads.
+pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(Act, Arc<Stand>)> {
+    let Some(pressed) = line.awaits() else {
+        return Vec::new();
+    };
+    let stand = &line.stand;
+    let since = line.plies.last().map_or(Millis(0), |ply| ply.at);
+    let fresh =
+        |s: Square, late: u64| sensed.since(s) + EARLY_MS >= since && sensed.since(s).since(pressed) <= late;
+    let mut found = Vec::new();
+    for to in line.differing() {
+        let piece = sensed.at(to);
+        if piece.color() != Some(stand.turn()) || !fresh(to, PLACED_MS) {
+            continue;
+        }
+        let left = line.differing().into_iter().filter(|from| {
+            stand.placement().at(*from) == piece && sensed.at(*from) != piece && fresh(*from, LIFTED_MS)
+        });
+        for from in left {
+            found.extend(carried(stand, sensed, from, to));
+        }
+    }
+    // Where two pieces went astray no single act is what was done.
+    let acts: Vec<_> = found.iter().filter_map(|(act, _)| act.from_to()).collect();
+    let apart = |a: &(Square, Square)| acts.iter().any(|b| a.0 != b.0 && a.1 != b.1);
+    if acts.iter().any(apart) {
+        found.clear();
+    }
+    found
+}
+
+/// The act of carrying the piece on `from` to `to`, unless that is legal or a part of what is.
+fn carried(stand: &Arc<Stand>, sensed: &Sensed, from: Square, to: Square) -> Option<(Act, Arc<Stand>)> {
+    let mut moves = stand.candidates().iter().map(|c| c.mv);
+    let castles = king_castles(stand, from, to);
+    let legal = moves.any(|mv| match mv {
+        Move::Castle { king, rook } => king == from && castles.is_some_and(|(r, _)| r == rook),
+        _ => mv.from() == Some(from) && mv.to() == to,
+    });
+    if legal {
+        return None;
+    }
+    let mut placement: Placement = stand.placement().clone();
+    placement.set(to, placement.at(from));
+    placement.set(from, Code::EMPTY);
+    let mut reason = reason_of(stand, from, to);
+    if let Some((rook_from, rook_to)) = castles {
+        reason = Reason::CastlingNotAllowed;
+        let rook = placement.at(rook_from);
+        if sensed.at(rook_to) == rook && sensed.at(rook_from) != rook {
+            placement.set(rook_to, rook);
+            placement.set(rook_from, Code::EMPTY);
+        }
+    }
+    let left = Arc::new(stand.left_as(&placement));
+    Some((Act::carried(from, to, reason, &placement), left))
+}
+
+/// Where the rook goes from and to when a king that goes from `from` to `to` means to castle.
+fn king_castles(stand: &Stand, from: Square, to: Square) -> Option<(Square, Square)> {
+    let king = stand.board().piece_at(from).filter(|p| p.role == Role::King)?;
+    if from.file() != File::E || from.rank() != to.rank() || !from.rank().eq(&king.color.backrank()) {
+        return None;
+    }
+    let (rook_from, rook_to) = match to.file() {
+        File::G => (File::H, File::F),
+        File::C => (File::A, File::D),
+        _ => return None,
+    };
+    let [rook_from, rook_to] = [rook_from, rook_to].map(|f| Square::from_coords(f, from.rank()));
+    let rooks = stand.board().rooks() & stand.board().by_color(king.color);
+    rooks.contains(rook_from).then_some((rook_from, rook_to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use shakmaty::{Bitboard, Color};
+
+    use crate::board::Lines;
+
+    /// White carries pieces so from the initial position, presses, and the board reads on.
+    fn found(changes: &[(Square, u8)]) -> Vec<String> {
+        let stand = Arc::new(Stand::initial());
+        let mut sensed = Sensed::default();
+        sensed.replace(Millis(0), stand.placement());
+        let mut lines = Lines::new(stand, &sensed, Millis(0));
+        let mut now = Millis(5000);
+        for (square, code) in changes {
+            now = now + 200;
+            sensed.set(now, *square, Code(*code));
+            lines.changed(now, &sensed, Bitboard::from_square(*square));
+        }
+        let waits = {
+            lines.press(now, &sensed, Color::White);
+            let mut waiting = lines.all().iter().filter(|l| l.awaits().is_some());
+            waiting.next().cloned()
+        };
+        let acts = waits.map_or(Vec::new(), |line| suspects(&line, &sensed));
+        acts.iter().filter_map(|(act, _)| act.uci()).collect()
+    }
+
+    #[test]
+    fn a_piece_where_it_may_not_go_is_suspected() {
+        assert_eq!(found(&[(Square::G1, 0), (Square::G3, 3)]), ["g1g3"]);
+        assert_eq!(found(&[(Square::E1, 0), (Square::E2, 5)]), ["e1e2"]);
+    }
+
+    #[test]
+    fn a_legal_half_move_is_not() {
+        assert_eq!(found(&[(Square::G1, 0), (Square::F3, 3)]), [""; 0]);
+    }
+
+    #[test]
+    fn a_piece_of_another_kind_is_not() {
+        assert_eq!(found(&[(Square::G1, 0), (Square::G3, 4)]), [""; 0]);
+    }
+}
