@@ -42,13 +42,24 @@ pub enum Output {
     Over,
 }
 
-/// A record, or what the board notices and nobody hears.
+/// A record, and how it goes over the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cue {
     /// What happens.
     pub record: Record,
-    /// False for an update that is lost on its way.
-    pub heard: bool,
+    /// What becomes of it.
+    pub way: Way,
+}
+
+/// What becomes of what a board says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The host hears it.
+    Plain,
+    /// The board has noticed it, and nobody hears.
+    Lost,
+    /// The line makes it up: the board knows nothing of it.
+    Noise,
 }
 
 /// A board that lives through a capture.
@@ -83,7 +94,8 @@ impl Player {
     /// A board at the start of `capture`.
     #[must_use]
     pub fn new(capture: Capture, identity: Identity, pace: Pace) -> Self {
-        let cue = |record| Cue { record, heard: true };
+        let way = Way::Plain;
+        let cue = |record| Cue { record, way };
         let unasked = capture.header.protocol() == Some(Protocol::Occ1);
         let mut player = Self::staged(capture.records.into_iter().map(cue).collect(), identity, pace);
         player.unasked = unasked.then_some(false);
@@ -225,18 +237,20 @@ impl Player {
     fn play(&mut self) {
         let Cue {
             record: Record { at, act },
-            heard,
+            way,
         } = self.cues[self.next].clone();
         self.next += 1;
         match act {
             Act::FromBoard(bytes) => {
-                if self.speaks_unasked() {
-                    self.last_said.clone_from(&bytes);
-                } else {
-                    self.follow(at, &bytes);
+                if way != Way::Noise {
+                    if self.speaks_unasked() {
+                        self.last_said.clone_from(&bytes);
+                    } else {
+                        self.follow(at, &bytes);
+                    }
+                    self.watched |= !self.plugged;
                 }
-                self.watched |= !self.plugged;
-                if heard && self.plugged && self.is_listened_to() {
+                if way != Way::Lost && self.plugged && self.is_listened_to() {
                     self.outputs.push_back(Output::Send(bytes));
                 }
                 self.answer();

@@ -16,7 +16,7 @@ use crate::{
     sim::{
         clock::Clock,
         hands::code,
-        player::Cue,
+        player::{Cue, Way},
         sensors::{Change, Scan, scan},
     },
     time::Millis,
@@ -59,7 +59,7 @@ impl Stage {
         }
         // Nothing more comes, and time goes on until then.
         cues.push(Cue {
-            heard: false,
+            way: Way::Lost,
             ..said(end, Vec::new())
         });
         cues.sort_by_key(|cue| cue.record.at);
@@ -81,9 +81,13 @@ impl Stage {
         changes.sort_by_key(|change| change.at);
         let lost: HashSet<(u64, Square)> = timeline.lost.iter().copied().collect();
         let told = scan(&self.scan, squares, &changes, Millis(timeline.end), rng);
-        let cue = |(at, change): (Millis, Change)| Cue {
-            heard: !lost.contains(&(change.at.0, self.orientation.square(change.square))),
-            ..said(at, change.message())
+        let cue = |(at, change): (Millis, Change)| {
+            let gone = lost.contains(&(change.at.0, self.orientation.square(change.square)));
+            let way = if gone { Way::Lost } else { Way::Plain };
+            Cue {
+                way,
+                ..said(at, change.message())
+            }
         };
         told.into_iter().map(cue).collect()
     }
@@ -140,7 +144,7 @@ impl Stage {
             frames.cues.push(said(Millis(out), message(Message::NoClock)));
             frames.come_back(Millis(back), clock_at(&frames.cues, Millis(back)));
         }
-        frames.cues.retain(|cue| cue.heard);
+        frames.cues.retain(|cue| cue.way == Way::Plain);
         frames.cues
     }
 
@@ -163,7 +167,10 @@ impl Stage {
                 3 => vec![0xff],
                 _ => std::iter::repeat_with(|| rng.u8(1..128)).take(6).collect(),
             };
-            cues.push(said(now, bytes));
+            cues.push(Cue {
+                way: Way::Noise,
+                ..said(now, bytes)
+            });
         }
         cues
     }
@@ -223,7 +230,7 @@ impl Frames<'_> {
             .iter()
             .any(|&(out, back)| (out..back).contains(&at.0));
         self.cues.push(Cue {
-            heard: !unplugged,
+            way: if unplugged { Way::Lost } else { Way::Plain },
             ..said(at, message(Message::Clock(reading)))
         });
     }
@@ -235,7 +242,9 @@ impl Frames<'_> {
 
 /// The last frame before `at`, heard or not.
 fn clock_at(cues: &[Cue], at: Millis) -> Option<Vec<u8>> {
-    let before = cues.iter().filter(|cue| cue.record.at < at && !cue.heard);
+    let before = cues
+        .iter()
+        .filter(|cue| cue.record.at < at && cue.way == Way::Lost);
     let last = before.max_by_key(|cue| cue.record.at)?;
     match &last.record.act {
         Act::FromBoard(bytes) => Some(bytes.clone()),
@@ -262,13 +271,13 @@ fn said(at: Millis, bytes: Vec<u8>) -> Cue {
             at,
             act: Act::FromBoard(bytes),
         },
-        heard: true,
+        way: Way::Plain,
     }
 }
 
 fn link(at: u64, act: Act) -> Cue {
     Cue {
         record: Record { at: Millis(at), act },
-        heard: true,
+        way: Way::Plain,
     }
 }

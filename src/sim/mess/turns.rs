@@ -10,6 +10,9 @@ use super::{
     tempo::PRESSES_APART,
 };
 
+/// What falls sooner after the opponent's press may have fallen before it, for all that a scan can tell.
+const KNOCK_LATER: u64 = 700;
+
 impl Director<'_> {
     /// The player to move does something; false when there is nothing left to do.
     pub(super) fn turn(&mut self) -> bool {
@@ -49,7 +52,7 @@ impl Director<'_> {
             begin = self.adjust(begin.max(self.at));
         }
         if self.happens(Fault::Knocked) && self.rng.bool() {
-            begin = self.knock(begin.max(self.at) + 200, &[]) + self.rng.u64(300..1500);
+            begin = self.knock(begin.max(self.at) + KNOCK_LATER, &[]) + self.rng.u64(300..1500);
         }
         if self.happens(Fault::SecondThoughts) {
             begin = self.think_again(begin.max(self.at) + 100, mv);
