@@ -48,7 +48,7 @@ pub(super) struct Core {
     pub(super) connected: bool,
     pub(super) identity: Identity,
     gap: bool,
-    pub(super) look_again: Option<Millis>,
+    look_again: Option<Millis>,
     dump_wanted: bool,
 }
 
@@ -473,6 +473,11 @@ impl Core {
             game.settle_rest(&mut ctx);
         }
         now
+    }
+
+    /// Asks to be called again at `at`, or before if that was asked for.
+    pub(super) fn look_at(&mut self, at: Millis) {
+        self.look_again = Some(self.look_again.map_or(at, |known| known.min(at)));
     }
 
     pub(super) fn deadline(&self) -> Option<Millis> {

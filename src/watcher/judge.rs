@@ -333,8 +333,8 @@ impl Game {
         finding.squares = Bitboard::from_square(meant.to());
         finding.target = Some(target.clone());
         finding.ruled = Some(meant);
-        let left = Arc::new(before.left_as(&finding.seen));
         let act = Act::left(meant.from().map(|from| (from, meant.to())), &finding.seen);
+        let left = Arc::new(before.left_as(&act.placement()));
         self.press = None;
         self.accuse(ctx, finding, Some(&act));
         let base = Line::new(before, ctx.sensed, ctx.now);
@@ -365,7 +365,7 @@ impl Game {
             return;
         }
         self.find_illegal(&mut finding, &act);
-        let left = Arc::new(before.left_as(&finding.seen));
+        let left = Arc::new(before.left_as(&act.placement()));
         self.press = None;
         self.accuse(ctx, finding, Some(&act));
         let base = Line::new(before, ctx.sensed, ctx.now);
