@@ -9,8 +9,9 @@ use super::{
     OrientationSetting,
     advice::Finding,
     command::CommandError,
-    core::{Core, Phase, settled},
+    core::{Core, Phase},
     game::{Ctx, Game, Made},
+    reading::settled,
     settle::REVISABLE,
 };
 use crate::{

@@ -12,7 +12,7 @@ use super::{
     matter::Matter,
 };
 use crate::{
-    board::{Act, Line, Orientation, PlyKind, Stand, line::weight},
+    board::{Act, Line, Orientation, PlyKind, Stand, weight},
     dgt::ClockSide,
     event::{ClockState, CompletedBy, GameResult},
     laws::{IrregularityKind, Side},
