@@ -4,11 +4,12 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
     "board/line.rs",
     "board/lines.rs",
     "board/grow.rs",
     "board/lever.rs",
+    "watcher/arbiter.rs",
     "watcher/settle.rs",
     "watcher/flags.rs",
     "watcher/judge.rs",
