@@ -22,6 +22,7 @@ use dgt2mqtt::{
 };
 use hall::{
     Daemon, Seat, Simulator, comparable, configure, difference, real_captures, replay, save, shortened,
+    stopped,
 };
 use serde_json::Value;
 
@@ -52,12 +53,12 @@ fn captures(folder: &Path) -> Vec<(String, PathBuf)> {
     }
     for (number, path) in (1..).zip(real_captures()) {
         let name = format!("real-{number}");
-        let path = if full {
-            path
+        let played = if full {
+            stopped(read_capture(&path).unwrap())
         } else {
-            save(folder, &name, &shortened(&path, THINKING_MS, 2 * END_MS, 2))
+            shortened(&path, THINKING_MS, 2 * END_MS, 2)
         };
-        captures.push((name, path));
+        captures.push((name.clone(), save(folder, &name, &played)));
     }
     captures
 }
