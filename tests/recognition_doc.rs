@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 18] = [
+const FILES: [&str; 19] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -12,6 +12,7 @@ const FILES: [&str; 18] = [
     "board/lines.rs",
     "board/grow.rs",
     "board/lever.rs",
+    "watcher/arbiter.rs",
     "watcher/settle.rs",
     "watcher/flags.rs",
     "watcher/judge.rs",
