@@ -10,9 +10,10 @@ use super::{
     flags::Flags,
     game::{Game, Made, Open},
     matter::Matter,
+    trail::SavedTrail,
 };
 use crate::{
-    board::{Act, Line, Orientation, PlyKind, Stand, weight},
+    board::{Act, Line, Orientation, PlyKind, Sensed, Stand, weight},
     dgt::ClockSide,
     event::{ClockState, CompletedBy, GameResult},
     laws::{IrregularityKind, Side},
@@ -33,6 +34,18 @@ pub struct Snapshot {
     white_left: Option<bool>,
     #[serde(default)]
     game: Option<SavedGame>,
+    /// When it was taken, and what was heard since the board last stood as the game says.
+    #[serde(default)]
+    at: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trail: Option<SavedTrail>,
+}
+
+impl Snapshot {
+    /// The watcher's time when it was taken, in milliseconds.
+    pub(super) fn taken_at(&self) -> u64 {
+        self.at
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -90,7 +103,7 @@ struct SavedOpen {
 impl Core {
     pub(super) fn snapshot(&self) -> Snapshot {
         let game = match &self.phase {
-            Phase::Game(game) => Some(SavedGame::of(game)),
+            Phase::Game(game) => Some(game),
             Phase::Waiting(_) => None,
         };
         Snapshot {
@@ -98,7 +111,9 @@ impl Core {
             games: self.games,
             orientation: self.orientation,
             white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
-            game,
+            at: self.now.0,
+            trail: game.and_then(|game| self.trail.save(game)),
+            game: game.map(|game| SavedGame::of(game)),
         }
     }
 
@@ -113,9 +128,26 @@ impl Core {
             self.clock
                 .found(if left { ClockSide::Left } else { ClockSide::Right });
         }
-        if let Some(game) = snapshot.game.and_then(|saved| saved.restore(self.games)) {
-            self.out.questions.extend(game.open_questions());
+        self.now = Millis(snapshot.at);
+        let Some(saved) = snapshot.game else { return };
+        if let Some(trail) = &snapshot.trail
+            && let Some(game) = saved.clone().restore(self.games)
+        {
             self.phase = Phase::Game(Box::new(game));
+            if !self.hear_again(trail) {
+                self.phase = Phase::Waiting(Box::default());
+                self.raw = None;
+                self.sensed = Sensed::default();
+            }
+        }
+        if let Phase::Waiting(_) = self.phase
+            && let Some(game) = saved.restore(self.games)
+        {
+            self.phase = Phase::Game(Box::new(game));
+        }
+        if let Phase::Game(game) = &mut self.phase {
+            game.gap = true;
+            self.out.questions.extend(game.open_questions());
             self.mark_gap();
         }
     }
@@ -152,7 +184,7 @@ impl SavedGame {
             CastlingMode::Standard
         };
         let start = Arc::new(stand_of_fen(&self.start, mode)?);
-        let unread = crate::board::Sensed::default();
+        let unread = Sensed::default();
         let mut game = Game::new(number, start, &unread, Millis(0));
         for saved in &self.plies {
             let made = saved.restore(game.stand(), mode)?;
@@ -180,7 +212,7 @@ impl SavedGame {
 
 impl Game {
     /// The lines as they were when the last irregularity was said, or from the record alone.
-    fn lines_after_restart(&mut self, unread: &crate::board::Sensed) {
+    fn lines_after_restart(&mut self, unread: &Sensed) {
         let now = Millis(0);
         self.base = self.plies();
         let stand = self.stand().clone();
@@ -348,16 +380,20 @@ mod tests {
         })
     }
 
-    /// A board on which 1.e4 was played and pressed.
-    fn after_e4() -> Watcher {
-        let mut watcher = Watcher::new(Settings::default(), None);
-        watcher.handle_link_up(Millis(0), "port");
+    fn array() -> [PieceCode; 64] {
         let mut squares = [PieceCode::EMPTY; 64];
         for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
             (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
             (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
         }
-        hear(&mut watcher, 100, Message::Dump(&squares));
+        squares
+    }
+
+    /// A board on which 1.e4 was played and pressed.
+    fn after_e4() -> Watcher {
+        let mut watcher = Watcher::new(Settings::default(), None);
+        watcher.handle_link_up(Millis(0), "port");
+        hear(&mut watcher, 100, Message::Dump(&array()));
         hear(&mut watcher, 1500, clock(Lever::LeftHigh));
         for (at, square, piece) in [(3000, 52, PieceCode::EMPTY), (3300, 36, PieceCode(1))] {
             hear(&mut watcher, at, Message::Field { square, piece });
@@ -387,6 +423,36 @@ mod tests {
         watcher.handle_link_up(Millis(0), "port");
         hear(&mut watcher, 100, Message::Dump(&[PieceCode::EMPTY; 64]));
         assert_eq!(watcher.poll_event().map(|event| event.seq), Some(42));
+    }
+
+    /// Black has pressed without a move, and it is not said yet.
+    #[test]
+    fn what_was_not_said_yet_is_said_after_a_restart() {
+        let mut watcher = after_e4();
+        hear(&mut watcher, 6000, clock(Lever::LeftHigh));
+        let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+        let said = |text: &str| {
+            let mut watcher = resumed(text);
+            let (mut squares, mut found) = (array(), Vec::new());
+            (squares[52], squares[36]) = (PieceCode::EMPTY, PieceCode(1));
+            watcher.handle_link_up(Millis(0), "port");
+            hear(&mut watcher, 100, Message::Dump(&squares));
+            hear(&mut watcher, 200, clock(Lever::LeftHigh));
+            hear(&mut watcher, 9000, clock(Lever::LeftHigh));
+            while let Some(event) = watcher.poll_event() {
+                assert!(event.t <= 9.0, "the time of the new daemon: {event:?}");
+                found.push(event.body.type_name().to_owned());
+            }
+            found
+        };
+        assert_eq!(
+            said(&text),
+            ["board_connected", "clock_connected", "irregularity"]
+        );
+        // Without the trail, or with one that makes no sense, it is not known that there was a press.
+        let mut saved: serde_json::Value = serde_json::from_str(&text).unwrap();
+        saved["trail"]["squares"] = "zz".into();
+        assert_eq!(said(&saved.to_string()), ["board_connected", "clock_connected"]);
     }
 
     #[test]
