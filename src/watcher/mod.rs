@@ -43,7 +43,7 @@ pub use command::{Command, CommandError, Reply};
 use core::Core;
 pub use outbox::MateQuestion;
 pub use snapshot::Snapshot;
-pub use state::{BoardInfo, ClockView, GameView, PositionView, StateSet, Status};
+pub use state::{BoardInfo, ClockView, GameView, Model, PositionView, StateSet, Status};
 pub use wire::Protocol;
 use wire::Wire;
 

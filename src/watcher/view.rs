@@ -5,7 +5,8 @@ use super::{
     game::Game,
     outbox::wall_clock,
     start::array_named,
-    state::{BoardInfo, GameView, PositionView, Status},
+    state::{BoardInfo, GameView, Model, PositionView, Status},
+    wire::Protocol,
 };
 use shakmaty::{CastlingMode, Color};
 
@@ -26,7 +27,10 @@ impl Core {
 
     pub(super) fn info(&self) -> BoardInfo {
         BoardInfo {
-            model: None,
+            model: match self.settings.protocol {
+                Protocol::Occ1 => Some(Model::Occ1),
+                Protocol::Dgt => self.identity.serial().map(Model::of_serial),
+            },
             serial: self.identity.serial().map(str::to_string),
             firmware: self.identity.firmware.map(|(main, sub)| format!("{main}.{sub}")),
             port: self.link.clone(),
