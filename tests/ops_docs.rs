@@ -1,7 +1,7 @@
 //! The documentation says what is true: links lead somewhere, examples are what the program gives,
 //! the configuration shown is good, the commands named exist.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use assert_cmd::Command;
 use dgt2mqtt::{
@@ -127,16 +127,7 @@ fn commands_in_the_readme_exist() {
         .collect();
     assert!(named.len() > 8, "{named:?}");
     for name in named {
-        let output = Command::cargo_bin("dgt2mqtt")
-            .expect("built")
-            .args([name, "--help"])
-            .output()
-            .expect("it runs");
-        let help = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            output.status.success() && help.contains(&format!("dgt2mqtt {name}")),
-            "{name}: {output:?}"
-        );
+        assert!(help(name).contains(&format!("dgt2mqtt {name}")), "{name}");
     }
 }
 
@@ -210,6 +201,66 @@ fn codes_are_explained() {
         stale, [&""; 0],
         "explained in docs/troubleshooting.md, but nothing in src says it"
     );
+}
+
+/// What a command says of itself, at length; no command: what the program says.
+fn help(command: &str) -> String {
+    let output = Command::cargo_bin("dgt2mqtt")
+        .expect("built")
+        .args([command, "--help"].iter().filter(|word| !word.is_empty()))
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{command}: {output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The names of all commands, as the program lists them.
+fn commands() -> Vec<String> {
+    let all = help("");
+    let list = all
+        .split("Commands:")
+        .nth(1)
+        .and_then(|rest| rest.split("Options:").next());
+    let names = list.expect("a list").lines().filter_map(|line| {
+        let name = line.strip_prefix("  ")?.split(' ').next()?;
+        (!name.is_empty() && name != "help").then(|| name.to_owned())
+    });
+    let names: Vec<_> = names.collect();
+    assert_eq!(names.len(), 12, "{names:?}");
+    names
+}
+
+#[test]
+fn help_is_plain_text() {
+    for command in commands() {
+        let help = help(&command);
+        assert!(!help.contains('`'), "{command}: backticks\n{help}");
+    }
+}
+
+/// The long options that a text names.
+fn options(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !(c.is_ascii_lowercase() || c == '-'));
+    let options = words.filter(|word| word.starts_with("--") && word.len() > 3);
+    let own = |word: &&str| !["--help", "--version"].contains(word);
+    options.filter(own).map(str::to_owned).collect()
+}
+
+/// Every command has its section in the manual, and every option its row there.
+#[test]
+fn every_option_is_explained() {
+    let page = include_str!("../docs/commands.md");
+    for command in commands() {
+        let section = page
+            .split("\n## ")
+            .find(|part| part.lines().next() == Some(&*command));
+        let section = section.unwrap_or_else(|| panic!("docs/commands.md has nothing on {command}"));
+        let rows = section
+            .lines()
+            .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        let explained = options(&rows.collect::<Vec<_>>().join(" "));
+        assert_eq!(explained, options(&help(&command)), "docs/commands.md: {command}");
+    }
 }
 
 #[test]
