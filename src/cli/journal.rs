@@ -26,7 +26,7 @@ pub(super) fn print_commands(path: &Path, filter: &Filter, out: &mut dyn Write) 
     must_exist(path)?;
     let mut outcome = Ok(());
     each_command(path, filter, |kept| {
-        outcome = writeln!(out, "{}", command(kept)).context("cannot write the commands");
+        outcome = writeln!(out, "{}", command(&kept)).context("cannot write the commands");
         outcome.is_ok()
     })
     .with_context(|| format!("cannot read the journal {}", path.display()))?;
@@ -34,14 +34,14 @@ pub(super) fn print_commands(path: &Path, filter: &Filter, out: &mut dyn Write) 
 }
 
 /// A command as one object: what was asked, when, and what was answered.
-fn command(kept: Kept) -> Value {
+fn command(kept: &Kept) -> Value {
     // All of it was JSON when it was written.
     let read = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
     let time = Timestamp::from_millisecond(kept.received_ms).ok();
     json!({
-        "board": kept.board,
+        "board": &kept.board,
         "time": time.map(|time| format!("{time:.3}")),
-        "verb": kept.record.verb,
+        "verb": &kept.record.verb,
         "ref": kept.record.reference.as_deref().map(read),
         "fields": read(&kept.record.payload),
         "reply": read(&kept.record.reply),
