@@ -222,6 +222,7 @@ impl Game {
             let stand = Arc::new(self.stand().with_placement(ctx.sensed.placement()));
             if let Some(made) = self.record.last_mut() {
                 made.stand = stand;
+                made.accepted = true;
             }
         }
         self.resolve(ctx, i, Resolution::Stands);

@@ -304,6 +304,40 @@ fn half_moves_are_retracted_from_a_game_that_had_ended() {
     assert_eq!((game.moves.len(), game.result), (0, Some(GameResult::Open)));
 }
 
+#[test]
+fn what_stood_wrong_and_was_accepted_is_remembered_over_a_restart() {
+    let mut watcher = after_e4();
+    for (at, square, piece) in [
+        (5200, 6, PieceCode::EMPTY),
+        (5400, 22, PieceCode(9)),
+        (5500, 12, PieceCode::EMPTY),
+        (5700, 28, PieceCode(7)),
+    ] {
+        hear(&mut watcher, at, Message::Field { square, piece });
+    }
+    hear(&mut watcher, 6000, clock(Lever::LeftHigh));
+    hear(&mut watcher, 12_000, clock(Lever::LeftHigh));
+    let mut events = std::iter::from_fn(|| watcher.poll_event());
+    let found = events.find_map(|event| match event.body {
+        Body::Irregularity(found) => Some((found.kind, event.id)),
+        _ => None,
+    });
+    let (kind, irregularity) = found.unwrap();
+    assert_eq!(kind, IrregularityKind::PiecesDisplaced);
+    watcher
+        .handle_command(Millis(12_100), Command::Accept { irregularity })
+        .unwrap();
+    let accepted = watcher.game();
+    let placement = "rnbqkb1r/pppp1ppp/6n1/4p3/4P3/8/PPPP1PPP/RNBQKBNR";
+    assert!(
+        accepted.fen.as_ref().unwrap().starts_with(placement),
+        "{accepted:?}"
+    );
+    let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+    let resumed = Watcher::new(Settings::default(), Some(serde_json::from_str(&text).unwrap()));
+    assert_eq!(resumed.game(), accepted);
+}
+
 /// White's knight leaves g1, or comes to f3.
 fn knight(watcher: &mut Watcher, at: u64, square: u8, piece: u8) {
     let piece = PieceCode(piece);
