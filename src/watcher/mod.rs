@@ -182,12 +182,8 @@ impl Watcher {
     }
 
     /// The shell has something to say to the operator: it becomes a numbered event like all others.
-    pub fn handle_notice(&mut self, now: Millis, code: &str, message: &str) {
-        let body = Body::Notice {
-            code: code.to_owned(),
-            message: message.to_owned(),
-        };
-        self.core.emit(now, body);
+    pub fn handle_notice(&mut self, now: Millis, code: &'static str, message: &str) {
+        self.core.emit(now, Body::notice(code, message));
     }
 
     /// The next question about a mate: where it goes on is decided by [`Self::handle_verdict`].

@@ -1,5 +1,7 @@
 //! The states of a board that are kept as last values on the broker.
 
+use std::ops::BitOrAssign;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +23,16 @@ pub struct StateSet {
     pub game: bool,
     /// [`ClockView`].
     pub clock: bool,
+}
+
+impl BitOrAssign for StateSet {
+    fn bitor_assign(&mut self, more: Self) {
+        self.status |= more.status;
+        self.info |= more.info;
+        self.position |= more.position;
+        self.game |= more.game;
+        self.clock |= more.clock;
+    }
 }
 
 /// Whether the board answers. Published as the bare word.
