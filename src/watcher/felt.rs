@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     board::{Explanation, Line, Lines, Orientation, Ply, PlyKind, Stand, act::Reason, explain},
-    event::{Certainty, CompletedBy},
+    event::{Certainty, CompletedBy, notice},
     laws::IrregularityKind,
     time::Millis,
 };
@@ -213,7 +213,7 @@ impl Game {
                 "The board cannot tell what the pawn on {} became: a queen is taken for granted. If it is another piece, say so by the command `promotion`.",
                 mv.to()
             );
-            self.notice(ctx, "promotion_not_told", &message);
+            self.notice(ctx, notice::PROMOTION_NOT_TOLD, &message);
         }
     }
 

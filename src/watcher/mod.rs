@@ -47,7 +47,7 @@ pub use command::{Command, CommandError, Reply};
 use core::Core;
 pub use outbox::MateQuestion;
 pub use snapshot::Snapshot;
-pub use state::{BoardInfo, ClockView, GameView, PositionView, StateSet, Status};
+pub use state::{BoardInfo, ClockView, GameView, Model, PositionView, StateSet, Status};
 pub use wire::Protocol;
 use wire::Wire;
 
@@ -206,13 +206,9 @@ impl Watcher {
     }
 
     /// The shell has something to say to the operator: it becomes a numbered event like all others.
-    pub fn handle_notice(&mut self, now: Millis, code: &str, message: &str) {
-        let body = Body::Notice {
-            code: code.to_owned(),
-            message: message.to_owned(),
-        };
+    pub fn handle_notice(&mut self, now: Millis, code: &'static str, message: &str) {
         let now = self.time(now);
-        self.core.emit(now, body);
+        self.core.emit(now, Body::notice(code, message));
     }
 
     /// The next question about a mate: where it goes on is decided by [`Self::handle_verdict`].
