@@ -1,6 +1,8 @@
 //! What speaks for a half-move and what against: a line and a half-move with which it may go on, held
 //! against the times at which the squares changed.
 
+use shakmaty::{Bitboard, Square};
+
 use super::{
     candidate::Candidate,
     line::{BEGUN_MS, Line},
@@ -38,19 +40,21 @@ impl Line {
         }) || self.may_have_taken(candidate, sensed)
     }
 
-    /// True when the piece of `candidate` was lifted before the press that waits, and has not been
-    /// seen since: the update that told where it went may be lost.
+    /// The squares whose piece was lifted before the press that waits, and has not been seen since: the
+    /// update that told where it went may be lost.
     #[must_use]
-    pub(super) fn may_be_unseen(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
-        let (Some(pressed), Some((from, _))) = (self.awaits(), candidate.changes().first()) else {
-            return false;
+    pub(super) fn lifted_unseen(&self, sensed: &Sensed) -> Bitboard {
+        let Some(pressed) = self.awaits() else {
+            return Bitboard::EMPTY;
         };
-        let piece = self.placement().at(*from);
-        let lifted = self.differing.contains(*from) && sensed.at(*from).is_empty();
-        let in_time = sensed.since(*from).since(pressed) <= BEGUN_MS;
-        // A piece of the kind that stands where none should is the one that was lifted.
-        let astray = self.differing.into_iter().any(|s| sensed.at(s) == piece);
-        lifted && in_time && !astray && !self.speaks_for(candidate, sensed)
+        let lifted = self.differing & !sensed.placement().occupied();
+        let unseen = |from: &Square| {
+            let in_time = sensed.since(*from).since(pressed) <= BEGUN_MS;
+            // A piece of the kind that stands where none should is the one that was lifted.
+            let piece = self.placement().at(*from);
+            in_time && !self.differing.into_iter().any(|s| sensed.at(s) == piece)
+        };
+        lifted.into_iter().filter(unseen).collect()
     }
 
     /// What it costs that the piece of `candidate` arrived well before the half-move it answers was

@@ -10,7 +10,7 @@ use super::{
 use shakmaty::{CastlingMode, Color};
 
 use crate::{
-    board::Stand,
+    board::Placement,
     event::GameResult,
     game::{Pgn, PgnMove},
 };
@@ -92,7 +92,7 @@ impl Core {
                 Color::Black => clock.black_ms,
             }),
         });
-        let initial = game.start.placement() == Stand::initial().placement() && !black_begins;
+        let initial = *game.start.placement() == Placement::ARRAY && !black_begins;
         let pgn = Pgn {
             tags: self.tags(game),
             start_fen: (!initial).then(|| game.start.fen()),
