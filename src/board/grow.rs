@@ -7,6 +7,7 @@ use shakmaty::Bitboard;
 
 use super::{
     candidate::Candidate,
+    evidence::Traces,
     line::Line,
     lines::{BEHIND, Lines, MOST_LINES},
     ply::PlyKind,
@@ -143,19 +144,9 @@ impl Lines {
         if least > limit || !line.may_go_on(sensed) {
             return;
         }
-        let shown = sensed.placement().occupied();
+        let traces = Traces::new(line, sensed);
         for mv in line.stand.moves() {
-            let touched = Candidate::touched(*mv);
-            // Whatever speaks for a half-move, something stands where it ends.
-            let ends = if mv.is_castle() {
-                touched
-            } else {
-                Bitboard::from_square(mv.to())
-            };
-            if (touched & squares).is_empty()
-                || (touched & line.differing).is_empty()
-                || (ends & shown).is_empty()
-            {
+            if !traces.speak_for(mv) || (Candidate::touched(*mv) & squares).is_empty() {
                 continue;
             }
             let candidate = line.stand.candidate(*mv);

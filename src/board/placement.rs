@@ -43,20 +43,20 @@ impl Code {
     /// The chess piece, if it is one.
     #[must_use]
     pub fn piece(self) -> Option<Piece> {
-        let (color, n) = match self.0 {
-            1..=6 => (Color::White, self.0),
-            7..=12 => (Color::Black, self.0 - 6),
-            _ => return None,
-        };
-        let role = match n {
-            1 => Role::Pawn,
-            2 => Role::Rook,
-            3 => Role::Knight,
-            4 => Role::Bishop,
-            5 => Role::King,
-            _ => Role::Queen,
-        };
-        Some(Piece { color, role })
+        const ROLES: [Role; 6] = [
+            Role::Pawn,
+            Role::Rook,
+            Role::Knight,
+            Role::Bishop,
+            Role::King,
+            Role::Queen,
+        ];
+        let color = self.color()?;
+        let n = usize::from(self.0) - color.fold_wb(1, 7);
+        Some(Piece {
+            color,
+            role: *ROLES.get(n)?,
+        })
     }
 
     /// The colour of the piece, if it is one.
