@@ -87,8 +87,9 @@ impl From<Piece> for Code {
 /// What stands on each square; may be nonsense.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Placement {
-    codes: [Code; 64],
+    // First, for it tells most apart at once.
     occupied: Bitboard,
+    codes: [Code; 64],
 }
 
 impl Default for Placement {
@@ -156,7 +157,17 @@ impl Placement {
     /// True when the board that showed it does not know its men.
     #[must_use]
     pub fn is_felt(&self) -> bool {
-        self.codes.contains(&Code::MAN)
+        self.codes
+            .iter()
+            .fold(false, |found, code| found | (*code == Code::MAN))
+    }
+
+    /// True when a special piece stands on a square.
+    #[must_use]
+    pub fn shows_special(&self) -> bool {
+        // Without an early end eight squares and more are looked at together.
+        let special = |found, code: &Code| found | matches!(code.0, 13..=15);
+        self.codes.iter().fold(false, special)
     }
 
     /// Men that are not known, named by where `expected` has them; and if one alone is missing there
@@ -302,6 +313,8 @@ mod tests {
         let mut placement = Placement::default();
         placement.set(Square::D4, Code(13));
         placement.set(Square::E1, Code(5));
+        assert!(placement.shows_special());
+        assert!(!Placement::ARRAY.shows_special());
         assert_eq!(
             placement.occupied(),
             Bitboard::from_square(Square::D4).with(Square::E1)
