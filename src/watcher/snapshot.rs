@@ -269,13 +269,13 @@ impl SavedPly {
                 (PlyKind::Illegal(Box::new(act)), stand)
             }
             (how, _) => {
-                let candidate = before.candidates().iter().find(|c| uci(c.mv, mode) == self.uci)?;
+                let candidate = before.candidates().find(|c| uci(c.mv, mode) == self.uci)?;
                 let kind = match how {
                     How::Ruled => PlyKind::Ruled(candidate.mv),
                     How::Recovered => PlyKind::Recovered(candidate.mv),
                     _ => PlyKind::Legal(candidate.mv),
                 };
-                (kind, before.after(candidate))
+                (kind, before.after(&candidate))
             }
         };
         let (_, san) = super::game::names(before, &kind, mode);
@@ -314,13 +314,7 @@ impl SavedOpen {
 
     fn restore(self, game: &Game, mode: CastlingMode) -> Open {
         let before = game.stand_at(self.ply.saturating_sub(1).min(game.plies()));
-        let move_of = |text: &str| {
-            before
-                .candidates()
-                .iter()
-                .map(|c| c.mv)
-                .find(|mv| uci(*mv, mode) == text)
-        };
+        let move_of = |text: &str| before.moves().iter().copied().find(|mv| uci(*mv, mode) == text);
         let target = self.target.and_then(|fen| stand_of_fen(&fen, mode)).map(Arc::new);
         Open {
             id: self.id,
