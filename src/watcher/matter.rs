@@ -64,6 +64,7 @@ impl Matter {
         let alone = self.case.is_unsupervised() && !self.raised;
         let occurrence = Occurrence::of(&self.said, ctx.settings.laws)
             .raised_by_system(alone)
+            .first_flag(self.case.facts.first_flag.side())
             .mate_undetermined(self.mate == Mate::Undetermined);
         self.said.text = words(&occurrence);
     }
