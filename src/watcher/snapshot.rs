@@ -111,6 +111,10 @@ impl Core {
                 .found(if left { ClockSide::Left } else { ClockSide::Right });
         }
         if let Some(game) = snapshot.game.and_then(|saved| saved.restore(self.games)) {
+            // An array has shown how the board lies, whatever is configured.
+            if super::start::is_full_array(game.start.placement()) {
+                self.orientation = snapshot.orientation;
+            }
             self.out.questions.extend(game.open_questions());
             self.phase = Phase::Game(Box::new(game));
             self.mark_gap();
