@@ -42,6 +42,16 @@ impl Act {
         Self::new(from_to, Reason::Unexplained, left)
     }
 
+    /// What stood on the board afterwards, as far as it could be read.
+    #[must_use]
+    pub fn placement(&self) -> Placement {
+        let mut placement = Placement::default();
+        for (square, code) in Square::ALL.into_iter().zip(&self.left) {
+            placement.set(square, *code);
+        }
+        placement
+    }
+
     /// From and to, where one piece went.
     #[must_use]
     pub fn from_to(&self) -> Option<(Square, Square)> {

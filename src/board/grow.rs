@@ -7,9 +7,11 @@ use shakmaty::Bitboard;
 
 use super::{
     candidate::Candidate,
-    line::{Line, PlyKind, weight},
+    line::Line,
     lines::{BEHIND, Lines, MOST_LINES},
+    ply::PlyKind,
     sensed::Sensed,
+    weight,
 };
 use crate::time::Millis;
 

@@ -113,6 +113,20 @@ impl Sensed {
         self.last_dump
     }
 
+    /// A square from which a man was lifted after `start`, if that man has been put down nowhere since:
+    /// it may be in a hand, or was taken off the board.
+    #[must_use]
+    pub fn lifted_since(&self, start: Millis) -> Option<Square> {
+        let changed = || Square::ALL.into_iter().filter(|s| self.since(*s) > start);
+        let mut put_down: Vec<_> = changed().filter(|s| !self.at(*s).is_empty()).collect();
+        changed().filter(|s| self.at(*s).is_empty()).find(|from| {
+            let is_it =
+                |to: &Square| self.at(*to).agrees(self.before(*from)) && self.since(*to) >= self.since(*from);
+            let place = put_down.iter().position(is_it);
+            place.map(|place| put_down.swap_remove(place)).is_none()
+        })
+    }
+
     /// When any square last came to show something.
     #[must_use]
     pub fn last_arrival(&self) -> Millis {

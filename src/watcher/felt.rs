@@ -9,8 +9,9 @@ use super::{
     OrientationSetting,
     advice::Finding,
     command::CommandError,
-    core::{Core, Phase, settled},
+    core::{Core, Phase},
     game::{Ctx, Game, Made},
+    reading::settled,
     settle::REVISABLE,
 };
 use crate::{
@@ -53,7 +54,7 @@ impl Core {
         }
         let due = self.sensed.last_change() + FIRST_MOVE_MS;
         if now < due {
-            self.look_again = Some(self.look_again.map_or(due, |at| at.min(due)));
+            self.look_at(due);
             return;
         }
         let stand = Stand::initial();
@@ -146,6 +147,7 @@ impl Game {
                 uci,
                 san,
                 stand: after.clone(),
+                accepted: false,
                 ..made.clone()
             });
             stand = after;
@@ -249,7 +251,7 @@ impl Game {
         finding.target = Some(stand.clone());
         finding.at = ctx.sensed.since(to);
         self.accuse(ctx, finding, Some(&act));
-        let left = Arc::new(stand.left_as(&seen));
+        let left = Arc::new(stand.left_as(&act.placement()));
         let base = Line::new(stand, ctx.sensed, ctx.now);
         let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
         self.rebase(ctx, vec![(base, 0.6), (stands, 0.0)]);

@@ -5,12 +5,14 @@
 //! The shell feeds it, then drains `poll_event`, `poll_transmit` and `poll_wish` until they are
 //! empty, then sleeps until `poll_timeout`.
 
+mod accuse;
 mod advice;
 mod after;
 mod arbiter;
 mod clock;
 pub mod command;
 mod core;
+mod displaced;
 mod ending;
 mod evening;
 mod felt;
@@ -21,6 +23,7 @@ mod gap;
 mod judge;
 mod matter;
 mod outbox;
+mod reading;
 mod settle;
 pub mod snapshot;
 mod start;

@@ -12,7 +12,7 @@ use super::{
     matter::Matter,
 };
 use crate::{
-    board::{Act, Line, Orientation, Placement, PlyKind, Stand, line::weight},
+    board::{Act, Line, Orientation, PlyKind, Stand, weight},
     dgt::ClockSide,
     event::{ClockState, CompletedBy, GameResult},
     laws::{IrregularityKind, Side},
@@ -59,6 +59,9 @@ struct SavedPly {
     /// What an illegal act left on the board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     act: Option<Act>,
+    /// The position that an arbiter accepted after it, where it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    accepted: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -202,7 +205,7 @@ impl Game {
                 lines.push(line.played(PlyKind::Ruled(mv), target.clone(), unread, now, 0.0));
             }
             if let Some(act) = &open.act {
-                let left = Arc::new(stand.left_as(&placement_of(act)));
+                let left = Arc::new(stand.left_as(&act.placement()));
                 lines.push(line.played(PlyKind::Illegal(Box::new(act.clone())), left, unread, now, 0.0));
             }
         }
@@ -226,6 +229,7 @@ impl SavedPly {
             completed_by: made.completed_by,
             clock: made.clock,
             act,
+            accepted: made.accepted.then(|| made.stand.fen()),
         }
     }
 
@@ -233,7 +237,7 @@ impl SavedPly {
         let (kind, stand) = match (self.how, &self.act) {
             (How::Illegal, act) => {
                 let act = act.clone()?;
-                let stand = before.left_as(&placement_of(&act));
+                let stand = before.left_as(&act.placement());
                 (PlyKind::Illegal(Box::new(act)), stand)
             }
             (how, _) => {
@@ -247,6 +251,10 @@ impl SavedPly {
             }
         };
         let (_, san) = super::game::names(before, &kind, mode);
+        let stand = match &self.accepted {
+            Some(fen) => stand_of_fen(fen, mode)?,
+            None => stand,
+        };
         Some(Made {
             kind,
             uci: self.uci.clone(),
@@ -255,6 +263,7 @@ impl SavedPly {
             completed_by: self.completed_by,
             clock: self.clock,
             at: Millis(0),
+            accepted: self.accepted.is_some(),
         })
     }
 }
@@ -309,14 +318,6 @@ fn uci(mv: shakmaty::Move, mode: CastlingMode) -> String {
 pub(super) fn stand_of_fen(fen: &str, mode: CastlingMode) -> Option<Stand> {
     let fen: Fen = fen.parse().ok()?;
     Some(Stand::of_setup(fen.into_setup(), mode))
-}
-
-fn placement_of(act: &Act) -> Placement {
-    let mut placement = Placement::default();
-    for (square, code) in shakmaty::Square::ALL.into_iter().zip(&act.left) {
-        placement.set(square, *code);
-    }
-    placement
 }
 
 #[cfg(test)]

@@ -350,3 +350,98 @@ fn half_moves_are_retracted_from_a_game_that_had_ended() {
     let game = watcher.game();
     assert_eq!((game.moves.len(), game.result), (0, Some(GameResult::Open)));
 }
+
+#[test]
+fn what_stood_wrong_and_was_accepted_is_remembered_over_a_restart() {
+    let mut watcher = after_e4();
+    for (at, square, piece) in [
+        (5200, 6, PieceCode::EMPTY),
+        (5400, 22, PieceCode(9)),
+        (5500, 12, PieceCode::EMPTY),
+        (5700, 28, PieceCode(7)),
+    ] {
+        hear(&mut watcher, at, Message::Field { square, piece });
+    }
+    hear(&mut watcher, 6000, clock(Lever::LeftHigh));
+    hear(&mut watcher, 12_000, clock(Lever::LeftHigh));
+    let mut events = std::iter::from_fn(|| watcher.poll_event());
+    let found = events.find_map(|event| match event.body {
+        Body::Irregularity(found) => Some((found.kind, event.id)),
+        _ => None,
+    });
+    let (kind, irregularity) = found.unwrap();
+    assert_eq!(kind, IrregularityKind::PiecesDisplaced);
+    watcher
+        .handle_command(Millis(12_100), Command::Accept { irregularity })
+        .unwrap();
+    let accepted = watcher.game();
+    let placement = "rnbqkb1r/pppp1ppp/6n1/4p3/4P3/8/PPPP1PPP/RNBQKBNR";
+    assert!(
+        accepted.fen.as_ref().unwrap().starts_with(placement),
+        "{accepted:?}"
+    );
+    let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+    let resumed = Watcher::new(Settings::default(), Some(serde_json::from_str(&text).unwrap()));
+    assert_eq!(resumed.game(), accepted);
+}
+
+/// White's knight leaves g1, or comes to f3.
+fn knight(watcher: &mut Watcher, at: u64, square: u8, piece: u8) {
+    let piece = PieceCode(piece);
+    hear(watcher, at, Message::Field { square, piece });
+}
+
+/// In the order of the wire.
+const G1: u8 = 62;
+const F3: u8 = 45;
+
+#[test]
+fn no_game_starts_while_a_man_is_in_a_hand() {
+    let mut watcher = after_e4();
+    knight(&mut watcher, 5900, G1, 0);
+    let refusal = watcher
+        .handle_command(Millis(9000), Command::NewGame)
+        .unwrap_err();
+    assert!(refusal.to_string().contains("lifted from g1"), "{refusal}");
+    assert_eq!(watcher.game().game, Some(1), "a refused command changes nothing");
+    // It is put down: the board must come to rest first.
+    knight(&mut watcher, 9300, F3, 3);
+    let refusal = watcher
+        .handle_command(Millis(9400), Command::NewGame)
+        .unwrap_err();
+    assert!(refusal.to_string().contains("still"), "{refusal}");
+    watcher.handle_command(Millis(10_400), Command::NewGame).unwrap();
+    let fen = watcher.game().fen.unwrap();
+    assert!(fen.contains("5N2"), "{fen}");
+}
+
+#[test]
+fn a_man_that_was_taken_off_the_board_is_no_man_in_a_hand() {
+    let mut watcher = after_e4();
+    knight(&mut watcher, 5900, G1, 0);
+    watcher.handle_command(Millis(16_000), Command::NewGame).unwrap();
+    assert_eq!(watcher.game().game, Some(2));
+}
+
+#[test]
+fn a_position_is_set_while_a_man_is_in_a_hand_and_what_the_hand_does_then_is_played() {
+    // 1.e4 d5, and White has his knight in his hand.
+    let mut watcher = after_e4();
+    let fen = "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2".to_owned();
+    knight(&mut watcher, 5500, 11, 0);
+    knight(&mut watcher, 5600, 27, 7);
+    knight(&mut watcher, 5900, G1, 0);
+    watcher
+        .handle_command(Millis(6000), Command::SetPosition { fen: fen.clone() })
+        .unwrap();
+    assert_eq!(
+        watcher.game().fen.as_deref(),
+        Some(&*fen),
+        "the arbiter's word, not the board's"
+    );
+    knight(&mut watcher, 7000, F3, 3);
+    hear(&mut watcher, 7500, clock(Lever::LeftHigh));
+    hear(&mut watcher, 7600, clock(Lever::RightHigh));
+    hear(&mut watcher, 9500, clock(Lever::RightHigh));
+    assert_eq!(watcher.game().moves, ["g1f3"]);
+}
