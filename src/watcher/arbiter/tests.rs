@@ -337,6 +337,68 @@ fn who_raised_it_decides_where_arbiters_are_few() {
     }
 }
 
+/// 1.e4 e5 under the Laws of rapid with few arbiters.
+fn after_e5_with_few_arbiters() -> Watcher {
+    let settings = Settings {
+        time_control: crate::laws::TimeControl::Rapid,
+        supervision: crate::laws::Supervision::NotAdequate,
+        ..Settings::default()
+    };
+    let mut watcher = after_e4_under(settings);
+    answer_e5(&mut watcher);
+    watcher
+}
+
+fn answer_e5(watcher: &mut Watcher) {
+    for (at, square, piece) in [(7000, 12, PieceCode::EMPTY), (7300, 28, PieceCode(7))] {
+        hear(watcher, at, Message::Field { square, piece });
+    }
+    hear(watcher, 7600, clock(Lever::LeftHigh));
+    hear(watcher, 9000, clock(Lever::LeftHigh));
+    assert_eq!(watcher.game().moves, ["e2e4", "e7e5"]);
+}
+
+#[test]
+fn what_is_reported_after_the_reply_stands_where_arbiters_are_few() {
+    let mut watcher = after_e5_with_few_arbiters();
+    let events = reported(&mut watcher, IrregularityKind::TwoHands, Some(Side::White));
+    let it = said(&events);
+    assert_eq!((it.ply, it.ruling.penalty.kind), (1, PenaltyKind::None));
+    assert_eq!(it.ruling.position, crate::laws::PositionRuling::Stands);
+}
+
+#[test]
+fn what_was_reported_in_time_does_not_stand_because_of_a_later_reply() {
+    let settings = Settings {
+        time_control: crate::laws::TimeControl::Rapid,
+        supervision: crate::laws::Supervision::NotAdequate,
+        ..Settings::default()
+    };
+    let mut watcher = after_e4_under(settings);
+    let in_time = reported(&mut watcher, IrregularityKind::TwoHands, Some(Side::White));
+    assert_eq!(said(&in_time).ruling.penalty.seconds, 60);
+    answer_e5(&mut watcher);
+    let later = events(&mut watcher);
+    let penalties = later.iter().filter_map(|body| match body {
+        Body::RulingAmended(it) => Some(it.ruling.penalty.seconds),
+        _ => None,
+    });
+    assert!(penalties.into_iter().all(|seconds| seconds == 60));
+    assert_eq!(watcher.game().open_irregularities.len(), 1);
+}
+
+#[test]
+fn an_illegal_move_that_a_person_reports_is_the_one_just_made_and_names_the_position_before() {
+    let mut watcher = after_e4();
+    let events = reported(&mut watcher, IrregularityKind::IllegalMove, Some(Side::White));
+    let it = said(&events);
+    assert_eq!((it.ply, it.offence_number), (1, 1));
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    assert_eq!(it.ruling.target_fen.as_deref(), Some(start));
+    let by_black = reported(&mut watcher, IrregularityKind::IllegalMove, Some(Side::Black));
+    assert_eq!(said(&by_black).ply, 2, "his half-move is not on the record yet");
+}
+
 #[test]
 fn half_moves_are_retracted_from_a_game_that_had_ended() {
     let mut watcher = after_e4();
