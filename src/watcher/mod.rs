@@ -58,9 +58,9 @@ pub enum OrientationSetting {
     /// Found from the start position.
     #[default]
     Auto,
-    /// The connector is at the a-file.
+    /// The connector is at the a-file. An array the other way round is told as colours reversed (7.3).
     Normal,
-    /// Turned by 180 degrees.
+    /// Turned by 180 degrees; the same.
     Turned,
 }
 

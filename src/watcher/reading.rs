@@ -4,7 +4,6 @@
 use shakmaty::{Bitboard, Square};
 
 use super::{
-    OrientationSetting,
     core::{Core, Phase},
     start::Setup,
 };
@@ -163,9 +162,11 @@ impl Core {
             Phase::Waiting(_) => true,
             Phase::Game(game) => game.result.is_some(),
         };
-        let (OrientationSetting::Auto, true, Some(raw)) = (self.settings.orientation, idle, &self.raw) else {
+        let (true, Some(raw)) = (idle, &self.raw) else {
             return false;
         };
+        // The men go before what is configured: set up the other way round they are a matter for
+        // the arbiter (7.2.2, 7.3), and the game is to be followed all the same.
         let Some(found) = Orientation::of_start(raw) else {
             return false;
         };

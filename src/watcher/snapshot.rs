@@ -10,6 +10,7 @@ use super::{
     flags::Flags,
     game::{Game, Made, Open},
     matter::Matter,
+    start::is_full_array,
     trail::SavedTrail,
 };
 use crate::{
@@ -130,26 +131,33 @@ impl Core {
         }
         self.now = Millis(snapshot.at);
         let Some(saved) = snapshot.game else { return };
-        if let Some(trail) = &snapshot.trail
-            && let Some(game) = saved.clone().restore(self.games)
-        {
-            self.phase = Phase::Game(Box::new(game));
-            if !self.hear_again(trail) {
-                self.phase = Phase::Waiting(Box::default());
-                self.raw = None;
-                self.sensed = Sensed::default();
-            }
-        }
-        if let Phase::Waiting(_) = self.phase
-            && let Some(game) = saved.restore(self.games)
-        {
-            self.phase = Phase::Game(Box::new(game));
+        let heard = snapshot.trail.is_some_and(|trail| {
+            self.take_up(saved.clone(), snapshot.orientation) && self.hear_again(&trail)
+        });
+        if !heard {
+            self.raw = None;
+            self.sensed = Sensed::default();
+            self.take_up(saved, snapshot.orientation);
         }
         if let Phase::Game(game) = &mut self.phase {
             game.gap = true;
             self.out.questions.extend(game.open_questions());
             self.mark_gap();
         }
+    }
+
+    /// The game goes on as it was saved. Returns false when what was saved makes no sense.
+    fn take_up(&mut self, saved: SavedGame, orientation: Orientation) -> bool {
+        self.phase = Phase::Waiting(Box::default());
+        let Some(game) = saved.restore(self.games) else {
+            return false;
+        };
+        // An array has shown how the board lies, whatever is configured.
+        if is_full_array(game.start.placement()) {
+            self.orientation = orientation;
+        }
+        self.phase = Phase::Game(Box::new(game));
+        true
     }
 }
 
