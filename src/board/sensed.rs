@@ -5,15 +5,21 @@ use shakmaty::{Bitboard, Square};
 use super::placement::{Code, Placement};
 use crate::time::Millis;
 
+/// How many earlier readings of a square are kept: enough for a hand that brushes over it twice.
+const EARLIER: usize = 4;
+
 /// The current reading of all squares with the time of each square's last change.
 #[derive(Clone, Debug)]
 pub struct Sensed {
     placement: Placement,
     since: [Millis; 64],
-    before: [Code; 64],
+    /// What each square showed earlier, and since when; the last first.
+    earlier: [[(Code, Millis); EARLIER]; 64],
     last_change: Millis,
     last_arrival: Millis,
     by_dump: Bitboard,
+    /// Squares that were reported empty although nothing had been read there.
+    left_unseen: Bitboard,
     last_dump: Option<Millis>,
     felt: bool,
 }
@@ -23,10 +29,11 @@ impl Default for Sensed {
         Self {
             placement: Placement::default(),
             since: [Millis(0); 64],
-            before: [Code::EMPTY; 64],
+            earlier: [[(Code::EMPTY, Millis(0)); EARLIER]; 64],
             last_change: Millis(0),
             last_arrival: Millis(0),
             by_dump: Bitboard::EMPTY,
+            left_unseen: Bitboard::EMPTY,
             last_dump: None,
             felt: false,
         }
@@ -38,9 +45,16 @@ impl Sensed {
     pub fn set(&mut self, now: Millis, square: Square, code: Code) -> bool {
         let old = self.placement.at(square);
         if old == code {
+            if code.is_empty() && !self.by_dump.contains(square) {
+                self.left_unseen.add(square);
+            }
+            self.by_dump.discard(square);
             return false;
         }
-        self.before[usize::from(square)] = old;
+        self.left_unseen.discard(square);
+        let earlier = &mut self.earlier[usize::from(square)];
+        earlier.rotate_right(1);
+        earlier[0] = (old, self.since[usize::from(square)]);
         self.placement.set(square, code);
         self.since[usize::from(square)] = now;
         self.last_change = now;
@@ -55,7 +69,7 @@ impl Sensed {
     /// Several squares changed at once. Returns which.
     pub fn update(&mut self, now: Millis, placement: &Placement) -> Bitboard {
         let mut changed = Bitboard::EMPTY;
-        for square in Square::ALL {
+        for square in self.placement.differing(placement) {
             if self.set(now, square, placement.at(square)) {
                 changed.add(square);
             }
@@ -98,13 +112,33 @@ impl Sensed {
     /// What `square` showed before its last change.
     #[must_use]
     pub fn before(&self, square: Square) -> Code {
-        self.before[usize::from(square)]
+        self.earlier[usize::from(square)][0].0
     }
 
     /// When `square` came to show what it shows, if an update told; a dump only says that it does.
     #[must_use]
     pub fn seen_at(&self, square: Square) -> Option<Millis> {
         (!self.by_dump.contains(square)).then(|| self.since(square))
+    }
+
+    /// When `code` left `square`, whatever has been read there since; none where a dump told.
+    #[must_use]
+    pub fn left_at(&self, square: Square, code: Code) -> Option<Millis> {
+        let mut left = self.seen_at(square)?;
+        for (earlier, since) in self.earlier[usize::from(square)] {
+            if earlier == code {
+                return Some(left);
+            }
+            left = since;
+        }
+        self.seen_at(square)
+    }
+
+    /// Squares that were reported empty although nothing had been read there: the update of what
+    /// stood there was lost.
+    #[must_use]
+    pub fn left_unseen(&self) -> Bitboard {
+        self.left_unseen
     }
 
     /// When the whole board was last read.

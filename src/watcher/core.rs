@@ -241,6 +241,7 @@ impl Core {
         }
         game.settle(&mut ctx);
         game.try_gap_again(&mut ctx);
+        game.look_for_unseen(&mut ctx);
         game.judge(&mut ctx);
         game.look_after(&mut ctx);
         game.look_for_unfelt(&mut ctx);

@@ -55,6 +55,8 @@ pub(super) struct Made {
     pub(super) completed_by: CompletedBy,
     pub(super) clock: Option<ClockState>,
     pub(super) at: Millis,
+    /// The piece was read where it went.
+    pub(super) landed: bool,
 }
 
 /// An irregularity that is not over.
@@ -206,6 +208,7 @@ impl Game {
             completed_by,
             clock,
             at: ply.pressed.unwrap_or(ply.at),
+            landed: ply.landed,
         };
         let body = Body::Move(MoveMade {
             ply: self.plies() as u32 + 1,

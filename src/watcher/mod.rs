@@ -29,6 +29,7 @@ pub mod snapshot;
 mod start;
 pub mod state;
 mod touch;
+mod unseen;
 mod view;
 mod wire;
 

@@ -1,7 +1,7 @@
 //! What the board says, as it comes: single squares, whole boards, the clock. Each reading is put where
 //! the lines look for it.
 
-use shakmaty::{Bitboard, Square};
+use shakmaty::Bitboard;
 
 use super::{
     OrientationSetting,
@@ -127,6 +127,7 @@ impl Core {
         }
         let square = self.orientation.square(square);
         let (old, new) = (self.sensed.at(square), Code(piece.0));
+        let by_update = self.sensed.seen_at(square).is_some();
         if let Phase::Game(game) = &mut self.phase {
             game.lines.tick(now, &self.sensed);
             if self.clock.stopped_at.is_none() {
@@ -137,6 +138,7 @@ impl Core {
             self.out.changed.position = true;
             self.explain(now, Bitboard::from_square(square));
         } else if new.is_empty()
+            && by_update
             && let Phase::Game(game) = &mut self.phase
         {
             game.lines.left_unseen(now, &self.sensed, square);
@@ -229,7 +231,7 @@ impl Core {
 /// A reading that stood there before anything was watched.
 pub(super) fn settled(placement: &Placement) -> Sensed {
     let mut sensed = Sensed::default();
-    for square in Square::ALL {
+    for square in placement.occupied() {
         sensed.set(Millis(0), square, placement.at(square));
     }
     sensed

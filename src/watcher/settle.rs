@@ -67,6 +67,7 @@ impl Game {
         let announced = self.announced();
         let closed = announced.saturating_sub(REVISABLE).min(self.held(ctx));
         if closed > 0 {
+            self.note_landings(closed);
             self.lines.advance(closed);
             self.base += closed;
         }

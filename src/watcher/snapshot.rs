@@ -251,6 +251,7 @@ impl SavedPly {
             completed_by: self.completed_by,
             clock: self.clock,
             at: Millis(0),
+            landed: true,
         })
     }
 }
