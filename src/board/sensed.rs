@@ -8,6 +8,9 @@ use crate::time::Millis;
 /// How many earlier readings of a square are kept: enough for a hand that brushes over it twice.
 const EARLIER: usize = 4;
 
+/// An update that a dump has overtaken comes within two scans, or not at all.
+const UNTOLD_MS: u64 = 500;
+
 /// The current reading of all squares with the time of each square's last change.
 #[derive(Clone, Debug)]
 pub struct Sensed {
@@ -20,6 +23,10 @@ pub struct Sensed {
     by_dump: Bitboard,
     /// Squares that were reported empty although nothing had been read there.
     left_unseen: Bitboard,
+    /// Squares of which a dump told and no update, yet.
+    untold: Bitboard,
+    /// An update was lost for certain.
+    lost: bool,
     last_dump: Option<Millis>,
     felt: bool,
 }
@@ -34,6 +41,8 @@ impl Default for Sensed {
             last_arrival: Millis(0),
             by_dump: Bitboard::EMPTY,
             left_unseen: Bitboard::EMPTY,
+            untold: Bitboard::EMPTY,
+            lost: false,
             last_dump: None,
             felt: false,
         }
@@ -47,10 +56,14 @@ impl Sensed {
         if old == code {
             if code.is_empty() && !self.by_dump.contains(square) {
                 self.left_unseen.add(square);
+                self.lost = true;
             }
             self.by_dump.discard(square);
+            self.untold.discard(square);
             return false;
         }
+        self.lost |= self.untold.contains(square);
+        self.untold.discard(square);
         self.left_unseen.discard(square);
         let earlier = &mut self.earlier[usize::from(square)];
         earlier.rotate_right(1);
@@ -139,6 +152,18 @@ impl Sensed {
     #[must_use]
     pub fn left_unseen(&self) -> Bitboard {
         self.left_unseen
+    }
+
+    /// `squares` changed by a dump though the link was not down: their updates are late, or lost.
+    pub fn expect_updates(&mut self, squares: Bitboard) {
+        self.untold |= squares;
+    }
+
+    /// True when this board is known to lose updates, or its line to.
+    #[must_use]
+    pub fn loses_updates(&self, now: Millis) -> bool {
+        let late = |s: Square| now.since(self.since(s)) > UNTOLD_MS;
+        self.lost || self.untold.into_iter().any(late)
     }
 
     /// When the whole board was last read.

@@ -119,6 +119,7 @@ impl Core {
             clock: &self.clock,
             out: &mut self.out,
             look_again: &mut self.look_again,
+            dump_wanted: &mut self.dump_wanted,
         };
         Some((game, ctx))
     }

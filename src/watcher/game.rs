@@ -21,6 +21,8 @@ pub(super) struct Ctx<'a> {
     pub(super) out: &'a mut Outbox,
     /// When the watcher is to look again at the latest.
     pub(super) look_again: &'a mut Option<Millis>,
+    /// The whole board is to be read.
+    pub(super) dump_wanted: &'a mut bool,
 }
 
 impl Ctx<'_> {
@@ -127,6 +129,8 @@ pub(super) struct Game {
     pub(super) gap: bool,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<super::gap::Unbridged>,
+    /// The press on whose account the board was last asked what stands on it.
+    pub(super) asked: Option<Millis>,
 }
 
 impl Game {
@@ -153,6 +157,7 @@ impl Game {
             hands: super::touch::Hands::default(),
             gap: false,
             unbridged: None,
+            asked: None,
         }
     }
 

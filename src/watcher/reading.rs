@@ -94,11 +94,18 @@ impl Core {
         if let Phase::Game(game) = &mut self.phase {
             game.lines.tick(now, &self.sensed);
         }
+        let before = self.sensed.placement().clone();
         let changed = self.sensed.replace(now, &placement);
         if first {
             self.sensed = settled(&placement);
         }
         let gap = std::mem::take(&mut self.gap);
+        if !first && !gap {
+            self.sensed.expect_updates(changed);
+            if let Phase::Game(game) = &mut self.phase {
+                game.stood_at_press(&before, &placement);
+            }
+        }
         if gap
             && let Some((game, ctx)) = self.game_and_ctx(now)
             && game.waits_for_clock(&ctx)

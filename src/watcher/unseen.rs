@@ -168,7 +168,7 @@ impl Retelling<'_> {
         let moved = elsewhere
             .iter()
             .find(|e| e.said.is_some() && e.said == said.from());
-        let from = moved.map(|e| e.stands).or(said.from());
+        let from = moved.map(|e| e.stands).or_else(|| said.from());
         let fits = |c: &&Candidate| {
             let to = c.mv.to();
             let same = c.mv.from() == from
