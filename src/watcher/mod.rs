@@ -30,6 +30,7 @@ mod start;
 pub mod state;
 mod touch;
 mod trail;
+mod unseen;
 mod view;
 mod wire;
 

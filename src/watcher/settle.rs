@@ -67,13 +67,14 @@ impl Game {
         let announced = self.announced();
         let closed = announced.saturating_sub(REVISABLE).min(self.held(ctx));
         if closed > 0 {
+            self.note_landings(closed);
             self.lines.advance(closed);
             self.base += closed;
         }
     }
 
     /// What completes the half-move `ply`, number `k` of the best line, if something does by now.
-    fn completed(&self, ctx: &mut Ctx<'_>, k: usize, ply: &Ply) -> Option<CompletedBy> {
+    fn completed(&mut self, ctx: &mut Ctx<'_>, k: usize, ply: &Ply) -> Option<CompletedBy> {
         let best = self.lines.best();
         let reply = best.plies.get(k + 1);
         let by = match ply.kind {
@@ -130,7 +131,7 @@ impl Game {
 
     /// False while the piece of half-move `k` has not been seen where it went: an update may be
     /// lost, and the next dump or what is played next tells where it stands.
-    fn was_seen(&self, ctx: &mut Ctx<'_>, k: usize, pressed: Millis) -> bool {
+    fn was_seen(&mut self, ctx: &mut Ctx<'_>, k: usize, pressed: Millis) -> bool {
         let best = self.lines.best();
         let before = match k.checked_sub(1) {
             Some(i) => &best.plies[i].stand,
@@ -144,8 +145,12 @@ impl Game {
                 && ctx.sensed.at(square).is_empty()
                 && ctx.sensed.since(square) <= pressed
         });
+        let played_on = best.plies.len() > k + 2;
+        if unseen && ctx.passed(pressed, AFTER_PRESS_MS) {
+            self.ask(ctx, pressed);
+        }
         !unseen
-            || best.plies.len() > k + 2
+            || played_on
             || ctx.sensed.last_dump().is_some_and(|dump| dump > pressed)
             || ctx.passed(pressed, UNSEEN_MS)
     }
