@@ -148,7 +148,10 @@ impl Game {
     /// True while what seems wrong since the press at `pressed` may be an update that is lost: this board
     /// loses some, it has not shown all its squares since, and nobody has stopped the clock.
     pub(super) fn may_have_lost(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) -> bool {
-        let told = ctx.sensed.last_dump().is_some_and(|dump| dump >= pressed + REST_MS);
+        let told = ctx
+            .sensed
+            .last_dump()
+            .is_some_and(|dump| dump >= pressed + REST_MS);
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
         if told || noticed || !ctx.sensed.loses_updates(ctx.now) {
             return false;
