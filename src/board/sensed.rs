@@ -25,6 +25,8 @@ pub struct Sensed {
     lifted: Bitboard,
     /// Squares that were reported empty although nothing had been read there.
     left_unseen: Bitboard,
+    /// When they last were.
+    left_at: [Millis; 64],
     /// Squares of which a dump told and no update, yet.
     untold: Bitboard,
     /// An update was lost for certain.
@@ -44,6 +46,7 @@ impl Default for Sensed {
             by_dump: Bitboard::EMPTY,
             lifted: Bitboard::EMPTY,
             left_unseen: Bitboard::EMPTY,
+            left_at: [Millis(0); 64],
             untold: Bitboard::EMPTY,
             lost: false,
             last_dump: None,
@@ -59,6 +62,7 @@ impl Sensed {
         if old == code {
             if code.is_empty() && !self.by_dump.contains(square) {
                 self.left_unseen.add(square);
+                self.left_at[usize::from(square)] = now;
                 self.lost = true;
             }
             self.by_dump.discard(square);
@@ -170,6 +174,13 @@ impl Sensed {
     #[must_use]
     pub fn left_unseen(&self) -> Bitboard {
         self.left_unseen
+    }
+
+    /// When `square` was reported empty although nothing had been read there, the last time.
+    #[must_use]
+    pub fn left_unseen_at(&self, square: Square) -> Option<Millis> {
+        let left = self.left_unseen.contains(square);
+        left.then(|| self.left_at[usize::from(square)])
     }
 
     /// `squares` changed by a dump though the link was not down: their updates are late, or lost.

@@ -131,6 +131,8 @@ pub(super) struct Game {
     pub(super) gap: bool,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<super::gap::Unbridged>,
+    /// Half-moves and the last change when the record was last held against other ways of pieces.
+    pub(super) retold: Option<(usize, Millis)>,
     /// The press on whose account the board was last asked what stands on it.
     pub(super) asked: Option<Millis>,
 }
@@ -159,6 +161,7 @@ impl Game {
             hands: super::touch::Hands::default(),
             gap: false,
             unbridged: None,
+            retold: None,
             asked: None,
         }
     }

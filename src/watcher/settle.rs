@@ -159,7 +159,7 @@ impl Game {
     pub(super) fn say(&mut self, ctx: &mut Ctx<'_>, ply: &Ply, completed_by: CompletedBy) {
         let illegal = matches!(ply.kind, PlyKind::Illegal(_));
         if !illegal {
-            self.restored_by_play(ctx);
+            self.restored_by_play(ctx, completed_by);
         }
         self.announce(ctx, ply, completed_by);
         self.promotion_taken_for_granted(ctx, ply);
@@ -189,7 +189,7 @@ impl Game {
 
     /// Play goes on from before an irregularity: it was put right without the board having stood
     /// as it was for long.
-    fn restored_by_play(&mut self, ctx: &mut Ctx<'_>) {
+    fn restored_by_play(&mut self, ctx: &mut Ctx<'_>, completed_by: CompletedBy) {
         let next = self.plies() + 1;
         while let Some(i) = self.open.iter().position(|o| {
             o.ply == next
@@ -202,6 +202,13 @@ impl Game {
                         | IrregularityKind::MovedOutOfTurn
                 )
         }) {
+            let answered = matches!(completed_by, CompletedBy::Reply | CompletedBy::Recovered);
+            if self.open[i].kind == IrregularityKind::PressWithoutMove && answered {
+                // He had moved before he pressed, and it was not read.
+                let open = self.open[i].clone();
+                self.open[i].counted = false;
+                self.uncount(ctx, &open);
+            }
             self.resolve(ctx, i, Resolution::Restored);
         }
     }

@@ -16,6 +16,9 @@ use crate::{
 const ASTRAY_MS: u64 = 400;
 /// For so many half-moves it stays open where a piece went that was not read there.
 const HELD: usize = 40;
+/// A piece may be lifted before the opponent has pressed, and that may be read after the own press.
+const EARLY_MS: u64 = 1500;
+const LATE_MS: u64 = 500;
 /// Other ways that the game may have gone, looked at in one go.
 const MOST_WAYS: usize = 300;
 
@@ -30,36 +33,56 @@ impl Game {
         }
     }
 
-    /// Pieces stand where the record has none: a piece that was not read where it went may have gone there.
+    /// Pieces stand where the record has none, or left squares where it had none: a piece that was not
+    /// read where it went may have gone there.
     pub(super) fn look_for_unseen(&mut self, ctx: &mut Ctx<'_>) {
-        if self.astray_for(ctx, ASTRAY_MS) {
-            self.went_elsewhere(ctx);
+        let open = self.result.is_none() && !ctx.sensed.is_felt() && !self.lines.frozen && self.on_record();
+        if open && self.unlanded(ctx.sensed).next().is_some() && self.may_be_elsewhere(ctx) {
+            // Nothing new comes of looking twice at the same.
+            let seen = (
+                self.plies(),
+                ctx.sensed
+                    .last_change()
+                    .max(ctx.sensed.last_dump().unwrap_or_default()),
+            );
+            if self.retold.replace(seen) != Some(seen) {
+                self.went_elsewhere(ctx);
+            }
         }
     }
 
-    /// Pieces have stood for `ms` where no line has them, or a dump says that they do.
-    fn astray_for(&self, ctx: &mut Ctx<'_>, ms: u64) -> bool {
+    /// Pieces have stood for a while where no line has them, or a dump says that they do, or one has
+    /// left a square where none had been read.
+    fn may_be_elsewhere(&self, ctx: &mut Ctx<'_>) -> bool {
         let astray = self.lines.best().misplaced(ctx.sensed);
-        let open = self.result.is_none() && !ctx.sensed.is_felt() && !self.lines.frozen && self.on_record();
-        let lasts = |ctx: &mut Ctx<'_>, s| ctx.sensed.seen_at(s).is_none_or(|since| ctx.passed(since, ms));
-        open && astray.any() && self.unlanded().next().is_some() && astray.into_iter().all(|s| lasts(ctx, s))
+        let lasts = |ctx: &mut Ctx<'_>, s| {
+            let since = ctx.sensed.seen_at(s);
+            since.is_none_or(|since| ctx.passed(since, ASTRAY_MS))
+        };
+        if astray.is_empty() {
+            return ctx.sensed.left_unseen().any();
+        }
+        astray.into_iter().all(|s| lasts(ctx, s))
     }
 
     /// Half-moves of the record whose piece was never read where it went, the last first.
-    fn unlanded(&self) -> impl Iterator<Item = usize> + '_ {
+    fn unlanded<'s>(&'s self, sensed: &'s Sensed) -> impl Iterator<Item = usize> + 's {
         let plies = &self.lines.best().plies;
         let held = self.plies().saturating_sub(HELD);
         (held..self.plies()).rev().filter(move |i| {
             let ply = i.checked_sub(self.base).and_then(|k| plies.get(k));
-            let legal = matches!(self.record[*i].kind, PlyKind::Legal(_) | PlyKind::Recovered(_));
-            legal && !self.record[*i].landed && ply.is_none_or(|ply| !ply.landed)
+            let legal = self.record[*i].kind.legal();
+            let left = legal.and_then(|mv| sensed.left_unseen_at(mv.to()));
+            let proved = left.is_some_and(|at| at > self.record[*i].at);
+            legal.is_some() && !proved && !self.record[*i].landed && ply.is_none_or(|ply| !ply.landed)
         })
     }
 
     /// Tells the game anew if a piece that was not read where it went explains the board by having
     /// gone elsewhere. Returns true when it does.
     pub(super) fn went_elsewhere(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let open: Vec<usize> = self.unlanded().collect();
+        let astray = self.lines.best().misplaced(ctx.sensed).any();
+        let open: Vec<usize> = self.unlanded(ctx.sensed).collect();
         let one = open.iter().map(|i| vec![*i]);
         let two = open
             .iter()
@@ -68,6 +91,7 @@ impl Game {
             game: self,
             sensed: ctx.sensed,
             now: ctx.now,
+            astray,
             guessed: Vec::new(),
             told: Vec::new(),
             ways: MOST_WAYS,
@@ -109,6 +133,8 @@ struct Retelling<'a> {
     game: &'a Game,
     sensed: &'a Sensed,
     now: Millis,
+    /// Pieces stand where the record has none.
+    astray: bool,
     /// The half-moves of which another is tried.
     guessed: Vec<usize>,
     told: Vec<Made>,
@@ -146,8 +172,11 @@ impl Retelling<'_> {
                     stands: mv.to(),
                 });
             }
-            self.told
-                .push(self.game.made_otherwise(made, stand, mv, next.clone()));
+            let told = self.game.made_otherwise(made, stand, mv, next.clone());
+            self.told.push(Made {
+                landed: told.landed || mv.to() != said.to(),
+                ..told
+            });
             if self.goes_on(&next, i + 1, &elsewhere) {
                 return true;
             }
@@ -178,30 +207,57 @@ impl Retelling<'_> {
         };
         let mut instead: Vec<_> = stand.candidates().filter(fits).collect();
         let piece = from.map_or(Code::EMPTY, |from| stand.placement().at(from));
-        instead.sort_by_key(|c| !self.shows(c.mv.to(), piece));
+        instead.sort_by_key(|c| self.sensed.at(c.mv.to()) != piece);
         instead
     }
 
-    /// True when `piece` is read on `square`, or left it though it had not been read there.
-    fn shows(&self, square: Square, piece: Code) -> bool {
-        self.sensed.at(square) == piece || self.sensed.left_unseen().contains(square)
+    /// True when the piece that half-move `made` brought to `square` was taken there later.
+    fn taken(&self, square: Square, made: usize) -> bool {
+        let told = &self.told[made + 1 - self.guessed[0]..];
+        let touches = |mv: &Move| mv.from() == Some(square) || mv.to() == square;
+        let next = told.iter().filter_map(|made| made.kind.legal()).find(touches);
+        next.is_some_and(|mv| mv.is_capture() && mv.to() == square)
     }
 
-    /// True when the board shows `stand`, or what may be played from there, and where the pieces of the
-    /// half-moves that were guessed stand, or that they went on from there.
-    fn explains(&self, stand: &Arc<Stand>, elsewhere: &[Elsewhere]) -> bool {
-        if elsewhere.len() != self.guessed.len() {
+    /// True when something left `square`, where nothing had been read, after half-move `made`; and when its
+    /// piece is not there any more, as that was moved.
+    fn left(&self, square: Square, made: usize, stands: bool) -> bool {
+        let record = &self.game.record;
+        let Some(at) = self
+            .sensed
+            .left_unseen_at(square)
+            .filter(|at| *at > record[made].at)
+        else {
             return false;
-        }
+        };
+        let from_there = |i: &usize| {
+            let told = &self.told[i - self.guessed[0]];
+            told.kind.legal().and_then(|mv| mv.from()) == Some(square)
+        };
+        let moved = (made + 1..record.len()).find(from_there);
+        stands || moved.is_some_and(|i| record[i - 1].at <= at + EARLY_MS && at <= record[i].at + LATE_MS)
+    }
+
+    /// True when the board shows `stand`, or what may be played from there, and each piece of the half-moves
+    /// that were guessed has been where it went: it stands there, or left it.
+    fn explains(&self, stand: &Arc<Stand>, elsewhere: &[Elsewhere]) -> bool {
         let lines = Lines::new(stand.clone(), self.sensed, self.now);
         let best = lines.best();
-        let left = |square| {
+        let went_on = |from| {
             best.plies
                 .iter()
-                .any(|ply| ply.kind.from_to().is_some_and(|(from, _)| from == square))
+                .any(|ply| ply.kind.from_to().is_some_and(|(a, _)| a == from))
         };
-        let shown = |e: &Elsewhere| self.shows(e.stands, stand.placement().at(e.stands)) || left(e.stands);
-        best.misplaced(self.sensed).is_empty() && elsewhere.iter().all(shown)
+        let was_there = |i: &usize| {
+            let to = self.told[i - self.guessed[0]].kind.legal().map(Move::to);
+            to.is_some_and(|to| {
+                let stands = elsewhere.iter().any(|e| e.stands == to);
+                let reads = self.sensed.at(to) == stand.placement().at(to);
+                let shown = stands && (reads || went_on(to)) || self.taken(to, *i);
+                self.astray && shown || self.left(to, *i, stands)
+            })
+        };
+        best.misplaced(self.sensed).is_empty() && self.guessed.iter().all(was_there)
     }
 }
 
