@@ -1,6 +1,8 @@
 //! Positions that end the game by themselves (5.1.1, 5.2.1, 5.2.2, 9.6), as far as the edition in
 //! force has them; and those that only allow a claim, which are for the arbiter to know.
 
+use std::cell::LazyCell;
+
 use shakmaty::Position;
 
 use super::game::{Ctx, Game};
@@ -51,8 +53,12 @@ impl Game {
 
     /// The half-moves after which the position of `stand` stood on the board (9.2.3).
     pub(super) fn occurrences(&self, stand: &Stand) -> Vec<usize> {
-        let key = stand.repetition_key();
-        let same = |other: &Stand| other.placement() == stand.placement() && other.repetition_key() == key;
+        // Placements tell nearly all positions apart; the key is long.
+        let key = LazyCell::new(|| stand.repetition_key());
+        let same = |other: &Stand| {
+            std::ptr::eq(other, stand)
+                || other.placement() == stand.placement() && other.repetition_key() == *key
+        };
         (0..=self.plies())
             .filter(|ply| same(self.stand_at(*ply)))
             .collect()

@@ -138,7 +138,7 @@ impl Game {
             let mv = made.kind.legal()?;
             let promotion = if i == index { Some(role) } else { mv.promotion() };
             let same = |c: &Move| c.from() == mv.from() && c.to() == mv.to() && c.promotion() == promotion;
-            let candidate = stand.candidates().iter().find(|c| same(&c.mv))?.clone();
+            let candidate = stand.candidates().find(|c| same(&c.mv))?;
             let kind = PlyKind::Legal(candidate.mv);
             let (uci, san) = super::game::names(&stand, &kind, self.mode);
             let after = Arc::new(stand.after(&candidate));

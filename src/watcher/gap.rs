@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     board::{Line, Lines, Placement, PlyKind, bridge, lines::shared},
-    event::notice,
+    event::{Certainty, notice},
     laws::IrregularityKind,
 };
 
@@ -223,30 +223,34 @@ impl Game {
 
     /// The board lies sideways (7.2.2).
     pub(super) fn board_sideways(&mut self, ctx: &mut Ctx<'_>) {
-        let start = self.start.clone();
-        let mut finding = Finding::new(
-            self,
-            shakmaty::Color::White,
-            0,
-            start,
-            ctx.sensed.placement().clone(),
-        );
-        finding.kind = IrregularityKind::BoardOrientationWrong;
-        finding.offender = None;
-        finding.at = ctx.now;
-        finding.clock = ctx.clock.state();
+        let finding = self.found_at_start(ctx, IrregularityKind::BoardOrientationWrong);
+        self.accuse(ctx, finding, None);
+    }
+
+    /// The armies stand the other way round than the table is set for (7.3). Whether the players
+    /// have changed their seats with them, the board cannot see.
+    pub(super) fn colours_reversed(&mut self, ctx: &mut Ctx<'_>) {
+        let mut finding = self.found_at_start(ctx, IrregularityKind::ColoursReversed);
+        finding.certainty = Certainty::Probable;
         self.accuse(ctx, finding, None);
     }
 
     /// The array is wrong (7.2.1).
     pub(super) fn array_wrong(&mut self, ctx: &mut Ctx<'_>, array: &Placement, squares: Bitboard) {
-        let start = self.start.clone();
-        let mut finding = Finding::new(self, shakmaty::Color::White, 0, start, array.clone());
-        finding.kind = IrregularityKind::InitialPositionWrong;
-        finding.offender = None;
+        let mut finding = self.found_at_start(ctx, IrregularityKind::InitialPositionWrong);
+        finding.seen = array.clone();
         finding.squares = squares;
+        self.accuse(ctx, finding, None);
+    }
+
+    /// Something of the start that nobody in particular has done.
+    fn found_at_start(&self, ctx: &Ctx<'_>, kind: IrregularityKind) -> Finding {
+        let seen = ctx.sensed.placement().clone();
+        let mut finding = Finding::new(self, shakmaty::Color::White, 0, self.start.clone(), seen);
+        finding.kind = kind;
+        finding.offender = None;
         finding.at = ctx.now;
         finding.clock = ctx.clock.state();
-        self.accuse(ctx, finding, None);
+        finding
     }
 }

@@ -94,7 +94,7 @@ impl Core {
             }),
         });
         let [white, black] = &self.settings.players;
-        let began = wall_clock(&self.settings, game.began);
+        let began = wall_clock(&self.settings, game.began - self.out.before);
         let start_fen = game.start.fen();
         let start = PgnStart {
             board: &self.settings.board,
