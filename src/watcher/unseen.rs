@@ -232,7 +232,7 @@ impl Retelling<'_> {
         };
         let from_there = |i: &usize| {
             let told = &self.told[i - self.guessed[0]];
-            told.kind.legal().and_then(|mv| mv.from()) == Some(square)
+            told.kind.legal().and_then(Move::from) == Some(square)
         };
         let moved = (made + 1..record.len()).find(from_there);
         stands || moved.is_some_and(|i| record[i - 1].at <= at + EARLY_MS && at <= record[i].at + LATE_MS)
