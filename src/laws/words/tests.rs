@@ -9,7 +9,7 @@ fn advice_of(
 ) -> Advice {
     let mut facts = Facts::new(kind, offender);
     facts.offence_number = u32::from(crate::laws::offence::is_counted_kind(kind));
-    advice_on(Case {
+    advice_on(&Case {
         edition,
         time_control: control,
         supervision: Supervision::Adequate,
@@ -17,8 +17,8 @@ fn advice_of(
     })
 }
 
-fn advice_on(case: Case) -> Advice {
-    let ruling = decide(&case, &Options::default());
+fn advice_on(case: &Case) -> Advice {
+    let ruling = decide(case, &Options::default());
     Advice {
         penalty: ruling.penalty,
         position: ruling.position,
@@ -165,7 +165,7 @@ fn every_kind_edition_control_and_supervision_has_words() {
                     for change in CHANGES {
                         let mut facts = Facts::new(kind, Some(Side::Black));
                         change(&mut facts);
-                        let advice = advice_on(Case {
+                        let advice = advice_on(&Case {
                             edition,
                             time_control,
                             supervision,
@@ -229,7 +229,7 @@ fn a_draw_claim_is_called_what_it_is() {
     let told = |claim: Option<bool>| {
         let mut facts = Facts::new(IrregularityKind::ThreefoldClaim, Some(Side::Black));
         facts.claim_correct = claim;
-        let advice = advice_on(Case {
+        let advice = advice_on(&Case {
             edition: Edition::Laws2023,
             time_control: TimeControl::Standard,
             supervision: Supervision::Adequate,
