@@ -1,9 +1,12 @@
 //! What speaks for a half-move and what against: a line and a half-move with which it may go on, held
 //! against the times at which the squares changed.
 
+use shakmaty::{Bitboard, Color, Move, Role, Square};
+
 use super::{
     candidate::Candidate,
     line::{BEGUN_MS, Line},
+    placement::Code,
     sensed::Sensed,
     weight,
 };
@@ -14,6 +17,60 @@ pub(super) const SCAN_MS: u64 = 250;
 const EARLY_MS: u64 = 1500;
 /// A piece that leaves and arrives within this time was knocked, or fell between two scans.
 const AT_ONCE_MS: u64 = 60;
+
+/// What of the differences of a line may speak for half-moves of it, worked out once for all of them: most
+/// are told from it to have nothing that speaks for them.
+pub(super) struct Traces {
+    /// By code, where men have come to stand.
+    landed: [Bitboard; Code::MAN.0 as usize + 1],
+    /// Where something else is seen than the line has.
+    differing: Bitboard,
+    /// Where something stands.
+    shown: Bitboard,
+    /// Who is to move.
+    turn: Color,
+}
+
+impl Traces {
+    pub(super) fn new(line: &Line, sensed: &Sensed) -> Self {
+        let mut landed = [Bitboard::EMPTY; Code::MAN.0 as usize + 1];
+        let shown = sensed.placement().occupied();
+        for square in line.differing & shown {
+            if let Some(squares) = landed.get_mut(usize::from(sensed.at(square).0)) {
+                squares.add(square);
+            }
+        }
+        Self {
+            landed,
+            differing: line.differing,
+            shown,
+            turn: line.turn(),
+        }
+    }
+
+    /// False when neither [`Line::speaks_for`] nor [`Line::taken_at_once`] can be true of `mv`.
+    pub(super) fn speak_for(&self, mv: &Move) -> bool {
+        match *mv {
+            Move::Normal {
+                role,
+                from,
+                to,
+                promotion,
+                ..
+            } => self.of_man(promotion.unwrap_or(role), from, to),
+            Move::EnPassant { from, to } => self.of_man(Role::Pawn, from, to),
+            Move::Castle { .. } => (Candidate::touched(*mv) & self.differing).any(),
+            Move::Put { .. } => false,
+        }
+    }
+
+    /// The same for a man that leaves `from` and is a `role` on `to`.
+    fn of_man(&self, role: Role, from: Square, to: Square) -> bool {
+        let code = Code::from(role.of(self.turn));
+        let landed = self.landed[usize::from(code.0)] | self.landed[usize::from(Code::MAN.0)];
+        landed.contains(to) || self.differing.contains(from) && self.shown.contains(to)
+    }
+}
 
 impl Line {
     /// False when no half-move can speak for what is seen: no piece of the side to move has arrived
@@ -38,19 +95,21 @@ impl Line {
         }) || self.may_have_taken(candidate, sensed)
     }
 
-    /// True when the piece of `candidate` was lifted before the press that waits, and has not been
-    /// seen since: the update that told where it went may be lost.
+    /// The squares whose piece was lifted before the press that waits, and has not been seen since: the
+    /// update that told where it went may be lost.
     #[must_use]
-    pub(super) fn may_be_unseen(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
-        let (Some(pressed), Some((from, _))) = (self.awaits(), candidate.changes().first()) else {
-            return false;
+    pub(super) fn lifted_unseen(&self, sensed: &Sensed) -> Bitboard {
+        let Some(pressed) = self.awaits() else {
+            return Bitboard::EMPTY;
         };
-        let piece = self.placement().at(*from);
-        let lifted = self.differing.contains(*from) && sensed.at(*from).is_empty();
-        let in_time = sensed.since(*from).since(pressed) <= BEGUN_MS;
-        // A piece of the kind that stands where none should is the one that was lifted.
-        let astray = self.differing.into_iter().any(|s| sensed.at(s) == piece);
-        lifted && in_time && !astray && !self.speaks_for(candidate, sensed)
+        let lifted = self.differing & !sensed.placement().occupied();
+        let unseen = |from: &Square| {
+            let in_time = sensed.since(*from).since(pressed) <= BEGUN_MS;
+            // A piece of the kind that stands where none should is the one that was lifted.
+            let piece = self.placement().at(*from);
+            in_time && !self.differing.into_iter().any(|s| sensed.at(s) == piece)
+        };
+        lifted.into_iter().filter(unseen).collect()
     }
 
     /// What it costs that the piece of `candidate` arrived well before the half-move it answers was

@@ -96,6 +96,8 @@ impl Line {
         let pressed = owed.map(|i| pending.remove(i).1);
         let mut plies = Vec::with_capacity(self.plies.len() + 1);
         plies.extend_from_slice(&self.plies);
+        let wrong = |s: &Square| !sensed.at(*s).agrees(stand.placement().at(*s));
+        let differing = (self.differing & !steps) | steps.into_iter().filter(wrong).collect::<Bitboard>();
         plies.push(Ply {
             kind,
             at: at.unwrap_or(now),
@@ -107,7 +109,7 @@ impl Line {
             plies,
             pending,
             cost: self.cost + cost,
-            differing: sensed.placement().differing(stand.placement()),
+            differing,
             stand,
             born: now,
             clock_runs: self.clock_runs,

@@ -73,7 +73,7 @@ impl Game {
         meant: Move,
     ) {
         let before = finding.before.clone();
-        let Some(candidate) = before.candidates().iter().find(|c| c.mv == meant).cloned() else {
+        let Some(candidate) = before.candidates().find(|c| c.mv == meant) else {
             return;
         };
         let target = Arc::new(before.after(&candidate));

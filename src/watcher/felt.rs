@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     board::{Explanation, Line, Lines, Orientation, Ply, PlyKind, Stand, act::Reason, explain},
-    event::{Certainty, CompletedBy},
+    event::{Certainty, CompletedBy, notice},
     laws::IrregularityKind,
     time::Millis,
 };
@@ -138,7 +138,7 @@ impl Game {
             let mv = made.kind.legal()?;
             let promotion = if i == index { Some(role) } else { mv.promotion() };
             let same = |c: &Move| c.from() == mv.from() && c.to() == mv.to() && c.promotion() == promotion;
-            let candidate = stand.candidates().iter().find(|c| same(&c.mv))?.clone();
+            let candidate = stand.candidates().find(|c| same(&c.mv))?;
             let kind = PlyKind::Legal(candidate.mv);
             let (uci, san) = super::game::names(&stand, &kind, self.mode);
             let after = Arc::new(stand.after(&candidate));
@@ -213,7 +213,7 @@ impl Game {
                 "The board cannot tell what the pawn on {} became: a queen is taken for granted. If it is another piece, say so by the command `promotion`.",
                 mv.to()
             );
-            self.notice(ctx, "promotion_not_told", &message);
+            self.notice(ctx, notice::PROMOTION_NOT_TOLD, &message);
         }
     }
 

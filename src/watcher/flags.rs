@@ -8,7 +8,7 @@ use super::{
     game::{Ctx, Game},
 };
 use crate::{
-    event::{Body, Certainty, ClockState},
+    event::{Body, Certainty, ClockState, notice},
     game::periods::Progress,
     laws::{FirstFlag, IrregularityKind, MovesCompleted},
     time::Millis,
@@ -102,8 +102,7 @@ impl Game {
         let made = made_by(side, self.moves_completed());
         self.flags.harmless[side as usize] = true;
         let message = format!("the flag of {side} is down; the {made} moves due in the period are made");
-        let code = "period_complete".into();
-        self.emit(ctx, Some(at), Body::Notice { code, message });
+        self.emit(ctx, Some(at), Body::notice(notice::PERIOD_COMPLETE, message));
     }
 
     fn flag_fell(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {

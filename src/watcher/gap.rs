@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     board::{Line, Lines, Placement, PlyKind, bridge, lines::shared},
-    event::{Body, Certainty},
+    event::{Certainty, notice},
     laws::IrregularityKind,
 };
 
@@ -101,14 +101,7 @@ impl Game {
                 self.base + shortest,
                 found.len()
             );
-            self.emit(
-                ctx,
-                None,
-                Body::Notice {
-                    code: "gap_ambiguous".into(),
-                    message,
-                },
-            );
+            self.notice(ctx, notice::GAP_AMBIGUOUS, &message);
         }
         for (i, line) in found.into_iter().enumerate() {
             // The first found goes first where nothing tells them apart.
@@ -198,7 +191,7 @@ impl Game {
             "no few legal moves lead to what stands there"
         };
         let message = format!("Moves were missed and could not be reconstructed: {why}.");
-        self.notice(ctx, "gap_not_explained", &message);
+        self.notice(ctx, notice::GAP_NOT_EXPLAINED, &message);
     }
 
     /// Gives notice of squares that are not read although a piece must stand there.
@@ -215,14 +208,7 @@ impl Game {
             if ctx.passed(since, DEAD_SQUARE_MS) {
                 self.noticed.add(square);
                 let message = format!("Nothing is read on {square}, where a piece should stand.");
-                self.emit(
-                    ctx,
-                    None,
-                    Body::Notice {
-                        code: "square_not_read".into(),
-                        message,
-                    },
-                );
+                self.notice(ctx, notice::SQUARE_NOT_READ, &message);
             }
         }
     }

@@ -18,6 +18,7 @@ impl Core {
     /// One message of the board.
     pub(super) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
         self.hear(now, identity, matches!(message, Message::Dump(_)));
+        self.trail.hear(now, message);
         match message {
             Message::Dump(squares) => self.dump(now, squares),
             Message::Field { square, piece } => self.field(now, *square, *piece),
@@ -97,7 +98,19 @@ impl Core {
         if first {
             self.sensed = settled(&placement);
         }
+        // Where the board stands as it did, nothing was missed.
+        let missed = !changed.is_empty();
         let gap = std::mem::take(&mut self.gap);
+        if let Phase::Game(game) = &mut self.phase
+            && gap
+        {
+            game.gap = missed;
+            if missed {
+                game.press = None;
+                game.later_presses.clear();
+            }
+        }
+        let gap = gap && missed;
         if gap
             && let Some((game, ctx)) = self.game_and_ctx(now)
             && game.waits_for_clock(&ctx)
