@@ -44,7 +44,7 @@ use crate::{
     mate::Verdict,
     time::Millis,
 };
-pub use command::{Command, CommandError, Reply};
+pub use command::{Command, CommandError, Reply, Report};
 use core::Core;
 pub use outbox::MateQuestion;
 pub use snapshot::Snapshot;
