@@ -126,6 +126,10 @@ impl Core {
     pub(super) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
         self.hear(now, identity, matches!(message, Message::Dump(_)));
         match message {
+            Message::EventLog(payload) => return self.log_told(now, payload),
+            _ => self.spoken(now),
+        }
+        match message {
             Message::Dump(squares) => self.dump(now, squares),
             Message::Field { square, piece } => self.field(now, *square, *piece),
             Message::Clock(reading) => {
@@ -419,8 +423,12 @@ impl Core {
                 Phase::Waiting(_) => self.look_for_start(now),
                 Phase::Game(_) => {
                     self.review_game(now);
+                    self.take_up(now);
                     self.look_for_next(now);
                 }
+            }
+            if self.out.seq != said {
+                self.note_whole();
             }
             // Before a game what is noted in one look counts in the next.
             if self.out.seq == said && matches!(self.phase, Phase::Game(_)) {
@@ -448,6 +456,7 @@ impl Core {
             return;
         }
         game.settle(&mut ctx);
+        game.look_for_log(&mut ctx);
         game.try_gap_again(&mut ctx);
         game.judge(&mut ctx);
         game.look_after(&mut ctx);

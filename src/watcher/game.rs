@@ -125,6 +125,8 @@ pub(super) struct Game {
     pub(super) gap: bool,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<super::gap::Unbridged>,
+    /// What the board may be asked about it.
+    pub(super) recall: super::recall::Recall,
 }
 
 impl Game {
@@ -151,6 +153,7 @@ impl Game {
             hands: super::touch::Hands::default(),
             gap: false,
             unbridged: None,
+            recall: super::recall::Recall::default(),
         }
     }
 

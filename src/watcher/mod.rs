@@ -20,7 +20,9 @@ mod game;
 mod gap;
 mod judge;
 mod matter;
+mod memory;
 mod outbox;
+mod recall;
 mod settle;
 pub mod snapshot;
 mod start;
@@ -146,19 +148,22 @@ impl Watcher {
     /// Bytes from the board, in any split.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         self.wire.bytes(now, bytes, &mut self.core);
-        self.ask_for_dump(now);
+        self.ask_board(now);
     }
 
     /// A deadline of [`Self::poll_timeout`] has passed.
     pub fn handle_timeout(&mut self, now: Millis) {
         self.wire.handle_timeout(now);
         self.core.review(now);
-        self.ask_for_dump(now);
+        self.ask_board(now);
     }
 
-    fn ask_for_dump(&mut self, now: Millis) {
+    fn ask_board(&mut self, now: Millis) {
         if self.core.take_dump_wanted() {
             self.wire.request_dump(now);
+        }
+        if self.core.take_log_wanted(now) {
+            self.wire.request_event_log(now);
         }
     }
 
@@ -174,7 +179,7 @@ impl Watcher {
     /// Says why the command was refused; nothing has changed then.
     pub fn handle_command(&mut self, now: Millis, command: Command) -> Result<Reply, CommandError> {
         let reply = self.core.command(now, command);
-        self.ask_for_dump(now);
+        self.ask_board(now);
         reply
     }
 
