@@ -139,6 +139,8 @@ impl Got {
 /// A subscriber with a session that the broker keeps while it is away.
 pub struct Subscriber {
     got: Arc<Mutex<Vec<Got>>>,
+    /// Subscriptions that the broker has granted.
+    granted: Arc<std::sync::atomic::AtomicUsize>,
     client: AsyncClient,
     task: JoinHandle<()>,
 }
@@ -155,6 +157,8 @@ impl Subscriber {
         let (client, mut events) = AsyncClient::new(options, 64);
         let got = Arc::new(Mutex::new(Vec::new()));
         let (sink, filter, subscribe) = (got.clone(), Filter::new(filter, QoS::AtLeastOnce), client.clone());
+        let granted = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let grants = granted.clone();
         let (ready, is_ready) = tokio::sync::oneshot::channel();
         let mut ready = Some(ready);
         let task = tokio::spawn(async move {
@@ -166,6 +170,7 @@ impl Subscriber {
                         }
                     }
                     Ok(MqttEvent::Incoming(Packet::SubAck(_))) => {
+                        grants.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                         if let Some(ready) = ready.take() {
                             let _ = ready.send(());
                         }
@@ -189,7 +194,23 @@ impl Subscriber {
             .await
             .unwrap()
             .unwrap();
-        Self { got, client, task }
+        Self {
+            got,
+            granted,
+            client,
+            task,
+        }
+    }
+
+    /// Waits until a broker that knew nothing of it has granted the subscription again.
+    pub async fn reconnected(&self) {
+        use std::sync::atomic::Ordering;
+        let before = self.granted.load(Ordering::Relaxed);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.granted.load(Ordering::Relaxed) == before {
+            assert!(Instant::now() < deadline, "the subscriber is not back");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     pub fn all(&self) -> Vec<Got> {
