@@ -399,3 +399,39 @@ pub fn event(board: &str, seq: u64) -> Event {
 pub async fn large_sender(port: u16) -> Subscriber {
     Subscriber::new(port, "nothing/for/me").await
 }
+
+/// What a consumer of one board ends with.
+pub struct Heard {
+    /// Without repeated numbers.
+    pub events: Vec<serde_json::Value>,
+    /// With them.
+    pub arrivals: usize,
+}
+
+/// Reads as the contract tells consumers to: drop numbers seen already. Panics at a gap or when an id
+/// means two events.
+pub fn heard(subscriber: &Subscriber, board: &str) -> Heard {
+    let place = format!("dgt2mqtt/gw/board/{board}/event/");
+    let (mut events, mut arrivals) = (Vec::<serde_json::Value>::new(), 0);
+    let mut by_id: std::collections::BTreeMap<String, Vec<u8>> = std::collections::BTreeMap::new();
+    for got in subscriber.all() {
+        if !got.topic.starts_with(&place) {
+            continue;
+        }
+        arrivals += 1;
+        let event = got.json();
+        let (id, seq) = (event["id"].as_str().unwrap(), event["seq"].as_u64().unwrap());
+        assert_eq!(id, format!("gw/{board}/{seq}"));
+        let former = by_id.insert(id.to_owned(), got.payload.clone());
+        assert!(
+            former.is_none_or(|former| former == got.payload),
+            "two events with the id {id}"
+        );
+        let next = events.len() as u64 + 1;
+        assert!(seq <= next, "board {board}: {seq} came when {next} was next");
+        if seq == next {
+            events.push(event);
+        }
+    }
+    Heard { events, arrivals }
+}

@@ -109,6 +109,11 @@ pub struct Daemon {
 
 impl Daemon {
     pub fn start(config: &Path) -> Self {
+        Self::start_with(config, |_| {})
+    }
+
+    /// The same, in another environment.
+    pub fn start_with(config: &Path, change: impl FnOnce(&mut Command)) -> Self {
         let log = fs::OpenOptions::new()
             .create(true)
             .append(true)
@@ -116,6 +121,7 @@ impl Daemon {
             .unwrap();
         let mut command = program();
         command.args(["run", "--config"]).arg(config);
+        change(&mut command);
         let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
         Self { child }
     }
