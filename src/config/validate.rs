@@ -58,7 +58,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
     Some(Config {
         gateway: gateway?,
         base_topic: base_topic?,
-        commands: raw.gateway.commands.unwrap_or(true),
+        commands: raw.gateway.commands.unwrap_or(false),
         boards,
         broker: broker?,
         journal: journal?,

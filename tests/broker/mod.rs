@@ -147,6 +147,14 @@ pub struct Subscriber {
 
 impl Subscriber {
     pub async fn new(port: u16, filter: &str) -> Self {
+        Self::connect(port, filter, None).await
+    }
+
+    pub async fn with_login(port: u16, filter: &str, login: (&str, &str)) -> Self {
+        Self::connect(port, filter, Some(login)).await
+    }
+
+    async fn connect(port: u16, filter: &str, login: Option<(&str, &str)>) -> Self {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let mut options = MqttOptions::new(format!("subscriber-{number}"), "127.0.0.1", port);
@@ -154,6 +162,9 @@ impl Subscriber {
             .set_clean_start(false)
             .set_session_expiry_interval(Some(3600))
             .set_max_packet_size(Some(1 << 24));
+        if let Some((user, password)) = login {
+            options.set_credentials(user, password);
+        }
         let (client, mut events) = AsyncClient::new(options, 64);
         let got = Arc::new(Mutex::new(Vec::new()));
         let (sink, filter, subscribe) = (got.clone(), Filter::new(filter, QoS::AtLeastOnce), client.clone());

@@ -87,7 +87,7 @@ pub struct Seat<'a> {
 /// Writes a configuration and returns its path.
 pub fn configure(folder: &Path, broker: u16, seats: &[Seat<'_>]) -> PathBuf {
     let mut text = format!(
-        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{broker}\"]\nkeep_alive = 5\n[journal]\npath = \"journal.sqlite\"\n"
+        "[gateway]\nname = \"gw\"\ncommands = true\n[broker]\nurls = [\"mqtt://127.0.0.1:{broker}\"]\nkeep_alive = 5\n[journal]\npath = \"journal.sqlite\"\n"
     );
     for Seat { id, port, capture } in seats {
         text.push_str(&format!("[[board]]\nid = \"{id}\"\nport = \"{port}\"\n"));
@@ -124,6 +124,10 @@ impl Daemon {
         change(&mut command);
         let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
         Self { child }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// SIGKILL.
