@@ -244,10 +244,7 @@ async fn a_second_client_of_the_same_name_takes_the_session_over() {
     assert_eq!(subscriber.numbers("7"), (1..=events).collect::<Vec<_>>());
     right_state(&mosquitto, 99).await;
     let connects = station.handle.figures().connects;
-    assert!(
-        connects > rounds / 2,
-        "the session was taken over: {connects} connections"
-    );
+    assert!(connects > 2, "the session was taken over: {connects} connections");
     // Nobody turns two daemons of one name into a storm.
     assert!(connects <= 2 * rounds + 2, "{connects} connections");
     println!(

@@ -269,6 +269,7 @@ async fn days_at_a_board_grow_nothing() {
         count += 1;
         let rows = kept.unacked(0, 100_000).await;
         kept.acked(rows.iter().map(|row| row.n).collect()).await;
+        kept.tick().await;
         if count == 12 {
             early = Some(usage());
         }
@@ -299,7 +300,6 @@ async fn days_at_a_board_grow_nothing() {
     );
     // Other tests of this program run beside it.
     assert!(late.1 < early.1 + 20, "descriptors");
-    // Dropped rows leave their pages to later ones.
-    assert!(size < 4 * LIMIT, "{size} bytes");
+    assert!(size < LIMIT + LIMIT / 4, "{size} bytes");
     assert!(largest < 200_000);
 }

@@ -370,7 +370,10 @@ impl Store {
                 .execute("DELETE FROM commands WHERE received_ms < ?1", [before])?;
         }
         if dropped > 0 {
-            self.connection.execute_batch("PRAGMA incremental_vacuum")?;
+            // It gives one page back at each step.
+            let mut vacuum = self.connection.prepare_cached("PRAGMA incremental_vacuum")?;
+            let mut pages = vacuum.query([])?;
+            while pages.next()?.is_some() {}
         }
         Ok(dropped as u64)
     }
