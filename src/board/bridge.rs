@@ -129,7 +129,7 @@ impl Search<'_> {
             if !reachable(after.differing(self.to), left - 1) {
                 continue;
             }
-            let next = Arc::new(stand.after(candidate));
+            let next = Arc::new(stand.after(&candidate));
             self.path.push((candidate.mv, next.clone()));
             self.from(&next, left - 1);
             self.path.pop();
@@ -169,11 +169,10 @@ mod tests {
 
     fn played(start: &Arc<Stand>, moves: &[&str]) -> Arc<Stand> {
         moves.iter().fold(start.clone(), |stand, uci| {
-            let candidates = stand.candidates().iter();
-            let found = candidates
-                .clone()
+            let found = stand
+                .candidates()
                 .find(|c| UciMove::from_standard(c.mv).to_string() == *uci);
-            Arc::new(stand.after(found.unwrap()))
+            Arc::new(stand.after(&found.unwrap()))
         })
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Color, Move};
 
-use super::core::settled;
+use super::reading::settled;
 use crate::{
     board::{Code, Line, Lines, Orientation, Placement, Stand},
     dgt::{ClockSide, PieceCode, eventlog::LogRecord},

@@ -155,7 +155,7 @@ impl Game {
         let message = format!(
             "The board was asked for its log, which {why}: half-moves that were missed stay as they were found, or open."
         );
-        self.notice(ctx, "board_log_useless", &message);
+        self.notice(ctx, crate::event::notice::BOARD_LOG_USELESS, &message);
     }
 
     /// The half-moves that the log tells, if they lead to what stands there.

@@ -26,12 +26,12 @@ impl Table {
 
     fn play(&mut self, moves: &str) {
         for uci in moves.split_whitespace() {
-            let candidates = self.stand.candidates();
-            let found = candidates
-                .iter()
+            let found = self
+                .stand
+                .candidates()
                 .find(|c| UciMove::from_standard(c.mv).to_string() == uci)
                 .unwrap();
-            let after = Arc::new(self.stand.after(found));
+            let after = Arc::new(self.stand.after(&found));
             let next = squares_of(&after);
             // First off the board, then onto it, as hands do.
             for away in [true, false] {
@@ -192,8 +192,8 @@ fn damage_gives_no_panic_and_nothing_that_is_not_legal() {
         if let Some(missed) = missed(LogRecords::new(&bytes), &known, &table.squares) {
             let mut stand = root.clone();
             for unseen in played(&root, &missed, Orientation::Normal, None) {
-                let candidate = stand.candidates().iter().find(|c| c.mv == unseen.mv).unwrap();
-                stand = Arc::new(stand.after(candidate));
+                let candidate = stand.candidates().find(|c| c.mv == unseen.mv).unwrap();
+                stand = Arc::new(stand.after(&candidate));
             }
         }
     }
