@@ -17,6 +17,7 @@ mod value;
 
 use std::{
     fs,
+    net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -48,6 +49,8 @@ pub struct Config {
     pub journal: Journal,
     /// Bounds and intervals.
     pub limits: Limits,
+    /// Where figures for Prometheus can be had: a loopback address, or nowhere.
+    pub metrics: Option<SocketAddr>,
 }
 
 /// What the Laws need to know of a game at one board.

@@ -24,6 +24,13 @@ pub(super) struct RawConfig {
     pub(super) broker: RawBroker,
     pub(super) journal: RawJournal,
     pub(super) limits: RawLimits,
+    pub(super) metrics: RawMetrics,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawMetrics {
+    pub(super) listen: Option<Spanned<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

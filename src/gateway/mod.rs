@@ -14,6 +14,7 @@ mod health;
 mod heartbeat;
 mod losses;
 mod mates;
+mod metrics;
 mod ports;
 mod trouble;
 

@@ -220,8 +220,12 @@ impl Core {
                 Phase::Waiting(_) => self.look_for_start(now),
                 Phase::Game(_) => {
                     self.review_game(now);
+                    self.take_up_anew(now);
                     self.look_for_next(now);
                 }
+            }
+            if self.out.seq != said {
+                self.note_whole();
             }
             // Before a game what is noted in one look counts in the next.
             if self.out.seq == said && matches!(self.phase, Phase::Game(_)) {
@@ -250,6 +254,7 @@ impl Core {
             return;
         }
         game.settle(&mut ctx);
+        game.look_for_log(&mut ctx);
         game.try_gap_again(&mut ctx);
         game.look_for_unseen(&mut ctx);
         game.judge(&mut ctx);

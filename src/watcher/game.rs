@@ -135,6 +135,8 @@ pub(super) struct Game {
     pub(super) retold: Option<(usize, Millis)>,
     /// The press on whose account the board was last asked what stands on it.
     pub(super) asked: Option<Millis>,
+    /// What the board may be asked about it.
+    pub(super) recall: super::recall::Recall,
 }
 
 impl Game {
@@ -163,6 +165,7 @@ impl Game {
             unbridged: None,
             retold: None,
             asked: None,
+            recall: super::recall::Recall::default(),
         }
     }
 

@@ -43,6 +43,11 @@ impl Game {
         if self.result.is_some() {
             return;
         }
+        if self.lost_track() {
+            self.press = None;
+            self.later_presses.clear();
+            return;
+        }
         if self.press.is_none() {
             self.press = self.later_presses.pop_front();
         }

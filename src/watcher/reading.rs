@@ -20,6 +20,10 @@ impl Core {
         self.hear(now, identity, matches!(message, Message::Dump(_)));
         self.trail.hear(now, message);
         match message {
+            Message::EventLog(payload) => return self.log_told(now, payload),
+            _ => self.spoken(now),
+        }
+        match message {
             Message::Dump(squares) => self.dump(now, squares),
             Message::Field { square, piece } => self.field(now, *square, *piece),
             Message::Clock(reading) => {

@@ -82,7 +82,10 @@ impl Game {
                 return ctx.still_for(RULED_MS).then_some(CompletedBy::Ruling);
             }
             PlyKind::Ruled(_) => return None,
-            PlyKind::Recovered(_) => return Some(CompletedBy::Recovered),
+            PlyKind::Recovered(_) => {
+                let waits = self.awaits_log(ctx) || self.lost_track();
+                return (!waits).then_some(CompletedBy::Recovered);
+            }
             // An accusation is more than a half-move: see `judge`.
             PlyKind::Suspect(_) => return None,
             PlyKind::Illegal(_) => None,
