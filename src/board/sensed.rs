@@ -5,15 +5,32 @@ use shakmaty::{Bitboard, Square};
 use super::placement::{Code, Placement};
 use crate::time::Millis;
 
+/// How many earlier readings of a square are kept: enough for a hand that brushes over it twice.
+const EARLIER: usize = 4;
+
+/// An update that a dump has overtaken comes within two scans, or not at all.
+const UNTOLD_MS: u64 = 500;
+
 /// The current reading of all squares with the time of each square's last change.
 #[derive(Clone, Debug)]
 pub struct Sensed {
     placement: Placement,
     since: [Millis; 64],
-    before: [Code; 64],
+    /// What each square showed earlier, and since when; the last first.
+    earlier: [[(Code, Millis); EARLIER]; 64],
     last_change: Millis,
     last_arrival: Millis,
     by_dump: Bitboard,
+    /// Empty squares whose man has not come to stand anywhere else.
+    lifted: Bitboard,
+    /// Squares that were reported empty although nothing had been read there.
+    left_unseen: Bitboard,
+    /// When they last were.
+    left_at: [Millis; 64],
+    /// Squares of which a dump told and no update, yet.
+    untold: Bitboard,
+    /// An update was lost for certain.
+    lost: bool,
     last_dump: Option<Millis>,
     felt: bool,
 }
@@ -23,10 +40,15 @@ impl Default for Sensed {
         Self {
             placement: Placement::default(),
             since: [Millis(0); 64],
-            before: [Code::EMPTY; 64],
+            earlier: [[(Code::EMPTY, Millis(0)); EARLIER]; 64],
             last_change: Millis(0),
             last_arrival: Millis(0),
             by_dump: Bitboard::EMPTY,
+            lifted: Bitboard::EMPTY,
+            left_unseen: Bitboard::EMPTY,
+            left_at: [Millis(0); 64],
+            untold: Bitboard::EMPTY,
+            lost: false,
             last_dump: None,
             felt: false,
         }
@@ -38,24 +60,51 @@ impl Sensed {
     pub fn set(&mut self, now: Millis, square: Square, code: Code) -> bool {
         let old = self.placement.at(square);
         if old == code {
+            if code.is_empty() && !self.by_dump.contains(square) {
+                self.left_unseen.add(square);
+                self.left_at[usize::from(square)] = now;
+                self.lost = true;
+            }
+            self.by_dump.discard(square);
+            self.untold.discard(square);
             return false;
         }
-        self.before[usize::from(square)] = old;
+        self.lost |= self.untold.contains(square);
+        self.untold.discard(square);
+        self.left_unseen.discard(square);
+        let earlier = &mut self.earlier[usize::from(square)];
+        earlier.rotate_right(1);
+        earlier[0] = (old, self.since[usize::from(square)]);
         self.placement.set(square, code);
         self.since[usize::from(square)] = now;
         self.last_change = now;
-        if !code.is_empty() {
+        if code.is_empty() {
+            self.lifted.add(square);
+        } else {
             self.last_arrival = now;
+            self.put_down(square, code);
         }
         self.by_dump.discard(square);
         self.felt |= code == Code::MAN;
         true
     }
 
+    /// A man came to stand on `square`: the last one like it that was lifted, and what stood here is taken.
+    fn put_down(&mut self, square: Square, code: Code) {
+        self.lifted.discard(square);
+        let like_it = self
+            .lifted
+            .into_iter()
+            .filter(|from| code.agrees(self.before(*from)));
+        if let Some(from) = like_it.max_by_key(|from| self.since(*from)) {
+            self.lifted.discard(from);
+        }
+    }
+
     /// Several squares changed at once. Returns which.
     pub fn update(&mut self, now: Millis, placement: &Placement) -> Bitboard {
         let mut changed = Bitboard::EMPTY;
-        for square in Square::ALL {
+        for square in self.placement.differing(placement) {
             if self.set(now, square, placement.at(square)) {
                 changed.add(square);
             }
@@ -98,13 +147,52 @@ impl Sensed {
     /// What `square` showed before its last change.
     #[must_use]
     pub fn before(&self, square: Square) -> Code {
-        self.before[usize::from(square)]
+        self.earlier[usize::from(square)][0].0
     }
 
     /// When `square` came to show what it shows, if an update told; a dump only says that it does.
     #[must_use]
     pub fn seen_at(&self, square: Square) -> Option<Millis> {
         (!self.by_dump.contains(square)).then(|| self.since(square))
+    }
+
+    /// When `code` left `square`, whatever has been read there since; none where a dump told.
+    #[must_use]
+    pub fn left_at(&self, square: Square, code: Code) -> Option<Millis> {
+        let mut left = self.seen_at(square)?;
+        for (earlier, since) in self.earlier[usize::from(square)] {
+            if earlier == code {
+                return Some(left);
+            }
+            left = since;
+        }
+        self.seen_at(square)
+    }
+
+    /// Squares that were reported empty although nothing had been read there: the update of what
+    /// stood there was lost.
+    #[must_use]
+    pub fn left_unseen(&self) -> Bitboard {
+        self.left_unseen
+    }
+
+    /// When `square` was reported empty although nothing had been read there, the last time.
+    #[must_use]
+    pub fn left_unseen_at(&self, square: Square) -> Option<Millis> {
+        let left = self.left_unseen.contains(square);
+        left.then(|| self.left_at[usize::from(square)])
+    }
+
+    /// `squares` changed by a dump though the link was not down: their updates are late, or lost.
+    pub fn expect_updates(&mut self, squares: Bitboard) {
+        self.untold |= squares;
+    }
+
+    /// True when this board is known to lose updates, or its line to.
+    #[must_use]
+    pub fn loses_updates(&self, now: Millis) -> bool {
+        let late = |s: Square| now.since(self.since(s)) > UNTOLD_MS;
+        self.lost || self.untold.into_iter().any(late)
     }
 
     /// When the whole board was last read.
@@ -117,14 +205,7 @@ impl Sensed {
     /// it may be in a hand, or was taken off the board.
     #[must_use]
     pub fn lifted_since(&self, start: Millis) -> Option<Square> {
-        let changed = || Square::ALL.into_iter().filter(|s| self.since(*s) > start);
-        let mut put_down: Vec<_> = changed().filter(|s| !self.at(*s).is_empty()).collect();
-        changed().filter(|s| self.at(*s).is_empty()).find(|from| {
-            let is_it =
-                |to: &Square| self.at(*to).agrees(self.before(*from)) && self.since(*to) >= self.since(*from);
-            let place = put_down.iter().position(is_it);
-            place.map(|place| put_down.swap_remove(place)).is_none()
-        })
+        self.lifted.into_iter().find(|from| self.since(*from) > start)
     }
 
     /// When any square last came to show something.
@@ -137,5 +218,43 @@ impl Sensed {
     #[must_use]
     pub fn last_change(&self) -> Millis {
         self.last_change
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHITE_QUEEN: Code = Code(6);
+    const BLACK_KING: Code = Code(11);
+
+    fn lifted(changes: &[(u64, Square, Code)]) -> Option<Square> {
+        let mut sensed = Sensed::default();
+        sensed.set(Millis(1), Square::D1, WHITE_QUEEN);
+        sensed.set(Millis(1), Square::E8, BLACK_KING);
+        for (at, square, code) in changes {
+            sensed.set(Millis(*at), *square, *code);
+        }
+        sensed.lifted_since(Millis(100))
+    }
+
+    #[test]
+    fn a_man_is_lifted_until_it_is_put_down_or_too_long_ago() {
+        let up = (200, Square::D1, Code::EMPTY);
+        assert_eq!(lifted(&[up]), Some(Square::D1));
+        assert_eq!(lifted(&[up, (300, Square::D8, WHITE_QUEEN)]), None);
+        assert_eq!(lifted(&[up, (300, Square::D1, WHITE_QUEEN)]), None);
+        assert_eq!(lifted(&[(50, Square::D1, Code::EMPTY)]), None);
+    }
+
+    #[test]
+    fn a_man_that_was_taken_where_it_had_been_put_is_not_in_a_hand() {
+        let queen = [(200, Square::D1, Code::EMPTY), (300, Square::D8, WHITE_QUEEN)];
+        // At once, and after it was lifted off the board.
+        let at_once = [(400, Square::E8, Code::EMPTY), (500, Square::D8, BLACK_KING)];
+        assert_eq!(lifted(&[queen, at_once].concat()), None);
+        let before = [(400, Square::D8, Code::EMPTY), (450, Square::E8, Code::EMPTY)];
+        let taken = [&queen[..], &before[..], &[(500, Square::D8, BLACK_KING)]].concat();
+        assert_eq!(lifted(&taken), None);
     }
 }

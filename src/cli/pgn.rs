@@ -3,12 +3,11 @@
 use std::{collections::BTreeMap, io::Write, path::Path};
 
 use anyhow::Context;
-use shakmaty::{Color, fen::Fen};
 
 use super::journal;
 use crate::{
-    event::{Body, Event, GameResult},
-    game::{Pgn, PgnMove},
+    event::{Body, Event},
+    game::{Pgn, PgnMove, PgnStart},
     journal::query::Filter,
 };
 
@@ -69,34 +68,20 @@ fn started((board, number): &(String, u32), event: &Event) -> Option<Pgn> {
     else {
         return None;
     };
-    let date = event
-        .time
-        .as_deref()
-        .and_then(|t| t.get(..10))
-        .map_or_else(|| "????.??.??".into(), |date| date.replace('-', "."));
-    let setup = fen.parse::<Fen>().map(Fen::into_setup).unwrap_or_default();
-    let tag = |name: &str, value: &str| (name.to_string(), value.to_string());
-    Some(Pgn {
-        tags: vec![
-            tag("Event", "?"),
-            tag("Site", "?"),
-            tag("Date", &date),
-            tag("Round", &format!("{board}.{number}")),
-            tag("White", white.as_deref().unwrap_or("?")),
-            tag("Black", black.as_deref().unwrap_or("?")),
-        ],
-        start_fen: (setup != shakmaty::Setup::default()).then(|| fen.clone()),
+    Some(Pgn::begun(&PgnStart {
+        board,
+        number: *number,
+        time: event.time.as_deref(),
+        players: [white.as_deref(), black.as_deref()],
+        fen,
         chess960: *chess960,
-        black_begins: setup.turn == Color::Black,
-        first_number: setup.fullmoves.get(),
-        moves: Vec::new(),
-        result: GameResult::Open.as_str().into(),
-    })
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::GameResult;
 
     #[test]
     fn events_become_games() {

@@ -15,6 +15,7 @@ mod heartbeat;
 mod losses;
 mod mates;
 mod ports;
+mod trouble;
 
 pub use daemon::{GatewayError, run};
 pub use health::{GatewayInfo, Health};

@@ -330,6 +330,7 @@ async fn every_topic_goes_out_as_it_is_promised() {
     }
     for command in ["dgt2mqtt/gw/cmd/ping", "dgt2mqtt/gw/board/7/cmd/new_game"] {
         let answer = Answer {
+            command: command.to_owned(),
             topic: topics.reply_to(command),
             correlation: None,
             reference: serde_json::Value::Null,

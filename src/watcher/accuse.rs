@@ -25,6 +25,9 @@ impl Game {
             self.press = None;
             return;
         }
+        if self.may_have_lost(ctx, press.at) {
+            return;
+        }
         let explanation = explain(&stand, &seen);
         let mut finding = Finding::new(self, press.side, self.plies() + 1, stand.clone(), seen);
         finding.at = press.at;
@@ -92,9 +95,14 @@ impl Game {
         self.press = None;
         self.accuse(ctx, finding, Some(&act));
         let base = Line::new(before, ctx.sensed, ctx.now);
-        let ruled = base.played(PlyKind::Ruled(meant), target, ctx.sensed, ctx.now, 0.0);
+        let is_ruled = self.open.last().is_some_and(|open| open.ruled.is_some());
+        let put_right = if is_ruled {
+            base.played(PlyKind::Ruled(meant), target, ctx.sensed, ctx.now, 0.0)
+        } else {
+            base.clone()
+        };
         let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
-        self.rebase(ctx, vec![(ruled, 0.6), (stands, 0.0)]);
+        self.rebase(ctx, vec![(put_right, 0.6), (stands, 0.0)]);
     }
 
     fn accuse_illegal(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, act: Act, pressed: Millis) {

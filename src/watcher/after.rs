@@ -111,7 +111,10 @@ impl Game {
                 IrregularityKind::IllegalMove
                     | IrregularityKind::PressWithoutMove
                     | IrregularityKind::CastlingIncomplete
-            ) =>
+            ) || open
+                .target
+                .as_ref()
+                .is_some_and(|t| t.placement() == self.stand().placement()) =>
             {
                 self.restart_lines(ctx);
             }

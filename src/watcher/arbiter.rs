@@ -268,13 +268,12 @@ impl Game {
         }
         let before = self.stand_at(ply.saturating_sub(1)).clone();
         let by = offender.unwrap_or_else(|| before.turn());
-        let mut finding = Finding::new(self, by, ply, before.clone(), ctx.sensed.placement().clone());
+        let mut finding = Finding::new(self, by, ply, before, ctx.sensed.placement().clone());
         finding.kind = kind;
         finding.offender = offender;
         finding.at = ctx.now;
         finding.clock = ctx.clock.state();
         finding.reported = Some(reported);
-        finding.target = (kind == IrregularityKind::TwoHands).then_some(before);
         self.accuse(ctx, finding, None);
         Ok(())
     }
@@ -298,6 +297,12 @@ impl Game {
                     return refused("that player has made no half-move in this game yet");
                 };
                 Ok((ply, Some(self.mover(ply))))
+            }
+            // These were made, or are on the board with nothing on the record yet.
+            IllegalMove | PromotionNotReplaced | WrongColourPromotion | CastlingIncomplete
+                if self.plies() > 0 && offender.is_none_or(|side| self.mover(self.plies()) == side) =>
+            {
+                Ok((self.plies(), Some(self.mover(self.plies()))))
             }
             InitialPositionWrong | BoardOrientationWrong | ColoursReversed => Ok((0, offender)),
             ThreefoldClaim | FiftyClaim => {

@@ -9,6 +9,7 @@ use super::{
     game::{Ctx, Game, Press},
     outbox::Outbox,
     start::Setup,
+    trail::Trail,
 };
 use crate::{
     board::{Orientation, Sensed},
@@ -51,6 +52,9 @@ pub(super) struct Core {
     pub(super) gap: bool,
     look_again: Option<Millis>,
     pub(super) dump_wanted: bool,
+    /// When anything was last looked at.
+    pub(super) now: Millis,
+    pub(super) trail: Trail,
 }
 
 impl Core {
@@ -75,6 +79,8 @@ impl Core {
             gap: false,
             look_again: None,
             dump_wanted: false,
+            now: Millis(0),
+            trail: Trail::default(),
         };
         if let Some(snapshot) = resume {
             core.resume(snapshot);
@@ -90,6 +96,7 @@ impl Core {
     pub(super) fn link_down(&mut self, now: Millis, reason: &str) {
         self.link = None;
         self.gap = true;
+        self.trail.lose();
         self.clock.gap();
         if let Phase::Game(game) = &mut self.phase {
             game.gap = true;
@@ -119,6 +126,7 @@ impl Core {
             clock: &self.clock,
             out: &mut self.out,
             look_again: &mut self.look_again,
+            dump_wanted: &mut self.dump_wanted,
         };
         Some((game, ctx))
     }
@@ -201,6 +209,7 @@ impl Core {
 
     /// Looks at everything that may be decided by now.
     pub(super) fn review(&mut self, now: Millis) {
+        self.now = now;
         // Until nothing more follows: how often one looks must not matter.
         for _ in 0..4 {
             let said = self.out.seq;
@@ -219,6 +228,7 @@ impl Core {
                 break;
             }
         }
+        self.follow_trail(now);
     }
 
     fn review_game(&mut self, now: Millis) {
@@ -241,6 +251,7 @@ impl Core {
         }
         game.settle(&mut ctx);
         game.try_gap_again(&mut ctx);
+        game.look_for_unseen(&mut ctx);
         game.judge(&mut ctx);
         game.look_after(&mut ctx);
         game.look_for_unfelt(&mut ctx);

@@ -8,7 +8,7 @@ use shakmaty::Position;
 use super::game::{Ctx, Game};
 use crate::{
     board::Stand,
-    event::GameResult,
+    event::{GameResult, notice},
     laws::{Case, Facts, IrregularityKind, PenaltyKind, decide},
     mate::is_dead_quick,
 };
@@ -32,7 +32,7 @@ impl Game {
         } else {
             if chess.halfmoves() == 100 {
                 let message = "Fifty moves by each side without a capture or pawn move (9.3).";
-                self.notice(ctx, "fifty_moves", message);
+                self.notice(ctx, notice::FIFTY_MOVES, message);
             }
             if chess.halfmoves() >= 4 {
                 self.repetition(ctx, &stand);
@@ -47,7 +47,7 @@ impl Game {
             self.end(ctx, GameResult::Draw, "fivefold_repetition");
         } else if plies.len() == 3 {
             let message = "The position has occurred three times (9.2).";
-            self.notice(ctx, "threefold_repetition", message);
+            self.notice(ctx, notice::THREEFOLD_REPETITION, message);
         }
     }
 

@@ -212,11 +212,18 @@ impl Core {
         }
         self.press_again(&presses);
         let sideways = self.orientation.is_sideways();
+        let reversed = match self.settings.orientation {
+            OrientationSetting::Auto => false,
+            OrientationSetting::Normal => self.orientation == Orientation::Turned,
+            OrientationSetting::Turned => self.orientation == Orientation::Normal,
+        };
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
         if sideways {
             game.board_sideways(&mut ctx);
+        } else if reversed {
+            game.colours_reversed(&mut ctx);
         }
         if let Array::Wrong(squares) = kind_of(array) {
             game.array_wrong(&mut ctx, array, squares);

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     board::{Explanation, Line, Lines, Orientation, Ply, PlyKind, Stand, act::Reason, explain},
-    event::{Certainty, CompletedBy},
+    event::{Certainty, CompletedBy, notice},
     laws::IrregularityKind,
     time::Millis,
 };
@@ -156,13 +156,14 @@ impl Game {
     }
 
     /// The end of the record is taken back and told as `told`.
-    fn tell_anew(&mut self, ctx: &mut Ctx<'_>, told: Vec<Made>, reason: &str) {
+    pub(super) fn tell_anew(&mut self, ctx: &mut Ctx<'_>, told: Vec<Made>, reason: &str) {
         self.retract(ctx, self.plies() - told.len(), reason);
         for made in told {
             let ply = Ply {
                 kind: made.kind,
                 at: made.at,
                 began: made.at,
+                landed: made.landed,
                 pressed: None,
                 stand: made.stand,
             };
@@ -213,7 +214,7 @@ impl Game {
                 "The board cannot tell what the pawn on {} became: a queen is taken for granted. If it is another piece, say so by the command `promotion`.",
                 mv.to()
             );
-            self.notice(ctx, "promotion_not_told", &message);
+            self.notice(ctx, notice::PROMOTION_NOT_TOLD, &message);
         }
     }
 

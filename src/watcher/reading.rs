@@ -1,10 +1,9 @@
 //! What the board says, as it comes: single squares, whole boards, the clock. Each reading is put where
 //! the lines look for it.
 
-use shakmaty::{Bitboard, Square};
+use shakmaty::Bitboard;
 
 use super::{
-    OrientationSetting,
     core::{Core, Phase},
     start::Setup,
 };
@@ -19,6 +18,7 @@ impl Core {
     /// One message of the board.
     pub(super) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
         self.hear(now, identity, matches!(message, Message::Dump(_)));
+        self.trail.hear(now, message);
         match message {
             Message::Dump(squares) => self.dump(now, squares),
             Message::Field { square, piece } => self.field(now, *square, *piece),
@@ -94,11 +94,30 @@ impl Core {
         if let Phase::Game(game) = &mut self.phase {
             game.lines.tick(now, &self.sensed);
         }
+        let before = self.sensed.placement().clone();
         let changed = self.sensed.replace(now, &placement);
         if first {
             self.sensed = settled(&placement);
         }
+        // Where the board stands as it did, nothing was missed.
+        let missed = !changed.is_empty();
         let gap = std::mem::take(&mut self.gap);
+        if !first && !gap {
+            self.sensed.expect_updates(changed);
+            if let Phase::Game(game) = &mut self.phase {
+                game.stood_at_press(&before, &placement);
+            }
+        }
+        if let Phase::Game(game) = &mut self.phase
+            && gap
+        {
+            game.gap = missed;
+            if missed {
+                game.press = None;
+                game.later_presses.clear();
+            }
+        }
+        let gap = gap && missed;
         if gap
             && let Some((game, ctx)) = self.game_and_ctx(now)
             && game.waits_for_clock(&ctx)
@@ -127,6 +146,7 @@ impl Core {
         }
         let square = self.orientation.square(square);
         let (old, new) = (self.sensed.at(square), Code(piece.0));
+        let by_update = self.sensed.seen_at(square).is_some();
         if let Phase::Game(game) = &mut self.phase {
             game.lines.tick(now, &self.sensed);
             if self.clock.stopped_at.is_none() {
@@ -137,6 +157,7 @@ impl Core {
             self.out.changed.position = true;
             self.explain(now, Bitboard::from_square(square));
         } else if new.is_empty()
+            && by_update
             && let Phase::Game(game) = &mut self.phase
         {
             game.lines.left_unseen(now, &self.sensed, square);
@@ -150,9 +171,11 @@ impl Core {
             Phase::Waiting(_) => true,
             Phase::Game(game) => game.result.is_some(),
         };
-        let (OrientationSetting::Auto, true, Some(raw)) = (self.settings.orientation, idle, &self.raw) else {
+        let (true, Some(raw)) = (idle, &self.raw) else {
             return false;
         };
+        // The men go before what is configured: set up the other way round they are a matter for
+        // the arbiter (7.2.2, 7.3), and the game is to be followed all the same.
         let Some(found) = Orientation::of_start(raw) else {
             return false;
         };
@@ -229,7 +252,7 @@ impl Core {
 /// A reading that stood there before anything was watched.
 pub(super) fn settled(placement: &Placement) -> Sensed {
     let mut sensed = Sensed::default();
-    for square in Square::ALL {
+    for square in placement.occupied() {
         sensed.set(Millis(0), square, placement.at(square));
     }
     sensed

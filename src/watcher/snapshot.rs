@@ -10,9 +10,11 @@ use super::{
     flags::Flags,
     game::{Game, Made, Open},
     matter::Matter,
+    start::is_full_array,
+    trail::SavedTrail,
 };
 use crate::{
-    board::{Act, Line, Orientation, PlyKind, Stand, weight},
+    board::{Act, Line, Orientation, PlyKind, Sensed, Stand, weight},
     dgt::ClockSide,
     event::{ClockState, CompletedBy, GameResult},
     laws::{IrregularityKind, Side},
@@ -33,6 +35,18 @@ pub struct Snapshot {
     white_left: Option<bool>,
     #[serde(default)]
     game: Option<SavedGame>,
+    /// When it was taken, and what was heard since the board last stood as the game says.
+    #[serde(default)]
+    at: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trail: Option<SavedTrail>,
+}
+
+impl Snapshot {
+    /// The watcher's time when it was taken, in milliseconds.
+    pub(super) fn taken_at(&self) -> u64 {
+        self.at
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -62,6 +76,9 @@ struct SavedPly {
     /// The position that an arbiter accepted after it, where it is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     accepted: Option<String>,
+    /// Nothing was read where the piece went: where it stands is a guess.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    guessed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,7 +107,7 @@ struct SavedOpen {
 impl Core {
     pub(super) fn snapshot(&self) -> Snapshot {
         let game = match &self.phase {
-            Phase::Game(game) => Some(SavedGame::of(game)),
+            Phase::Game(game) => Some(game),
             Phase::Waiting(_) => None,
         };
         Snapshot {
@@ -98,7 +115,9 @@ impl Core {
             games: self.games,
             orientation: self.orientation,
             white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
-            game,
+            at: self.now.0,
+            trail: game.and_then(|game| self.trail.save(game)),
+            game: game.map(|game| SavedGame::of(game)),
         }
     }
 
@@ -113,11 +132,35 @@ impl Core {
             self.clock
                 .found(if left { ClockSide::Left } else { ClockSide::Right });
         }
-        if let Some(game) = snapshot.game.and_then(|saved| saved.restore(self.games)) {
+        self.now = Millis(snapshot.at);
+        let Some(saved) = snapshot.game else { return };
+        let heard = snapshot.trail.is_some_and(|trail| {
+            self.take_up(saved.clone(), snapshot.orientation) && self.hear_again(&trail)
+        });
+        if !heard {
+            self.raw = None;
+            self.sensed = Sensed::default();
+            self.take_up(saved, snapshot.orientation);
+        }
+        if let Phase::Game(game) = &mut self.phase {
+            game.gap = true;
             self.out.questions.extend(game.open_questions());
-            self.phase = Phase::Game(Box::new(game));
             self.mark_gap();
         }
+    }
+
+    /// The game goes on as it was saved. Returns false when what was saved makes no sense.
+    fn take_up(&mut self, saved: SavedGame, orientation: Orientation) -> bool {
+        self.phase = Phase::Waiting(Box::default());
+        let Some(game) = saved.restore(self.games) else {
+            return false;
+        };
+        // An array has shown how the board lies, whatever is configured.
+        if is_full_array(game.start.placement()) {
+            self.orientation = orientation;
+        }
+        self.phase = Phase::Game(Box::new(game));
+        true
     }
 }
 
@@ -152,7 +195,7 @@ impl SavedGame {
             CastlingMode::Standard
         };
         let start = Arc::new(stand_of_fen(&self.start, mode)?);
-        let unread = crate::board::Sensed::default();
+        let unread = Sensed::default();
         let mut game = Game::new(number, start, &unread, Millis(0));
         for saved in &self.plies {
             let made = saved.restore(game.stand(), mode)?;
@@ -180,7 +223,7 @@ impl SavedGame {
 
 impl Game {
     /// The lines as they were when the last irregularity was said, or from the record alone.
-    fn lines_after_restart(&mut self, unread: &crate::board::Sensed) {
+    fn lines_after_restart(&mut self, unread: &Sensed) {
         let now = Millis(0);
         self.base = self.plies();
         let stand = self.stand().clone();
@@ -225,6 +268,7 @@ impl SavedPly {
             completed_by: made.completed_by,
             clock: made.clock,
             act,
+            guessed: !made.landed,
             accepted: made.accepted.then(|| made.stand.fen()),
         }
     }
@@ -260,6 +304,7 @@ impl SavedPly {
             clock: self.clock,
             at: Millis(0),
             accepted: self.accepted.is_some(),
+            landed: !self.guessed,
         })
     }
 }
@@ -342,16 +387,20 @@ mod tests {
         })
     }
 
-    /// A board on which 1.e4 was played and pressed.
-    fn after_e4() -> Watcher {
-        let mut watcher = Watcher::new(Settings::default(), None);
-        watcher.handle_link_up(Millis(0), "port");
+    fn array() -> [PieceCode; 64] {
         let mut squares = [PieceCode::EMPTY; 64];
         for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
             (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
             (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
         }
-        hear(&mut watcher, 100, Message::Dump(&squares));
+        squares
+    }
+
+    /// A board on which 1.e4 was played and pressed.
+    fn after_e4() -> Watcher {
+        let mut watcher = Watcher::new(Settings::default(), None);
+        watcher.handle_link_up(Millis(0), "port");
+        hear(&mut watcher, 100, Message::Dump(&array()));
         hear(&mut watcher, 1500, clock(Lever::LeftHigh));
         for (at, square, piece) in [(3000, 52, PieceCode::EMPTY), (3300, 36, PieceCode(1))] {
             hear(&mut watcher, at, Message::Field { square, piece });
@@ -381,6 +430,36 @@ mod tests {
         watcher.handle_link_up(Millis(0), "port");
         hear(&mut watcher, 100, Message::Dump(&[PieceCode::EMPTY; 64]));
         assert_eq!(watcher.poll_event().map(|event| event.seq), Some(42));
+    }
+
+    /// Black has pressed without a move, and it is not said yet.
+    #[test]
+    fn what_was_not_said_yet_is_said_after_a_restart() {
+        let mut watcher = after_e4();
+        hear(&mut watcher, 6000, clock(Lever::LeftHigh));
+        let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+        let said = |text: &str| {
+            let mut watcher = resumed(text);
+            let (mut squares, mut found) = (array(), Vec::new());
+            (squares[52], squares[36]) = (PieceCode::EMPTY, PieceCode(1));
+            watcher.handle_link_up(Millis(0), "port");
+            hear(&mut watcher, 100, Message::Dump(&squares));
+            hear(&mut watcher, 200, clock(Lever::LeftHigh));
+            hear(&mut watcher, 9000, clock(Lever::LeftHigh));
+            while let Some(event) = watcher.poll_event() {
+                assert!(event.t <= 9.0, "the time of the new daemon: {event:?}");
+                found.push(event.body.type_name().to_owned());
+            }
+            found
+        };
+        assert_eq!(
+            said(&text),
+            ["board_connected", "clock_connected", "irregularity"]
+        );
+        // Without the trail, or with one that makes no sense, it is not known that there was a press.
+        let mut saved: serde_json::Value = serde_json::from_str(&text).unwrap();
+        saved["trail"]["squares"] = "zz".into();
+        assert_eq!(said(&saved.to_string()), ["board_connected", "clock_connected"]);
     }
 
     #[test]

@@ -176,6 +176,16 @@ pub fn journal(config: &Path, board: &str) -> Vec<Value> {
     )
 }
 
+/// What the journal beside `config` has of commands to a board.
+pub fn commands(config: &Path, board: &str) -> Vec<Value> {
+    events_of(
+        program()
+            .args(["journal", "--commands", "--config"])
+            .arg(config)
+            .args(["--board", board]),
+    )
+}
+
 /// Events without what differs from one run to the next: numbers, times, who the board said it was.
 /// References to other events become what those events were.
 pub fn comparable(events: &[Value]) -> Vec<Value> {

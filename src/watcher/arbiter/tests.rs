@@ -6,7 +6,7 @@ use crate::{
     dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
     event::Body,
     laws::{PenaltyKind, Side},
-    watcher::{Settings, Watcher},
+    watcher::{OrientationSetting, Settings, Watcher},
 };
 
 fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>) {
@@ -32,6 +32,15 @@ fn clock(lever: Lever) -> Message<'static> {
     })
 }
 
+fn initial_men() -> [PieceCode; 64] {
+    let mut squares = [PieceCode::EMPTY; 64];
+    for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
+        (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
+        (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
+    }
+    squares
+}
+
 /// A board on which 1.e4 was played and pressed.
 fn after_e4() -> Watcher {
     after_e4_under(Settings::default())
@@ -40,11 +49,7 @@ fn after_e4() -> Watcher {
 fn after_e4_under(settings: Settings) -> Watcher {
     let mut watcher = Watcher::new(settings, None);
     watcher.handle_link_up(Millis(0), "port");
-    let mut squares = [PieceCode::EMPTY; 64];
-    for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
-        (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
-        (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
-    }
+    let squares = initial_men();
     hear(&mut watcher, 100, Message::Dump(&squares));
     hear(&mut watcher, 1500, clock(Lever::LeftHigh));
     for (at, square, piece) in [(3000, 52, PieceCode::EMPTY), (3300, 36, PieceCode(1))] {
@@ -54,6 +59,48 @@ fn after_e4_under(settings: Settings) -> Watcher {
     hear(&mut watcher, 5000, clock(Lever::RightHigh));
     assert_eq!(watcher.game().moves, ["e2e4"]);
     watcher
+}
+
+/// What is said as a game begins on a table that is set for this way round.
+fn begun_on(orientation: OrientationSetting) -> (Vec<Body>, Watcher) {
+    let settings = Settings {
+        orientation,
+        ..Settings::default()
+    };
+    let mut watcher = after_e4_under(settings);
+    (events(&mut watcher), watcher)
+}
+
+#[test]
+fn armies_that_stand_the_other_way_round_than_the_table_is_set_for_may_be_reversed_colours() {
+    for orientation in [OrientationSetting::Auto, OrientationSetting::Normal] {
+        let said = begun_on(orientation).0;
+        assert!(!said.iter().any(|body| matches!(body, Body::Irregularity(_))));
+    }
+    let (events_of_start, watcher) = begun_on(OrientationSetting::Turned);
+    let it = said(&events_of_start);
+    assert_eq!(
+        (it.kind, it.offender, it.ply),
+        (IrregularityKind::ColoursReversed, None, 0)
+    );
+    assert_eq!(it.certainty, crate::event::Certainty::Probable);
+    assert_eq!(it.ruling.position, crate::laws::PositionRuling::NewGame);
+    assert_eq!(
+        watcher.game().moves,
+        ["e2e4"],
+        "the game is followed all the same"
+    );
+    let settings = Settings {
+        orientation: OrientationSetting::Turned,
+        ..Settings::default()
+    };
+    let mut resumed = Watcher::new(settings, Some(watcher.snapshot()));
+    resumed.handle_link_up(Millis(0), "port");
+    let mut squares = initial_men();
+    (squares[52], squares[36]) = (PieceCode::EMPTY, PieceCode(1));
+    hear(&mut resumed, 100, Message::Dump(&squares));
+    hear(&mut resumed, 5000, clock(Lever::RightHigh));
+    assert_eq!(resumed.game().moves, ["e2e4"], "nothing has changed meanwhile");
 }
 
 fn report(kind: IrregularityKind, offender: Option<Side>) -> Command {
@@ -288,6 +335,68 @@ fn who_raised_it_decides_where_arbiters_are_few() {
             (Why::RaisedBy, seconds)
         );
     }
+}
+
+/// 1.e4 e5 under the Laws of rapid with few arbiters.
+fn after_e5_with_few_arbiters() -> Watcher {
+    let settings = Settings {
+        time_control: crate::laws::TimeControl::Rapid,
+        supervision: crate::laws::Supervision::NotAdequate,
+        ..Settings::default()
+    };
+    let mut watcher = after_e4_under(settings);
+    answer_e5(&mut watcher);
+    watcher
+}
+
+fn answer_e5(watcher: &mut Watcher) {
+    for (at, square, piece) in [(7000, 12, PieceCode::EMPTY), (7300, 28, PieceCode(7))] {
+        hear(watcher, at, Message::Field { square, piece });
+    }
+    hear(watcher, 7600, clock(Lever::LeftHigh));
+    hear(watcher, 9000, clock(Lever::LeftHigh));
+    assert_eq!(watcher.game().moves, ["e2e4", "e7e5"]);
+}
+
+#[test]
+fn what_is_reported_after_the_reply_stands_where_arbiters_are_few() {
+    let mut watcher = after_e5_with_few_arbiters();
+    let events = reported(&mut watcher, IrregularityKind::TwoHands, Some(Side::White));
+    let it = said(&events);
+    assert_eq!((it.ply, it.ruling.penalty.kind), (1, PenaltyKind::None));
+    assert_eq!(it.ruling.position, crate::laws::PositionRuling::Stands);
+}
+
+#[test]
+fn what_was_reported_in_time_does_not_stand_because_of_a_later_reply() {
+    let settings = Settings {
+        time_control: crate::laws::TimeControl::Rapid,
+        supervision: crate::laws::Supervision::NotAdequate,
+        ..Settings::default()
+    };
+    let mut watcher = after_e4_under(settings);
+    let in_time = reported(&mut watcher, IrregularityKind::TwoHands, Some(Side::White));
+    assert_eq!(said(&in_time).ruling.penalty.seconds, 60);
+    answer_e5(&mut watcher);
+    let later = events(&mut watcher);
+    let penalties = later.iter().filter_map(|body| match body {
+        Body::RulingAmended(it) => Some(it.ruling.penalty.seconds),
+        _ => None,
+    });
+    assert!(penalties.into_iter().all(|seconds| seconds == 60));
+    assert_eq!(watcher.game().open_irregularities.len(), 1);
+}
+
+#[test]
+fn an_illegal_move_that_a_person_reports_is_the_one_just_made_and_names_the_position_before() {
+    let mut watcher = after_e4();
+    let events = reported(&mut watcher, IrregularityKind::IllegalMove, Some(Side::White));
+    let it = said(&events);
+    assert_eq!((it.ply, it.offence_number), (1, 1));
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    assert_eq!(it.ruling.target_fen.as_deref(), Some(start));
+    let by_black = reported(&mut watcher, IrregularityKind::IllegalMove, Some(Side::Black));
+    assert_eq!(said(&by_black).ply, 2, "his half-move is not on the record yet");
 }
 
 #[test]
