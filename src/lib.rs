@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod board;
+pub mod broadcast;
 pub mod capture;
 pub mod cli;
 pub mod config;

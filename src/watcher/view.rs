@@ -91,6 +91,7 @@ impl Core {
                 Color::White => clock.white_ms,
                 Color::Black => clock.black_ms,
             }),
+            used_ms: None,
         });
         let initial = game.start.placement() == Stand::initial().placement() && !black_begins;
         let pgn = Pgn {
