@@ -146,6 +146,13 @@ impl Record {
         game.map(|game| game.shown(delay.moves))
     }
 
+    /// What is public at `now_ms`, as a number that another picture of the game never has.
+    #[must_use]
+    pub(super) fn picture(&self, now_ms: i64, delay: Delay) -> (u64, usize) {
+        let public = |act: &&Act| act.known_ms <= now_ms.saturating_sub(delay.ms);
+        (self.last_seq, self.acts.iter().filter(public).count())
+    }
+
     /// When the next act becomes public, as Unix time in milliseconds; none when all are.
     #[must_use]
     pub fn next_change_ms(&self, now_ms: i64, delay: Delay) -> Option<i64> {
@@ -246,7 +253,8 @@ impl Unfolding {
                 uci: made.uci.clone(),
                 fen: made.fen.clone(),
                 clock_ms: clock(made),
-                used_ms: before.and_then(|before| u64::try_from(at_ms - before).ok()),
+                // The wall clock may have been set back meanwhile.
+                used_ms: before.map(|before| u64::try_from(at_ms - before).unwrap_or(0)),
             });
             before = Some(*at_ms);
         }

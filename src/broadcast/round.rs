@@ -39,8 +39,31 @@ pub struct Tournament {
 pub struct Round {
     tournament: Tournament,
     pairings: Pairings,
-    /// Boards in their order, as `GATEWAY/BOARD`: the first plays the first pairing.
-    tables: Vec<(String, Record)>,
+    /// In their order: the first plays the first pairing.
+    tables: Vec<Table>,
+}
+
+#[derive(Clone, Debug)]
+struct Table {
+    /// `GATEWAY/BOARD`.
+    id: String,
+    record: Record,
+    /// What was last shown, and of which picture: with many boards most of them rest.
+    shown: Option<((u64, usize), Option<Shown>)>,
+}
+
+impl Table {
+    fn shown(&mut self, now_ms: i64, delay: Delay) -> Option<Shown> {
+        let picture = self.record.picture(now_ms, delay);
+        match &self.shown {
+            Some((former, shown)) if *former == picture => shown.clone(),
+            _ => {
+                let shown = self.record.shown(now_ms, delay);
+                self.shown = Some((picture, shown.clone()));
+                shown
+            }
+        }
+    }
 }
 
 /// Contents by path, relative to the folder of the tournament.
@@ -50,7 +73,11 @@ impl Round {
     /// A round at `tables` (each `GATEWAY/BOARD`) in their order.
     #[must_use]
     pub fn new(tournament: Tournament, pairings: Pairings, tables: Vec<String>) -> Self {
-        let tables = tables.into_iter().map(|table| (table, Record::default()));
+        let tables = tables.into_iter().map(|id| Table {
+            id,
+            record: Record::default(),
+            shown: None,
+        });
         Self {
             tournament,
             pairings,
@@ -66,8 +93,8 @@ impl Round {
             return false;
         }
         let table = event.id.rsplit_once('/').map_or("", |(table, _)| table);
-        match self.tables.iter_mut().find(|(id, _)| id == table) {
-            Some((_, record)) => record.take(event, now_ms),
+        match self.tables.iter_mut().find(|known| known.id == table) {
+            Some(table) => table.record.take(event, now_ms),
             None => false,
         }
     }
@@ -78,20 +105,13 @@ impl Round {
         let delay = self.tournament.delay;
         self.tables
             .iter()
-            .filter_map(|(_, record)| record.next_change_ms(now_ms, delay))
+            .filter_map(|table| table.record.next_change_ms(now_ms, delay))
             .min()
-    }
-
-    /// The games as PGN in the order of the boards, one string each.
-    #[must_use]
-    pub fn games(&self, now_ms: i64) -> Vec<String> {
-        let games = self.boards(now_ms).into_iter();
-        games.map(|board| board.pgn.text()).collect()
     }
 
     /// What every file is to hold at `now_ms`.
     #[must_use]
-    pub fn files(&self, now_ms: i64) -> Files {
+    pub fn files(&mut self, now_ms: i64) -> Files {
         let boards = self.boards(now_ms);
         let folder = format!("round-{}", self.tournament.round);
         let mut files = Files::new();
@@ -107,13 +127,16 @@ impl Round {
         files
     }
 
-    fn boards(&self, now_ms: i64) -> Vec<Board> {
+    fn boards(&mut self, now_ms: i64) -> Vec<Board> {
         let count = self.tables.len().max(self.pairings.boards.len());
         let mut seen = BTreeSet::new();
         (0..count)
             .map(|i| {
-                let table = self.tables.get(i);
-                let shown = table.and_then(|(_, record)| record.shown(now_ms, self.tournament.delay));
+                let delay = self.tournament.delay;
+                let shown = self
+                    .tables
+                    .get_mut(i)
+                    .and_then(|table| table.shown(now_ms, delay));
                 let pairing = self.pairings.boards.get(i).cloned().flatten();
                 let mut board = self.board(i + 1, pairing, shown);
                 // A reader tells games apart by their players, so no two may be the same.
@@ -399,17 +422,17 @@ mod tests {
     fn index_and_tournament_follow_the_games() {
         let mut round = round();
         round.take(&start("7", "2026-11-21T14:10:00Z"), 0);
-        let value = |round: &Round, name: &str| -> serde_json::Value {
+        let value = |round: &mut Round, name: &str| -> serde_json::Value {
             serde_json::from_str(&round.files(i64::MAX)[name]).unwrap()
         };
-        let index = value(&round, "round-3/index.json");
+        let index = value(&mut round, "round-3/index.json");
         assert_eq!(index["pairings"][0]["live"], true);
         assert_eq!(index["pairings"][0]["white"]["lname"], "Moss");
         assert_eq!(index["pairings"][0]["white"]["fname"], "M");
         assert_eq!(index["pairings"][0]["black"]["federation"], "NOR");
-        assert_eq!(value(&round, "tournament.json")["rounds"][2]["live"], 1);
+        assert_eq!(value(&mut round, "tournament.json")["rounds"][2]["live"], 1);
         assert_eq!(
-            value(&round, "tournament.json")["rounds"]
+            value(&mut round, "tournament.json")["rounds"]
                 .as_array()
                 .unwrap()
                 .len(),
@@ -422,7 +445,7 @@ mod tests {
             r#""type":"game_ended","result":"0-1","reason":"arbiter""#,
         );
         round.take(&ended, 0);
-        let index = value(&round, "round-3/index.json");
+        let index = value(&mut round, "round-3/index.json");
         assert_eq!(
             (&index["pairings"][0]["live"], &index["pairings"][0]["result"]),
             (&false.into(), &"0-1".into())

@@ -120,7 +120,7 @@ fn login(raw: &RawBroker, document: &mut Document<'_>) -> Option<Login> {
         }
     }
     if let Some(file) = &raw.password_file {
-        password = read_password(file, document);
+        password = secret_file(file, document);
     }
     if let Some(username) = &raw.username {
         return Some(Login {
@@ -140,18 +140,19 @@ fn login(raw: &RawBroker, document: &mut Document<'_>) -> Option<Login> {
     None
 }
 
-fn read_password(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<Secret> {
+/// A secret from a file that holds nothing else.
+pub(super) fn secret_file(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<Secret> {
     let path = document.resolve(file.get_ref());
     match std::fs::read_to_string(&path) {
         Ok(text) if text.trim_end_matches(['\r', '\n']).is_empty() => {
             document.problem(
                 file.span(),
                 format!("{} is empty", path.display()),
-                "write the password into it",
+                "write the secret into it, and nothing else",
             );
             None
         }
-        // Editors end the last line, passwords do not.
+        // Editors end the last line, secrets do not.
         Ok(text) => Some(Secret::new(text.trim_end_matches(['\r', '\n']))),
         Err(error) => {
             unreadable(file, &path, &error, document);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::value::Secret;
+use super::{broadcast::RawBroadcast, value::Secret};
 use crate::{
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
@@ -24,6 +24,7 @@ pub(super) struct RawConfig {
     pub(super) broker: RawBroker,
     pub(super) journal: RawJournal,
     pub(super) limits: RawLimits,
+    pub(super) broadcast: Option<Spanned<RawBroadcast>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -25,6 +25,7 @@ use super::{
     ports::Ports,
 };
 use crate::{
+    broadcast::{self, Writer},
     config::{Config, Id},
     journal::{Journal, JournalError, JournalSettings, Notice},
     link::SourceSyntaxError,
@@ -36,6 +37,8 @@ use crate::{
 
 /// Commands that may wait, for all boards and for one.
 const COMMANDS: (usize, usize) = (64, 8);
+/// Events on their way from the journal to the broadcast.
+const TOLD: usize = 64;
 /// Events kept in memory while the disk refuses.
 const MAX_IN_MEMORY: usize = 10_000;
 /// How long a connection attempt may take, and an acknowledgement.
@@ -92,6 +95,7 @@ struct Daemon {
     requests: mpsc::Receiver<Request>,
     stop_boards: CancellationToken,
     stop_publisher: CancellationToken,
+    broadcast: JoinSet<()>,
     announcer: Announcer,
     /// What was found at the start.
     notices: Vec<Notice>,
@@ -143,6 +147,7 @@ impl Daemon {
             requests,
             stop_boards: CancellationToken::new(),
             stop_publisher,
+            broadcast: JoinSet::new(),
             announcer: Announcer::new(plans.len()),
             plans,
             notices,
@@ -156,7 +161,24 @@ impl Daemon {
         for notice in &daemon.notices {
             daemon.announcer.announce(notice.clone());
         }
+        daemon.start_broadcast();
         Ok(daemon)
+    }
+
+    /// The broadcast reads the journal beside everything else: its troubles are its own.
+    fn start_broadcast(&mut self) {
+        let Some(settings) = &self.config.broadcast else {
+            return;
+        };
+        let (writer, _games) = Writer::new(settings, self.config.gateway.as_str());
+        let (sender, events) = mpsc::channel(TOLD);
+        // What the boards say at the end is written, too.
+        let stop = self.stop_publisher.clone();
+        let news = self.shared.journal.news();
+        let path = self.config.journal.path.clone();
+        self.broadcast
+            .spawn(broadcast::follow(path, news, sender, stop.clone()));
+        self.broadcast.spawn(writer.run(events, stop));
     }
 
     fn publisher_handle(&self) -> &PublisherHandle {
@@ -318,6 +340,7 @@ impl Daemon {
             tracing::warn!("the broker did not take everything in time; the rest goes after the next start");
         }
         self.publisher.abort_all();
+        self.broadcast.shutdown().await;
         if timeout(bound / 4, self.shared.journal.close()).await.is_err() {
             tracing::error!("the journal did not close in time");
         }

@@ -15,8 +15,23 @@ pub struct Filter {
     pub kind: Option<String>,
     /// Only events with at least this number on their board.
     pub since_seq: Option<u64>,
+    /// Only events with a smaller number on their board.
+    pub before_seq: Option<u64>,
+    /// Only events after this one in the order of the journal, see [`Kept::position`].
+    pub after: Option<u64>,
     /// Only the last so many of those, still oldest first.
     pub last: Option<u64>,
+}
+
+/// An event as the journal has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept<'a> {
+    /// Its place in the order of the journal.
+    pub position: u64,
+    /// When it was written, as Unix time in milliseconds.
+    pub written_ms: i64,
+    /// The event.
+    pub json: &'a str,
 }
 
 impl Filter {
@@ -40,28 +55,46 @@ impl Filter {
         if let Some(seq) = self.since_seq {
             add("seq >= ?", Value::Integer(i64::try_from(seq).unwrap_or(i64::MAX)));
         }
+        if let Some(seq) = self.before_seq {
+            add("seq < ?", Value::Integer(i64::try_from(seq).unwrap_or(i64::MAX)));
+        }
+        if let Some(position) = self.after {
+            add(
+                "n > ?",
+                Value::Integer(i64::try_from(position).unwrap_or(i64::MAX)),
+            );
+        }
         let sql = match self.last {
-            None => format!("SELECT json FROM events{conditions} ORDER BY n"),
+            None => format!("SELECT n, created_ms, json FROM events{conditions} ORDER BY n"),
             Some(last) => format!(
-                "SELECT json FROM (SELECT n, json FROM events{conditions} ORDER BY n DESC LIMIT {last}) ORDER BY n"
+                "SELECT * FROM (SELECT n, created_ms, json FROM events{conditions} ORDER BY n DESC LIMIT {last}) ORDER BY n"
             ),
         };
         (sql, values)
     }
 }
 
-/// Calls `show` with the JSON of each event, oldest first, until it returns false.
+/// Calls `show` with each event, oldest first, until it returns false.
 ///
 /// # Errors
 /// When the file is missing, is no journal or cannot be read.
-pub fn each_event(path: &Path, filter: &Filter, mut show: impl FnMut(&str) -> bool) -> rusqlite::Result<()> {
+pub fn each_event(
+    path: &Path,
+    filter: &Filter,
+    mut show: impl FnMut(Kept<'_>) -> bool,
+) -> rusqlite::Result<()> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     let (sql, values) = filter.sql();
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
     while let Some(row) = rows.next()? {
-        if !show(row.get_ref(0)?.as_str()?) {
+        let kept = Kept {
+            position: row.get(0)?,
+            written_ms: row.get(1)?,
+            json: row.get_ref(2)?.as_str()?,
+        };
+        if !show(kept) {
             break;
         }
     }
