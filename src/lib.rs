@@ -11,6 +11,7 @@ pub mod broadcast;
 pub mod capture;
 pub mod cli;
 pub mod config;
+pub mod dashboard;
 pub mod dgt;
 pub mod event;
 pub mod game;

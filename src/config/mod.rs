@@ -172,6 +172,23 @@ pub struct Limits {
     pub shutdown_timeout: Duration,
 }
 
+impl Default for Collector {
+    /// The broker of this machine.
+    fn default() -> Self {
+        Self {
+            base_topic: BaseTopic::default(),
+            broker: Broker {
+                urls: vec![BrokerUrl::default()],
+                client_id: "dgt2mqtt-dashboard".to_owned(),
+                login: None,
+                tls: None,
+                keep_alive: Duration::from_secs(15),
+            },
+            broadcast: None,
+        }
+    }
+}
+
 impl Config {
     /// Which file holds the configuration: the given one, else the first that exists of those in
     /// [`Env::config_candidates`].

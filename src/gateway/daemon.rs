@@ -21,6 +21,7 @@ use super::{
     commands::{BoardCommand, pong},
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
+    history,
     mates::Turn,
     ports::Ports,
 };
@@ -30,13 +31,15 @@ use crate::{
     journal::{Journal, JournalError, JournalSettings, Notice},
     link::SourceSyntaxError,
     mqtt::{
-        Publisher, PublisherHandle, PublisherSettings, Refusal, Request, StateKey, Target, Topics,
-        rumqtt::RumqttDial,
+        Answer, History, Publisher, PublisherHandle, PublisherSettings, Refusal, Request, StateKey, Target,
+        Topics, rumqtt::RumqttDial,
     },
 };
 
 /// Commands that may wait, for all boards and for one.
 const COMMANDS: (usize, usize) = (64, 8);
+/// Reads of the journal for `history` at the same time.
+const MAX_READERS: usize = 8;
 /// Events on their way from the journal to the broadcast.
 const TOLD: usize = 64;
 /// Events kept in memory while the disk refuses.
@@ -96,6 +99,7 @@ struct Daemon {
     stop_boards: CancellationToken,
     stop_publisher: CancellationToken,
     broadcast: JoinSet<()>,
+    readers: JoinSet<()>,
     announcer: Announcer,
     /// What was found at the start.
     notices: Vec<Notice>,
@@ -148,6 +152,7 @@ impl Daemon {
             stop_boards: CancellationToken::new(),
             stop_publisher,
             broadcast: JoinSet::new(),
+            readers: JoinSet::new(),
             announcer: Announcer::new(plans.len()),
             plans,
             notices,
@@ -290,7 +295,7 @@ impl Daemon {
         self.start_board(&id, delay);
     }
 
-    fn dispatch(&self, request: Request) {
+    fn dispatch(&mut self, request: Request) {
         let Request {
             target,
             verb,
@@ -307,6 +312,7 @@ impl Daemon {
                 let state = serde_json::json!({ "topics": topics });
                 self.publisher_handle().reply(answer.done(state));
             }
+            Target::History(asked) => self.tell_history(asked, answer),
             Target::Board { board, command } => {
                 let command = BoardCommand {
                     command,
@@ -323,6 +329,23 @@ impl Daemon {
                 self.publisher_handle().reply(command.refuse(&refused));
             }
         }
+    }
+
+    /// The journal is read off this thread, a few at a time.
+    fn tell_history(&mut self, asked: History, answer: Answer) {
+        while self.readers.try_join_next().is_some() {}
+        if self.readers.len() >= MAX_READERS {
+            let refused = answer.refused(Refusal::Busy.code(), &Refusal::Busy);
+            return self.publisher_handle().reply(refused);
+        }
+        let publisher = self.publisher_handle().clone();
+        let path = self.config.journal.path.clone();
+        self.readers.spawn_blocking(move || {
+            publisher.reply(match history::read(&path, &asked) {
+                Ok(state) => answer.done(state),
+                Err(reason) => answer.refused("journal_unreadable", &reason),
+            });
+        });
     }
 
     /// Boards first, then what they left for the broker, then the journal: each within its share.

@@ -12,6 +12,7 @@ mod commands;
 mod daemon;
 mod health;
 mod heartbeat;
+mod history;
 mod losses;
 mod mates;
 mod ports;
