@@ -114,24 +114,11 @@ impl Dashboard {
         })?;
         let address = listener.local_addr().context("the socket has no address")?;
         introduce(address, token.as_ref(), self.token_file.is_none());
-        let shared = Shared::default();
         let stop = CancellationToken::new();
-        let (asks, receiver) = mpsc::channel(ASKS);
-        let mut parts = JoinSet::new();
-        let Some(url) = collector.broker.urls.first().cloned() else {
-            bail!("no broker is configured");
-        };
-        let dial = RumqttDial::without_will(collector.broker, CONNECT_TIMEOUT);
-        let listening =
-            Listener::new(dial, url, collector.base_topic, shared.clone(), receiver).run(stop.clone());
-        parts.spawn(async {
-            listening.await;
-            Ok(())
-        });
-        parts.spawn(serve(listener, Access::new(token), shared, asks, stop.clone()));
+        let mut parts = open(collector, listener, token, &stop)?;
         tokio::select! {
             stopped = exit::stopped() => stopped.context("cannot wait for signals")?,
-            Some(ended) = parts.join_next() => ended?.context("the page cannot be served any more")?,
+            Some(ended) = parts.join_next() => ended??,
         }
         stop.cancel();
         let farewell = async { while parts.join_next().await.is_some() {} };
@@ -139,6 +126,31 @@ impl Dashboard {
         let _ = tokio::time::timeout(FAREWELL, farewell).await;
         Ok(())
     }
+}
+
+/// The parts of a page, at work until `stop`: what listens to the broker, and the server.
+pub(super) fn open(
+    collector: Collector,
+    listener: TcpListener,
+    token: Option<Secret>,
+    stop: &CancellationToken,
+) -> anyhow::Result<JoinSet<anyhow::Result<()>>> {
+    let shared = Shared::default();
+    let (asks, receiver) = mpsc::channel(ASKS);
+    let mut parts = JoinSet::new();
+    let Some(url) = collector.broker.urls.first().cloned() else {
+        bail!("no broker is configured");
+    };
+    let dial = RumqttDial::without_will(collector.broker, CONNECT_TIMEOUT);
+    let listening =
+        Listener::new(dial, url, collector.base_topic, shared.clone(), receiver).run(stop.clone());
+    parts.spawn(async {
+        listening.await;
+        Ok(())
+    });
+    let serving = serve(listener, Access::new(token), shared, asks, stop.clone());
+    parts.spawn(async { serving.await.context("the page cannot be served any more") });
+    Ok(parts)
 }
 
 /// From the system's source of randomness: who can guess it can end games.

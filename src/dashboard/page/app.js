@@ -1,6 +1,6 @@
 // Keeps the picture of the hall, and shows the page that the address names.
 
-import { h, remembered, say } from "./dom.js";
+import { h, remembered, say, svg } from "./dom.js";
 import { Grid, inOrder, isSerious, keyOf } from "./grid.js";
 import { Detail } from "./detail.js";
 import { History, Report } from "./history.js";
@@ -107,27 +107,28 @@ function route() {
 
 /** `changed` are the boards that changed; without it everything is drawn anew. */
 function show(changed) {
-  const { name, key, id } = route();
-  const [element, draw] = {
-    hall: [grid.element, () => grid.show(hall)],
-    board: [detail.element, () => detail.show(hall, key)],
-    history: [history.element, () => history.show()],
-    report: [report.element, () => report.show(id)],
-  }[name];
+  const { name, key } = route();
+  const element = { hall: grid, board: detail, history, report }[name].element;
   const isNew = main.firstChild !== element;
   if (isNew) main.replaceChildren(element);
-  const concerns = !changed || isNew || name === "hall" || name === "history"
-    || (name === "board" && changed.some((board) => keyOf(board) === key));
-  if (concerns) later(draw, name !== "hall" && !isNew);
+  const concerns = !changed || name !== "board" || changed.some((board) => keyOf(board) === key);
+  if (name === "hall" || isNew || !changed) draw();
+  else if (concerns) drawSoon();
   showBar(name);
+}
+
+function draw() {
+  const { name, key, id } = route();
+  if (name === "hall") grid.show(hall);
+  else if (name === "board") detail.show(hall, key);
+  else if (name === "history") history.show();
+  else report.show(id);
 }
 
 let pending = null;
 /** What has to be fetched is not fetched more often than anybody reads. */
-function later(draw, patiently) {
-  if (!patiently) return draw();
-  if (pending) return;
-  pending = setTimeout(() => { pending = null; show(); }, 120);
+function drawSoon() {
+  pending ??= setTimeout(() => { pending = null; draw(); }, 120);
 }
 
 const tabs = document.getElementById("tabs");
@@ -196,16 +197,17 @@ function setTheme(name) {
 
 function showTools() {
   const on = remembered.get("sound", "off") === "on";
-  for (const [button, text, label] of [
-    [sound, on ? "🔔" : "🔕", t(on ? "sound_on" : "sound_off")],
-    [theme, "◐", t("theme")],
+  for (const [button, icon, label] of [
+    [sound, on ? "bell" : "mute", t(on ? "sound_on" : "sound_off")],
+    [theme, "theme", t("theme")],
   ]) {
-    say(button, text);
+    button.replaceChildren(svg("svg", { class: "icon", "aria-hidden": "true" }, svg("use", { href: `#${icon}` })));
     button.setAttribute("aria-label", label);
     button.title = label;
   }
   sound.setAttribute("aria-pressed", String(on));
   say(tongue, t("language"));
+  tongue.setAttribute("aria-label", `${t("language")} ${t("language_name")}`);
   tongue.setAttribute("lang", language === "ru" ? "en" : "ru");
   tools.title = t("keys");
 }

@@ -2,8 +2,8 @@
 
 import { Board, described, differing } from "./board.js";
 import { fetched, h, say } from "./dom.js";
-import { hasResult, keyOf, lastMove, timesNow, titleOf } from "./grid.js";
-import { REPORTS, clockText, reportName, t, timeText, told } from "./words.js";
+import { hasResult, lastMove, timesNow, titleOf } from "./grid.js";
+import { REPORTS, clockText, reportName, seenMove, t, timeText, told } from "./words.js";
 
 const dialog = document.getElementById("dialog");
 
@@ -19,7 +19,7 @@ async function command(board, verb, fields) {
   try {
     const body = JSON.stringify({ gateway: board.gateway, board: board.board, verb, fields });
     const reply = await fetched("/api/command", { method: "POST", headers: { "content-type": "application/json" }, body });
-    if (reply.ok) toast(t("done", { verb: t(verb), id: board.board }), "good");
+    if (reply.ok) toast(t("done", { verb: t(verb === "raised_by" ? "raised" : verb), id: board.board }), "good");
     else toast(t("refused", reply.error), "bad");
   } catch (error) {
     toast(String(error.message ?? error), "bad");
@@ -48,9 +48,9 @@ function ask(title, explained, fields = []) {
 const field = (label, control) => h("label", { class: "field" }, h("span", {}, label), control);
 const select = (name, options) => h("select", { name }, options.map(([value, text]) => h("option", { value }, text)));
 
-async function confirmed(board, verb, fields) {
-  const answer = await ask(`${t(verb === "raised_by" ? "raised" : verb)}: ${t("board", { id: board.board })}`,
-    t(verb === "raised_by" ? "raised_what" : `${verb}_what`));
+async function confirmed(board, verb, fields, title) {
+  const name = verb === "raised_by" ? "raised" : verb;
+  const answer = await ask(`${t(name)}: ${t("board", { id: board.board })}`, `${title}. ${t(`${name}_what`)}`);
   if (answer) await command(board, verb, fields);
 }
 
@@ -129,15 +129,17 @@ function caseSection(item, board) {
   if (!it) return h("section", { class: "case" }, h("p", {}, t("asking")));
   const words = told(it);
   const button = (verb, fields, kind = "") =>
-    h("button", { type: "button", class: kind, "data-verb": verb, onclick: () => confirmed(board, verb, fields) }, t(verb === "raised_by" ? "raised" : verb));
+    h("button", { type: "button", class: kind, "data-verb": verb, onclick: () => confirmed(board, verb, fields, words.title) }, t(verb === "raised_by" ? "raised" : verb));
   const id = { irregularity: item.id };
   return h("section", { class: `case ${it.certainty}`, "data-case": item.id },
     h("header", {}, h("h2", {}, words.title), badge(it)),
-    h("p", { class: "advice" }, words.advice),
-    it.ruling.provisional ? h("p", { class: "note" }, t("provisional")) : null,
-    item.amended ? h("p", { class: "note" }, t("amended")) : null,
+    h("div", { class: "ruling" },
+      h("div", {},
+        h("p", { class: "advice" }, words.advice),
+        it.ruling.provisional ? h("p", { class: "note" }, t("provisional")) : null,
+        item.amended ? h("p", { class: "note" }, t("amended")) : null),
+      facts(item)),
     threeBoards(it),
-    facts(item),
     h("div", { class: "buttons" },
       button("dismiss", id, "primary"),
       button("accept", id),
@@ -156,7 +158,7 @@ function moveList(detail) {
       if (ply % 2) row.append(h("span", {}, "…"));
       list.append(row);
     }
-    const text = move.san ?? `${move.uci} (${t("illegal_mark")})`;
+    const text = move.san ?? seenMove(move.uci);
     row.append(h("span", { class: move.san ? "" : "illegal" }, text));
   });
   return list;
@@ -168,72 +170,92 @@ function caseLink(item) {
     h("span", { class: "muted" }, ` ${timeText(item.time, item.t)} · ${item.how ? t(item.how) : t("open")}`));
 }
 
+function liveBoards(detail, placement, off) {
+  const note = off.length ? t("squares_differ", { n: off.length, squares: off.join(", ") })
+    : t(detail.game == null ? "no_game" : "as_recorded");
+  return h("div", { class: "three single" },
+    figure(t("now"), placement, { last: detail.last_uci, wrong: off.length <= 8 ? off : [], note }),
+    off.length ? figure(t("record"), detail.fen, { last: detail.last_uci }) : null);
+}
+
+/** Makes `children` the children of an element; those that are there already are not touched. */
+function place(element, children) {
+  children.forEach((child, i) => {
+    if (element.children[i] !== child) element.insertBefore(child, element.children[i] ?? null);
+  });
+  while (element.children.length > children.length) element.lastChild.remove();
+}
+
 /** The page of one board. */
 export class Detail {
+  #parts = new Map();
+
   constructor() {
-    this.element = h("section", { class: "detail" });
+    this.clocks = h("p", { class: "bigclocks" });
+    this.body = h("div");
+    this.aside = h("aside");
+    this.head = h("div");
+    this.element = h("section", { class: "detail" }, this.head, h("div", { class: "columns" }, this.body, this.aside));
   }
 
   /** Fetches and shows; what is shown stays until the new is there. */
   async show(hall, key) {
     const known = hall.boards.get(key);
-    if (!known) return this.element.replaceChildren(h("p", { class: "empty" }, t("waiting")));
-    if (this.key !== key) {
-      this.key = key;
-      this.element.replaceChildren(h("p", { class: "muted" }, "…"));
-    }
+    if (this.key !== key) this.#parts.clear();
+    this.key = key;
+    if (!known) return this.body.replaceChildren(h("p", { class: "empty" }, t("waiting")));
     const detail = await fetched(`/api/board/${known.gateway}/${known.board}`).catch(() => null);
-    if (!detail || this.key !== key) return;
-    this.#draw(detail, hall);
+    if (detail && this.key === key) this.#draw(detail, hall);
+  }
+
+  /** An element that is made anew only when what it shows has changed: nobody's finger misses a
+   * button because a clock ran on. */
+  #part(name, shows, make) {
+    const key = JSON.stringify([document.documentElement.lang, this.key, shows]);
+    const known = this.#parts.get(name);
+    if (known?.key === key) return known.element;
+    const element = make();
+    this.#parts.set(name, { key, element });
+    return element;
   }
 
   #draw(detail, hall) {
-    const board = hall.boards.get(keyOf(detail)) ?? detail;
-    const focused = document.activeElement?.closest("[data-verb]");
-    const again = focused && [focused.dataset.verb, focused.closest("[data-case]")?.dataset.case];
     const placement = detail.placement ?? detail.fen;
-    const off = detail.game == null || hasResult(detail) ? [] : differing(detail.fen, placement);
-    const title = titleOf(detail, hall);
-    const open = detail.open;
-    const past = detail.cases.filter((item) => !open.some((other) => other.id === item.id));
-    const clocks = h("p", { class: "bigclocks" });
-    this.clocks = clocks;
-    this.board = board;
-    const act = (verb, run) => h("button", { type: "button", "data-verb": verb, onclick: () => run(detail) }, t(verb));
     const playing = detail.game != null;
-    this.element.replaceChildren(
+    const off = !playing || hasResult(detail) ? [] : differing(detail.fen, placement);
+    const title = titleOf(detail, hall);
+    const { open } = detail;
+    const past = detail.cases.filter((item) => !open.some((other) => other.id === item.id));
+    const act = (verb, run) => h("button", { type: "button", "data-verb": verb, onclick: () => run(detail) }, t(verb));
+    place(this.head, [this.#part("head", [title, detail.players], () => h("div", {},
       h("p", { class: "back" }, h("a", { href: "#/" }, `← ${t("back")}`)),
       h("header", { class: "title" },
         h("h1", {}, title),
         h("p", { class: "versus" }, `${detail.players[0] ?? t("white")} – ${detail.players[1] ?? t("black")}`),
-        clocks),
-      h("div", { class: "columns" },
-        h("div", {},
-          open.map((item) => caseSection(item, detail)),
-          open.length ? null : h("div", { class: "three single" },
-            figure(t("now"), placement, { last: detail.last_uci, wrong: off.length <= 8 ? off : [],
-              note: off.length ? t("squares_differ", { n: off.length, squares: off.join(", ") }) : playing ? t("as_recorded") : t("no_game") }),
-            off.length ? figure(t("record"), detail.fen, { last: detail.last_uci }) : null),
-          h("div", { class: "buttons" }, act("report", report), playing ? act("result", result) : null, playing && detail.plies ? act("retract", retract) : null)),
-        h("aside", {},
-          h("h2", {}, t("moves")), moveList(detail),
-          h("h2", {}, t("cases")), past.length ? h("ul", { class: "plain" }, past.map(caseLink)) : h("p", { class: "muted" }, t("no_cases")),
-          detail.notices.length ? [h("h2", {}, t("notices")),
-            h("ul", { class: "plain muted" }, detail.notices.slice(0, 8).map((notice) => h("li", {}, `${timeText(notice.time)} ${notice.text}`)))] : null)));
-    if (again) {
-      const scope = again[1] ? this.element.querySelector(`[data-case="${again[1]}"]`) : this.element;
-      scope?.querySelector(`[data-verb="${again[0]}"]`)?.focus();
-    }
+        this.clocks)))]);
+    const cases = open.map((item) => this.#part(item.id, item, () => caseSection(item, detail)));
+    const live = open.length ? [] : [this.#part("live", [placement, detail.fen, detail.last_uci, playing], () => liveBoards(detail, placement, off))];
+    const buttons = this.#part("buttons", [detail.game, detail.plies > 0], () => h("div", { class: "buttons" },
+      act("report", report), playing ? act("result", result) : null,
+      playing && detail.plies ? h("button", { type: "button", "data-verb": "retract", onclick: () => retract(hall.boards.get(this.key) ?? detail) }, t("retract")) : null));
+    place(this.body, [...cases, ...live, buttons]);
+    place(this.aside, [
+      this.#part("moves", detail.moves, () => h("section", {}, h("h2", {}, t("moves")), moveList(detail))),
+      this.#part("past", past, () => h("section", {}, h("h2", {}, t("cases")),
+        past.length ? h("ul", { class: "plain" }, past.map(caseLink)) : h("p", { class: "muted" }, t("no_cases")))),
+      this.#part("notices", detail.notices, () => h("section", { hidden: !detail.notices.length }, h("h2", {}, t("notices")),
+        h("ul", { class: "plain muted" }, detail.notices.slice(0, 8).map((notice) => h("li", {}, `${timeText(notice.time)} ${notice.text}`))))),
+    ]);
     this.tick(hall);
   }
 
   tick(hall) {
     const board = hall.boards.get(this.key);
-    if (!board || !this.clocks) return;
+    if (!board) return;
     const now = timesNow(board);
     const runs = (side) => (now.running === side ? "▸ " : "");
     const text = now ? `${runs("white")}${clockText(now.white)} – ${clockText(now.black)}${now.running === "black" ? " ◂" : ""}` : t("no_clock");
     const last = lastMove(board);
-    say(this.clocks, [text, last, hasResult(board) ? board.result : ""].filter(Boolean).join("   ·   "));
+    say(this.clocks, [text, last, hasResult(board) ? board.result.replaceAll("-", "‑") : ""].filter(Boolean).join("   ·   "));
   }
 }

@@ -2,7 +2,7 @@
 
 import { Board, described, differing } from "./board.js";
 import { h, say } from "./dom.js";
-import { clockText, t, told } from "./words.js";
+import { clockText, seenMove, t, told } from "./words.js";
 
 export const keyOf = (board) => `${board.gateway}/${board.board}`;
 const numeric = new Intl.Collator("en", { numeric: true });
@@ -27,7 +27,7 @@ export function lastMove(board) {
   if (!board.plies) return "";
   const ply = board.first_ply + board.plies - 1;
   const dots = ply % 2 ? "…" : ".";
-  return `${Math.floor(ply / 2)}${dots} ${board.last_san ?? `${board.last_uci} (${t("illegal_mark")})`}`;
+  return `${Math.floor(ply / 2)}${dots} ${board.last_san ?? seenMove(board.last_uci)}`;
 }
 
 export const hasResult = (board) => board.result != null && board.result !== "*";

@@ -2,7 +2,7 @@
 
 import { fetched, h } from "./dom.js";
 import { facts, threeBoards } from "./detail.js";
-import { t, timeText, told } from "./words.js";
+import { seenMove, t, timeText, told } from "./words.js";
 
 const isOpen = (item) => item.how == null;
 
@@ -11,6 +11,7 @@ export class History {
   #board = "";
   #kind = "";
   #status = "";
+  #shown = "";
 
   constructor() {
     this.element = h("section", { class: "history" });
@@ -18,7 +19,10 @@ export class History {
 
   async show() {
     const cases = await fetched("/api/cases").catch(() => null);
-    if (cases) this.#draw(cases.filter((item) => item.irregularity));
+    const shown = JSON.stringify([cases, document.documentElement.lang]);
+    if (!cases || shown === this.#shown) return;
+    this.#shown = shown;
+    this.#draw(cases.filter((item) => item.irregularity));
   }
 
   #draw(cases) {
@@ -106,7 +110,7 @@ function movesText(detail, ply) {
     const number = detail.first_ply + i;
     if (number % 2 === 0) parts.push(`${Math.floor(number / 2)}.`);
     else if (i === 0) parts.push(`${Math.floor(number / 2)}…`);
-    parts.push(move.san ?? `${move.uci} (${t("illegal_mark")})`);
+    parts.push(move.san ?? seenMove(move.uci));
   });
   return parts.join(" ") || t("no_moves");
 }

@@ -6,7 +6,8 @@ const WORDS = {
   skip: ["Skip to the boards", "К доскам"],
   boards: ["Boards", "Доски"],
   history: ["History", "История"],
-  language: ["Русский", "English"],
+  language: ["RU", "EN"],
+  language_name: ["Русский", "English"],
   sound_on: ["Sound is on", "Звук включён"],
   sound_off: ["Sound is off", "Звук выключен"],
   theme: ["Light or dark", "Светлая или тёмная"],
@@ -150,6 +151,9 @@ export function t(key, slots = {}) {
   return text.replace(/\{(\w+)\}/g, (_, slot) => slots[slot] ?? "");
 }
 
+/** A half-move without a name, as it was seen. */
+export const seenMove = (uci) => `${uci.slice(0, 2)}‑${uci.slice(2)} (${t("illegal_mark")})`;
+
 export const reportName = (kind) => pick(REPORTS[kind]);
 
 /** Title and advice of an irregularity. */
@@ -168,6 +172,6 @@ export function clockText(ms) {
 
 /** The time of day of an event. */
 export function timeText(iso, t) {
-  if (iso) return new Date(iso).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  if (iso) return new Date(iso).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
   return t == null ? "" : `${t.toFixed(1)} s`;
 }
