@@ -311,3 +311,56 @@ fn the_shape_is_that_of_other_recorders() {
         assert!(apart || ours.contains(&tag), "{tag} is missing");
     }
 }
+
+/// The collector starts in the middle of a game: what it missed it asks for.
+#[test]
+fn the_dashboard_writes_the_folder_of_a_gateway_that_it_met_late() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start(folder.path(), "");
+    let capture = read_capture(&vienna()).unwrap();
+    let simulator = Simulator::start(&["--speed", "3"], &[vienna()]);
+    let seats = [Seat {
+        id: "1".into(),
+        port: &simulator.ports[0],
+        capture: &capture,
+    }];
+    let config = configure(folder.path(), broker.port, &seats);
+    // What began before the round was first broadcast would not belong to it.
+    fs::create_dir_all(folder.path().join("open/round-1")).unwrap();
+    fs::write(folder.path().join("open/round-1/.begun"), "0\n").unwrap();
+    let _daemon = Daemon::start(&config);
+    std::thread::sleep(Duration::from_secs(8));
+    let collector = folder.path().join("collector.toml");
+    let text = format!(
+        "[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[broadcast]\nfolder = \"open\"\nboards = [\"gw/1\"]\n",
+        broker.port
+    );
+    fs::write(&collector, text).unwrap();
+    let mut dashboard = program()
+        .args(["dashboard", "--listen", "127.0.0.1:0", "--config"])
+        .arg(&collector)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let game = folder.path().join("open/round-1/game-1.pgn");
+    until("the result", Duration::from_secs(60), || {
+        let text = fs::read_to_string(&game).unwrap_or_default();
+        text.trim_end().ends_with("1-0").then_some(())
+    });
+    dashboard.kill().unwrap();
+    dashboard.wait().unwrap();
+    let journal = program()
+        .args(["journal", "--config"])
+        .arg(&config)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(journal.stdout).unwrap();
+    let events: Vec<Event> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let (moves, _) = recorded(&events);
+    if let Some(games) = read_by_others(&folder.path().join("open")) {
+        assert_eq!(games[0]["moves"], serde_json::to_value(&moves).unwrap());
+    }
+}

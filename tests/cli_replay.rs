@@ -174,3 +174,58 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     );
     assert!(output.stderr.is_empty());
 }
+
+/// A capture that takes a while, and says something all the time: a loose cable.
+fn long(folder: &Path) -> PathBuf {
+    let path = folder.join("long.dgtcap");
+    let dump = format!("86 00 43{}", " 00".repeat(64));
+    let mut text = "# dgtcap 1\n".to_owned();
+    let seconds = if cfg!(debug_assertions) { 4000 } else { 40_000 };
+    for second in 0..seconds {
+        text += &format!("{second}.0 < {dump}\n{second}.5 ! down\n{second}.6 ! up\n");
+    }
+    fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn a_terminal_sees_how_far_it_is_and_nothing_of_it_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = long(folder.path());
+    let master =
+        rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR | rustix::pty::OpenptFlags::NOCTTY).unwrap();
+    rustix::pty::unlockpt(&master).unwrap();
+    let name = rustix::pty::ptsname(&master, Vec::new()).unwrap();
+    let terminal = fs::OpenOptions::new()
+        .write(true)
+        .open(name.into_string().unwrap())
+        .unwrap();
+    let mut child = program()
+        .arg("replay")
+        .arg(&path)
+        .stdout(Stdio::null())
+        .stderr(terminal)
+        .spawn()
+        .unwrap();
+    // Reading ends with an error when nobody has the terminal open any more.
+    let mut seen = Vec::new();
+    let _ = fs::File::from(master).read_to_end(&mut seen);
+    assert!(child.wait().unwrap().success());
+    let seen = String::from_utf8(seen).unwrap();
+    let bars: Vec<_> = seen.split("\r\x1b[K").filter(|bar| !bar.is_empty()).collect();
+    assert!(!bars.is_empty(), "no bar");
+    let mut filled = 0;
+    for bar in bars {
+        let (inside, rest) = bar.strip_prefix('[').unwrap().split_once(']').unwrap();
+        assert_eq!((inside.len(), rest), (30, " long.dgtcap"));
+        let now = inside.trim_end().len();
+        assert!(
+            inside.trim_end().bytes().all(|b| b == b'#') && now >= filled,
+            "{seen:?}"
+        );
+        filled = now;
+    }
+    assert!(seen.ends_with("\r\x1b[K"), "the bar is wiped away: {seen:?}");
+    let output = replay(&[path.to_str().unwrap()]);
+    assert!(output.stderr.is_empty(), "a bar is for terminals only");
+}

@@ -274,6 +274,41 @@ fn wrong_types_are_told_in_words() {
 }
 
 #[test]
+fn a_text_without_quotes_is_answered_with_the_quotes() {
+    for (key, value) in [("laws", "2023"), ("time_control", "true")] {
+        let (line, _, said) = problem(&format!("{SMALL}[event]\n{key} = {value}\n"));
+        assert_eq!(line, 7);
+        assert!(
+            said.contains(&format!("write it in quotes: \"{value}\"")),
+            "{said}"
+        );
+    }
+    let text = "[gateway]\nname = 7\n[[board]]\nid = \"1\"\nport = \"usb:1\"\n";
+    let (_, _, said) = problem(text);
+    assert!(said.contains("write it in quotes: \"7\""), "{said}");
+}
+
+#[test]
+fn two_names_of_one_device_are_one_port() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (device, link) = (folder.path().join("ttyUSB0"), folder.path().join("by-id"));
+    fs::write(&device, "").expect("a file");
+    std::os::unix::fs::symlink(&device, &link).expect("a link");
+    let two = |first: &Path, second: &Path| {
+        format!(
+            "[gateway]\nname = \"a\"\n[[board]]\nid = \"1\"\nport = \"{}\"\n[[board]]\nid = \"2\"\nport = \"{}\"\n",
+            first.display(),
+            second.display()
+        )
+    };
+    let (line, _, said) = problem(&two(&device, &link));
+    assert_eq!(line, 8);
+    assert!(said.contains("are both") && said.contains("by-id"), "{said}");
+    // A device that is not there now cannot be asked where it leads.
+    good(&two(&device, &folder.path().join("other")));
+}
+
+#[test]
 fn periods_must_make_sense() {
     let event = |periods: &str| format!("{SMALL}[event]\nperiods = {periods}\n");
     assert_eq!(

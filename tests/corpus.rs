@@ -4,44 +4,14 @@
 
 mod table;
 
-use std::{
-    collections::BTreeMap,
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use dgt2mqtt::{
     capture::Capture,
     event::{Body, Certainty, Event, GameResult},
 };
 use serde_json::Value;
-
-fn folder(name: &str) -> Option<PathBuf> {
-    let corpus = env::var_os("DGT2MQTT_CORPUS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus"),
-        PathBuf::from,
-    );
-    let folder = corpus.join(name);
-    if !folder.is_dir() {
-        eprintln!(
-            "skipped: {} is not there (DGT2MQTT_CORPUS says where)",
-            folder.display()
-        );
-        return None;
-    }
-    Some(folder)
-}
-
-/// The names of the captures in a folder.
-fn captures(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<_> = names
-        .filter_map(|name| name.strip_suffix(".dgtcap").map(str::to_owned))
-        .collect();
-    names.sort();
-    names
-}
+use table::collection::{captures, folder};
 
 struct Run {
     truth: Value,

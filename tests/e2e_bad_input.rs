@@ -11,6 +11,7 @@ mod hall;
 
 use std::{
     fs,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -140,6 +141,30 @@ async fn refusal(subscriber: &Subscriber, number: usize, topic: &str, payload: V
         .to_owned()
 }
 
+/// Each refusal is in the log, and what came as far as the board is in the journal with its answer.
+fn refusals_are_on_record(config: &Path, log: &Path) {
+    let log = fs::read_to_string(log).unwrap();
+    for (topic, _, code) in bad_commands() {
+        let said = |line: &&str| {
+            line.contains(" INFO ")
+                && line.contains(&format!("{topic:?}"))
+                && line.contains("answered to \"arbiter/inbox\"")
+                && line.contains(&format!("code=\"{code}\""))
+        };
+        assert!(log.lines().any(|line| said(&line)), "{topic}: {code}\n{log}");
+    }
+    let kept = hall::commands(config, "7");
+    let codes: Vec<_> = kept.iter().map(|it| &it["reply"]["error"]["code"]).collect();
+    assert_eq!(
+        codes,
+        ["bad_fen", "unknown_irregularity", "unknown_irregularity"],
+        "{kept:?}"
+    );
+    assert_eq!(kept[0]["verb"], "set_position");
+    assert_eq!(kept[0]["fields"]["fen"], "../../etc/passwd");
+    assert!(kept[0]["time"].as_str().unwrap().ends_with('Z'), "{kept:?}");
+}
+
 async fn ping(subscriber: &Subscriber, name: &str) {
     let payload = json!({ "ref": name }).to_string();
     // A response topic that would overwrite a state is not used.
@@ -198,6 +223,7 @@ async fn a_game_goes_on_beside_noise_and_nonsense() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+    refusals_are_on_record(&config, &folder.path().join("daemon.log"));
     let large = large_sender(mosquitto.port).await;
     for _ in 0..2 {
         let topic = "dgt2mqtt/gw/board/7/cmd/set_position";

@@ -9,11 +9,12 @@ mod broker;
 mod hall;
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use broker::{Mosquitto, Subscriber};
+use broker::{Got, Mosquitto, Subscriber};
 use dgt2mqtt::{
     capture::{Capture, Header},
     link::file::read_capture,
@@ -21,6 +22,7 @@ use dgt2mqtt::{
 };
 use hall::{
     Daemon, Seat, Simulator, comparable, configure, difference, real_captures, replay, save, shortened,
+    stopped,
 };
 use serde_json::Value;
 
@@ -51,12 +53,12 @@ fn captures(folder: &Path) -> Vec<(String, PathBuf)> {
     }
     for (number, path) in (1..).zip(real_captures()) {
         let name = format!("real-{number}");
-        let path = if full {
-            path
+        let played = if full {
+            stopped(read_capture(&path).unwrap())
         } else {
-            save(folder, &name, &shortened(&path, THINKING_MS, 2 * END_MS, 2))
+            shortened(&path, THINKING_MS, 2 * END_MS, 2)
         };
-        captures.push((name, path));
+        captures.push((name.clone(), save(folder, &name, &played)));
     }
     captures
 }
@@ -91,6 +93,7 @@ async fn run_says_what_replay_says() {
     let read: Vec<_> = paths.iter().map(|path| read_capture(path).unwrap()).collect();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/+/event/#").await;
+    let flags = Subscriber::of_flags(mosquitto.port, "dgt2mqtt/gw/#").await;
     let link = folder.path().join("board");
     let terminals = Simulator::start(&["--link", link.to_str().unwrap()], &paths);
     let sockets = Simulator::start(&["--listen", "127.0.0.1:0"], &paths);
@@ -117,6 +120,10 @@ async fn run_says_what_replay_says() {
     while Instant::now() < deadline && missing() > 0 {
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
+    for command in ["cmd/ping", "board/vienna-pty/cmd/resync"] {
+        let topic = format!("dgt2mqtt/gw/{command}");
+        subscriber.publish(&topic, false, r#"{"ref":1}"#, None).await;
+    }
     // Anything said beyond what is expected would come now.
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(daemon.lives());
@@ -136,4 +143,39 @@ async fn run_says_what_replay_says() {
         panic!("{}\n\n{log}", wrong.join("\n"));
     }
     assert!(daemon.stop(), "a stop that was asked for is no failure");
+    as_documented(&flags.all());
+}
+
+/// Each topic of the README's table came, and whatever came was sent as the table says.
+fn as_documented(messages: &[Got]) {
+    let readme = include_str!("../README.md");
+    let mut seen = BTreeMap::new();
+    for line in readme.lines().filter(|line| line.starts_with("| `dgt2mqtt/GW/")) {
+        let cells: Vec<_> = line.split('|').map(str::trim).collect();
+        let topic = cells[1].trim_matches('`');
+        // The table names where commands come in; what we send is the answers, sent alike.
+        let is_command = topic.contains("/cmd/");
+        let topic = topic.replace("/cmd/", "/reply/").replace("GW", "gw");
+        let qos: u8 = cells[3].parse().unwrap();
+        let flags = (cells[2].starts_with("yes"), qos, cells[2].contains("expires"));
+        assert!(!is_command || flags == (false, 1, false), "{line}");
+        seen.insert(topic, (flags, 0_u32));
+    }
+    assert_eq!(seen.len(), 12, "the README's table of topics");
+    for got in messages.iter().filter(|got| !got.topic.contains("/cmd/")) {
+        let fits = |(pattern, _): &(&String, &mut _)| {
+            let same = |(a, b): (&str, &str)| a == b || ["ID", "TYPE", "VERB"].contains(&a);
+            pattern.split('/').count() == got.topic.split('/').count()
+                && pattern.split('/').zip(got.topic.split('/')).all(same)
+        };
+        let (pattern, (flags, count)) = seen
+            .iter_mut()
+            .find(fits)
+            .unwrap_or_else(|| panic!("{} is not in the table", got.topic));
+        let as_sent = (got.retain, got.qos, got.expiry.is_some());
+        assert_eq!(as_sent, *flags, "{} against {pattern}", got.topic);
+        *count += 1;
+    }
+    let missing: Vec<_> = seen.iter().filter(|(_, (_, count))| *count == 0).collect();
+    assert!(missing.is_empty(), "never sent: {missing:?}");
 }

@@ -57,6 +57,30 @@ fn a_bad_line_does_not_stop_the_others() {
 }
 
 #[test]
+fn marks_and_line_ends_of_other_systems_are_read_over() {
+    let lines = [
+        format!("\u{feff}{}\r", good()),
+        "\r".to_owned(),
+        format!("{}\r", good()),
+    ];
+    let got = answers(&lines);
+    assert_eq!(got.len(), 2);
+    assert_eq!(got[0], got[1]);
+    assert_eq!(got[0]["position"], "reinstate_before");
+}
+
+#[test]
+fn a_line_of_ten_megabytes_is_a_line() {
+    let mut long = good();
+    long["remark"] = "x".repeat(10_000_000).into();
+    let lines = [long.to_string(), "x".repeat(10_000_000), good().to_string()];
+    let got = answers(&lines);
+    assert_eq!(got[0], got[2]);
+    assert_eq!(got[1]["line"], 2);
+    assert!(got[1]["error"].as_str().is_some_and(|e| e.len() < 200));
+}
+
+#[test]
 fn an_error_names_the_field() {
     assert_eq!(field_of(|c| c["edition"] = "2022".into()), "edition");
     assert_eq!(field_of(|c| c["time_control"] = Value::Null), "time_control");

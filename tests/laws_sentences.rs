@@ -210,6 +210,11 @@ fn several_acts_in_one_move_count_once() {
          2023 rapid    - illegal_move white 2 20+19 concurrent=moved_out_of_turn => arbiter reinstate_before 12.9
          2023 standard + castling_incomplete white 1 20+19 concurrent=illegal_move => time:120:black reinstate_before 7.5.1
          2023 standard + touch_move   white 1 20+19 concurrent=illegal_move => time:120:black reinstate_before 7.5.1
+         2023 standard + pieces_displaced white 1 20+19 concurrent=illegal_move => time:120:black reinstate_before 7.5.1
+         2023 standard + pieces_displaced white 0 20+19 concurrent=touch_move => arbiter reinstate_before 7.4.1
+         1997-fritz standard + illegal_move white 1 20+19 concurrent=promotion_not_replaced => none reinstate_before 7.4
+         2014 rapid + press_without_move white 1 20+19 => arbiter continue 12.9 A.3
+         2014 blitz + two_hands white 1 20+19 => arbiter continue 12.9 4.1 B.2 B.3
          2014 standard + two_hands    white 1 20+19 concurrent=illegal_move => time:120:black reinstate_before 7.5.a
          2023 standard + flag_fall    white 0 60+60 concurrent=dead_position => draw stands 5.2.2
          2023 standard + flag_fall    white 0 99+99 concurrent=seventy_five => draw stands 9.6.2

@@ -109,3 +109,43 @@ P3k3/8/8/8/8/3K4/8/8 w - - 0 1\twhite
     assert!(lines[2..9].iter().all(|l| l.starts_with("error\t")), "{output}");
     assert_eq!(lines[9], "unwinnable");
 }
+
+#[test]
+fn the_command_reads_castling_rights_of_chess960() {
+    let fens = [
+        "bbqnrkrn/pppppppp/8/8/8/8/PPPPPPPP/BBQNRKRN w EGeg - 0 1",
+        "4k3/8/8/8/8/8/8/RK5R w KQ - 0 1",
+    ];
+    for fen in fens {
+        let mut output = Vec::new();
+        let input = format!("\u{feff}{fen}\twhite\r\n");
+        cli::mate::run(input.as_bytes(), &mut output).expect("answered");
+        let output = String::from_utf8(output).expect("text");
+        let moves = output
+            .trim_end()
+            .strip_prefix("winnable\t")
+            .expect("white can mate");
+        let parsed: Fen = fen.parse().expect("a FEN");
+        let mut at: Chess = parsed.into_position(CastlingMode::Chess960).expect("a position");
+        for uci in moves.split(' ') {
+            let by = uci.parse::<UciMove>().expect("UCI").to_move(&at).expect("legal");
+            at = at.play(by).expect("legal");
+        }
+        assert!(at.is_checkmate() && at.turn() == Color::Black, "{fen}");
+    }
+}
+
+/// The position that the solver at hand leaves open at its bound.
+#[test]
+fn the_closed_position_full_of_bishops_is_proven_for_both_sides() {
+    let closed = position("3k1b2/2p1pBp1/KpP1P1P1/1P3B2/4B1B1/5B2/8/8 w - - 0 1");
+    std::thread::scope(|scope| {
+        for winner in Color::ALL {
+            let closed = &closed;
+            scope.spawn(move || {
+                let verdict = can_mate(closed, winner, &Budget::default());
+                assert!(matches!(verdict, Verdict::Unwinnable(_)), "{winner}: {verdict:?}");
+            });
+        }
+    });
+}

@@ -2,11 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with tasks of its own.
 
 mod broker;
+mod hall;
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use broker::{Mosquitto, Station, Subscriber, broker as plain};
-use dgt2mqtt::mqtt::Target;
+use dgt2mqtt::{link::file::read_capture, mqtt::Target};
+use hall::{Daemon, Seat, Simulator, configure};
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn a_command_arrives_and_its_answer_goes_where_it_was_asked_for() {
@@ -107,4 +110,125 @@ async fn ten_megabytes_retained_on_a_command_topic_do_not_stop_the_events() {
         station.handle.figures()
     );
     station.shut_down().await;
+}
+
+/// Sends a command to board 7; returns its answer.
+async fn asked(subscriber: &Subscriber, verb: &str, payload: Value) -> Value {
+    // A name for this exchange: the same `ref` may be sent twice.
+    let exchange = format!("x-{}", fastrand::u64(..));
+    let topic = format!("dgt2mqtt/gw/board/7/cmd/{verb}");
+    let answer = Some(("arbiter/inbox", exchange.as_str()));
+    subscriber
+        .publish(&topic, false, payload.to_string(), answer)
+        .await;
+    let answers = |got: &broker::Got| {
+        got.topic == "arbiter/inbox" && got.correlation.as_deref() == Some(exchange.as_bytes())
+    };
+    let got = subscriber.wait(&format!("the answer to {verb}"), answers).await;
+    assert_eq!(got.json()["ref"], payload["ref"]);
+    got.json()
+}
+
+/// Events of a type that board 7 has sent so far, each once.
+fn told(subscriber: &Subscriber, kind: &str) -> Vec<Value> {
+    let topic = format!("dgt2mqtt/gw/board/7/event/{kind}");
+    let mut events: Vec<Value> = Vec::new();
+    for got in subscriber.all().iter().filter(|got| got.topic == topic) {
+        let event = got.json();
+        if !events.iter().any(|known| known["id"] == event["id"]) {
+            events.push(event);
+        }
+    }
+    events
+}
+
+/// Rapid with too few arbiters: a person reports two hands, says who raised it, asks twice, the
+/// daemon is killed in between, and in the end it was nothing.
+#[tokio::test]
+async fn what_an_arbiter_reports_is_ruled_on_once_also_across_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "#").await;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/illegal-stands-rapid.dgtcap");
+    let capture = read_capture(&path).unwrap();
+    let simulator = Simulator::start(&[], std::slice::from_ref(&path));
+    let seat = Seat {
+        id: "7".into(),
+        port: &simulator.ports[0],
+        capture: &capture,
+    };
+    let config = configure(folder.path(), mosquitto.port, &[seat]);
+    let daemon = Daemon::start(&config);
+    subscriber
+        .wait("the last half-move", |got| {
+            got.topic.ends_with("/7/event/move") && got.json()["ply"] == 5
+        })
+        .await;
+    let found = told(&subscriber, "irregularity").len();
+
+    let report = json!({ "ref": "r-1", "kind": "two_hands", "offender": "white" });
+    let first = asked(&subscriber, "report", report.clone()).await;
+    assert_eq!(first["ok"], true, "{first}");
+    let is_report =
+        |got: &broker::Got| got.topic.ends_with("/irregularity") && got.json()["kind"] == "two_hands";
+    let said = subscriber
+        .wait("the ruling on the report", is_report)
+        .await
+        .json();
+    assert_eq!((&said["offender"], &said["ply"]), (&json!("white"), &json!(5)));
+    assert_eq!(said["ruling"]["penalty"]["kind"], "time");
+    assert_eq!(said["ruling"]["penalty"]["to"], "black");
+    let id = &said["id"];
+    assert_eq!(first["state"]["game"]["open_irregularities"], json!([id]));
+
+    for (n, (by, kind)) in [("nobody", "none"), ("opponent", "time")].into_iter().enumerate() {
+        let command = json!({ "ref": format!("by-{n}"), "irregularity": id, "by": by });
+        assert_eq!(asked(&subscriber, "raised_by", command).await["ok"], true);
+        let amended = |got: &broker::Got| {
+            got.topic.ends_with("/ruling_amended")
+                && got.json()["irregularity"] == *id
+                && got.json()["ruling"]["penalty"]["kind"] == kind
+        };
+        subscriber
+            .wait(&format!("the ruling raised by {by}"), amended)
+            .await;
+    }
+
+    assert_eq!(
+        asked(&subscriber, "report", report.clone()).await,
+        first,
+        "asked twice"
+    );
+    let is_birth = |got: &&broker::Got| got.topic == "dgt2mqtt/gw/status" && got.text() == "online";
+    let births = || subscriber.all().iter().filter(is_birth).count();
+    let before = births();
+    daemon.kill();
+    let daemon = Daemon::start(&config);
+    // A command that is sent while nobody listens is lost.
+    let listens = async {
+        while births() == before {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), listens)
+        .await
+        .unwrap();
+    let again = asked(&subscriber, "report", report).await;
+    assert_eq!(again, first, "asked again after a kill");
+    assert_eq!(told(&subscriber, "irregularity").len(), found + 1);
+
+    let without = json!({ "ref": "r-2", "kind": "flag_fall" });
+    let refused = asked(&subscriber, "report", without).await;
+    assert_eq!(refused["error"]["code"], "refused", "{refused}");
+    let dismiss = |n: u32| json!({ "ref": format!("d-{n}"), "irregularity": id });
+    assert_eq!(asked(&subscriber, "dismiss", dismiss(1)).await["ok"], true);
+    let refused = asked(&subscriber, "dismiss", dismiss(2)).await;
+    assert_eq!(refused["error"]["code"], "unknown_irregularity", "{refused}");
+    let resolved = subscriber
+        .wait("the dismissal", |got| {
+            got.topic.ends_with("/7/event/irregularity_resolved") && got.json()["irregularity"] == *id
+        })
+        .await;
+    assert_eq!(resolved.json()["how"], "dismissed");
+    assert!(daemon.stop(), "a stop that was asked for is no failure");
 }

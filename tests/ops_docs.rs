@@ -1,12 +1,12 @@
 //! The documentation says what is true: links lead somewhere, examples are what the program gives,
 //! the configuration shown is good, the commands named exist.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use assert_cmd::Command;
 use dgt2mqtt::{
     config::{Config, Env},
-    event::{Body, Event},
+    event::{Body, Event, notice},
 };
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -127,16 +127,7 @@ fn commands_in_the_readme_exist() {
         .collect();
     assert!(named.len() > 8, "{named:?}");
     for name in named {
-        let output = Command::cargo_bin("dgt2mqtt")
-            .expect("built")
-            .args([name, "--help"])
-            .output()
-            .expect("it runs");
-        let help = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            output.status.success() && help.contains(&format!("dgt2mqtt {name}")),
-            "{name}: {output:?}"
-        );
+        assert!(help(name).contains(&format!("dgt2mqtt {name}")), "{name}");
     }
 }
 
@@ -182,24 +173,7 @@ fn codes_are_explained() {
     for body in sources.split("fn code(&self) -> &'static str {").skip(1) {
         said.extend(quoted(body.split("\n    }\n").next().unwrap_or_default()));
     }
-    for start in ["Notice::new(", "code: "] {
-        said.extend(
-            sources
-                .split(start)
-                .skip(1)
-                .filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next())
-                .map(str::to_owned),
-        );
-    }
-    for rest in sources.split(".notice(").skip(1) {
-        let argument = rest.trim_start().trim_start_matches("ctx,").trim_start();
-        said.extend(
-            argument
-                .strip_prefix('"')
-                .and_then(|code| code.split('"').next())
-                .map(str::to_owned),
-        );
-    }
+    said.extend(notice::ALL.iter().map(|code| (*code).to_owned()));
     said.retain(|code| !explained.contains(&code.as_str()));
     assert_eq!(said, [""; 0], "missing in docs/troubleshooting.md");
     let stale: Vec<_> = explained
@@ -210,6 +184,82 @@ fn codes_are_explained() {
         stale, [&""; 0],
         "explained in docs/troubleshooting.md, but nothing in src says it"
     );
+}
+
+/// What a command says of itself, at length; no command: what the program says.
+fn help(command: &str) -> String {
+    let output = Command::cargo_bin("dgt2mqtt")
+        .expect("built")
+        .args([command, "--help"].iter().filter(|word| !word.is_empty()))
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{command}: {output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The names of all commands, as the program lists them.
+fn commands() -> Vec<String> {
+    let all = help("");
+    let list = all
+        .split("Commands:")
+        .nth(1)
+        .and_then(|rest| rest.split("Options:").next());
+    let names = list.expect("a list").lines().filter_map(|line| {
+        let name = line.strip_prefix("  ")?.split(' ').next()?;
+        (!name.is_empty() && name != "help").then(|| name.to_owned())
+    });
+    let names: Vec<_> = names.collect();
+    assert_eq!(names.len(), 13, "{names:?}");
+    names
+}
+
+#[test]
+fn help_is_plain_text() {
+    for command in commands() {
+        let help = help(&command);
+        assert!(!help.contains('`'), "{command}: backticks\n{help}");
+    }
+}
+
+/// The long options that a text names.
+fn options(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !(c.is_ascii_lowercase() || c == '-'));
+    let options = words.filter(|word| word.starts_with("--") && word.len() > 3);
+    let own = |word: &&str| !["--help", "--version"].contains(word);
+    options.filter(own).map(str::to_owned).collect()
+}
+
+/// Every command has its section in the manual, and every option its row there.
+#[test]
+fn every_option_is_explained() {
+    let page = include_str!("../docs/commands.md");
+    for command in commands() {
+        let section = page
+            .split("\n## ")
+            .find(|part| part.lines().next() == Some(&*command));
+        let section = section.unwrap_or_else(|| panic!("docs/commands.md has nothing on {command}"));
+        let rows = section
+            .lines()
+            .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        let explained = options(&rows.collect::<Vec<_>>().join(" "));
+        assert_eq!(explained, options(&help(&command)), "docs/commands.md: {command}");
+    }
+}
+
+/// A notice gets its code from the list of codes: none is made up where it is said.
+#[test]
+fn no_notice_has_a_code_of_its_own() {
+    let sources = sources(&Path::new(ROOT).join("src"));
+    let mut said = 0;
+    for call in ["Notice::new(", "Body::notice(", ".notice(ctx,", "handle_notice("] {
+        for rest in sources.split(call).skip(1) {
+            let argument = rest.split(',').find(|argument| !argument.contains("now()"));
+            let argument = argument.unwrap_or_default().trim();
+            assert!(!argument.starts_with('"'), "{call}{argument}: use event::notice");
+            said += usize::from(argument.starts_with("notice::"));
+        }
+    }
+    assert!(said >= notice::ALL.len() - 1, "{said} calls name a code");
 }
 
 #[test]

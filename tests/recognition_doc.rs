@@ -4,14 +4,19 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 14] = [
+const FILES: [&str; 19] = [
+    "board/weight.rs",
     "board/line.rs",
+    "board/evidence.rs",
+    "board/occupancy.rs",
     "board/lines.rs",
     "board/grow.rs",
     "board/lever.rs",
+    "watcher/arbiter.rs",
     "watcher/settle.rs",
     "watcher/flags.rs",
     "watcher/judge.rs",
+    "watcher/displaced.rs",
     "watcher/after.rs",
     "watcher/evening.rs",
     "watcher/finish.rs",

@@ -261,3 +261,44 @@ fn wrong_usage_is_code_2() {
     let missing = program().args(["simulate", "/no/such.dgtcap"]).output().unwrap();
     assert_eq!(missing.status.code(), Some(1));
 }
+
+/// What a command says to a person when it fails.
+fn complaint(args: &[&str]) -> String {
+    let output = program().args(args).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_link_that_cannot_be_made_is_named() {
+    let capture = fixture();
+    let capture = capture.to_str().unwrap();
+    let said = complaint(&["simulate", "--link", "/nonexist/x", capture]);
+    assert!(
+        said.contains("/nonexist/x") && said.contains("No such file"),
+        "{said}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    let said = complaint(&["simulate", "--link", file.to_str().unwrap(), capture]);
+    assert!(said.contains("something that is no link is there"), "{said}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+}
+
+#[test]
+fn what_is_no_serial_port_is_told_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("new.dgtcap");
+    let record = |port: &str| complaint(&["record", "--port", port, "-o", output.to_str().unwrap()]);
+    for (port, what) in [
+        (fixture().to_str().unwrap(), "an ordinary file"),
+        (folder.path().to_str().unwrap(), "a folder"),
+        ("/dev/null", "not one with a serial line"),
+    ] {
+        let said = record(port);
+        assert!(said.contains(port) && said.contains(what), "{said}");
+        assert!(said.contains("dgt2mqtt ports"), "{said}");
+    }
+    assert!(!output.exists());
+}

@@ -42,6 +42,16 @@ impl Act {
         Self::new(from_to, Reason::Unexplained, left)
     }
 
+    /// What stood on the board afterwards, as far as it could be read.
+    #[must_use]
+    pub fn placement(&self) -> Placement {
+        let mut placement = Placement::default();
+        for (square, code) in Square::ALL.into_iter().zip(&self.left) {
+            placement.set(square, *code);
+        }
+        placement
+    }
+
     /// From and to, where one piece went.
     #[must_use]
     pub fn from_to(&self) -> Option<(Square, Square)> {
@@ -105,7 +115,6 @@ pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {
     }
     if stand
         .candidates()
-        .iter()
         .any(|c| is_lifted_only(&c.after(stand.placement()), seen, !us))
     {
         return Explanation::Legal;
@@ -182,7 +191,6 @@ fn promotion(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Exp
     let pawn = Code::from(us.pawn());
     let queens = stand
         .candidates()
-        .iter()
         .filter(|c| c.mv.promotion() == Some(Role::Queen));
     let mut unseen = None;
     for candidate in queens {
@@ -219,9 +227,9 @@ fn promotion(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Exp
 fn promotion_like(stand: &Stand, queen: Move, there: Code) -> Move {
     let role = there.piece().map(|p| p.role);
     stand
-        .candidates()
+        .moves()
         .iter()
-        .map(|c| c.mv)
+        .copied()
         .find(|m| m.from() == queen.from() && m.to() == queen.to() && m.promotion() == role)
         .unwrap_or(queen)
 }
@@ -251,9 +259,9 @@ fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Expl
         }
         if differing == squares {
             let possible = stand
-                .candidates()
+                .moves()
                 .iter()
-                .map(|c| c.mv)
+                .copied()
                 .find(|m| matches!(m, Move::Castle { rook, .. } if *rook == rook_from));
             return Some(possible.map_or_else(
                 || Explanation::Illegal(Act::new(Some((home, king_to)), Reason::CastlingNotAllowed, seen)),

@@ -92,7 +92,7 @@ fn search(
         if !reachable(after.differing(to), left - 1) {
             continue;
         }
-        let next = Arc::new(stand.after(candidate));
+        let next = Arc::new(stand.after(&candidate));
         path.push((candidate.mv, next.clone()));
         search(&next, to, left - 1, most, nodes, path, bridges);
         path.pop();
@@ -131,11 +131,10 @@ mod tests {
 
     fn played(start: &Arc<Stand>, moves: &[&str]) -> Arc<Stand> {
         moves.iter().fold(start.clone(), |stand, uci| {
-            let candidates = stand.candidates().iter();
-            let found = candidates
-                .clone()
+            let found = stand
+                .candidates()
                 .find(|c| UciMove::from_standard(c.mv).to_string() == *uci);
-            Arc::new(stand.after(found.unwrap()))
+            Arc::new(stand.after(&found.unwrap()))
         })
     }
 

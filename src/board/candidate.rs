@@ -1,11 +1,11 @@
 //! A half-move that may be played from a position, as the sensors would see it.
 
-use shakmaty::{Bitboard, Move, Square};
+use shakmaty::{Bitboard, File, Move, Square};
 
 use super::placement::{Code, Placement};
 
 /// A half-move with the squares that it changes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Candidate {
     /// The move.
     pub mv: Move,
@@ -43,10 +43,7 @@ impl Candidate {
                 candidate.push(Square::from_coords(to.file(), from.rank()), Code::EMPTY);
             }
             Move::Castle { king, rook } => {
-                let short = rook > king;
-                let (k, r) = if short { (6, 5) } else { (2, 3) };
-                let king_to = Square::from_coords(shakmaty::File::new(k), king.rank());
-                let rook_to = Square::from_coords(shakmaty::File::new(r), king.rank());
+                let [king_to, rook_to] = castled(king, rook);
                 candidate.push(king_to, piece(king));
                 candidate.push(rook_to, piece(rook));
                 for square in [king, rook] {
@@ -58,6 +55,23 @@ impl Candidate {
             Move::Put { .. } => {}
         }
         candidate
+    }
+
+    /// The squares that `mv` changes: those of its candidate, without making it.
+    #[must_use]
+    pub fn touched(mv: Move) -> Bitboard {
+        match mv {
+            Move::Normal { from, to, .. } => Bitboard::from_square(from).with(to),
+            Move::EnPassant { from, to } => {
+                let victim = Square::from_coords(to.file(), from.rank());
+                Bitboard::from_square(from).with(to).with(victim)
+            }
+            Move::Castle { king, rook } => {
+                let [king_to, rook_to] = castled(king, rook);
+                Bitboard::from_square(king).with(rook).with(king_to).with(rook_to)
+            }
+            Move::Put { .. } => Bitboard::EMPTY,
+        }
     }
 
     fn push(&mut self, square: Square, code: Code) {
@@ -87,4 +101,14 @@ impl Candidate {
         }
         after
     }
+}
+
+/// Where king and rook stand after they castled.
+fn castled(king: Square, rook: Square) -> [Square; 2] {
+    let files = if rook > king {
+        [File::G, File::F]
+    } else {
+        [File::C, File::D]
+    };
+    files.map(|file| Square::from_coords(file, king.rank()))
 }

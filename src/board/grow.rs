@@ -7,9 +7,12 @@ use shakmaty::Bitboard;
 
 use super::{
     candidate::Candidate,
-    line::{Line, PlyKind, weight},
+    evidence::Traces,
+    line::Line,
     lines::{BEHIND, Lines, MOST_LINES},
+    ply::PlyKind,
     sensed::Sensed,
+    weight,
 };
 use crate::time::Millis;
 
@@ -21,8 +24,8 @@ const DEPTH: usize = 4;
 struct Proposal {
     /// Index of the line.
     parent: usize,
-    /// Index of the half-move among those of its position.
-    candidate: usize,
+    /// The half-move.
+    candidate: Candidate,
     /// What the half-move costs.
     step: f32,
     /// What the line costs with it.
@@ -35,12 +38,16 @@ impl Lines {
     pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
         let mut blind = Vec::new();
         for (parent, line) in self.lines.iter().enumerate() {
-            if line.awaits().is_none() {
+            let lifted = line.lifted_unseen(sensed);
+            if lifted.is_empty() {
                 continue;
             }
-            for (i, candidate) in line.stand.candidates().iter().enumerate() {
-                if line.may_be_unseen(candidate, sensed) {
-                    blind.push(self.proposal(parent, i, sensed, weight::PLY + weight::BLIND));
+            for candidate in line.stand.candidates() {
+                let [(from, _), ..] = candidate.changes() else {
+                    continue;
+                };
+                if lifted.contains(*from) && !line.speaks_for(&candidate, sensed) {
+                    blind.push(self.proposal(parent, candidate, sensed, weight::PLY + weight::BLIND));
                 }
             }
         }
@@ -59,7 +66,7 @@ impl Lines {
         let limit = self.limit(now, sensed);
         let mut fresh = Vec::new();
         for parent in 0..self.lines.len() {
-            self.propose(parent, squares, sensed, &mut fresh);
+            self.propose(parent, squares, sensed, limit, &mut fresh);
         }
         for _ in 0..DEPTH {
             if fresh.is_empty() {
@@ -69,7 +76,7 @@ impl Lines {
             self.take_in(now, sensed, limit, &fresh);
             fresh.clear();
             for parent in known..self.lines.len() {
-                self.propose(parent, Bitboard::FULL, sensed, &mut fresh);
+                self.propose(parent, Bitboard::FULL, sensed, limit, &mut fresh);
             }
             if fresh.len() > 4 * MOST_LINES {
                 fresh.sort_by(|a, b| a.cost.total_cmp(&b.cost));
@@ -103,22 +110,16 @@ impl Lines {
         }
     }
 
-    /// The half-move proposed, and the line that it lengthens.
-    fn proposed(&self, proposal: &Proposal) -> (&Line, &Candidate) {
-        let line = &self.lines[proposal.parent];
-        (line, &line.stand.candidates()[proposal.candidate])
-    }
-
     /// Index of the line with the half-moves that are proposed, if there is one.
     fn known(&self, proposal: &Proposal) -> Option<usize> {
-        let (parent, candidate) = self.proposed(proposal);
+        let parent = &self.lines[proposal.parent];
         let mut lines = self.lines.iter();
-        lines.position(|line| line.is_child(parent, candidate.mv))
+        lines.position(|line| line.is_child(parent, proposal.candidate.mv))
     }
 
     /// The line that is proposed.
     fn made(&self, proposal: &Proposal, now: Millis, sensed: &Sensed) -> Line {
-        let (parent, candidate) = self.proposed(proposal);
+        let (parent, candidate) = (&self.lines[proposal.parent], &proposal.candidate);
         let stand = Arc::new(parent.stand.after(candidate));
         let kind = if self.recovering {
             PlyKind::Recovered(candidate.mv)
@@ -128,34 +129,45 @@ impl Lines {
         parent.played(kind, stand, sensed, now, proposal.step)
     }
 
-    /// Adds the half-moves that touch `squares` and speak for what is seen where line `parent` leads.
-    fn propose(&self, parent: usize, squares: Bitboard, sensed: &Sensed, into: &mut Vec<Proposal>) {
+    /// Adds the half-moves that touch `squares` and speak for what is seen where line `parent` leads, unless
+    /// each would cost more than `limit`.
+    fn propose(
+        &self,
+        parent: usize,
+        squares: Bitboard,
+        sensed: &Sensed,
+        limit: f32,
+        into: &mut Vec<Proposal>,
+    ) {
         let line = &self.lines[parent];
-        if !line.may_go_on(sensed) {
+        let least = line.cost + (weight::PLY + self.unpressed(line));
+        if least > limit || !line.may_go_on(sensed) {
             return;
         }
-        for (i, candidate) in line.stand.candidates().iter().enumerate() {
-            if (candidate.squares() & squares).is_empty() || (candidate.squares() & line.differing).is_empty()
-            {
+        let traces = Traces::new(line, sensed);
+        for mv in line.stand.moves() {
+            if !traces.speak_for(mv) || (Candidate::touched(*mv) & squares).is_empty() {
                 continue;
             }
-            let cost = if line.speaks_for(candidate, sensed) {
+            let candidate = line.stand.candidate(*mv);
+            let cost = if line.speaks_for(&candidate, sensed) {
                 weight::PLY
-            } else if line.taken_at_once(candidate, sensed) {
+            } else if line.taken_at_once(&candidate, sensed) {
                 weight::PLY + weight::TAKEN_AT_ONCE
             } else {
                 continue;
             };
-            into.push(self.proposal(parent, i, sensed, cost));
+            into.push(self.proposal(parent, candidate, sensed, cost));
         }
     }
 
-    /// Half-move `candidate` of line `parent`, which by itself costs `cost`.
-    fn proposal(&self, parent: usize, candidate: usize, sensed: &Sensed, cost: f32) -> Proposal {
+    /// `candidate` played on line `parent`, which by itself costs `cost`.
+    fn proposal(&self, parent: usize, candidate: Candidate, sensed: &Sensed, cost: f32) -> Proposal {
         let line = &self.lines[parent];
-        let played = &line.stand.candidates()[candidate];
         let mut step = cost + self.unpressed(line);
-        step += line.too_early(played, sensed) + line.at_once(played, sensed) + line.unfelt(played, sensed);
+        step += line.too_early(&candidate, sensed)
+            + line.at_once(&candidate, sensed)
+            + line.unfelt(&candidate, sensed);
         Proposal {
             parent,
             candidate,

@@ -2,152 +2,27 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Color, Move, Role, Square};
+use shakmaty::{Bitboard, Color, Move, Square};
 
 use super::{
-    act::Act,
-    candidate::Candidate,
     placement::{Code, Placement},
+    ply::{Ply, PlyKind},
     sensed::Sensed,
     stand::Stand,
+    weight::{self, difference},
 };
 use crate::time::Millis;
 
-/// What a half-move of a line is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum PlyKind {
-    /// A legal half-move.
-    Legal(Move),
-    /// A half-move as the Laws prescribe it after an irregularity (a queen for an unreplaced pawn).
-    Ruled(Move),
-    /// A half-move found by search after a gap in the record.
-    Recovered(Move),
-    /// An illegal act that was said and has not been put right.
-    Illegal(Box<Act>),
-    /// What seems to be an illegal act, of which nobody is accused yet.
-    Suspect(Box<Act>),
-}
-
-impl PlyKind {
-    /// The move, where it is a legal one.
-    #[must_use]
-    pub fn legal(&self) -> Option<Move> {
-        match self {
-            Self::Legal(mv) | Self::Ruled(mv) | Self::Recovered(mv) => Some(*mv),
-            Self::Illegal(_) | Self::Suspect(_) => None,
-        }
-    }
-
-    /// True when both put the same pieces on the same squares, however they were found.
-    #[must_use]
-    pub fn same_as(&self, other: &Self) -> bool {
-        match (self.legal(), other.legal()) {
-            (Some(a), Some(b)) => a == b,
-            (None, None) => self == other,
-            _ => false,
-        }
-    }
-}
-
-/// A half-move of a line.
-#[derive(Clone, Debug)]
-pub struct Ply {
-    /// What was played.
-    pub kind: PlyKind,
-    /// When the board showed it.
-    pub at: Millis,
-    /// When its first update came.
-    pub began: Millis,
-    /// When its player pressed the clock.
-    pub pressed: Option<Millis>,
-    /// The position after it.
-    pub stand: Arc<Stand>,
-}
-
-/// Weights of the observation model, in nats: what it costs an explanation that something is
-/// otherwise than it says. See `docs/recognition.md` for where each comes from.
-pub mod weight {
-    /// A half-move.
-    pub const PLY: f32 = 1.0;
-    /// A piece is not seen where the line has one: in a hand, or not read.
-    pub const MISSING: f32 = 1.0;
-    /// A piece is seen where the line has none.
-    pub const EXTRA: f32 = 2.0;
-    /// Another piece is seen than the line has.
-    pub const WRONG: f32 = 2.5;
-    /// A code that is no piece is seen where the line has one.
-    pub const GARBLED: f32 = 1.2;
-    /// A half-move was not pressed although the clock ran.
-    pub const UNPRESSED: f32 = 1.5;
-    /// A press came after the opponent had replied.
-    pub const LATE_PRESS: f32 = 0.2;
-    /// A press for which the line has no half-move.
-    pub const EMPTY_PRESS: f32 = 3.0;
-    /// A half-move of which nothing but the lifting was seen.
-    pub const BLIND: f32 = 2.5;
-    /// A piece was carried where it may not go.
-    pub const ILLEGAL: f32 = 4.5;
-    /// A piece arrived and was taken before the square was scanned.
-    pub const TAKEN_AT_ONCE: f32 = 1.0;
-    /// A piece arrived before the half-move that it answers was begun.
-    pub const BEFORE: f32 = 2.0;
-    /// The last half-move has not been pressed although the clock runs.
-    pub const OWED: f32 = 1.0;
-    /// A piece left a square on which the line has none.
-    pub const NEVER_THERE: f32 = 3.0;
-    /// Share of its weight that a difference keeps once it is old.
-    pub const GHOST: f32 = 0.6;
-    /// A piece arrived well before the opponent's half-move that it answers, per second.
-    pub const EARLY: f32 = 1.5;
-    /// A piece left one square and arrived on another at once, as if knocked.
-    pub const AT_ONCE: f32 = 0.3;
-    /// A man was taken, and the square where it stood was never felt empty.
-    pub const UNFELT: f32 = 3.5;
-    /// A pawn became something else than a queen, on a board that cannot tell.
-    pub const UNDERPROMOTION: f32 = 4.0;
-    /// Rate at which a lasting difference adds to a line, per second.
-    pub const LASTING_RATE: f32 = 0.25;
-    /// For how long it does, in milliseconds.
-    pub const LASTING_MS: u64 = 8000;
-    /// The rate on boards that feel only occupation: where nobody presses and no man is known, a stay
-    /// on a square is all that tells play from hands.
-    pub const FELT_RATE: f32 = 1.0;
-    /// For how long there, in milliseconds: as much in all.
-    pub const FELT_MS: u64 = 2000;
-}
-
-/// Squares are scanned one after the other: what happened later may be seen earlier by this.
-const SCAN_MS: u64 = 250;
-/// A reply may arrive this long before the half-move that it answers is seen.
-const EARLY_MS: u64 = 1500;
-/// A piece that leaves and arrives within this time was knocked, or fell between two scans.
-const AT_ONCE_MS: u64 = 60;
 /// A press this soon after a half-move is for it, even when the opponent has replied.
 const SOON_MS: u64 = 2500;
-
 /// The last update of a half-move may arrive this long after its press.
 const LATE_MS: u64 = 1000;
 /// The first one may come this long after it.
-const BEGUN_MS: u64 = 350;
+pub(super) const BEGUN_MS: u64 = 350;
 /// A press that waits this long for its half-move is given up.
 const GIVE_UP_MS: u64 = 20_000;
-/// A pawn that is taken in passing leaves the board no longer before the one that takes it.
-const PASSING_MS: u64 = 3000;
 /// A difference that has lasted this long is a ghost: it says little of what was played since.
 const GHOST_MS: u64 = 5000;
-
-/// What it costs that a square shows `seen` where the line has `expected`.
-fn difference(seen: Code, expected: Code) -> f32 {
-    if seen.is_empty() {
-        weight::MISSING
-    } else if !seen.is_man() {
-        weight::GARBLED
-    } else if expected.is_empty() {
-        weight::EXTRA
-    } else {
-        weight::WRONG
-    }
-}
 
 /// True when half-moves of the same number are the same; differences are looked for from the end.
 fn begins_alike(a: &[Ply], b: &[Ply]) -> bool {
@@ -221,6 +96,8 @@ impl Line {
         let pressed = owed.map(|i| pending.remove(i).1);
         let mut plies = Vec::with_capacity(self.plies.len() + 1);
         plies.extend_from_slice(&self.plies);
+        let wrong = |s: &Square| !sensed.at(*s).agrees(stand.placement().at(*s));
+        let differing = (self.differing & !steps) | steps.into_iter().filter(wrong).collect::<Bitboard>();
         plies.push(Ply {
             kind,
             at: at.unwrap_or(now),
@@ -232,7 +109,7 @@ impl Line {
             plies,
             pending,
             cost: self.cost + cost,
-            differing: sensed.placement().differing(stand.placement()),
+            differing,
             stand,
             born: now,
             clock_runs: self.clock_runs,
@@ -404,162 +281,6 @@ impl Line {
             .into_iter()
             .filter(|s| sensed.at(*s).is_man())
             .collect()
-    }
-
-    /// False when no half-move can speak for what is seen: no piece of the side to move has arrived
-    /// where the line does not have it, nor has one left that may have been taken since
-    /// ([`Self::taken_at_once`]). Spares most lines the working out of their half-moves. Where men are
-    /// not known, any difference may speak for one.
-    pub(super) fn may_go_on(&self, sensed: &Sensed) -> bool {
-        let us = Some(self.turn());
-        self.differing.into_iter().any(|square| {
-            let left = sensed.since(square).max(self.born);
-            sensed.is_felt()
-                || sensed.at(square).color() == us
-                || self.placement().at(square).color() == us && sensed.last_arrival() + SCAN_MS >= left
-        })
-    }
-
-    /// True when what is seen speaks for `candidate`: a piece arrived where it puts one.
-    #[must_use]
-    pub(super) fn speaks_for(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
-        candidate.changes().iter().any(|(square, code)| {
-            !code.is_empty() && self.differing.contains(*square) && sensed.at(*square).agrees(*code)
-        }) || self.may_have_taken(candidate, sensed)
-    }
-
-    /// On a board that does not know its men a capture leaves one square empty, and that is all.
-    fn may_have_taken(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
-        let to = candidate.mv.to();
-        let Move::Normal {
-            from,
-            capture: Some(_),
-            ..
-        } = candidate.mv
-        else {
-            return false;
-        };
-        sensed.at(to) == Code::MAN && self.differing.contains(from) && sensed.at(from).is_empty()
-    }
-
-    /// True when what stands on `square` came there since the last half-move. A board that does not
-    /// know its men shows a man where one was taken as it showed the one before.
-    fn came(&self, square: Square, sensed: &Sensed) -> bool {
-        let stood = sensed.at(square) == Code::MAN && !self.placement().at(square).is_empty();
-        !stood
-            || self
-                .plies
-                .last()
-                .is_none_or(|last| sensed.since(square) > last.at)
-    }
-
-    /// What it costs that a board which does not know its men cannot tell `candidate` from others:
-    /// that no exchange was felt where a man was taken, that a pawn became something else than a
-    /// queen.
-    #[must_use]
-    pub(super) fn unfelt(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
-        let to = candidate.mv.to();
-        if sensed.at(to) != Code::MAN {
-            return 0.0;
-        }
-        let mut cost = 0.0;
-        if candidate.mv.promotion().is_some_and(|role| role != Role::Queen) {
-            cost += weight::UNDERPROMOTION;
-        }
-        let Some(from) = candidate.mv.from().filter(|_| !candidate.mv.is_castle()) else {
-            return cost;
-        };
-        // A man arrives after it has left, a promoted one after the pawn or before.
-        let left = sensed.at(from).is_empty() && sensed.since(from) <= sensed.since(to) + SCAN_MS;
-        let exchanged = sensed.before(to).is_empty() && self.came(to, sensed);
-        if candidate.mv.is_en_passant() {
-            let victim = Square::from_coords(to.file(), from.rank());
-            let together = sensed.since(from).since(sensed.since(victim)) <= PASSING_MS;
-            return if left && together {
-                cost
-            } else {
-                cost + weight::UNFELT
-            };
-        }
-        let quiet = !candidate.mv.is_capture();
-        let felt = if quiet {
-            candidate.mv.is_promotion() || left
-        } else {
-            left && exchanged
-        };
-        cost + if felt { 0.0 } else { weight::UNFELT }
-    }
-
-    /// True when the piece of `candidate` was lifted before the press that waits, and has not been
-    /// seen since: the update that told where it went may be lost.
-    #[must_use]
-    pub(super) fn may_be_unseen(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
-        let (Some(pressed), Some((from, _))) = (self.awaits(), candidate.changes().first()) else {
-            return false;
-        };
-        let piece = self.placement().at(*from);
-        let lifted = self.differing.contains(*from) && sensed.at(*from).is_empty();
-        let in_time = sensed.since(*from).since(pressed) <= BEGUN_MS;
-        // A piece of the kind that stands where none should is the one that was lifted.
-        let astray = self.differing.into_iter().any(|s| sensed.at(s) == piece);
-        lifted && in_time && !astray && !self.speaks_for(candidate, sensed)
-    }
-
-    /// What it costs that the piece of `candidate` arrived well before the half-move it answers was
-    /// made, and more when it did so before that half-move was begun.
-    #[must_use]
-    pub(super) fn too_early(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
-        let Some(last) = self.plies.last() else {
-            return 0.0;
-        };
-        let arrived = candidate
-            .changes()
-            .iter()
-            .filter(|(s, code)| !code.is_empty() && sensed.at(*s).agrees(*code) && self.came(*s, sensed));
-        let Some(latest) = arrived.filter_map(|(s, _)| sensed.seen_at(*s)).max() else {
-            return 0.0;
-        };
-        let early = last.at.since(latest + EARLY_MS);
-        let before = if last.began > latest + SCAN_MS {
-            weight::BEFORE
-        } else {
-            0.0
-        };
-        before + weight::EARLY * early.min(3000) as f32 / 1000.0
-    }
-
-    /// What it costs that the piece of `candidate` went from square to square at once: a hand
-    /// takes its time, a knock does not.
-    #[must_use]
-    pub(super) fn at_once(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
-        let Some(from) = candidate.mv.from() else {
-            return 0.0;
-        };
-        let (Some(left), Some(arrived)) = (sensed.seen_at(from), sensed.seen_at(candidate.mv.to())) else {
-            return 0.0;
-        };
-        let both = sensed.at(from).is_empty() && !sensed.at(candidate.mv.to()).is_empty();
-        if both && arrived.since(left).max(left.since(arrived)) < AT_ONCE_MS {
-            weight::AT_ONCE
-        } else {
-            0.0
-        }
-    }
-
-    /// True when the piece that `candidate` moves has left its square and one of the opponent's
-    /// has arrived where it goes: it may have been taken there before it was seen.
-    #[must_use]
-    pub(super) fn taken_at_once(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
-        let Some(from) = candidate.mv.from() else {
-            return false;
-        };
-        let to = candidate.mv.to();
-        let seen = sensed.at(to);
-        // The opponent's piece, or one of the own that has taken it in turn.
-        let arrived = seen.piece().is_some()
-            && seen != self.placement().at(from)
-            && sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born);
-        arrived && self.differing.contains(from) && sensed.at(from) != self.placement().at(from)
     }
 
     /// The placement the line says.

@@ -6,12 +6,7 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Color, Square};
 
-use super::{
-    line::{Line, PlyKind, weight},
-    sensed::Sensed,
-    stand::Stand,
-    suspect::suspects,
-};
+use super::{line::Line, ply::PlyKind, sensed::Sensed, stand::Stand, suspect::suspects, weight};
 use crate::time::Millis;
 
 /// How many lines are kept.

@@ -6,21 +6,26 @@
 pub mod act;
 pub mod bridge;
 pub mod candidate;
+mod evidence;
 mod grow;
 pub mod lever;
 pub mod line;
 pub mod lines;
+mod occupancy;
 pub mod orientation;
 pub mod placement;
+pub mod ply;
 pub mod sensed;
 pub mod stand;
 mod suspect;
+pub mod weight;
 
 pub use act::{Act, Explanation, explain};
 pub use lever::{ClockSignal, LeverWatch};
-pub use line::{Line, Ply, PlyKind};
+pub use line::Line;
 pub use lines::Lines;
 pub use orientation::Orientation;
 pub use placement::{Code, Placement};
+pub use ply::{Ply, PlyKind};
 pub use sensed::Sensed;
 pub use stand::Stand;

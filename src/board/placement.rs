@@ -43,20 +43,20 @@ impl Code {
     /// The chess piece, if it is one.
     #[must_use]
     pub fn piece(self) -> Option<Piece> {
-        let (color, n) = match self.0 {
-            1..=6 => (Color::White, self.0),
-            7..=12 => (Color::Black, self.0 - 6),
-            _ => return None,
-        };
-        let role = match n {
-            1 => Role::Pawn,
-            2 => Role::Rook,
-            3 => Role::Knight,
-            4 => Role::Bishop,
-            5 => Role::King,
-            _ => Role::Queen,
-        };
-        Some(Piece { color, role })
+        const ROLES: [Role; 6] = [
+            Role::Pawn,
+            Role::Rook,
+            Role::Knight,
+            Role::Bishop,
+            Role::King,
+            Role::Queen,
+        ];
+        let color = self.color()?;
+        let n = usize::from(self.0) - color.fold_wb(1, 7);
+        Some(Piece {
+            color,
+            role: *ROLES.get(n)?,
+        })
     }
 
     /// The colour of the piece, if it is one.
@@ -86,24 +86,51 @@ impl From<Piece> for Code {
 
 /// What stands on each square; may be nonsense.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Placement([Code; 64]);
+pub struct Placement {
+    // First, for it tells most apart at once.
+    occupied: Bitboard,
+    codes: [Code; 64],
+}
 
 impl Default for Placement {
     fn default() -> Self {
-        Self([Code::EMPTY; 64])
+        Self {
+            codes: [Code::EMPTY; 64],
+            occupied: Bitboard::EMPTY,
+        }
     }
 }
 
 impl Placement {
+    /// The initial array (2.3).
+    pub const ARRAY: Self = Self::array();
+
+    const fn array() -> Self {
+        // Of White: rook, knight, bishop, queen, king. Black's are six higher.
+        const PIECES: [u8; 8] = [2, 3, 4, 6, 5, 4, 3, 2];
+        let mut codes = [Code::EMPTY; 64];
+        let mut file = 0;
+        while file < 8 {
+            codes[file] = Code(PIECES[file]);
+            codes[8 + file] = Code(1);
+            codes[48 + file] = Code(7);
+            codes[56 + file] = Code(PIECES[file] + 6);
+            file += 1;
+        }
+        let occupied = Bitboard(0xffff_0000_0000_ffff);
+        Self { codes, occupied }
+    }
+
     /// What stands on `square`.
     #[must_use]
     pub fn at(&self, square: Square) -> Code {
-        self.0[usize::from(square)]
+        self.codes[usize::from(square)]
     }
 
     /// Puts `code` on `square`.
     pub fn set(&mut self, square: Square, code: Code) {
-        self.0[usize::from(square)] = code;
+        self.codes[usize::from(square)] = code;
+        self.occupied.set(square, !code.is_empty());
     }
 
     /// The squares on which the two differ. A man that is not known differs from no other.
@@ -130,7 +157,17 @@ impl Placement {
     /// True when the board that showed it does not know its men.
     #[must_use]
     pub fn is_felt(&self) -> bool {
-        self.0.contains(&Code::MAN)
+        self.codes
+            .iter()
+            .fold(false, |found, code| found | (*code == Code::MAN))
+    }
+
+    /// True when a special piece stands on a square.
+    #[must_use]
+    pub fn shows_special(&self) -> bool {
+        // Without an early end eight squares and more are looked at together.
+        let special = |found, code: &Code| found | matches!(code.0, 13..=15);
+        self.codes.iter().fold(false, special)
     }
 
     /// Men that are not known, named by where `expected` has them; and if one alone is missing there
@@ -161,19 +198,19 @@ impl Placement {
 
     /// The codes of a rank, the a-file's lowest: eight are held against each other at once.
     fn rank(&self, r: usize) -> u64 {
-        u64::from_le_bytes(std::array::from_fn(|file| self.0[r * 8 + file].0))
+        u64::from_le_bytes(std::array::from_fn(|file| self.codes[r * 8 + file].0))
     }
 
     /// The squares on which something stands.
     #[must_use]
     pub fn occupied(&self) -> Bitboard {
-        !self.squares_of(Code::EMPTY)
+        self.occupied
     }
 
     /// A hash that is the same on every machine and in every run (FNV-1a).
     #[must_use]
     pub fn hash(&self) -> u64 {
-        self.0.iter().fold(0xcbf2_9ce4_8422_2325, |hash, code| {
+        self.codes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, code| {
             (hash ^ u64::from(code.0)).wrapping_mul(0x0100_0000_01b3)
         })
     }
@@ -182,7 +219,7 @@ impl Placement {
     #[must_use]
     pub fn board(&self) -> Board {
         let mut board = Board::empty();
-        for (i, code) in self.0.iter().enumerate() {
+        for (i, code) in self.codes.iter().enumerate() {
             if let Some(piece) = code.piece() {
                 board.set_piece_at(Square::new(i as u32), piece);
             }
@@ -262,7 +299,13 @@ mod tests {
             let code = a.at(Square::C3);
             let shown: Bitboard = Square::ALL.into_iter().filter(|s| a.at(*s) == code).collect();
             assert_eq!(a.squares_of(code), shown);
+            assert_eq!(a.occupied(), !a.squares_of(Code::EMPTY));
         }
+    }
+
+    #[test]
+    fn the_initial_array_is_that_of_the_laws() {
+        assert_eq!(Placement::ARRAY, Placement::from(&Board::new()));
     }
 
     #[test]
@@ -270,6 +313,8 @@ mod tests {
         let mut placement = Placement::default();
         placement.set(Square::D4, Code(13));
         placement.set(Square::E1, Code(5));
+        assert!(placement.shows_special());
+        assert!(!Placement::ARRAY.shows_special());
         assert_eq!(
             placement.occupied(),
             Bitboard::from_square(Square::D4).with(Square::E1)

@@ -14,6 +14,8 @@ pub struct Sensed {
     last_change: Millis,
     last_arrival: Millis,
     by_dump: Bitboard,
+    /// Empty squares whose man has not come to stand anywhere else.
+    lifted: Bitboard,
     last_dump: Option<Millis>,
     felt: bool,
 }
@@ -27,6 +29,7 @@ impl Default for Sensed {
             last_change: Millis(0),
             last_arrival: Millis(0),
             by_dump: Bitboard::EMPTY,
+            lifted: Bitboard::EMPTY,
             last_dump: None,
             felt: false,
         }
@@ -44,12 +47,27 @@ impl Sensed {
         self.placement.set(square, code);
         self.since[usize::from(square)] = now;
         self.last_change = now;
-        if !code.is_empty() {
+        if code.is_empty() {
+            self.lifted.add(square);
+        } else {
             self.last_arrival = now;
+            self.put_down(square, code);
         }
         self.by_dump.discard(square);
         self.felt |= code == Code::MAN;
         true
+    }
+
+    /// A man came to stand on `square`: the last one like it that was lifted, and what stood here is taken.
+    fn put_down(&mut self, square: Square, code: Code) {
+        self.lifted.discard(square);
+        let like_it = self
+            .lifted
+            .into_iter()
+            .filter(|from| code.agrees(self.before(*from)));
+        if let Some(from) = like_it.max_by_key(|from| self.since(*from)) {
+            self.lifted.discard(from);
+        }
     }
 
     /// Several squares changed at once. Returns which.
@@ -113,6 +131,13 @@ impl Sensed {
         self.last_dump
     }
 
+    /// A square from which a man was lifted after `start`, if that man has been put down nowhere since:
+    /// it may be in a hand, or was taken off the board.
+    #[must_use]
+    pub fn lifted_since(&self, start: Millis) -> Option<Square> {
+        self.lifted.into_iter().find(|from| self.since(*from) > start)
+    }
+
     /// When any square last came to show something.
     #[must_use]
     pub fn last_arrival(&self) -> Millis {
@@ -123,5 +148,43 @@ impl Sensed {
     #[must_use]
     pub fn last_change(&self) -> Millis {
         self.last_change
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHITE_QUEEN: Code = Code(6);
+    const BLACK_KING: Code = Code(11);
+
+    fn lifted(changes: &[(u64, Square, Code)]) -> Option<Square> {
+        let mut sensed = Sensed::default();
+        sensed.set(Millis(1), Square::D1, WHITE_QUEEN);
+        sensed.set(Millis(1), Square::E8, BLACK_KING);
+        for (at, square, code) in changes {
+            sensed.set(Millis(*at), *square, *code);
+        }
+        sensed.lifted_since(Millis(100))
+    }
+
+    #[test]
+    fn a_man_is_lifted_until_it_is_put_down_or_too_long_ago() {
+        let up = (200, Square::D1, Code::EMPTY);
+        assert_eq!(lifted(&[up]), Some(Square::D1));
+        assert_eq!(lifted(&[up, (300, Square::D8, WHITE_QUEEN)]), None);
+        assert_eq!(lifted(&[up, (300, Square::D1, WHITE_QUEEN)]), None);
+        assert_eq!(lifted(&[(50, Square::D1, Code::EMPTY)]), None);
+    }
+
+    #[test]
+    fn a_man_that_was_taken_where_it_had_been_put_is_not_in_a_hand() {
+        let queen = [(200, Square::D1, Code::EMPTY), (300, Square::D8, WHITE_QUEEN)];
+        // At once, and after it was lifted off the board.
+        let at_once = [(400, Square::E8, Code::EMPTY), (500, Square::D8, BLACK_KING)];
+        assert_eq!(lifted(&[queen, at_once].concat()), None);
+        let before = [(400, Square::D8, Code::EMPTY), (450, Square::E8, Code::EMPTY)];
+        let taken = [&queen[..], &before[..], &[(500, Square::D8, BLACK_KING)]].concat();
+        assert_eq!(lifted(&taken), None);
     }
 }

@@ -20,7 +20,7 @@ pub struct Stand {
     kind: Kind,
     mode: CastlingMode,
     placement: Placement,
-    candidates: OnceLock<Box<[Candidate]>>,
+    moves: OnceLock<Box<[Move]>>,
     key: OnceLock<u64>,
 }
 
@@ -45,7 +45,7 @@ impl Stand {
             kind,
             mode,
             placement,
-            candidates: OnceLock::new(),
+            moves: OnceLock::new(),
             key: OnceLock::new(),
         }
     }
@@ -113,14 +113,22 @@ impl Stand {
 
     /// The half-moves that may be played.
     #[must_use]
-    pub fn candidates(&self) -> &[Candidate] {
-        self.candidates.get_or_init(|| {
-            let candidate = |mv| Candidate::new(&self.placement, mv);
-            match &self.kind {
-                Kind::Legal(chess) => chess.legal_moves().into_iter().map(candidate).collect(),
-                Kind::Irregular(setup) => replies(setup).into_iter().map(candidate).collect(),
-            }
+    pub fn moves(&self) -> &[Move] {
+        self.moves.get_or_init(|| match &self.kind {
+            Kind::Legal(chess) => Box::from(&chess.legal_moves()[..]),
+            Kind::Irregular(setup) => replies(setup).into(),
         })
+    }
+
+    /// The half-move `mv` as the sensors would see it.
+    #[must_use]
+    pub fn candidate(&self, mv: Move) -> Candidate {
+        Candidate::new(&self.placement, mv)
+    }
+
+    /// The half-moves that may be played, as the sensors would see them.
+    pub fn candidates(&self) -> impl Iterator<Item = Candidate> + Clone {
+        self.moves().iter().map(|mv| self.candidate(*mv))
     }
 
     /// Who is to move.
@@ -216,7 +224,7 @@ impl Stand {
     /// True when the side to move is mated or stalemated.
     #[must_use]
     pub fn is_mate_or_stalemate(&self) -> bool {
-        self.candidates().is_empty()
+        self.moves().is_empty()
     }
 }
 
@@ -325,9 +333,9 @@ mod tests {
 
     fn moves(stand: &Stand) -> Vec<String> {
         let mut moves: Vec<_> = stand
-            .candidates()
+            .moves()
             .iter()
-            .map(|c| shakmaty::uci::UciMove::from_standard(c.mv).to_string())
+            .map(|mv| shakmaty::uci::UciMove::from_standard(*mv).to_string())
             .collect();
         moves.sort();
         moves

@@ -54,7 +54,7 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(Act, Arc<Stand>)> {
 
 /// The act of carrying the piece on `from` to `to`, unless that is legal or a part of what is.
 fn carried(stand: &Arc<Stand>, sensed: &Sensed, from: Square, to: Square) -> Option<(Act, Arc<Stand>)> {
-    let mut moves = stand.candidates().iter().map(|c| c.mv);
+    let mut moves = stand.moves().iter().copied();
     let castles = king_castles(stand, from, to);
     let legal = moves.any(|mv| match mv {
         Move::Castle { king, rook } => king == from && castles.is_some_and(|(r, _)| r == rook),

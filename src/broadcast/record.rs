@@ -8,7 +8,7 @@ use shakmaty::{CastlingMode, Chess, Color, fen::Fen, san::SanPlus, uci::UciMove}
 
 use crate::{
     event::{Body, Event, GameResult, MoveMade},
-    game::{Pgn, PgnMove},
+    game::{Pgn, PgnMove, PgnStart},
 };
 
 /// Acts of more games than this are dropped, the oldest first: the shown game and those put up after it.
@@ -208,17 +208,18 @@ impl Unfolding {
             let hidden = 2 * hidden_moves as usize;
             self.moves.truncate(self.moves.len().saturating_sub(hidden));
         }
-        let setup = self.start.fen.parse::<Fen>().unwrap_or_default();
-        let initial = setup.as_setup() == &shakmaty::Setup::default();
-        let (turn, number) = (setup.as_setup().turn, setup.as_setup().fullmoves.get());
         let pgn = Pgn {
             tags: Vec::new(),
-            start_fen: (!initial).then(|| self.start.fen.clone()),
-            chess960: self.start.chess960,
-            black_begins: turn == Color::Black,
-            first_number: number,
-            moves: self.readable(setup),
+            moves: self.readable(),
             result: self.result.as_str().to_owned(),
+            ..Pgn::begun(&PgnStart {
+                board: "",
+                number: self.number,
+                time: None,
+                players: [None, None],
+                fen: &self.start.fen,
+                chess960: self.start.chess960,
+            })
         };
         Shown {
             number: self.number,
@@ -231,7 +232,8 @@ impl Unfolding {
 
     /// The half-moves that a reader of PGN follows: names are made anew by playing them, and from
     /// the first on that cannot be played none has a name.
-    fn readable(&self, setup: Fen) -> Vec<PgnMove> {
+    fn readable(&self) -> Vec<PgnMove> {
+        let setup = self.start.fen.parse::<Fen>().unwrap_or_default();
         let turn = setup.as_setup().turn;
         let mode = CastlingMode::from_chess960(self.start.chess960);
         let mut position = setup.into_position::<Chess>(mode).ok();

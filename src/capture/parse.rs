@@ -28,7 +28,7 @@ pub enum Flaw {
     #[error("not UTF-8")]
     NotText,
     /// A `#` line that is not `# key: value`.
-    #[error("a line with `#` has the form `# key: value`")]
+    #[error("a line with `#` has the form `# key: value`; a remark can be written as `# note: ...`")]
     NotAHeader,
     /// A key that says how to read the records stands after the first of them.
     #[error("`{0}` belongs before the first record")]
@@ -63,6 +63,8 @@ impl Capture {
     /// The first line that breaks the rules.
     pub fn parse(text: &[u8]) -> Result<Self, ParseError> {
         let mut reader = Reader::default();
+        // Some editors begin every UTF-8 text with a byte order mark.
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         for (index, line) in text.split(|&b| b == b'\n').enumerate() {
             reader.line(index, line).map_err(|flaw| ParseError {
                 line: index + 1,
@@ -217,6 +219,31 @@ mod tests {
                 (47_250, Act::LinkUp),
             ]
         );
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_windows_line_ends_change_nothing() {
+        let plain = "# dgtcap 1\n# board: 7\n0.000 > 42\n";
+        let windows = format!("\u{feff}{}", plain.replace('\n', "\r\n"));
+        assert_eq!(
+            Capture::parse(windows.as_bytes()).unwrap(),
+            Capture::parse(plain.as_bytes()).unwrap()
+        );
+        // Anywhere else it is a character like any other.
+        assert_eq!(
+            flaw("\u{feff}0.000 > 42").1,
+            Flaw::Time("\u{feff}0.000".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_remark_is_a_key_like_any_other_and_one_without_a_key_is_told_how() {
+        let text = "# dgtcap 1\n# note: the black king wobbles\n0.000 > 42\n# note: here\n";
+        let capture = Capture::parse(text.as_bytes()).unwrap();
+        assert_eq!(capture.header.lines().len(), 2);
+        let (line, flaw) = flaw("0.000 > 42\n# a remark");
+        assert_eq!(line, 3);
+        assert!(flaw.to_string().contains("`# note: ...`"), "{flaw}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{
 /// Where the configuration is.
 #[derive(Debug, Args)]
 struct File {
-    /// Configuration file; else $`DGT2MQTT_CONFIG`, ./dgt2mqtt.toml, that of the user, that in /etc
+    /// Configuration file; else $DGT2MQTT_CONFIG, ./dgt2mqtt.toml, that of the user, that in /etc
     #[arg(long, short, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -93,7 +93,7 @@ impl Kept {
     }
 }
 
-/// Print the events kept on this machine, as JSON Lines.
+/// Print the events kept on this machine, or the commands, as JSON Lines.
 #[derive(Debug, Args)]
 pub(super) struct ShowJournal {
     #[command(flatten)]
@@ -107,6 +107,9 @@ pub(super) struct ShowJournal {
     /// Only the last so many
     #[arg(long)]
     last: Option<u64>,
+    /// Instead of events the commands of arbiters, with when they came and what was answered
+    #[arg(long, conflicts_with_all = ["game", "kind", "since_seq"])]
+    commands: bool,
 }
 
 impl ShowJournal {
@@ -118,7 +121,12 @@ impl ShowJournal {
             last: self.last,
             ..filter
         };
-        journal::print(&path, &filter, &mut io::stdout().lock())
+        let mut out = io::stdout().lock();
+        if self.commands {
+            journal::print_commands(&path, &filter, &mut out)
+        } else {
+            journal::print(&path, &filter, &mut out)
+        }
     }
 }
 

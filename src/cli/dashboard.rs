@@ -14,13 +14,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::{exit, logging};
 use crate::{
+    broadcast::{Writer, push},
     config::{BrokerUrl, Collector, Config, Env, Secret},
-    dashboard::{Access, Listener, Shared, serve},
+    dashboard::{Access, BoardKey, Listener, Shared, collect, serve},
     mqtt::rumqtt::RumqttDial,
 };
 
 /// Commands of pages that may wait.
 const ASKS: usize = 32;
+/// Events on their way to a broadcast.
+const TOLD: usize = 64;
 /// How long an attempt to connect may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pages that are open are told farewell within this time.
@@ -148,6 +151,32 @@ pub(super) fn open(
         listening.await;
         Ok(())
     });
+    if let Some(settings) = &collector.broadcast {
+        // The configuration has seen to it that each is `GATEWAY/BOARD`.
+        let tables = settings.boards.iter().filter_map(|name| {
+            let (gateway, board) = name.split_once('/')?;
+            Some(BoardKey {
+                gateway: gateway.to_owned(),
+                board: board.to_owned(),
+            })
+        });
+        let (writer, games) = Writer::new(settings, "");
+        let (sender, events) = mpsc::channel(TOLD);
+        let collecting = collect(shared.clone(), tables.collect(), sender, stop.clone());
+        let writing = writer.run(events, stop.clone());
+        let pushing = settings
+            .lichess
+            .clone()
+            .map(|lichess| push(lichess, games, stop.clone()));
+        parts.spawn(async {
+            tokio::join!(collecting, writing, async {
+                if let Some(pushing) = pushing {
+                    pushing.await;
+                }
+            });
+            Ok(())
+        });
+    }
     let serving = serve(listener, Access::new(token), shared, asks, stop.clone());
     parts.spawn(async { serving.await.context("the page cannot be served any more") });
     Ok(parts)

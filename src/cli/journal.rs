@@ -1,10 +1,12 @@
-//! `dgt2mqtt journal`: the events kept on this machine, as JSON Lines.
+//! `dgt2mqtt journal`: the events and commands kept on this machine, as JSON Lines.
 
 use std::{io::Write, path::Path};
 
 use anyhow::{Context, bail};
+use jiff::Timestamp;
+use serde_json::{Value, json};
 
-use crate::journal::query::{Filter, each_event};
+use crate::journal::query::{Filter, Kept, each_command, each_event};
 
 /// Writes the events that `filter` lets through to `out`, oldest first. The daemon may be running.
 ///
@@ -16,18 +18,53 @@ pub(super) fn print(path: &Path, filter: &Filter, out: &mut dyn Write) -> anyhow
     })
 }
 
-/// Shows the events that `filter` lets through, as JSON, oldest first, until one cannot be shown.
-pub(super) fn each(
-    path: &Path,
-    filter: &Filter,
-    mut show: impl FnMut(&str) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+/// Writes the commands of arbiters and the answers they got to `out`, oldest first.
+///
+/// # Errors
+/// As [`print`].
+pub(super) fn print_commands(path: &Path, filter: &Filter, out: &mut dyn Write) -> anyhow::Result<()> {
+    must_exist(path)?;
+    let mut outcome = Ok(());
+    each_command(path, filter, |kept| {
+        outcome = writeln!(out, "{}", command(&kept)).context("cannot write the commands");
+        outcome.is_ok()
+    })
+    .with_context(|| format!("cannot read the journal {}", path.display()))?;
+    outcome
+}
+
+/// A command as one object: what was asked, when, and what was answered.
+fn command(kept: &Kept) -> Value {
+    // All of it was JSON when it was written.
+    let read = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+    let time = Timestamp::from_millisecond(kept.received_ms).ok();
+    json!({
+        "board": &kept.board,
+        "time": time.map(|time| format!("{time:.3}")),
+        "verb": &kept.record.verb,
+        "ref": kept.record.reference.as_deref().map(read),
+        "fields": read(&kept.record.payload),
+        "reply": read(&kept.record.reply),
+    })
+}
+
+fn must_exist(path: &Path) -> anyhow::Result<()> {
     if !path.exists() {
         bail!(
             "there is no journal {}: has the daemon run with this configuration?",
             path.display()
         );
     }
+    Ok(())
+}
+
+/// Shows the events that `filter` lets through, as JSON, oldest first, until one cannot be shown.
+pub(super) fn each(
+    path: &Path,
+    filter: &Filter,
+    mut show: impl FnMut(&str) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    must_exist(path)?;
     let mut outcome = Ok(());
     each_event(path, filter, |kept| {
         outcome = show(kept.json);

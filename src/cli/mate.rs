@@ -5,6 +5,7 @@ use std::io::{BufRead, Write};
 use anyhow::Context as _;
 use shakmaty::{CastlingMode, Chess, Color, Position, PositionError, fen::Fen};
 
+use super::rule::without_mark;
 use crate::mate::{Budget, Verdict, can_mate};
 
 /// Asked on demand and by nobody in a hurry, it may spend more than the daemon.
@@ -20,7 +21,7 @@ const BUDGET: Budget = Budget {
 pub fn run(input: impl BufRead, mut output: impl Write) -> anyhow::Result<()> {
     for (number, line) in (1_u64..).zip(input.split(b'\n')) {
         let line = line.with_context(|| format!("reading line {number}"))?;
-        let line = String::from_utf8_lossy(&line);
+        let line = String::from_utf8_lossy(without_mark(number, &line));
         if line.trim().is_empty() {
             continue;
         }
@@ -48,14 +49,19 @@ fn question(line: &str) -> Result<(Chess, Color), String> {
         .trim()
         .parse()
         .map_err(|e| format!("cannot read the FEN: {e}"))?;
-    // Positions that no game can reach are answered for the moves they have; only what is no
-    // position at all is refused.
-    let position = fen
-        .into_position::<Chess>(CastlingMode::Standard)
+    // Rights of a king or rook that does not stand where it does in chess are those of Chess960.
+    let position = position_of(fen.clone(), CastlingMode::Standard)
+        .or_else(|reason| position_of(fen, CastlingMode::Chess960).map_err(|_| reason))?;
+    Ok((position, winner))
+}
+
+/// Positions that no game can reach are answered for the moves they have; only what is no position
+/// at all is refused.
+fn position_of(fen: Fen, mode: CastlingMode) -> Result<Chess, String> {
+    fen.into_position::<Chess>(mode)
         .or_else(PositionError::ignore_too_much_material)
         .or_else(PositionError::ignore_impossible_check)
-        .map_err(|e| format!("not a position: {e}"))?;
-    Ok((position, winner))
+        .map_err(|e| format!("not a position: {e}"))
 }
 
 fn told(position: &Chess, verdict: Verdict) -> String {

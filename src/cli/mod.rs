@@ -49,7 +49,7 @@ enum Command {
     Schema(schema::PrintSchema),
     /// Say what the Laws prescribe: one JSON case a line in, one ruling a line out
     Rule,
-    /// Say whether a side can still mate: one line `FEN<TAB>white|black` in, one answer out
+    /// Say whether a side can still mate: one line FEN<TAB>white|black in, one answer out
     Mate,
 }
 

@@ -29,7 +29,7 @@ use crate::{
 /// Write a capture from a live board, until Ctrl-C.
 #[derive(Debug, Args)]
 pub(super) struct Record {
-    /// The port: /dev/serial/by-id/..., usb:SERIAL, board:SERIAL, tcp://host:port
+    /// The port: /dev/serial/by-id/..., usb:SERIAL, board:SERIAL, board:SERIAL@PORT, tcp://host:port
     #[arg(long, short)]
     port: Source,
     /// The capture to write (.dgtcap, .dgtcap.zst)

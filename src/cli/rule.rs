@@ -17,15 +17,23 @@ pub fn run(input: impl BufRead, mut output: impl Write) -> anyhow::Result<()> {
     let options = Options::default();
     for (number, line) in (1_u64..).zip(input.split(b'\n')) {
         let line = line.with_context(|| format!("reading line {number}"))?;
+        let line = without_mark(number, &line);
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let answer = answer(&line, number, &options);
+        let answer = answer(line, number, &options);
         serde_json::to_writer(&mut output, &answer).context("writing a ruling")?;
         output.write_all(b"\n").context("writing a ruling")?;
         output.flush().context("writing a ruling")?;
     }
     Ok(())
+}
+
+/// A line without the byte order mark that some editors put before the first.
+pub(super) fn without_mark(number: u64, line: &[u8]) -> &[u8] {
+    line.strip_prefix("\u{feff}".as_bytes())
+        .filter(|_| number == 1)
+        .unwrap_or(line)
 }
 
 fn answer(line: &[u8], number: u64, options: &Options) -> Value {

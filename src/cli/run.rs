@@ -12,6 +12,14 @@ use crate::{config::Config, gateway};
 /// # Errors
 /// When the daemon cannot start, fails, or is ended by a second signal.
 pub(super) fn run(config: Config) -> anyhow::Result<()> {
+    let boards: Vec<_> = config.boards.iter().map(|board| board.id.as_str()).collect();
+    tracing::info!(
+        "dgt2mqtt {} as gateway {:?} watches boards {}; journal {}",
+        env!("CARGO_PKG_VERSION"),
+        config.gateway.as_str(),
+        boards.join(", "),
+        config.journal.path.display()
+    );
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

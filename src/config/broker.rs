@@ -19,6 +19,15 @@ const SYSTEM_AUTHORITIES: [&str; 3] = [
     "/etc/ssl/cert.pem",
 ];
 
+/// The list of public certificate authorities of this system, if it has one.
+#[must_use]
+pub fn system_authorities() -> Option<PathBuf> {
+    SYSTEM_AUTHORITIES
+        .iter()
+        .map(PathBuf::from)
+        .find(|path| path.exists())
+}
+
 /// What the table says of the broker; the files that it names are read or tried.
 pub(super) fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'_>) -> Option<Broker> {
     let login = login(raw, document);
@@ -173,10 +182,7 @@ fn tls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Tls> {
     let ca_file = match &raw.ca_file {
         Some(file) => readable(file, document),
         None => {
-            let system = SYSTEM_AUTHORITIES
-                .iter()
-                .map(PathBuf::from)
-                .find(|path| path.exists());
+            let system = system_authorities();
             if system.is_none() {
                 document.missing(
                     None,

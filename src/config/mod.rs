@@ -23,6 +23,7 @@ use std::{
 };
 
 pub use broadcast::{Broadcast, Lichess};
+pub use broker::system_authorities;
 pub use env::Env;
 pub use problem::{ConfigError, Place, Problem, Problems};
 pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};

@@ -18,6 +18,8 @@ use serde::Deserialize;
 
 use super::{Env, Place, Problem, Problems, problem::nearest, raw::RawConfig};
 
+/// What the TOML library says where one of several names was wanted.
+const WANTS_NAME: &str = "wanted string or table";
 const DOCUMENTATION: &str = "the keys and their values are described in docs/configuration.md";
 
 /// A configuration file while it is being read: its text, and what was found to be wrong.
@@ -135,7 +137,11 @@ impl<'t> Document<'t> {
         let known: Vec<&str> = quoted.collect();
         let unknown_key = message.starts_with("unknown field");
         if !unknown_key && !message.starts_with("unknown variant") {
-            return self.problem(span.clone(), in_words(message), DOCUMENTATION);
+            let help = self.unquoted(span, message).map_or_else(
+                || DOCUMENTATION.to_owned(),
+                |text| format!("write it in quotes: \"{text}\""),
+            );
+            return self.problem(span.clone(), in_words(message), help);
         }
         let what = if unknown_key {
             format!("the key `{wrong}` is unknown here")
@@ -148,6 +154,17 @@ impl<'t> Document<'t> {
             None => format!("possible are: {}", known.join(", ")),
         };
         self.problem(span.clone(), what, help);
+    }
+
+    /// The number or truth value at `span`, where a text was wanted.
+    fn unquoted(&self, span: &Range<usize>, message: &str) -> Option<&str> {
+        let wants_text = ["a string", "a path string", WANTS_NAME]
+            .iter()
+            .any(|wanted| message.ends_with(wanted));
+        let is_literal = |text: &&str| text.parse::<f64>().is_ok() || text.parse::<bool>().is_ok();
+        self.text
+            .get(span.clone())
+            .filter(|text| wants_text && is_literal(text))
     }
 
     /// Puts the value of a variable where its name says.
@@ -279,6 +296,7 @@ fn in_words(message: &str) -> String {
         ("expected a sequence", "expected a list"),
         ("expected a map", "expected a table"),
         ("expected a path string", "expected a text in quotes"),
+        (WANTS_NAME, "expected a text in quotes"),
         ("expected a string", "expected a text in quotes"),
     ] {
         words = words.replace(type_name, meaning);

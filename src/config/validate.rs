@@ -1,8 +1,7 @@
 //! From the raw shape to values that mean something.
 
 use std::{
-    collections::HashSet,
-    hash::Hash,
+    collections::{HashMap, HashSet},
     ops::{Range, RangeInclusive},
     str::FromStr,
     time::Duration,
@@ -190,18 +189,11 @@ fn boards(list: Vec<Spanned<RawBoard>>, event: &Rules, document: &mut Document<'
             "add a table [[board]] with `id` and `port`; `dgt2mqtt ports` lists what is attached",
         );
     }
-    let mut ids = Seen::default();
-    let mut ports = Seen::default();
+    let mut taken = Taken::default();
     let mut boards = Vec::with_capacity(list.len());
     for raw in list {
         let span = raw.span();
-        boards.extend(board(
-            raw.into_inner(),
-            &span,
-            event,
-            (&mut ids, &mut ports),
-            document,
-        ));
+        boards.extend(board(raw.into_inner(), &span, event, &mut taken, document));
     }
     boards
 }
@@ -210,45 +202,11 @@ fn board(
     raw: RawBoard,
     span: &Range<usize>,
     event: &Rules,
-    (ids, ports): (&mut Seen<Id>, &mut Seen<Port>),
+    taken: &mut Taken,
     document: &mut Document<'_>,
 ) -> Option<Board> {
-    let id = match raw.id {
-        Some(id) => ids.parse_new(
-            id,
-            "two boards have the id",
-            "give each board its own id",
-            document,
-        ),
-        None => {
-            document.missing(
-                Some(span.clone()),
-                "the board has no id",
-                "write `id = \"...\"`, for example the number of its table",
-            );
-            None
-        }
-    };
-    let port = match raw.port {
-        Some(port) => ports.parse_new(
-            port,
-            "two boards are on the port",
-            "give each board its own port",
-            document,
-        ),
-        None => {
-            document.missing(
-                Some(span.clone()),
-                "the board has no port",
-                "write `port = \"...\"`; `dgt2mqtt ports` lists what is attached",
-            );
-            None
-        }
-    };
-    let port = port.map(|port: Port| match port.capture() {
-        Some(file) => Port::from_capture(&document.resolve(file)),
-        None => port,
-    });
+    let id = taken.id(raw.id, span, document);
+    let port = taken.port(raw.port, span, document);
     if raw.protocol == Protocol::Occ1
         && let Some(port) = port.as_ref().filter(|port| port.is_board_serial())
     {
@@ -281,30 +239,67 @@ fn board(
     })
 }
 
-/// Values that may be given once only.
-struct Seen<T>(HashSet<T>);
-
-impl<T> Default for Seen<T> {
-    fn default() -> Self {
-        Self(HashSet::new())
-    }
+/// What one board has, no other may have.
+#[derive(Default)]
+struct Taken {
+    ids: HashSet<Id>,
+    /// By what a port is, which may have several names.
+    ports: HashMap<String, Port>,
 }
 
-impl<T: FromStr<Err = ValueError> + Clone + Eq + Hash + std::fmt::Display> Seen<T> {
-    fn parse_new(
+impl Taken {
+    fn id(
         &mut self,
-        text: Spanned<String>,
-        what: &str,
-        help: &str,
+        raw: Option<Spanned<String>>,
+        board: &Range<usize>,
         document: &mut Document<'_>,
-    ) -> Option<T> {
-        let span = text.span();
-        let value: T = parse(text, document)?;
-        if !self.0.insert(value.clone()) {
-            document.problem(span, format!("{what} {:?}", value.to_string()), help);
+    ) -> Option<Id> {
+        let Some(raw) = raw else {
+            let help = "write `id = \"...\"`, for example the number of its table";
+            document.missing(Some(board.clone()), "the board has no id", help);
             return None;
+        };
+        let span = raw.span();
+        let id: Id = parse(raw, document)?;
+        if self.ids.insert(id.clone()) {
+            return Some(id);
         }
-        Some(value)
+        let what = format!("two boards have the id {:?}", id.as_str());
+        document.problem(span, what, "give each board its own id");
+        None
+    }
+
+    fn port(
+        &mut self,
+        raw: Option<Spanned<String>>,
+        board: &Range<usize>,
+        document: &mut Document<'_>,
+    ) -> Option<Port> {
+        let Some(raw) = raw else {
+            let help = "write `port = \"...\"`; `dgt2mqtt ports` lists what is attached";
+            document.missing(Some(board.clone()), "the board has no port", help);
+            return None;
+        };
+        let span = raw.span();
+        let mut port: Port = parse(raw, document)?;
+        if let Some(file) = port.capture() {
+            port = Port::from_capture(&document.resolve(file));
+        }
+        let device = port.device();
+        let Some(other) = self.ports.insert(device.clone(), port.clone()) else {
+            return Some(port);
+        };
+        let what = if other == port {
+            format!("two boards are on the port {:?}", port.as_str())
+        } else {
+            format!(
+                "two boards are on one port: {:?} and {:?} are both {device}",
+                other.as_str(),
+                port.as_str()
+            )
+        };
+        document.problem(span, what, "give each board its own port");
+        None
     }
 }
 

@@ -118,6 +118,14 @@ impl Port {
         self.0.starts_with("board:")
     }
 
+    /// What the port is, however it is named: links to a device that is there are followed.
+    pub(super) fn device(&self) -> String {
+        match Path::new(&self.0).canonicalize() {
+            Ok(device) => device.display().to_string(),
+            Err(_) => self.0.clone(),
+        }
+    }
+
     pub(super) fn from_capture(file: &Path) -> Self {
         Self(format!("capture:{}", file.display()))
     }

@@ -26,6 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(6);
 const QUESTIONS: usize = 4;
 /// A board whose gateway did not answer is asked again after this.
 const ASK_AGAIN: Duration = Duration::from_secs(20);
+/// Questions without an answer after which a board is shown without what was missed.
+const MAX_UNANSWERED: u32 = 3;
 /// How often it is looked whether something was missed.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -135,6 +137,8 @@ pub struct Listener<D> {
     asks: mpsc::Receiver<Ask>,
     waiting: HashMap<String, (Instant, Waiting)>,
     asked: HashMap<BoardKey, Instant>,
+    /// How often a board's gateway left a question without an answer.
+    unanswered: HashMap<BoardKey, u32>,
     count: u64,
     /// Tells our references from those of other pages.
     name: String,
@@ -151,6 +155,7 @@ impl<D: Dial> Listener<D> {
             asks,
             waiting: HashMap::new(),
             asked: HashMap::new(),
+            unanswered: HashMap::new(),
             count: 0,
             name: format!("page-{:08x}", fastrand::u32(..)),
         }
@@ -284,7 +289,8 @@ impl<D: Dial> Listener<D> {
                     });
                 } else {
                     // An older gateway, or a journal in trouble: later again.
-                    self.asked.insert(key, Instant::now());
+                    self.asked.insert(key.clone(), Instant::now());
+                    self.do_without(&key, after, before);
                 }
             }
             command @ Waiting::Command(_) => {
@@ -340,11 +346,26 @@ impl<D: Dial> Listener<D> {
             .map(|(name, _)| name.clone())
             .collect();
         for name in late {
-            if let Some((_, waiting)) = self.waiting.remove(&name) {
-                answer(waiting, Err(AskError::NoAnswer));
+            match self.waiting.remove(&name) {
+                Some((_, Waiting::History { key, after, before })) => self.do_without(&key, after, before),
+                Some((_, command)) => answer(command, Err(AskError::NoAnswer)),
+                None => {}
             }
         }
         self.asked.retain(|_, since| since.elapsed() < ASK_AGAIN);
+    }
+
+    /// A gateway that takes no commands never answers: after some questions what is known must do.
+    fn do_without(&mut self, key: &BoardKey, after: u64, before: u64) {
+        let count = self.unanswered.entry(key.clone()).or_default();
+        *count += 1;
+        if *count >= MAX_UNANSWERED {
+            *count = 0;
+            let nothing = json!({ "events": [], "more": false });
+            self.shared.change(|hall, _| {
+                hall.take_history(key, after, before, &nothing);
+            });
+        }
     }
 
     fn ask_for_what_was_missed(&mut self, link: &mut D::Link) {

@@ -8,6 +8,7 @@
 mod access;
 mod assets;
 mod board;
+mod collect;
 mod hall;
 mod listener;
 mod server;
@@ -16,6 +17,7 @@ mod view;
 
 pub use access::Access;
 pub use board::Board;
+pub use collect::collect;
 pub use hall::{BoardKey, Hall};
 pub use listener::{Ask, AskError, Asks, Listener, Shared};
 pub use server::serve;

@@ -1,6 +1,8 @@
 //! The events that leave the house: one JSON object each, the same on a line of `replay` and in
 //! an MQTT message.
 
+pub mod notice;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -108,6 +110,15 @@ pub enum Body {
 }
 
 impl Body {
+    /// A notice with one of the codes of [`notice`].
+    #[must_use]
+    pub fn notice(code: &'static str, message: impl Into<String>) -> Self {
+        Self::Notice {
+            code: code.to_owned(),
+            message: message.into(),
+        }
+    }
+
     /// The value of `type`: the last level of the event's topic.
     #[must_use]
     pub fn type_name(&self) -> &'static str {

@@ -4,4 +4,4 @@ pub mod periods;
 pub mod pgn;
 
 pub use periods::Period;
-pub use pgn::{Pgn, PgnMove};
+pub use pgn::{Pgn, PgnMove, PgnStart};

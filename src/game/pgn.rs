@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use shakmaty::{Color, Setup, fen::Fen};
+
 /// A half-move to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PgnMove {
@@ -36,10 +38,56 @@ pub struct Pgn {
     pub result: String,
 }
 
+/// What a game has when it begins.
+#[derive(Clone, Copy, Debug)]
+pub struct PgnStart<'a> {
+    /// The board's id.
+    pub board: &'a str,
+    /// Number of the game on its board.
+    pub number: u32,
+    /// When it began, RFC 3339, if that is known.
+    pub time: Option<&'a str>,
+    /// White's name and Black's, where they are known.
+    pub players: [Option<&'a str>; 2],
+    /// FEN of the start.
+    pub fen: &'a str,
+    /// Chess960.
+    pub chess960: bool,
+}
+
 /// Longest line of the move text (PGN standard, section 4.3 of the export format).
 const LINE: usize = 79;
 
 impl Pgn {
+    /// A game in which nothing has been played, with the tags of the seven tag roster.
+    #[must_use]
+    pub fn begun(start: &PgnStart<'_>) -> Self {
+        let date = start.time.and_then(|time| time.get(..10));
+        let date = date.map_or_else(|| "????.??.??".to_owned(), |date| date.replace('-', "."));
+        let [white, black] = start.players.map(|name| name.unwrap_or("?"));
+        let round = format!("{}.{}", start.board, start.number);
+        let tags = [
+            ("Event", "?"),
+            ("Site", "?"),
+            ("Date", &date),
+            ("Round", &round),
+            ("White", white),
+            ("Black", black),
+        ];
+        let setup = start.fen.parse::<Fen>().map(Fen::into_setup).unwrap_or_default();
+        Self {
+            tags: tags
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            start_fen: (setup != Setup::default()).then(|| start.fen.to_owned()),
+            chess960: start.chess960,
+            black_begins: setup.turn == Color::Black,
+            first_number: setup.fullmoves.get(),
+            moves: Vec::new(),
+            result: "*".to_owned(),
+        }
+    }
+
     /// The text: tags, an empty line, moves. Readers do not know illegal moves: the move text ends
     /// before one that stands, and a comment names it and the position after it.
     #[must_use]

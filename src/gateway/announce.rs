@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tokio::sync::broadcast;
 
-use crate::{journal::Notice, time::Millis};
+use crate::{event::notice, journal::Notice, time::Millis};
 
 /// Trouble that comes again so soon never ended: a disk on the brink would fill the journal with notices.
 const QUIET_MS: u64 = 10_000;
@@ -56,14 +56,14 @@ impl Announcer {
 }
 
 fn ended(code: &str) -> Notice {
-    if code == Notice::FILLING {
+    if code == notice::OUTBOX_FILLING {
         Notice::new(
-            "outbox_recovered",
+            notice::OUTBOX_RECOVERED,
             "what waits for the broker is within the journal's limit again",
         )
     } else {
         Notice::new(
-            "journal_recovered",
+            notice::JOURNAL_RECOVERED,
             format!("the journal can be written again: {code} is over"),
         )
     }
@@ -83,7 +83,7 @@ mod tests {
     fn trouble_is_said_once_at_its_start_and_once_at_its_end() {
         let mut announcer = Announcer::new(1);
         let mut board = announcer.listen();
-        let full = [Notice::new("disk_full", "no room")];
+        let full = [Notice::new(notice::DISK_FULL, "no room")];
         for second in 0..60 {
             // On the brink: every other second there is room for one event.
             let troubles = if second % 2 == 0 { &full[..] } else { &[] };
@@ -104,8 +104,8 @@ mod tests {
     fn two_troubles_end_each_for_itself() {
         let mut announcer = Announcer::new(1);
         let mut board = announcer.listen();
-        let filling = Notice::new(Notice::FILLING, "much");
-        let failing = Notice::new("journal_failing", "broken");
+        let filling = Notice::new(notice::OUTBOX_FILLING, "much");
+        let failing = Notice::new(notice::JOURNAL_FAILING, "broken");
         announcer.look(Millis(0), &[filling.clone(), failing]);
         for second in 1..30 {
             announcer.look(Millis(second * 1000), std::slice::from_ref(&filling));

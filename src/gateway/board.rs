@@ -18,11 +18,13 @@ use super::{
     losses::Losses,
     mates::{Mates, Turn},
     ports::{Claim, Ports},
+    trouble::Trouble,
 };
 use crate::{
     config::Id,
+    event::notice,
     journal::{AppendError, Committed, Entry, Journal, Notice, Written},
-    link::{Backoff, Io, Source},
+    link::{Backoff, Io, Opened, Source},
     mqtt::{BoardState, PublisherHandle, Reply, StateKey, Topics},
     time::Millis,
     watcher::{LinkWish, Settings, Snapshot, StateSet, Status, Watcher},
@@ -189,39 +191,44 @@ impl BoardTask {
 
     async fn open(&mut self) -> Option<(Line, String)> {
         self.pulse.beat();
+        let opened = beating(&self.pulse, self.plan.source.open()).await;
+        match opened
+            .map_err(Trouble::from)
+            .and_then(|opened| self.claim(opened))
+        {
+            Ok(open) => Some(open),
+            Err(trouble) => {
+                self.say(&trouble);
+                None
+            }
+        }
+    }
+
+    /// Takes what was opened, unless it is another board's.
+    fn claim(&self, opened: Opened) -> Result<(Line, String), Trouble> {
         let board = self.plan.id.as_str();
-        let (code, message) = match beating(&self.pulse, self.plan.source.open()).await {
-            Ok(opened) => match self.shared.ports.claim(&opened.name, board) {
-                Ok(claim) => {
-                    tracing::debug!(board, port = opened.name, "port open");
-                    let (read, write) = tokio::io::split(opened.io);
-                    let line = Line {
-                        read,
-                        write,
-                        unsent: VecDeque::new(),
-                        _claim: claim,
-                    };
-                    return Some((line, opened.name));
-                }
-                Err(other) => (
-                    "port_taken",
-                    format!(
-                        "{} is the port of board {other} already: two boards cannot share one, correct `port` of one of them",
-                        opened.name
-                    ),
-                ),
-            },
-            Err(error) => (error.code(), error.to_string()),
+        let claim = self.shared.ports.claim(&opened.name, board);
+        let claim = claim.map_err(|other| Trouble::Taken {
+            port: opened.name.clone(),
+            other,
+        })?;
+        tracing::debug!(board, port = opened.name, "port open");
+        let (read, write) = tokio::io::split(opened.io);
+        let line = Line {
+            read,
+            write,
+            unsent: VecDeque::new(),
+            _claim: claim,
         };
-        self.say_trouble(code, &message);
-        None
+        Ok((line, opened.name))
     }
 
     /// One line for each trouble, none for each attempt.
-    fn say_trouble(&mut self, code: &'static str, message: &str) {
+    fn say(&mut self, trouble: &Trouble) {
+        let code = trouble.code();
         if self.trouble != Some(code) {
             let board = self.plan.id.as_str();
-            tracing::warn!(board, code, "board {board}: {message}");
+            tracing::warn!(board, code, "board {board}: {trouble}");
             self.trouble = Some(code);
         }
     }
@@ -241,10 +248,10 @@ impl BoardTask {
             let board = self.plan.id.as_str();
             tracing::warn!(board, "board {board}: link lost on {port}: {reason}");
         } else {
-            let message = format!(
-                "{port} opens, but no board answers there ({reason}): is the board switched on, and is this its port?"
-            );
-            self.say_trouble("board_silent", &message);
+            self.say(&Trouble::Silent {
+                port: port.to_owned(),
+                reason: reason.to_owned(),
+            });
         }
         self.watcher.handle_link_down(self.now(), reason);
     }
@@ -326,7 +333,7 @@ impl BoardTask {
 
     /// Hands the watcher's events and state to the journal, one entry at a time.
     async fn drain(&mut self) {
-        merge(&mut self.changed, self.watcher.take_changed());
+        self.changed |= self.watcher.take_changed();
         if self.pending.is_some() {
             return;
         }
@@ -374,7 +381,8 @@ impl BoardTask {
         match answer {
             Ok(Written::Disk) => {
                 if let Some(message) = self.losses.written() {
-                    self.watcher.handle_notice(self.now(), "events_lost", &message);
+                    self.watcher
+                        .handle_notice(self.now(), notice::EVENTS_LOST, &message);
                 }
             }
             Ok(Written::Memory) => {}
@@ -398,7 +406,7 @@ impl BoardTask {
         let now = self.now();
         let (reply, record) = command.carry_out(&mut self.watcher, now);
         self.replies.push(reply);
-        merge(&mut self.changed, self.watcher.take_changed());
+        self.changed |= self.watcher.take_changed();
         let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
         self.append(events, Some(record)).await;
     }
@@ -486,12 +494,4 @@ async fn or_never<F: Future>(future: Option<F>) -> F::Output {
         Some(future) => future.await,
         None => std::future::pending().await,
     }
-}
-
-fn merge(all: &mut StateSet, more: StateSet) {
-    all.status |= more.status;
-    all.info |= more.info;
-    all.position |= more.position;
-    all.game |= more.game;
-    all.clock |= more.clock;
 }

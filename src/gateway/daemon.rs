@@ -175,7 +175,7 @@ impl Daemon {
         let Some(settings) = &self.config.broadcast else {
             return;
         };
-        let (writer, _games) = Writer::new(settings, self.config.gateway.as_str());
+        let (writer, games) = Writer::new(settings, self.config.gateway.as_str());
         let (sender, events) = mpsc::channel(TOLD);
         // What the boards say at the end is written, too.
         let stop = self.stop_publisher.clone();
@@ -183,6 +183,10 @@ impl Daemon {
         let path = self.config.journal.path.clone();
         self.broadcast
             .spawn(broadcast::follow(path, news, sender, stop.clone()));
+        if let Some(lichess) = &settings.lichess {
+            self.broadcast
+                .spawn(broadcast::push(lichess.clone(), games, stop.clone()));
+        }
         self.broadcast.spawn(writer.run(events, stop));
     }
 

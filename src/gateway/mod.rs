@@ -16,6 +16,7 @@ mod history;
 mod losses;
 mod mates;
 mod ports;
+mod trouble;
 
 pub use daemon::{GatewayError, run};
 pub use health::{GatewayInfo, Health};

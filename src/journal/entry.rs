@@ -113,7 +113,7 @@ pub struct Stats {
 /// Something an operator should know about the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Notice {
-    /// Stable code, see `docs/troubleshooting.md`.
+    /// Stable code: one of [`crate::event::notice`].
     pub code: &'static str,
     /// What happened and what to do.
     pub message: String,
@@ -123,9 +123,6 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// The code of an outbox beyond its bound. All other troubles are of a file that cannot be written.
-    pub(crate) const FILLING: &'static str = "outbox_filling";
-
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,

@@ -21,7 +21,7 @@ use super::{
     mark::Mark,
     store::{Batch, NewRow, Store, TABLES_VERSION},
 };
-use crate::event::Event;
+use crate::event::{Event, notice};
 
 /// Added to the highest number found in a damaged file when the wall clock does not help.
 const SALVAGE_MARGIN: u64 = 1_000_000;
@@ -83,50 +83,26 @@ pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, J
     }
     let lock = lock(path)?;
     let mark_path = beside(path, ".mark");
-    let is_lost = mark_path.exists() && fs::metadata(path).map_or(0, |m| m.len()) == 0;
     let mut notices = Vec::new();
-    let mut salvage = Salvage::default();
-    if is_lost {
-        notices.push(Notice::new(
-            "journal_missing",
-            format!(
-                "the journal {} is gone; a new one begins and every board's numbers go on far above the old ones",
-                path.display()
-            ),
-        ));
+    if mark_path.exists() && fs::metadata(path).map_or(0, |m| m.len()) == 0 {
+        let text = format!(
+            "the journal {} is gone; a new one begins and every board's numbers go on far above the old ones",
+            path.display()
+        );
+        notices.push(Notice::new(notice::JOURNAL_MISSING, text));
     }
-    let mut store = match open_sound(path)? {
-        Ok(store) => store,
-        Err(damage) => {
-            salvage = Salvage::from(path);
-            let aside = set_aside(path)?;
-            notices.push(Notice::new(
-                "journal_damaged",
-                format!(
-                    "the journal was damaged ({damage}) and is now {}; a new one begins with the {} unsent events that could be read, and every board's numbers go on far above the old ones",
-                    aside.display(),
-                    salvage.rows.len()
-                ),
-            ));
-            Store::open(path).map_err(sqlite)?
-        }
-    };
+    let (mut store, salvage) = sound_or_fresh(path, &mut notices)?;
     store.configure().map_err(sqlite)?;
     if store.tables_version().map_err(sqlite)? == 0 {
         store.create_tables(gateway).map_err(sqlite)?;
+        // Another journal was here: its numbers are not to be used again.
         if !notices.is_empty() {
-            let base = salvage.base();
-            store.set_seq_base(base).map_err(sqlite)?;
-            store
-                .write(&salvage.into_batch(base), super::wall_ms())
-                .map_err(sqlite)?;
+            salvage.put_into(&mut store).map_err(sqlite)?;
         }
     }
     if let Some(former) = store.set_gateway(gateway).map_err(sqlite)? {
-        notices.push(Notice::new(
-            "gateway_renamed",
-            format!("the journal was that of gateway {former:?} and is now that of {gateway:?}"),
-        ));
+        let text = format!("the journal was that of gateway {former:?} and is now that of {gateway:?}");
+        notices.push(Notice::new(notice::GATEWAY_RENAMED, text));
     }
     let mut mark = Mark::open(&mark_path).map_err(io_error("open", &mark_path))?;
     let mut resumes = store.resumes().map_err(sqlite)?;
@@ -140,6 +116,27 @@ pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, J
         notices,
         lock,
     })
+}
+
+/// The file at `path`, or, where that is damaged, a fresh one and what could be read of the old.
+fn sound_or_fresh(path: &Path, notices: &mut Vec<Notice>) -> Result<(Store, Salvage), JournalError> {
+    let damage = match open_sound(path)? {
+        Ok(store) => return Ok((store, Salvage::default())),
+        Err(damage) => damage,
+    };
+    let salvage = Salvage::from(path);
+    let aside = set_aside(path)?;
+    let text = format!(
+        "the journal was damaged ({damage}) and is now {}; a new one begins with the {} unsent events that could be read, and every board's numbers go on far above the old ones",
+        aside.display(),
+        salvage.rows.len()
+    );
+    notices.push(Notice::new(notice::JOURNAL_DAMAGED, text));
+    let store = Store::open(path).map_err(|source| JournalError::Sqlite {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok((store, salvage))
 }
 
 /// Opens the file and checks it: `Err(damage)` inside when it must be set aside.
@@ -194,7 +191,7 @@ fn adopt_ceilings(
             );
             notices.push(Notice {
                 board: Some(board.clone()),
-                ..Notice::new("events_lost", text)
+                ..Notice::new(notice::EVENTS_LOST, text)
             });
             resume.last_seq = *ceiling;
             batch.snapshots.insert(board.clone(), (*ceiling, None));
@@ -265,6 +262,13 @@ impl Salvage {
     fn base(&self) -> u64 {
         let seconds = u64::try_from(super::wall_ms() / 1000).unwrap_or(0);
         seconds.max(self.highest + SALVAGE_MARGIN)
+    }
+
+    /// Goes on in a fresh file: with these events, and with numbers above all that were used.
+    fn put_into(self, store: &mut Store) -> rusqlite::Result<()> {
+        let base = self.base();
+        store.set_seq_base(base)?;
+        store.write(&self.into_batch(base), super::wall_ms())
     }
 
     fn into_batch(mut self, base: u64) -> Batch {

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, params_from_iter, types::Value};
 
+use super::entry::CommandRecord;
+
 /// Which events to show. Everything that is set must hold.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -17,7 +19,7 @@ pub struct Filter {
     pub since_seq: Option<u64>,
     /// Only events with a smaller number on their board.
     pub before_seq: Option<u64>,
-    /// Only events after this one in the order of the journal, see [`Kept::position`].
+    /// Only events after this one in the order of the journal, see [`KeptEvent::position`].
     pub after: Option<u64>,
     /// Only the last so many of those, still oldest first.
     pub last: Option<u64>,
@@ -25,7 +27,7 @@ pub struct Filter {
 
 /// An event as the journal has it.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept<'a> {
+pub struct KeptEvent<'a> {
     /// Its place in the order of the journal.
     pub position: u64,
     /// When it was written, as Unix time in milliseconds.
@@ -35,7 +37,8 @@ pub struct Kept<'a> {
 }
 
 impl Filter {
-    fn sql(&self) -> (String, Vec<Value>) {
+    /// The condition, and what stands for its question marks.
+    fn condition(&self) -> (String, Vec<Value>) {
         let mut conditions = String::new();
         let mut values = Vec::new();
         let mut add = |condition: &str, value: Value| {
@@ -64,14 +67,31 @@ impl Filter {
                 Value::Integer(i64::try_from(position).unwrap_or(i64::MAX)),
             );
         }
+        (conditions, values)
+    }
+
+    /// `columns` of the rows of `table` that fit, oldest first.
+    fn sql(&self, columns: &str, table: &str) -> (String, Vec<Value>) {
+        let (condition, values) = self.condition();
         let sql = match self.last {
-            None => format!("SELECT n, created_ms, json FROM events{conditions} ORDER BY n"),
+            None => format!("SELECT {columns} FROM {table}{condition} ORDER BY n"),
             Some(last) => format!(
-                "SELECT * FROM (SELECT n, created_ms, json FROM events{conditions} ORDER BY n DESC LIMIT {last}) ORDER BY n"
+                "SELECT {columns} FROM (SELECT * FROM {table}{condition} ORDER BY n DESC LIMIT {last}) ORDER BY n"
             ),
         };
         (sql, values)
     }
+}
+
+/// A command and when it came.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The board's id.
+    pub board: String,
+    /// Unix time in milliseconds.
+    pub received_ms: i64,
+    /// The command and its answer.
+    pub record: CommandRecord,
 }
 
 /// Calls `show` with each event, oldest first, until it returns false.
@@ -81,15 +101,14 @@ impl Filter {
 pub fn each_event(
     path: &Path,
     filter: &Filter,
-    mut show: impl FnMut(Kept<'_>) -> bool,
+    mut show: impl FnMut(KeptEvent<'_>) -> bool,
 ) -> rusqlite::Result<()> {
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
-    let (sql, values) = filter.sql();
+    let connection = open(path)?;
+    let (sql, values) = filter.sql("n, created_ms, json", "events");
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
     while let Some(row) = rows.next()? {
-        let kept = Kept {
+        let kept = KeptEvent {
             position: row.get(0)?,
             written_ms: row.get(1)?,
             json: row.get_ref(2)?.as_str()?,
@@ -99,4 +118,46 @@ pub fn each_event(
         }
     }
     Ok(())
+}
+
+/// Calls `show` with each command, oldest first, until it returns false. Of the filter, only the board and how many count.
+///
+/// # Errors
+/// When the file is missing, is no journal or cannot be read.
+pub fn each_command(
+    path: &Path,
+    filter: &Filter,
+    mut show: impl FnMut(Kept) -> bool,
+) -> rusqlite::Result<()> {
+    let connection = open(path)?;
+    let filter = Filter {
+        board: filter.board.clone(),
+        last: filter.last,
+        ..Filter::default()
+    };
+    let (sql, values) = filter.sql("board, received_ms, ref, verb, payload, reply", "commands");
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    while let Some(row) = rows.next()? {
+        let kept = Kept {
+            board: row.get(0)?,
+            received_ms: row.get(1)?,
+            record: CommandRecord {
+                reference: row.get(2)?,
+                verb: row.get(3)?,
+                payload: row.get(4)?,
+                reply: row.get(5)?,
+            },
+        };
+        if !show(kept) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    Ok(connection)
 }

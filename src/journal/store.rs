@@ -80,6 +80,67 @@ impl Batch {
     pub(crate) fn is_empty(&self) -> bool {
         !self.is_urgent() && self.acked.is_empty()
     }
+
+    fn write_events(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut insert = connection.prepare_cached(
+            "INSERT INTO events (n, board, seq, id, type, game, json, created_ms, acked)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?;
+        for new in &self.rows {
+            let row = &new.row;
+            insert.execute(params![
+                row.n,
+                row.board,
+                row.seq,
+                new.id,
+                row.kind,
+                new.game,
+                String::from_utf8_lossy(&row.json),
+                new.created_ms,
+                self.acked.contains(&row.n)
+            ])?;
+        }
+        Ok(())
+    }
+
+    fn write_snapshots(&self, connection: &Connection, now_ms: i64) -> rusqlite::Result<()> {
+        let mut resume = connection.prepare_cached(
+            "INSERT INTO snapshots (board, last_seq, json, written_ms) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (board) DO UPDATE SET last_seq = excluded.last_seq,
+             json = coalesce(excluded.json, json), written_ms = excluded.written_ms",
+        )?;
+        for (board, (last_seq, json)) in &self.snapshots {
+            resume.execute(params![board, last_seq, json, now_ms])?;
+        }
+        Ok(())
+    }
+
+    fn write_commands(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut command = connection.prepare_cached(
+            "INSERT INTO commands (board, ref, verb, payload, reply, received_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?;
+        for new in &self.commands {
+            let record = &new.record;
+            command.execute(params![
+                new.board,
+                record.reference,
+                record.verb,
+                record.payload,
+                record.reply,
+                new.received_ms
+            ])?;
+        }
+        Ok(())
+    }
+
+    fn write_acknowledgements(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut ack = connection.prepare_cached("UPDATE events SET acked = 1 WHERE n = ?1")?;
+        for n in &self.acked {
+            ack.execute([n])?;
+        }
+        Ok(())
+    }
 }
 
 /// The open file.
@@ -173,66 +234,10 @@ impl Store {
     /// All of it or nothing.
     pub(crate) fn write(&mut self, batch: &Batch, now_ms: i64) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
-        {
-            let mut insert = transaction.prepare_cached(
-                "INSERT INTO events (n, board, seq, id, type, game, json, created_ms, acked)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            )?;
-            for new in &batch.rows {
-                let Row {
-                    n,
-                    board,
-                    seq,
-                    kind,
-                    json,
-                } = &new.row;
-                let json = String::from_utf8_lossy(json);
-                let acked = batch.acked.contains(n);
-                insert.execute(params![
-                    n,
-                    board,
-                    seq,
-                    new.id,
-                    kind,
-                    new.game,
-                    json,
-                    new.created_ms,
-                    acked
-                ])?;
-            }
-            let mut resume = transaction.prepare_cached(
-                "INSERT INTO snapshots (board, last_seq, json, written_ms) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT (board) DO UPDATE SET last_seq = excluded.last_seq,
-                 json = coalesce(excluded.json, json), written_ms = excluded.written_ms",
-            )?;
-            for (board, (last_seq, json)) in &batch.snapshots {
-                resume.execute(params![board, last_seq, json, now_ms])?;
-            }
-            let mut command = transaction.prepare_cached(
-                "INSERT INTO commands (board, ref, verb, payload, reply, received_ms)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            )?;
-            for new in &batch.commands {
-                let CommandRecord {
-                    reference,
-                    verb,
-                    payload,
-                    reply,
-                } = &new.record;
-                command.execute(params![
-                    new.board,
-                    reference,
-                    verb,
-                    payload,
-                    reply,
-                    new.received_ms
-                ])?;
-            }
-            let mut ack = transaction.prepare_cached("UPDATE events SET acked = 1 WHERE n = ?1")?;
-            for n in &batch.acked {
-                ack.execute([n])?;
-            }
-        }
+        batch.write_events(&transaction)?;
+        batch.write_snapshots(&transaction, now_ms)?;
+        batch.write_commands(&transaction)?;
+        batch.write_acknowledgements(&transaction)?;
         transaction.commit()
     }
 

@@ -15,6 +15,7 @@ use super::{
     open::{Ready, is_damage},
     store::{Batch, NewCommand, NewRow, Store},
 };
+use crate::event::{Event, notice};
 
 /// How many requests share one transaction at most.
 const GROUP: usize = 256;
@@ -144,36 +145,7 @@ impl Writer {
         } = entry;
         let now_ms = super::wall_ms();
         let mut resume = self.resume(&board);
-        let mut rows = Vec::with_capacity(events.len());
-        for event in events {
-            if event.board != board {
-                return Err(AppendError::OtherBoard { board, id: event.id });
-            }
-            if event.seq != resume.last_seq + 1 {
-                return Err(AppendError::OutOfSequence {
-                    board,
-                    last: resume.last_seq,
-                    got: event.seq,
-                });
-            }
-            resume.last_seq = event.seq;
-            let json = serde_json::to_vec(&event).map_err(|error| AppendError::Unwritable {
-                id: event.id.clone(),
-                reason: error.to_string(),
-            })?;
-            rows.push(NewRow {
-                row: Row {
-                    n: self.position + 1 + rows.len() as u64,
-                    board: board.clone(),
-                    seq: event.seq,
-                    kind: event.body.type_name().to_owned(),
-                    json: json.into(),
-                },
-                id: event.id,
-                game: event.game,
-                created_ms: now_ms,
-            });
-        }
+        let rows = numbered(&board, events, &mut resume.last_seq, self.position, now_ms)?;
         let pending = self.pending.snapshots.entry(board.clone()).or_default();
         pending.0 = resume.last_seq;
         if snapshot.is_some() {
@@ -261,21 +233,21 @@ impl Writer {
         let path = self.settings.path.display();
         let notice = if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) {
             Notice::new(
-                "disk_full",
+                notice::DISK_FULL,
                 format!(
                     "no room for the journal {path}: events are sent from memory until there is; make room"
                 ),
             )
         } else if is_damage(error) {
             Notice::new(
-                "journal_damaged",
+                notice::JOURNAL_DAMAGED,
                 format!(
                     "the journal {path} is damaged ({error}): events are sent from memory; restart the daemon to begin a new journal"
                 ),
             )
         } else {
             Notice::new(
-                "journal_failing",
+                notice::JOURNAL_FAILING,
                 format!(
                     "cannot write the journal {path} ({error}): events are sent from memory until it can be written"
                 ),
@@ -295,7 +267,7 @@ impl Writer {
         );
         self.is_losing = false;
         self.trouble
-            .send_modify(|troubles| troubles.retain(|notice| notice.code == Notice::FILLING));
+            .send_modify(|troubles| troubles.retain(|notice| notice.code == notice::OUTBOX_FILLING));
         if let Err(error) = self.mark.clear() {
             tracing::warn!(%error, "cannot clear the journal's mark");
         }
@@ -384,10 +356,10 @@ impl Writer {
             .trouble
             .borrow()
             .iter()
-            .any(|notice| notice.code == Notice::FILLING);
+            .any(|notice| notice.code == notice::OUTBOX_FILLING);
         if is_over && !is_said {
             let notice = Notice::new(
-                Notice::FILLING,
+                notice::OUTBOX_FILLING,
                 format!(
                     "{} events wait for the broker and take {bytes} bytes, more than the journal's limit of {}: they are kept; see to the broker",
                     self.depth, self.settings.max_bytes
@@ -398,7 +370,7 @@ impl Writer {
         } else if !is_over && is_said {
             tracing::info!("the outbox is within its limit again");
             self.trouble
-                .send_modify(|troubles| troubles.retain(|notice| notice.code != Notice::FILLING));
+                .send_modify(|troubles| troubles.retain(|notice| notice.code != notice::OUTBOX_FILLING));
         }
     }
 
@@ -442,6 +414,50 @@ impl Writer {
             tracing::debug!(%error, "cannot fold the write-ahead log");
         }
     }
+}
+
+/// The events of `board` as rows behind `position`; each goes on from `last_seq`, which follows them.
+fn numbered(
+    board: &str,
+    events: Vec<Event>,
+    last_seq: &mut u64,
+    position: u64,
+    now_ms: i64,
+) -> Result<Vec<NewRow>, AppendError> {
+    let mut rows = Vec::with_capacity(events.len());
+    for (n, event) in (position + 1..).zip(events) {
+        if event.board != board {
+            return Err(AppendError::OtherBoard {
+                board: board.to_owned(),
+                id: event.id,
+            });
+        }
+        if event.seq != *last_seq + 1 {
+            return Err(AppendError::OutOfSequence {
+                board: board.to_owned(),
+                last: *last_seq,
+                got: event.seq,
+            });
+        }
+        *last_seq = event.seq;
+        let json = serde_json::to_vec(&event).map_err(|error| AppendError::Unwritable {
+            id: event.id.clone(),
+            reason: error.to_string(),
+        })?;
+        rows.push(NewRow {
+            row: Row {
+                n,
+                board: board.to_owned(),
+                seq: event.seq,
+                kind: event.body.type_name().to_owned(),
+                json: json.into(),
+            },
+            id: event.id,
+            game: event.game,
+            created_ms: now_ms,
+        });
+    }
+    Ok(rows)
 }
 
 type Answer = (

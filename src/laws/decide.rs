@@ -70,7 +70,7 @@ const BEFORE_A_FLAG: [IrregularityKind; 3] = [DeadPosition, Fivefold, SeventyFiv
 
 /// Acts in making a move, the governing one first: who has not the move commits no illegal move,
 /// and an illegal castling is simply illegal, finished or not.
-const ACTS_OF_A_MOVE: [IrregularityKind; 10] = [
+const ACTS_OF_A_MOVE: [IrregularityKind; 11] = [
     MovedOutOfTurn,
     IllegalMove,
     PromotionNotReplaced,
@@ -81,6 +81,7 @@ const ACTS_OF_A_MOVE: [IrregularityKind; 10] = [
     RookFirstCastling,
     TouchMove,
     PressWithOtherHand,
+    PiecesDisplaced,
 ];
 
 /// Of several irregularities in one act, the one that rules it.
@@ -244,7 +245,9 @@ fn offence_ruling(case: &Case, kind: IrregularityKind, sanction: Sanction, optio
             return ruling(NO_PENALTY, PositionRuling::Stands, offence_articles(case, kind));
         }
     }
-    let position = if facts.acts().any(|k| k == PromotionNotReplaced) || kind == PromotionNotReplaced {
+    // 1997 has no rule of the queen.
+    let pawn = |k| k == PromotionNotReplaced && offence::rule(case).counts.contains(&k);
+    let position = if kind == PromotionNotReplaced || facts.acts().any(pawn) {
         PositionRuling::ReplaceWithQueen
     } else if kind == TwoHands && options.two_hands_position == TwoHandsPosition::Continue {
         PositionRuling::Continue
@@ -296,12 +299,19 @@ fn provision_ruling(case: &Case, kind: IrregularityKind, situation: Situation, o
         Effect::ClaimTime => edition::halving_articles(case),
         _ => &[],
     };
+    // The appendix says which rules hold in this game, also for an act that they do not count.
+    let appendix = match (kind, situation) {
+        (PressWithoutMove | TwoHands, Situation::Plain) if case.edition != Edition::Laws1997 => {
+            edition::appendix(case)
+        }
+        _ => &[],
+    };
     let articles = cell
         .articles
         .iter()
         .copied()
         .chain(provision::extras(case, kind))
-        .chain(halved.iter().copied());
+        .chain(halved.iter().chain(appendix).copied());
     ruling(penalty, position, articles)
 }
 

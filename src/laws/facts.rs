@@ -68,7 +68,10 @@ pub enum Observed {
 
 /// Completed moves of each player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object with the counts of `white` and `black`"
+)]
 pub struct MovesCompleted {
     /// White's.
     pub white: u32,

@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     pin::Pin,
     task::{Context, Poll},
@@ -90,9 +91,27 @@ fn explain(path: &Path, error: &serialport::Error) -> OpenError {
         serialport::ErrorKind::NoDevice => OpenError::NotFound(path.display().to_string()),
         _ => OpenError::Port {
             path: path.to_owned(),
-            reason: error.to_string(),
+            reason: not_serial(path).unwrap_or_else(|| error.to_string()),
         },
     }
+}
+
+/// What stands at `path`, if that cannot be a serial port.
+fn not_serial(path: &Path) -> Option<String> {
+    let kind = path.metadata().ok()?.file_type();
+    let what = if kind.is_dir() {
+        "a folder"
+    } else if kind.is_file() {
+        "an ordinary file"
+    } else if kind.is_char_device() {
+        // The system opens any device; that it has no line settings shows only then.
+        "a device, but not one with a serial line"
+    } else {
+        "no device"
+    };
+    Some(format!(
+        "it is {what}; a board is on a serial port, and `dgt2mqtt ports` lists those (a capture is named capture:PATH)"
+    ))
 }
 
 /// Opens the port of the USB device with this serial number.

@@ -112,16 +112,18 @@ pub fn can_mate(position: &Chess, winner: Color, budget: &Budget) -> Verdict {
     }
 }
 
+/// True where a queen, rook or knight on the loose breaks the argument of walls nearly always.
+fn is_loose(position: &Chess, moves: usize) -> bool {
+    let board = position.board();
+    moves > FEW_MOVES && (board.queens() | board.rooks() | board.knights()).any()
+}
+
 /// The proofs that cost microseconds.
 fn quick_proof(position: &Chess, winner: Color) -> Option<Proof> {
     if position.has_insufficient_material(winner) {
         return Some(Proof::Material);
     }
-    // A queen, rook or knight on the loose breaks the argument nearly always.
-    let board = position.board();
-    if !(board.queens() | board.rooks() | board.knights()).is_empty()
-        && position.legal_moves().len() > FEW_MOVES
-    {
+    if is_loose(position, position.legal_moves().len()) {
         return None;
     }
     if wall::proves_unwinnable(position, winner) {
@@ -166,6 +168,10 @@ fn is_mate_by(position: &Chess, winner: Color) -> bool {
 /// forced moves, material, walls. False means "not shown": a mated position is not dead either.
 #[must_use]
 pub fn is_dead_quick(position: &Chess) -> bool {
+    // Nearly every position of a game: nothing would be proved.
+    if is_loose(position, position.legal_moves().len()) && !position.is_insufficient_material() {
+        return false;
+    }
     let mut line = Vec::new();
     let Some(position) = walk_forced(position.clone(), &mut line) else {
         return true;

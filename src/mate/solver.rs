@@ -7,7 +7,7 @@
 use std::str::FromStr as _;
 
 use chasolver::{Winnability, winnability};
-use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Move, Position, fen::Fen, uci::UciMove};
+use shakmaty::{Bitboard, CastlingMode, Chess, Color, EnPassantMode, Move, Position, fen::Fen, uci::UciMove};
 
 use super::is_mate_by;
 
@@ -29,19 +29,21 @@ fn color(color: Color) -> chess::Color {
 /// more would write past their end.
 const MEN: usize = 16;
 
-/// The position in the solver's terms; none where it has no words for it (castling of Chess960,
-/// more men than a side begins with).
+/// The position in the solver's terms; none where it has no words for it (more men than a side
+/// begins with).
 fn board(position: &Chess) -> Option<chess::Board> {
-    if !position.castles().is_empty() && position.castles().mode() != CastlingMode::Standard {
-        return None;
-    }
     if Color::ALL
         .into_iter()
         .any(|side| position.board().by_color(side).count() > MEN)
     {
         return None;
     }
-    chess::Board::from_str(&Fen::from_position(position, EnPassantMode::Legal).to_string()).ok()
+    let mut setup = position.to_setup(EnPassantMode::Legal);
+    if position.castles().mode() != CastlingMode::Standard {
+        // It does not castle as in Chess960. A line that does without is a line all the same.
+        setup.castling_rights = Bitboard::EMPTY;
+    }
+    chess::Board::from_str(&Fen::try_from_setup(setup).ok()?.to_string()).ok()
 }
 
 /// The moves, if each is legal and the last mates.

@@ -136,6 +136,7 @@ pub fn receive(
         .clone()
         .filter(|topic| topics.may_answer_to(topic));
     let mut answer = Answer {
+        command: arrived.topic.clone(),
         topic: named.unwrap_or_else(|| topics.reply_to(&arrived.topic)),
         correlation: arrived.correlation.clone(),
         reference: Value::Null,

@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::{
     link::{BrokerLink, Busy, Closed, Dial, LinkEvent, Message, Qos, Ticket},
     publisher::{Publisher, PublisherHandle, PublisherSettings},
-    topic::Topics,
+    reply::Answer,
+    states::StateKey,
+    topic::{BoardState, Topics},
 };
 use crate::{
     config::BrokerUrl,
@@ -293,4 +295,54 @@ async fn a_stop_drains_says_offline_and_leaves() {
     scene.script.ack_all();
     scene.task.await.unwrap();
     assert_eq!(scene.journal.tick().await.depth, 0);
+}
+
+/// How each kind of message goes out: topic, retained, at least once, forgotten after so many seconds.
+/// Consumers rely on every word of it.
+#[tokio::test]
+async fn every_topic_goes_out_as_it_is_promised() {
+    let promised = [
+        ("dgt2mqtt/gw/board/7/clock", true, false, None),
+        ("dgt2mqtt/gw/board/7/event/notice", false, true, None),
+        ("dgt2mqtt/gw/board/7/game", true, true, None),
+        ("dgt2mqtt/gw/board/7/info", true, true, None),
+        ("dgt2mqtt/gw/board/7/pgn", true, true, None),
+        ("dgt2mqtt/gw/board/7/position", true, true, None),
+        ("dgt2mqtt/gw/board/7/reply/new_game", false, true, None),
+        ("dgt2mqtt/gw/board/7/status", true, true, None),
+        ("dgt2mqtt/gw/health", true, false, Some(90)),
+        ("dgt2mqtt/gw/info", true, true, None),
+        ("dgt2mqtt/gw/reply/ping", false, true, None),
+        ("dgt2mqtt/gw/status", true, true, None),
+    ];
+    let scene = Scene::new();
+    let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+    let (seven, states) = ("7".parse().unwrap(), &scene.handle.states);
+    scene.script.connects(64, None);
+    scene.feed("7", 1..=1, "").await;
+    states.set(StateKey::info(&topics), "{}");
+    states.set(StateKey::health(&topics, 90), "{}");
+    states.set(StateKey::clock(&topics, &seven, Duration::from_secs(1)), "{}");
+    for state in BoardState::ALL {
+        if state != BoardState::Clock {
+            states.set(StateKey::board(&topics, &seven, state), "x");
+        }
+    }
+    for command in ["dgt2mqtt/gw/cmd/ping", "dgt2mqtt/gw/board/7/cmd/new_game"] {
+        let answer = Answer {
+            command: command.to_owned(),
+            topic: topics.reply_to(command),
+            correlation: None,
+            reference: serde_json::Value::Null,
+        };
+        scene.handle.reply(answer.done(()));
+    }
+    scene.settle().await;
+    let published = scene.script.published.lock().unwrap();
+    let mut sent: Vec<_> = published
+        .iter()
+        .map(|(_, m)| (m.topic.as_str(), m.retain, m.qos == Qos::AtLeastOnce, m.expiry))
+        .collect();
+    sent.sort_unstable();
+    assert_eq!(sent, promised);
 }

@@ -12,6 +12,8 @@ use super::link::{Message, Qos};
 /// Where an answer goes and what it repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
+    /// Topic of the command.
+    pub command: String,
     /// Topic of the reply.
     pub topic: String,
     /// MQTT 5 correlation data.
@@ -73,9 +75,16 @@ impl Answer {
         }
     }
 
-    /// The reply to a command that was refused.
+    /// The reply to a command that was refused. It is in the log as well: who sent the command may
+    /// never look at a reply. MQTT does not tell who that was; the reference and where the answer is
+    /// wanted are all that is known of him.
     #[must_use]
     pub fn refused(&self, code: &str, message: &dyn Display) -> Reply {
+        let (command, reference, to) = (&self.command, &self.reference, &self.topic);
+        tracing::info!(
+            code,
+            "command {command:?} (ref {reference}, answered to {to:?}) refused: {message}"
+        );
         let payload = ReplyPayload::<()> {
             reference: self.reference.clone(),
             ok: false,

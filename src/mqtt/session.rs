@@ -384,7 +384,6 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         if let Err(refused) = judged {
             let (refusal, answer) = *refused;
             self.core.count(|figures| figures.commands_refused += 1);
-            tracing::debug!(topic = arrived.topic, code = refusal.code(), "command refused");
             let message = answer.refused(refusal.code(), &refusal).into_message();
             let topic = message.topic.clone();
             // A flood of bad commands beyond the link's room goes unanswered.

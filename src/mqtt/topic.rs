@@ -15,6 +15,16 @@ pub enum BoardState {
 }
 
 impl BoardState {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Status,
+        Self::Info,
+        Self::Position,
+        Self::Game,
+        Self::Clock,
+        Self::Pgn,
+    ];
+
     /// The last level of its topic.
     #[must_use]
     pub fn as_str(self) -> &'static str {

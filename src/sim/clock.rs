@@ -112,8 +112,10 @@ impl Clock {
     /// The arbiter sets the lever and adds to the times, then starts.
     pub fn set_and_start(&mut self, now: Millis, to_move: ClockSide, add_left_ms: u64, add_right_ms: u64) {
         self.advance(now);
-        self.left.ms += add_left_ms;
-        self.right.ms += add_right_ms;
+        for (side, added) in [(&mut self.left, add_left_ms), (&mut self.right, add_right_ms)] {
+            side.ms += added;
+            side.flag &= side.ms == 0;
+        }
         self.lever = Lever::after_press(to_move.other());
         self.running = true;
     }

@@ -49,7 +49,10 @@ impl Pty {
         fcntl_setfl(&master, fcntl_getfl(&master)? | OFlags::NONBLOCK)?;
         let path = PathBuf::from(OsStr::from_bytes(ptsname(&master, Vec::new())?.as_bytes()));
         if let Some(link) = link {
-            replace_link(&path, link)?;
+            replace_link(&path, link).map_err(|error| {
+                let text = format!("cannot make the link {}: {error}", link.display());
+                io::Error::new(error.kind(), text)
+            })?;
         }
         Ok(Self {
             ready: register(&master)?,
@@ -158,7 +161,7 @@ impl Drop for Pty {
 /// Puts a link in place in one step. Only a link is replaced: `--link` may be mistyped.
 fn replace_link(target: &Path, link: &Path) -> io::Result<()> {
     if fs::symlink_metadata(link).is_ok_and(|meta| !meta.file_type().is_symlink()) {
-        let text = format!("{} is there and is no link", link.display());
+        let text = "something that is no link is there";
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
     }
     let mut name = link.as_os_str().to_owned();

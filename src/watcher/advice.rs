@@ -12,7 +12,7 @@ use crate::{
     board::{Act, Placement, Stand, act::Reason},
     event::{Advice, Body, Certainty, ClockState, Irregularity},
     laws::{
-        Case, Facts, FirstFlag, IrregularityKind, Observed, RaisedBy,
+        Case, Facts, FirstFlag, IrregularityKind, Observed, PositionRuling, RaisedBy, decide,
         offence::{self, Window},
         options::{Alert, MateAskedIn},
     },
@@ -112,13 +112,25 @@ fn counts(kind: IrregularityKind) -> bool {
 impl Game {
     /// Says an irregularity with what the Laws prescribe, and keeps it open where something is to
     /// be put right. Returns its id.
-    pub(super) fn accuse(&mut self, ctx: &mut Ctx<'_>, finding: Finding, act: Option<&Act>) -> String {
+    pub(super) fn accuse(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, act: Option<&Act>) -> String {
         let counted = counts(finding.kind) && finding.certainty != Certainty::Suspected;
         let offence_number = match finding.offender {
             Some(side) if counts(finding.kind) => self.offences[side as usize] + 1,
             _ => 0,
         };
         let case = self.case(ctx, &finding, offence_number);
+        let ruled = decide(&case, &ctx.settings.contested).position;
+        let back = matches!(
+            ruled,
+            PositionRuling::ReinstateBefore | PositionRuling::LastIdentifiable
+        );
+        if back && finding.ruled.take().is_some() {
+            // In 1997 the half-move is taken back: no ruling completes it.
+            finding.target = Some(finding.before.clone());
+        }
+        if back && finding.reported.is_some() {
+            finding.target.get_or_insert_with(|| finding.before.clone());
+        }
         let mut matter = self.matter(ctx, &finding, case);
         let target = finding.target.as_ref().map(|stand| (stand.fen(), stand.turn()));
         let target = target.as_ref().map(|(fen, turn)| (fen.as_str(), *turn));
@@ -143,7 +155,8 @@ impl Game {
             ruled: finding.ruled,
             act: act.cloned(),
             counted,
-            may_stand: counted && offence::rule(&matter.case).window != Window::GameEnd,
+            // What a person has raised does not stand because of a later reply.
+            may_stand: counted && !matter.raised && offence::rule(&matter.case).window != Window::GameEnd,
             said: ctx.now,
             matter: Box::new(matter),
         });
@@ -157,6 +170,7 @@ impl Game {
         let mut facts = Facts::new(finding.kind, finding.offender.map(Into::into));
         facts.offence_number = offence_number;
         facts.moves_completed = self.moves_completed();
+        facts.opponent_has_replied = self.is_answered(finding.offender, finding.ply);
         facts.last_period = self.in_last_period(ctx);
         facts.first_flag = finding.first_flag;
         facts.game_over = self.result.is_some();

@@ -62,12 +62,12 @@ impl Game {
             return None;
         }
         let before = self.stand();
-        let made = before.candidates().iter().find(|c| {
+        let made = before.candidates().find(|c| {
             (c.mv.from(), c.mv.to()) == (queen.from(), queen.to())
                 && c.mv != queen
                 && before.after(c).placement() == ctx.sensed.placement()
         })?;
-        let after = Arc::new(before.after(made));
+        let after = Arc::new(before.after(&made));
         let line = Line::new(before.clone(), ctx.sensed, ctx.now);
         let line = line.played(PlyKind::Legal(made.mv), after, ctx.sensed, ctx.now, 0.0);
         let rests = ctx.still_for(TAKEN_BACK_MS);
@@ -111,7 +111,10 @@ impl Game {
                 IrregularityKind::IllegalMove
                     | IrregularityKind::PressWithoutMove
                     | IrregularityKind::CastlingIncomplete
-            ) =>
+            ) || open
+                .target
+                .as_ref()
+                .is_some_and(|t| t.placement() == self.stand().placement()) =>
             {
                 self.restart_lines(ctx);
             }

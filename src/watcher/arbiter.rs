@@ -13,7 +13,7 @@ use super::{
     start::{is_full_array, is_playable, stand_of},
 };
 use crate::{
-    board::{PlyKind, Stand},
+    board::{PlyKind, Sensed, Stand},
     event::{CompletedBy, GameResult, Resolution, Why},
     laws::{
         IrregularityKind, RaisedBy,
@@ -21,6 +21,29 @@ use crate::{
     },
     time::Millis,
 };
+
+/// The board is taken as it stands when no square has changed for so long.
+const STILL_MS: u64 = 1000;
+/// A man that was lifted is in a hand for so long; then it was taken off the board.
+const IN_HAND_MS: u64 = 10_000;
+
+/// Whether what stands on the board may be taken for a position: nobody is moving a man.
+fn at_rest(sensed: &Sensed, now: Millis) -> Result<(), CommandError> {
+    let refused = |why: String| Err(CommandError::Refused(why));
+    let recently = |ms| Millis(now.0.saturating_sub(ms));
+    if let Some(square) = sensed.lifted_since(recently(IN_HAND_MS)) {
+        let seconds = now.since(sensed.since(square)).div_ceil(1000);
+        return refused(format!(
+            "a man was lifted from {square} {seconds} s ago and has not been put down: put it down and repeat the command with another `ref`; if it was taken off the board, wait until that is {} s ago",
+            IN_HAND_MS / 1000
+        ));
+    }
+    if sensed.last_change() > recently(STILL_MS) {
+        let why = "men are being moved on the board: repeat the command with another `ref` when it has stood still for a second";
+        return refused(why.to_owned());
+    }
+    Ok(())
+}
 
 impl Core {
     pub(super) fn command(&mut self, now: Millis, command: Command) -> Result<Reply, CommandError> {
@@ -46,6 +69,7 @@ impl Core {
             let why = "the board does not show one king of each colour, so no game can start from it";
             return Err(CommandError::Refused(why.into()));
         }
+        at_rest(&self.sensed, now)?;
         self.end_game(now, "new_game_by_arbiter");
         let stand = if is_full_array(&placement) {
             stand_of(&placement)
@@ -194,9 +218,11 @@ impl Game {
             IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound
         ) && open.ply == self.plies()
         {
+            at_rest(ctx.sensed, ctx.now)?;
             let stand = Arc::new(self.stand().with_placement(ctx.sensed.placement()));
             if let Some(made) = self.record.last_mut() {
                 made.stand = stand;
+                made.accepted = true;
             }
         }
         self.resolve(ctx, i, Resolution::Stands);
@@ -242,13 +268,12 @@ impl Game {
         }
         let before = self.stand_at(ply.saturating_sub(1)).clone();
         let by = offender.unwrap_or_else(|| before.turn());
-        let mut finding = Finding::new(self, by, ply, before.clone(), ctx.sensed.placement().clone());
+        let mut finding = Finding::new(self, by, ply, before, ctx.sensed.placement().clone());
         finding.kind = kind;
         finding.offender = offender;
         finding.at = ctx.now;
         finding.clock = ctx.clock.state();
         finding.reported = Some(reported);
-        finding.target = (kind == IrregularityKind::TwoHands).then_some(before);
         self.accuse(ctx, finding, None);
         Ok(())
     }
@@ -272,6 +297,12 @@ impl Game {
                     return refused("that player has made no half-move in this game yet");
                 };
                 Ok((ply, Some(self.mover(ply))))
+            }
+            // These were made, or are on the board with nothing on the record yet.
+            IllegalMove | PromotionNotReplaced | WrongColourPromotion | CastlingIncomplete
+                if self.plies() > 0 && offender.is_none_or(|side| self.mover(self.plies()) == side) =>
+            {
+                Ok((self.plies(), Some(self.mover(self.plies()))))
             }
             InitialPositionWrong | BoardOrientationWrong | ColoursReversed => Ok((0, offender)),
             ThreefoldClaim | FiftyClaim => {

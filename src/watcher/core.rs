@@ -1,6 +1,7 @@
-//! The heart of the watcher: readings of the board and the clock in, events out. Knows no bytes.
+//! The heart of the watcher: what it holds, presses of the clock and the look at everything that may be
+//! decided. Readings come in by `reading`, events go out by the outbox. Knows no bytes.
 
-use shakmaty::{Bitboard, Color, Square};
+use shakmaty::Color;
 
 use super::{
     OrientationSetting, Settings, Snapshot,
@@ -8,10 +9,11 @@ use super::{
     game::{Ctx, Game, Press},
     outbox::Outbox,
     start::Setup,
+    trail::Trail,
 };
 use crate::{
-    board::{Code, Orientation, Sensed, bridge},
-    dgt::{Identity, Message, PieceCode},
+    board::{Orientation, Sensed},
+    dgt::{Identity, PieceCode},
     event::Body,
     mate::Verdict,
     time::Millis,
@@ -47,9 +49,12 @@ pub(super) struct Core {
     pub(super) link: Option<String>,
     pub(super) connected: bool,
     pub(super) identity: Identity,
-    gap: bool,
-    pub(super) look_again: Option<Millis>,
-    dump_wanted: bool,
+    pub(super) gap: bool,
+    look_again: Option<Millis>,
+    pub(super) dump_wanted: bool,
+    /// When anything was last looked at.
+    pub(super) now: Millis,
+    pub(super) trail: Trail,
 }
 
 impl Core {
@@ -74,6 +79,8 @@ impl Core {
             gap: false,
             look_again: None,
             dump_wanted: false,
+            now: Millis(0),
+            trail: Trail::default(),
         };
         if let Some(snapshot) = resume {
             core.resume(snapshot);
@@ -89,6 +96,7 @@ impl Core {
     pub(super) fn link_down(&mut self, now: Millis, reason: &str) {
         self.link = None;
         self.gap = true;
+        self.trail.lose();
         self.clock.gap();
         if let Phase::Game(game) = &mut self.phase {
             game.gap = true;
@@ -122,216 +130,7 @@ impl Core {
         Some((game, ctx))
     }
 
-    /// One message of the board.
-    pub(super) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
-        self.hear(now, identity, matches!(message, Message::Dump(_)));
-        match message {
-            Message::Dump(squares) => self.dump(now, squares),
-            Message::Field { square, piece } => self.field(now, *square, *piece),
-            Message::Clock(reading) => {
-                if self.clock.attached != Some(true) {
-                    self.emit(now, Body::ClockConnected);
-                }
-                self.clock.heard(now, *reading);
-                self.out.changed.clock = true;
-                self.clock_events();
-            }
-            Message::NoClock => {
-                if self.clock.attached == Some(true) {
-                    self.emit(now, Body::ClockDisconnected);
-                }
-                self.clock.gone();
-                self.out.changed.clock = true;
-                self.thaw(now);
-            }
-            _ => {}
-        }
-    }
-
-    /// The board answers. It is connected once it shows what stands on it: by then it has said who
-    /// it is, if it ever does.
-    fn hear(&mut self, now: Millis, identity: &Identity, shows: bool) {
-        if self.identity != *identity {
-            self.identity = identity.clone();
-            self.out.changed.info = true;
-        }
-        if shows && !self.connected && self.link.is_some() {
-            self.connected = true;
-            self.out.changed.status = true;
-            let firmware = self.identity.firmware.map(|(main, sub)| format!("{main}.{sub}"));
-            let body = Body::BoardConnected {
-                serial: self.identity.serial().map(str::to_string),
-                firmware,
-                port: self.link.clone(),
-            };
-            self.emit(now, body);
-        }
-    }
-
-    /// The whole board as a board tells it that says all squares at each change.
-    pub(super) fn whole_board(&mut self, now: Millis, squares: &[PieceCode; 64], identity: &Identity) {
-        self.hear(now, identity, true);
-        if self.raw.is_none() || self.gap {
-            self.dump(now, squares);
-        } else if self.raw.replace(*squares) != Some(*squares) {
-            self.scan(now, squares);
-        }
-    }
-
-    /// Squares changed at the same time.
-    fn scan(&mut self, now: Millis, squares: &[PieceCode; 64]) {
-        if self.orient() {
-            return;
-        }
-        let placement = self.orientation.placement(squares);
-        if let Phase::Game(game) = &mut self.phase {
-            game.lines.tick(now, &self.sensed);
-        }
-        let changed = self.sensed.update(now, &placement);
-        self.out.changed.position = true;
-        self.explain(now, changed);
-    }
-
-    fn dump(&mut self, now: Millis, squares: &[PieceCode; 64]) {
-        let first = self.raw.replace(*squares).is_none();
-        self.orient();
-        let placement = self.orientation.placement(squares);
-        self.out.changed.position = true;
-        if let Phase::Game(game) = &mut self.phase {
-            game.lines.tick(now, &self.sensed);
-        }
-        let changed = self.sensed.replace(now, &placement);
-        if first {
-            self.sensed = settled(&placement);
-        }
-        let gap = std::mem::take(&mut self.gap);
-        if gap
-            && let Some((game, ctx)) = self.game_and_ctx(now)
-            && game.waits_for_clock(&ctx)
-        {
-            game.lines.frozen = true;
-        }
-        self.recovering(gap);
-        self.explain(now, changed);
-        if gap {
-            self.after_gap(now);
-            self.recovering(false);
-        } else if !changed.is_empty() {
-            self.lost_updates(now);
-        }
-    }
-
-    fn field(&mut self, now: Millis, square: u8, piece: PieceCode) {
-        // Before the first dump nothing is known of the other squares.
-        let Some(raw) = &mut self.raw else {
-            self.dump_wanted = true;
-            return;
-        };
-        raw[usize::from(square & 63)] = piece;
-        if self.orient() {
-            return;
-        }
-        let square = self.orientation.square(square);
-        let (old, new) = (self.sensed.at(square), Code(piece.0));
-        if let Phase::Game(game) = &mut self.phase {
-            game.lines.tick(now, &self.sensed);
-            if self.clock.stopped_at.is_none() {
-                game.hands.seen(now, square, old, new);
-            }
-        }
-        if self.sensed.set(now, square, new) {
-            self.out.changed.position = true;
-            self.explain(now, Bitboard::from_square(square));
-        } else if new.is_empty()
-            && let Phase::Game(game) = &mut self.phase
-        {
-            game.lines.left_unseen(now, &self.sensed, square);
-        }
-    }
-
-    /// Finds out which way round the board lies while no game goes on. Returns true when the
-    /// board was read anew for it.
-    fn orient(&mut self) -> bool {
-        let idle = match &self.phase {
-            Phase::Waiting(_) => true,
-            Phase::Game(game) => game.result.is_some(),
-        };
-        let (OrientationSetting::Auto, true, Some(raw)) = (self.settings.orientation, idle, &self.raw) else {
-            return false;
-        };
-        let Some(found) = Orientation::of_start(raw) else {
-            return false;
-        };
-        self.orientation_shown = true;
-        if found == self.orientation {
-            return false;
-        }
-        self.turn_to(found);
-        true
-    }
-
-    /// The board lies another way than was thought: it is read anew.
-    pub(super) fn turn_to(&mut self, orientation: Orientation) {
-        self.orientation = orientation;
-        if let Some(raw) = &self.raw {
-            self.sensed = settled(&orientation.placement(raw));
-        }
-        if let Phase::Waiting(setup) = &mut self.phase {
-            **setup = Setup::default();
-        }
-    }
-
-    /// Squares changed: the lines are to explain them.
-    fn explain(&mut self, now: Millis, changed: Bitboard) {
-        if changed.is_empty() {
-            return;
-        }
-        match &mut self.phase {
-            Phase::Game(game) => game.lines.changed(now, &self.sensed, changed),
-            Phase::Waiting(setup) => {
-                if let Some(lines) = &mut setup.lines {
-                    lines.changed(now, &self.sensed, changed);
-                }
-            }
-        }
-    }
-
-    /// The board is read again after the link was down: what was played meanwhile?
-    fn after_gap(&mut self, now: Millis) {
-        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
-            return;
-        };
-        game.gap = false;
-        if game.result.is_some() {
-            return;
-        }
-        game.after_gap(&mut ctx);
-    }
-
-    /// Half-moves that are found now were made unseen, or not any more.
-    fn recovering(&mut self, yes: bool) {
-        if let Phase::Game(game) = &mut self.phase {
-            game.lines.recovering = yes;
-        }
-    }
-
-    /// A dump differs from what the updates said: some were lost.
-    fn lost_updates(&mut self, now: Millis) {
-        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
-            return;
-        };
-        if game.result.is_some() || game.lines.frozen {
-            return;
-        }
-        let limits = bridge::Limits {
-            plies: 3,
-            nodes: 20_000,
-            most: 8,
-        };
-        game.bridge_gap(&mut ctx, limits);
-    }
-
-    fn clock_events(&mut self) {
+    pub(super) fn clock_events(&mut self) {
         while let Some((at, event)) = self.clock.poll() {
             match event {
                 ClockEvent::Started => self.clock_started(at),
@@ -399,7 +198,7 @@ impl Core {
     }
 
     /// Presses are not to be expected any more: the clock is gone.
-    fn thaw(&mut self, _now: Millis) {
+    pub(super) fn thaw(&mut self, _now: Millis) {
         if let Phase::Game(game) = &mut self.phase {
             game.lines.frozen = false;
             game.lines.set_clock_runs(false);
@@ -409,6 +208,7 @@ impl Core {
 
     /// Looks at everything that may be decided by now.
     pub(super) fn review(&mut self, now: Millis) {
+        self.now = now;
         // Until nothing more follows: how often one looks must not matter.
         for _ in 0..4 {
             let said = self.out.seq;
@@ -427,6 +227,7 @@ impl Core {
                 break;
             }
         }
+        self.follow_trail(now);
     }
 
     fn review_game(&mut self, now: Millis) {
@@ -475,6 +276,11 @@ impl Core {
         now
     }
 
+    /// Asks to be called again at `at`, or before if that was asked for.
+    pub(super) fn look_at(&mut self, at: Millis) {
+        self.look_again = Some(self.look_again.map_or(at, |known| known.min(at)));
+    }
+
     pub(super) fn deadline(&self) -> Option<Millis> {
         [self.look_again, self.clock.deadline()]
             .into_iter()
@@ -508,13 +314,4 @@ impl Core {
         };
         self.out.emit(&self.settings, game, now, None, body)
     }
-}
-
-/// A reading that stood there before anything was watched.
-pub(super) fn settled(placement: &crate::board::Placement) -> Sensed {
-    let mut sensed = Sensed::default();
-    for square in Square::ALL {
-        sensed.set(Millis(0), square, placement.at(square));
-    }
-    sensed
 }

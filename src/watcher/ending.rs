@@ -1,12 +1,14 @@
 //! Positions that end the game by themselves (5.1.1, 5.2.1, 5.2.2, 9.6), as far as the edition in
 //! force has them; and those that only allow a claim, which are for the arbiter to know.
 
+use std::cell::LazyCell;
+
 use shakmaty::Position;
 
 use super::game::{Ctx, Game};
 use crate::{
     board::Stand,
-    event::GameResult,
+    event::{GameResult, notice},
     laws::{Case, Facts, IrregularityKind, PenaltyKind, decide},
     mate::is_dead_quick,
 };
@@ -30,7 +32,7 @@ impl Game {
         } else {
             if chess.halfmoves() == 100 {
                 let message = "Fifty moves by each side without a capture or pawn move (9.3).";
-                self.notice(ctx, "fifty_moves", message);
+                self.notice(ctx, notice::FIFTY_MOVES, message);
             }
             if chess.halfmoves() >= 4 {
                 self.repetition(ctx, &stand);
@@ -45,14 +47,18 @@ impl Game {
             self.end(ctx, GameResult::Draw, "fivefold_repetition");
         } else if plies.len() == 3 {
             let message = "The position has occurred three times (9.2).";
-            self.notice(ctx, "threefold_repetition", message);
+            self.notice(ctx, notice::THREEFOLD_REPETITION, message);
         }
     }
 
     /// The half-moves after which the position of `stand` stood on the board (9.2.3).
     pub(super) fn occurrences(&self, stand: &Stand) -> Vec<usize> {
-        let key = stand.repetition_key();
-        let same = |other: &Stand| other.placement() == stand.placement() && other.repetition_key() == key;
+        // Placements tell nearly all positions apart; the key is long.
+        let key = LazyCell::new(|| stand.repetition_key());
+        let same = |other: &Stand| {
+            std::ptr::eq(other, stand)
+                || other.placement() == stand.placement() && other.repetition_key() == *key
+        };
         (0..=self.plies())
             .filter(|ply| same(self.stand_at(*ply)))
             .collect()

@@ -38,7 +38,7 @@ impl Core {
         if still >= ARRAY_MS {
             setup.note(&self.sensed, now);
         } else {
-            self.look_again = Some(self.sensed.last_change() + ARRAY_MS);
+            self.look_at(self.sensed.last_change() + ARRAY_MS);
         }
         if self.clock.runs() {
             self.start_by_clock(now);
@@ -68,7 +68,7 @@ impl Core {
                     0
                 };
             if now < due {
-                self.look_again = Some(due);
+                self.look_at(due);
             } else {
                 self.begin(now, &array);
             }
@@ -91,7 +91,7 @@ impl Core {
         };
         if setup.lines.is_none() {
             if now < since {
-                self.look_again = Some(since);
+                self.look_at(since);
                 return;
             }
             if !is_playable(self.sensed.placement()) || self.lie_as_likely() {
@@ -125,7 +125,7 @@ impl Core {
             since
         };
         if best.plies.len() < needed || !best.misplaced(&self.sensed).is_empty() || now < due {
-            self.look_again = Some(if now < due { due } else { now + 200 });
+            self.look_at(if now < due { due } else { now + 200 });
             return;
         }
         let pressed = setup
@@ -174,7 +174,7 @@ impl Core {
         }
         let wait = self.sensed.last_change() + if best.plies.len() > needed { 0 } else { 1500 };
         if now < wait {
-            self.look_again = Some(wait);
+            self.look_at(wait);
             return;
         }
         let lines = setup.lines.take();
@@ -212,11 +212,18 @@ impl Core {
         }
         self.press_again(&presses);
         let sideways = self.orientation.is_sideways();
+        let reversed = match self.settings.orientation {
+            OrientationSetting::Auto => false,
+            OrientationSetting::Normal => self.orientation == Orientation::Turned,
+            OrientationSetting::Turned => self.orientation == Orientation::Normal,
+        };
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
         if sideways {
             game.board_sideways(&mut ctx);
+        } else if reversed {
+            game.colours_reversed(&mut ctx);
         }
         if let Array::Wrong(squares) = kind_of(array) {
             game.array_wrong(&mut ctx, array, squares);
@@ -327,7 +334,7 @@ impl Core {
         }
         let due = self.sensed.last_change() + if over { NEW_ARRAY_MS } else { RESET_MS };
         if now < due {
-            self.look_again = Some(self.look_again.map_or(due, |at| at.min(due)));
+            self.look_at(due);
             return;
         }
         if !over && let Some((game, mut ctx)) = self.game_and_ctx(now) {

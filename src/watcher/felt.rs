@@ -9,13 +9,14 @@ use super::{
     OrientationSetting,
     advice::Finding,
     command::CommandError,
-    core::{Core, Phase, settled},
+    core::{Core, Phase},
     game::{Ctx, Game, Made},
+    reading::settled,
     settle::REVISABLE,
 };
 use crate::{
     board::{Explanation, Line, Lines, Orientation, Ply, PlyKind, Stand, act::Reason, explain},
-    event::{Certainty, CompletedBy},
+    event::{Certainty, CompletedBy, notice},
     laws::IrregularityKind,
     time::Millis,
 };
@@ -53,7 +54,7 @@ impl Core {
         }
         let due = self.sensed.last_change() + FIRST_MOVE_MS;
         if now < due {
-            self.look_again = Some(self.look_again.map_or(due, |at| at.min(due)));
+            self.look_at(due);
             return;
         }
         let stand = Stand::initial();
@@ -137,7 +138,7 @@ impl Game {
             let mv = made.kind.legal()?;
             let promotion = if i == index { Some(role) } else { mv.promotion() };
             let same = |c: &Move| c.from() == mv.from() && c.to() == mv.to() && c.promotion() == promotion;
-            let candidate = stand.candidates().iter().find(|c| same(&c.mv))?.clone();
+            let candidate = stand.candidates().find(|c| same(&c.mv))?;
             let kind = PlyKind::Legal(candidate.mv);
             let (uci, san) = super::game::names(&stand, &kind, self.mode);
             let after = Arc::new(stand.after(&candidate));
@@ -146,6 +147,7 @@ impl Game {
                 uci,
                 san,
                 stand: after.clone(),
+                accepted: false,
                 ..made.clone()
             });
             stand = after;
@@ -211,7 +213,7 @@ impl Game {
                 "The board cannot tell what the pawn on {} became: a queen is taken for granted. If it is another piece, say so by the command `promotion`.",
                 mv.to()
             );
-            self.notice(ctx, "promotion_not_told", &message);
+            self.notice(ctx, notice::PROMOTION_NOT_TOLD, &message);
         }
     }
 
@@ -249,7 +251,7 @@ impl Game {
         finding.target = Some(stand.clone());
         finding.at = ctx.sensed.since(to);
         self.accuse(ctx, finding, Some(&act));
-        let left = Arc::new(stand.left_as(&seen));
+        let left = Arc::new(stand.left_as(&act.placement()));
         let base = Line::new(stand, ctx.sensed, ctx.now);
         let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
         self.rebase(ctx, vec![(base, 0.6), (stands, 0.0)]);

@@ -54,6 +54,14 @@ const CENTRE: Bitboard = Bitboard(0x0000_0018_1800_0000);
 /// The result that both kings on centre squares stand for (protocol section 7), if they do. Two
 /// centre squares touch, so that no position of a game looks like it.
 pub(super) fn kings_say(sensed: &Sensed) -> Option<GameResult> {
+    let shown = |color: Color| {
+        CENTRE
+            .into_iter()
+            .any(|s| sensed.at(s) == Code::from(color.king()))
+    };
+    if !shown(Color::White) || !shown(Color::Black) {
+        return None;
+    }
     let kings = [king(sensed, Color::White)?, king(sensed, Color::Black)?];
     kings.iter().all(|s| CENTRE.contains(*s)).then(|| meaning(kings))
 }
@@ -73,7 +81,8 @@ impl Game {
         if self.result.is_some() {
             return;
         }
-        if let Some(kings) = felt_kings(self.stand(), ctx.sensed).filter(|_| ctx.sensed.is_felt()) {
+        let felt = ctx.sensed.is_felt();
+        if let Some(kings) = felt.then(|| felt_kings(self.stand(), ctx.sensed)).flatten() {
             let since = kings.map(|s| ctx.sensed.since(s));
             if ctx.passed(since[0].max(since[1]), FELT_KINGS_MS) {
                 self.end_by_kings(ctx, meaning(kings));
@@ -84,6 +93,9 @@ impl Game {
             if ctx.passed(since, KINGS_MS) {
                 self.end_by_kings(ctx, result);
             }
+        }
+        if !ctx.sensed.placement().shows_special() {
+            return;
         }
         for (code, result) in [
             (13, GameResult::Draw),

@@ -8,7 +8,7 @@ use super::{
     game::{Ctx, Game},
 };
 use crate::{
-    event::{Body, Certainty},
+    event::{Body, Certainty, ClockState, notice},
     game::periods::Progress,
     laws::{FirstFlag, IrregularityKind, MovesCompleted},
     time::Millis,
@@ -38,33 +38,56 @@ fn made_by(side: Color, made: MovesCompleted) -> u32 {
     }
 }
 
+fn time_of(clock: &ClockState, side: Color) -> u64 {
+    side.fold_wb(clock.white_ms, clock.black_ms)
+}
+
 impl Game {
     /// Flags that have fallen (6.9). Half-moves that were pressed for before go on the record first.
     pub(super) fn look_for_flags(&mut self, ctx: &mut Ctx<'_>) {
         self.follow_periods(ctx);
-        let fallen: Vec<Color> = ctx.clock.flags().collect();
+        let down: Vec<Color> = ctx.clock.flags().collect();
         for side in Color::ALL {
-            let i = side as usize;
-            if !fallen.contains(&side) {
-                self.flags.harmless[i] = false;
-                self.flags.seen[i] = None;
+            let seen = &mut self.flags.seen[side as usize];
+            if down.contains(&side) {
+                seen.get_or_insert(ctx.now);
                 continue;
             }
-            let at = *self.flags.seen[i].get_or_insert(ctx.now);
-            let made = made_by(side, self.moves_completed());
-            let harmless = self.flags.progress.complete(&ctx.settings.periods, side, made);
-            if self.flags.said[i] || (harmless && self.flags.harmless[i]) || self.result.is_some() {
-                continue;
-            }
-            let owed = self.owes_half_moves();
-            if ctx.passed(at, if owed { FLAG_OWED_MS } else { FLAG_MS }) {
-                if harmless {
-                    self.period_ended(ctx, side, made, at);
-                } else {
-                    self.flag_fell(ctx, side, at);
-                }
+            *seen = None;
+            self.flags.harmless[side as usize] = false;
+            // The arbiter gave time, and play goes on: the next flag is another one.
+            if ctx.clock.counting().is_some() && ctx.clock.state().is_some_and(|c| time_of(&c, side) > 0) {
+                self.flags.said[side as usize] = false;
             }
         }
+        let mut in_order = down;
+        in_order.sort_by_key(|side| self.flags.seen[*side as usize]);
+        for side in in_order {
+            self.look_at_flag(ctx, side);
+        }
+    }
+
+    /// The flag of `side` is down: it is spoken of once half-moves that are owed are on the record.
+    fn look_at_flag(&mut self, ctx: &mut Ctx<'_>, side: Color) {
+        let i = side as usize;
+        let harmless = self.period_is_complete(ctx, side);
+        let said = self.flags.said[i] || harmless && self.flags.harmless[i];
+        let Some(at) = self.flags.seen[i].filter(|_| !said && self.result.is_none()) else {
+            return;
+        };
+        let owed = self.owes_half_moves();
+        if ctx.passed(at, if owed { FLAG_OWED_MS } else { FLAG_MS }) {
+            if harmless {
+                self.period_ended(ctx, side, at);
+            } else {
+                self.flag_fell(ctx, side, at);
+            }
+        }
+    }
+
+    fn period_is_complete(&self, ctx: &Ctx<'_>, side: Color) -> bool {
+        let made = made_by(side, self.moves_completed());
+        self.flags.progress.complete(&ctx.settings.periods, side, made)
     }
 
     /// True while half-moves that were pressed for are not on the record yet.
@@ -74,23 +97,30 @@ impl Game {
     }
 
     /// The flag says nothing: its period is over, and its moves were made (6.4).
-    fn period_ended(&mut self, ctx: &mut Ctx<'_>, side: Color, made: u32, at: Millis) {
+    fn period_ended(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {
+        let made = made_by(side, self.moves_completed());
         self.flags.harmless[side as usize] = true;
         let message = format!("the flag of {side} is down; the {made} moves due in the period are made");
-        let code = "period_complete".into();
-        self.emit(ctx, Some(at), Body::Notice { code, message });
+        self.emit(ctx, Some(at), Body::notice(notice::PERIOD_COMPLETE, message));
     }
 
     fn flag_fell(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {
-        let other_first = self.flags.said[!side as usize];
+        let other = !side as usize;
+        // Two flags in one reading: the clock does not tell which was the first.
+        let together = !self.flags.said[other]
+            && self.flags.seen[other] == Some(at)
+            && !self.period_is_complete(ctx, !side);
+        let other_first = self.flags.said[other];
         self.flags.said[side as usize] = true;
+        self.flags.said[other] |= together;
         let seen = ctx.sensed.placement().clone();
         let mut finding = Finding::new(self, side, self.plies() + 1, self.stand().clone(), seen);
         finding.kind = IrregularityKind::FlagFall;
-        if other_first {
+        if other_first || together {
             finding.kind = IrregularityKind::BothFlags;
             finding.offender = None;
             finding.first_flag = match !side {
+                _ if together => FirstFlag::Unknown,
                 Color::White => FirstFlag::White,
                 Color::Black => FirstFlag::Black,
             };

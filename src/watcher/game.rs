@@ -55,6 +55,8 @@ pub(super) struct Made {
     pub(super) completed_by: CompletedBy,
     pub(super) clock: Option<ClockState>,
     pub(super) at: Millis,
+    /// An arbiter accepted that something stood otherwise after it than it leads to.
+    pub(super) accepted: bool,
 }
 
 /// An irregularity that is not over.
@@ -206,6 +208,7 @@ impl Game {
             completed_by,
             clock,
             at: ply.pressed.unwrap_or(ply.at),
+            accepted: false,
         };
         let body = Body::Move(MoveMade {
             ply: self.plies() as u32 + 1,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     board::{Line, Lines, Placement, PlyKind, bridge, lines::shared},
-    event::Body,
+    event::{Certainty, notice},
     laws::IrregularityKind,
 };
 
@@ -101,14 +101,7 @@ impl Game {
                 self.base + shortest,
                 found.len()
             );
-            self.emit(
-                ctx,
-                None,
-                Body::Notice {
-                    code: "gap_ambiguous".into(),
-                    message,
-                },
-            );
+            self.notice(ctx, notice::GAP_AMBIGUOUS, &message);
         }
         for (i, line) in found.into_iter().enumerate() {
             // The first found goes first where nothing tells them apart.
@@ -198,7 +191,7 @@ impl Game {
             "no few legal moves lead to what stands there"
         };
         let message = format!("Moves were missed and could not be reconstructed: {why}.");
-        self.notice(ctx, "gap_not_explained", &message);
+        self.notice(ctx, notice::GAP_NOT_EXPLAINED, &message);
     }
 
     /// Gives notice of squares that are not read although a piece must stand there.
@@ -215,14 +208,7 @@ impl Game {
             if ctx.passed(since, DEAD_SQUARE_MS) {
                 self.noticed.add(square);
                 let message = format!("Nothing is read on {square}, where a piece should stand.");
-                self.emit(
-                    ctx,
-                    None,
-                    Body::Notice {
-                        code: "square_not_read".into(),
-                        message,
-                    },
-                );
+                self.notice(ctx, notice::SQUARE_NOT_READ, &message);
             }
         }
     }
@@ -237,30 +223,34 @@ impl Game {
 
     /// The board lies sideways (7.2.2).
     pub(super) fn board_sideways(&mut self, ctx: &mut Ctx<'_>) {
-        let start = self.start.clone();
-        let mut finding = Finding::new(
-            self,
-            shakmaty::Color::White,
-            0,
-            start,
-            ctx.sensed.placement().clone(),
-        );
-        finding.kind = IrregularityKind::BoardOrientationWrong;
-        finding.offender = None;
-        finding.at = ctx.now;
-        finding.clock = ctx.clock.state();
+        let finding = self.found_at_start(ctx, IrregularityKind::BoardOrientationWrong);
+        self.accuse(ctx, finding, None);
+    }
+
+    /// The armies stand the other way round than the table is set for (7.3). Whether the players
+    /// have changed their seats with them, the board cannot see.
+    pub(super) fn colours_reversed(&mut self, ctx: &mut Ctx<'_>) {
+        let mut finding = self.found_at_start(ctx, IrregularityKind::ColoursReversed);
+        finding.certainty = Certainty::Probable;
         self.accuse(ctx, finding, None);
     }
 
     /// The array is wrong (7.2.1).
     pub(super) fn array_wrong(&mut self, ctx: &mut Ctx<'_>, array: &Placement, squares: Bitboard) {
-        let start = self.start.clone();
-        let mut finding = Finding::new(self, shakmaty::Color::White, 0, start, array.clone());
-        finding.kind = IrregularityKind::InitialPositionWrong;
-        finding.offender = None;
+        let mut finding = self.found_at_start(ctx, IrregularityKind::InitialPositionWrong);
+        finding.seen = array.clone();
         finding.squares = squares;
+        self.accuse(ctx, finding, None);
+    }
+
+    /// Something of the start that nobody in particular has done.
+    fn found_at_start(&self, ctx: &Ctx<'_>, kind: IrregularityKind) -> Finding {
+        let seen = ctx.sensed.placement().clone();
+        let mut finding = Finding::new(self, shakmaty::Color::White, 0, self.start.clone(), seen);
+        finding.kind = kind;
+        finding.offender = None;
         finding.at = ctx.now;
         finding.clock = ctx.clock.state();
-        self.accuse(ctx, finding, None);
+        finding
     }
 }

@@ -1,27 +1,14 @@
 //! What a press means when no legal half-move explains it, and what is wrong without a press.
 //! An accusation is made only when no innocent explanation is left.
 
-use std::sync::Arc;
-
-use shakmaty::{Bitboard, Color, Move};
-
 use super::{
     advice::Finding,
     game::{Ctx, Game, Press},
 };
-use crate::{
-    board::{
-        Act, Explanation, Line, Placement, PlyKind, Stand,
-        act::{Reason, displaced},
-        explain,
-    },
-    event::Certainty,
-    laws::IrregularityKind,
-    time::Millis,
-};
+use crate::board::{Explanation, Line, Placement, PlyKind, act::Reason, explain};
 
 /// The board is looked at for an offence when this long has passed since the press.
-const JUDGE_MS: u64 = 900;
+pub(super) const JUDGE_MS: u64 = 900;
 /// How much worse every innocent explanation must be by then.
 const SURE: f32 = 1.0;
 /// And when the board has shown the same for this long after the press.
@@ -29,27 +16,19 @@ const SURE_AT_REST: f32 = 0.3;
 const AT_REST_MS: u64 = 2000;
 /// That what was illegal is put right and play goes on from before costs so much more than that it
 /// stands.
-const RESTORED: f32 = 0.6;
+pub(super) const RESTORED: f32 = 0.6;
 /// The board must not have changed for this long, unless a snapshot at rest exists.
 const QUIET_MS: u64 = 350;
 /// How soon after the press the snapshot at rest may be taken.
-const REST_MS: u64 = 300;
+pub(super) const REST_MS: u64 = 300;
 /// Updates may arrive this long after the press that they belong to.
-const SCAN_MS: u64 = 450;
+pub(super) const SCAN_MS: u64 = 450;
 /// What has been wrong for this long when the player got the move is a ghost.
 const OLD_MS: u64 = 1000;
 /// A press that is still unexplained then waits for the next dump or press.
-const GIVE_UP_MS: u64 = 20_000;
+pub(super) const GIVE_UP_MS: u64 = 20_000;
 /// Pieces that a press left displaced are judged when this long has passed.
 const DISPLACED_MS: u64 = 1100;
-/// A piece that left one square and arrived on another within this time was knocked.
-const KNOCK_MS: u64 = 100;
-/// A knocked piece is spoken of when its owner has not pressed for this long.
-const KNOCKED_MS: u64 = 1500;
-/// A reply before the press must be pressed within this time to need no further thought.
-const EARLY_REPLY_MS: u64 = 2500;
-/// A piece moved by the side that does not have the move must stay so long.
-const OUT_OF_TURN_MS: u64 = 2500;
 
 impl Game {
     /// Looks at the last press, and at what is wrong without one.
@@ -102,22 +81,6 @@ impl Game {
         self.lines.convict();
         self.lines.add(ctx.now, ctx.sensed, restored, RESTORED);
         true
-    }
-
-    /// What is said of an illegal act.
-    fn find_illegal(&self, finding: &mut Finding, act: &Act) {
-        let before = &finding.before;
-        let differing = before.placement().differing(&finding.seen);
-        finding.kind = IrregularityKind::IllegalMove;
-        finding.reason = Some(act.reason);
-        finding.act = act.uci();
-        finding.squares = act
-            .from_to()
-            .map_or(differing, |(a, b)| Bitboard::from_square(a).with(b));
-        finding.target = Some(before.clone());
-        if act.from_to().is_none() {
-            finding.certainty = Certainty::Probable;
-        }
     }
 
     fn judge_press(&mut self, ctx: &mut Ctx<'_>, mut press: Press) {
@@ -262,277 +225,4 @@ impl Game {
         }
         seen
     }
-
-    /// The player to move has pressed and no legal half-move explains the board.
-    fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press, seen: Placement) {
-        let stand = self.stand().clone();
-        if stand.turn() != press.side {
-            self.press = None;
-            return;
-        }
-        let explanation = explain(&stand, &seen);
-        let mut finding = Finding::new(self, press.side, self.plies() + 1, stand.clone(), seen);
-        finding.at = press.at;
-        finding.clock = press.clock;
-        match explanation {
-            Explanation::Nothing => {
-                finding.kind = IrregularityKind::PressWithoutMove;
-                finding.target = Some(stand.clone());
-                self.press = None;
-                self.accuse(ctx, finding, None);
-                let line = Line::new(stand, ctx.sensed, ctx.now);
-                self.rebase(ctx, vec![(line, 0.0)]);
-            }
-            Explanation::PawnNotReplaced { queen, seen } => {
-                finding.certainty = if seen {
-                    Certainty::Certain
-                } else {
-                    Certainty::Probable
-                };
-                self.accuse_promotion(ctx, finding, IrregularityKind::PromotionNotReplaced, queen);
-            }
-            Explanation::WrongColour { meant } => {
-                self.accuse_promotion(ctx, finding, IrregularityKind::WrongColourPromotion, meant);
-            }
-            Explanation::CastlingIncomplete { castling } => {
-                finding.kind = IrregularityKind::CastlingIncomplete;
-                finding.squares = stand.placement().differing(&finding.seen);
-                finding.act =
-                    Some(crate::watcher::game::names(&stand, &PlyKind::Legal(castling), self.mode).0);
-                finding.target = Some(stand);
-                self.press = None;
-                self.accuse(ctx, finding, None);
-            }
-            Explanation::Illegal(act) => self.accuse_illegal(ctx, finding, act, press.at),
-            Explanation::Legal | Explanation::OnlyMissing(_) => {
-                // In a hand, or an update was lost: a later reading will tell.
-                ctx.at(ctx.now + 500);
-            }
-        }
-    }
-
-    fn accuse_promotion(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        mut finding: Finding,
-        kind: IrregularityKind,
-        meant: Move,
-    ) {
-        let before = finding.before.clone();
-        let Some(candidate) = before.candidates().iter().find(|c| c.mv == meant).cloned() else {
-            return;
-        };
-        let target = Arc::new(before.after(&candidate));
-        finding.kind = kind;
-        let uci = super::game::names(&before, &PlyKind::Legal(meant), self.mode).0;
-        finding.act = Some(if kind == IrregularityKind::PromotionNotReplaced {
-            uci[..4].to_string()
-        } else {
-            uci
-        });
-        finding.squares = Bitboard::from_square(meant.to());
-        finding.target = Some(target.clone());
-        finding.ruled = Some(meant);
-        let left = Arc::new(before.left_as(&finding.seen));
-        let act = Act::left(meant.from().map(|from| (from, meant.to())), &finding.seen);
-        self.press = None;
-        self.accuse(ctx, finding, Some(&act));
-        let base = Line::new(before, ctx.sensed, ctx.now);
-        let ruled = base.played(PlyKind::Ruled(meant), target, ctx.sensed, ctx.now, 0.0);
-        let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
-        self.rebase(ctx, vec![(ruled, 0.6), (stands, 0.0)]);
-    }
-
-    fn accuse_illegal(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, act: Act, pressed: Millis) {
-        let before = finding.before.clone();
-        let differing = before.placement().differing(&finding.seen);
-        // What changed long after the press is not what was pressed for: the opponent is at work.
-        let slack = if act.reason == Reason::OpponentsPieceMoved {
-            0
-        } else {
-            SCAN_MS
-        };
-        let late = differing
-            .into_iter()
-            .any(|s| ctx.sensed.since(s) > pressed + slack);
-        if late && act.reason == Reason::OpponentsPieceMoved {
-            // The opponent's time runs: he is making his move.
-            ctx.at(ctx.now + 300);
-            return;
-        }
-        if act.from_to().is_none() && (late || !ctx.passed(pressed, 2 * JUDGE_MS)) {
-            ctx.at(ctx.now + 300);
-            return;
-        }
-        self.find_illegal(&mut finding, &act);
-        let left = Arc::new(before.left_as(&finding.seen));
-        self.press = None;
-        self.accuse(ctx, finding, Some(&act));
-        let base = Line::new(before, ctx.sensed, ctx.now);
-        let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
-        self.rebase(ctx, vec![(base, RESTORED), (stands, 0.0)]);
-    }
-
-    /// The lines go on from the record with these alternatives.
-    pub(super) fn rebase(&mut self, ctx: &mut Ctx<'_>, lines: Vec<(Line, f32)>) {
-        self.base = self.plies();
-        let mut fresh = Vec::new();
-        for (mut line, cost) in lines {
-            line.charge(cost);
-            fresh.push(line);
-        }
-        self.lines.reset(ctx.now, ctx.sensed, fresh);
-        for press in &self.later_presses {
-            self.lines.press(press.at, ctx.sensed, press.side);
-        }
-    }
-
-    /// A legal half-move was made and pressed: do other pieces stand wrong (7.4, 7.6)?
-    fn left_displaced(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
-        let best = self.lines.best().clone();
-        let Some(last) = best.plies.last() else { return };
-        if last.pressed != Some(press.at) || best.turn() == press.side {
-            return;
-        }
-        // Where the opponent has pressed since, what came after the press is his act.
-        let slack = if self.later_presses.is_empty() { SCAN_MS } else { 0 };
-        let ply = self.base + best.plies.len();
-        let mut wrong = misplaced_pairs(&best, ctx, press.at + slack);
-        // What stood wrong before this player had the move is not his doing; if it was the other's, it
-        // was said then.
-        let began = self.turn_began(&best);
-        if wrong.into_iter().all(|square| ctx.sensed.since(square) < began) {
-            wrong = Bitboard::EMPTY;
-        }
-        if wrong.is_empty() {
-            return;
-        }
-        if self.open.iter().any(|o| o.ply == ply) {
-            return;
-        }
-        if ply > self.plies() {
-            // It is said after the half-move itself.
-            self.press = Some(press.clone());
-            ctx.at(ctx.now + 150);
-            return;
-        }
-        let seen = ctx.sensed.placement().clone();
-        let before = self.stand_at(ply - 1).clone();
-        let mut finding = Finding::new(self, press.side, ply, before, seen);
-        finding.kind = IrregularityKind::PiecesDisplaced;
-        finding.at = press.at;
-        finding.clock = press.clock;
-        finding.squares = wrong;
-        finding.target = Some(best.stand.clone());
-        self.accuse(ctx, finding, None);
-    }
-
-    /// When the player of the last half-move of `line` got the move: his opponent had made his, and pressed
-    /// where he did.
-    fn turn_began(&self, line: &Line) -> Millis {
-        let before = line.plies.len().checked_sub(2).map(|i| &line.plies[i]);
-        match (before, self.base.checked_sub(1)) {
-            (Some(ply), _) => ply.pressed.unwrap_or(ply.at),
-            (None, Some(i)) => self.record.get(i).map_or(Millis(0), |made| made.at),
-            (None, None) => Millis(0),
-        }
-    }
-
-    /// A piece of the opponent stands where a legal reply would put it, and did so when the press
-    /// came: he was quicker than the press, or the hand that moved knocked it there.
-    fn early_reply(&self, side: Color, pressed: Millis) -> bool {
-        let best = self.lines.best();
-        let [.., made, reply] = &best.plies[..] else {
-            return false;
-        };
-        best.turn() == side
-            && made.pressed == Some(pressed)
-            && reply.pressed.is_none()
-            && matches!(reply.kind, PlyKind::Legal(Move::Normal { .. }))
-            && reply.at <= pressed + REST_MS
-    }
-
-    /// Waits for the press that an early reply would have, then takes the piece for displaced.
-    fn knocked_like_a_move(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
-        let best = self.lines.best().clone();
-        let Some(Move::Normal { from, to, .. }) = best.plies.last().and_then(|p| p.kind.legal()) else {
-            return;
-        };
-        let (left, arrived) = (ctx.sensed.since(from), ctx.sensed.since(to));
-        // A hand takes its time between lifting and placing; a knock does not.
-        let at_once = arrived.since(left).max(left.since(arrived)) <= KNOCK_MS;
-        if !ctx.passed(press.at, if at_once { KNOCKED_MS } else { EARLY_REPLY_MS }) || !at_once {
-            return;
-        }
-        let ply = self.base + best.plies.len() - 1;
-        if ply > self.plies() && ctx.now.since(press.at) < GIVE_UP_MS {
-            ctx.at(ctx.now + 150);
-            return;
-        }
-        self.press = None;
-        if ply != self.plies() || self.open.iter().any(|o| o.ply == ply) {
-            return;
-        }
-        let before = self.stand_at(ply - 1).clone();
-        let base = self.stand_at(self.base).clone();
-        let mut finding = Finding::new(self, press.side, ply, before, ctx.sensed.placement().clone());
-        finding.kind = IrregularityKind::PiecesDisplaced;
-        finding.certainty = Certainty::Probable;
-        finding.at = press.at;
-        finding.clock = press.clock;
-        finding.squares = Bitboard::from_square(from).with(to);
-        finding.target = Some(self.stand().clone());
-        self.accuse(ctx, finding, None);
-        let without = best.without_last(&base, ctx.sensed, ctx.now);
-        self.lines.reset(ctx.now, ctx.sensed, vec![without, best]);
-    }
-
-    /// The side that does not have the move has moved a piece and leaves it so.
-    fn out_of_turn(&mut self, ctx: &mut Ctx<'_>) {
-        let best = self.lines.best();
-        if !ctx.clock.runs() || best.plies.len() != self.announced() || !best.misplaced(ctx.sensed).any() {
-            return;
-        }
-        let us = !best.turn();
-        let differing = best.differing();
-        let Some((from, to)) = displaced(&best.stand, ctx.sensed.placement(), differing, us) else {
-            return;
-        };
-        let ply = self.plies() + 1;
-        if self.open.iter().any(|o| o.ply == ply || o.ply == ply - 1) || differing.count() != 2 {
-            return;
-        }
-        let since = ctx.sensed.since(from).max(ctx.sensed.since(to));
-        if !ctx.passed(since, OUT_OF_TURN_MS) {
-            return;
-        }
-        let stand = best.stand.clone();
-        let seen = ctx.sensed.placement().clone();
-        let mut finding = Finding::new(self, us, ply, stand.clone(), seen);
-        finding.kind = IrregularityKind::MovedOutOfTurn;
-        finding.at = ctx.sensed.since(to);
-        finding.clock = ctx.clock.state();
-        finding.squares = Bitboard::from_square(from).with(to);
-        finding.act = Some(format!("{from}{to}"));
-        finding.target = Some(stand);
-        self.accuse(ctx, finding, None);
-    }
-}
-
-/// Squares that show a piece which belongs elsewhere, with the squares where it is missing, all
-/// since before `until`.
-fn misplaced_pairs(line: &Line, ctx: &Ctx<'_>, until: Millis) -> Bitboard {
-    let stand: &Stand = &line.stand;
-    let mut wrong = Bitboard::EMPTY;
-    for square in line.misplaced(ctx.sensed) {
-        let code = ctx.sensed.at(square);
-        let from = line.differing().into_iter().find(|s| {
-            stand.placement().at(*s) == code && ctx.sensed.at(*s) != code && ctx.sensed.since(*s) <= until
-        });
-        if let Some(from) = from.filter(|_| ctx.sensed.since(square) <= until) {
-            wrong.add(square);
-            wrong.add(from);
-        }
-    }
-    wrong
 }

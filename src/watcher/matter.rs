@@ -64,6 +64,7 @@ impl Matter {
         let alone = self.case.is_unsupervised() && !self.raised;
         let occurrence = Occurrence::of(&self.said, ctx.settings.laws)
             .raised_by_system(alone)
+            .first_flag(self.case.facts.first_flag.side())
             .mate_undetermined(self.mate == Mate::Undetermined);
         self.said.text = words(&occurrence);
     }
@@ -159,20 +160,22 @@ impl Game {
     pub(super) fn played_on(&mut self, ctx: &mut Ctx<'_>) {
         let made = self.moves_completed();
         for i in 0..self.open.len() {
-            let answered = self.is_answered(&self.open[i]);
-            let facts = &mut self.open[i].matter.case.facts;
+            let answered = self.is_answered(self.open[i].offender, self.open[i].ply);
+            let matter = &mut self.open[i].matter;
+            let facts = &mut matter.case.facts;
             facts.moves_completed = made;
-            facts.opponent_has_replied = answered;
+            // What a person has raised in time is not too late because of a later half-move.
+            if !matter.raised {
+                facts.opponent_has_replied = answered;
+            }
             self.amend(ctx, i, Why::Played);
         }
     }
 
-    /// The opponent has made a half-move after the act.
-    fn is_answered(&self, open: &Open) -> bool {
-        let Some(offender) = open.offender else {
-            return false;
-        };
-        (open.ply.max(1)..=self.plies()).any(|ply| self.mover(ply) != offender)
+    /// The opponent of `offender` has made a half-move after his act of half-move `ply`.
+    pub(super) fn is_answered(&self, offender: Option<Color>, ply: usize) -> bool {
+        offender
+            .is_some_and(|offender| (ply.max(1)..=self.plies()).any(|later| self.mover(later) != offender))
     }
 
     /// The clock was stopped: times are proposed for what was found before half-moves were played.

@@ -5,12 +5,14 @@
 //! The shell feeds it, then drains `poll_event`, `poll_transmit` and `poll_wish` until they are
 //! empty, then sleeps until `poll_timeout`.
 
+mod accuse;
 mod advice;
 mod after;
 mod arbiter;
 mod clock;
 pub mod command;
 mod core;
+mod displaced;
 mod ending;
 mod evening;
 mod felt;
@@ -21,11 +23,13 @@ mod gap;
 mod judge;
 mod matter;
 mod outbox;
+mod reading;
 mod settle;
 pub mod snapshot;
 mod start;
 pub mod state;
 mod touch;
+mod trail;
 mod view;
 mod wire;
 
@@ -43,7 +47,7 @@ pub use command::{Command, CommandError, Reply};
 use core::Core;
 pub use outbox::MateQuestion;
 pub use snapshot::Snapshot;
-pub use state::{BoardInfo, ClockView, GameView, PositionView, StateSet, Status};
+pub use state::{BoardInfo, ClockView, GameView, Model, PositionView, StateSet, Status};
 pub use wire::Protocol;
 use wire::Wire;
 
@@ -54,9 +58,9 @@ pub enum OrientationSetting {
     /// Found from the start position.
     #[default]
     Auto,
-    /// The connector is at the a-file.
+    /// The connector is at the a-file. An array the other way round is told as colours reversed (7.3).
     Normal,
-    /// Turned by 180 degrees.
+    /// Turned by 180 degrees; the same.
     Turned,
 }
 
@@ -114,6 +118,11 @@ pub enum LinkWish {
 pub struct Watcher {
     wire: Wire,
     core: Core,
+    /// When the snapshot was taken that it goes on from, until the caller tells the time.
+    taken_at: Option<u64>,
+    /// By so many milliseconds the core's time is ahead of the caller's: what was before a restart is
+    /// earlier than all that comes.
+    before: u64,
 }
 
 impl Watcher {
@@ -122,8 +131,20 @@ impl Watcher {
     pub fn new(settings: Settings, resume: Option<Snapshot>) -> Self {
         Self {
             wire: Wire::new(settings.protocol),
+            taken_at: resume.as_ref().map(Snapshot::taken_at),
             core: Core::new(settings, resume),
+            before: 0,
         }
+    }
+
+    /// The core's time at the caller's `now`. It goes on from the snapshot: how long the daemon was away
+    /// does not count as stillness.
+    fn time(&mut self, now: Millis) -> Millis {
+        if let Some(taken_at) = self.taken_at.take() {
+            self.before = taken_at.saturating_sub(now.0);
+            self.core.out.before = self.before;
+        }
+        now + self.before
     }
 
     /// Sets the wall clock at the origin of `Millis`, for `time` of later events.
@@ -133,24 +154,28 @@ impl Watcher {
 
     /// The link to the board is open on `port`.
     pub fn handle_link_up(&mut self, now: Millis, port: &str) {
+        let now = self.time(now);
         self.wire.link_up(now);
         self.core.link_up(now, port);
     }
 
     /// The link to the board is gone.
     pub fn handle_link_down(&mut self, now: Millis, reason: &str) {
+        let now = self.time(now);
         self.wire.link_down(now);
         self.core.link_down(now, reason);
     }
 
     /// Bytes from the board, in any split.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
+        let now = self.time(now);
         self.wire.bytes(now, bytes, &mut self.core);
         self.ask_for_dump(now);
     }
 
     /// A deadline of [`Self::poll_timeout`] has passed.
     pub fn handle_timeout(&mut self, now: Millis) {
+        let now = self.time(now);
         self.wire.handle_timeout(now);
         self.core.review(now);
         self.ask_for_dump(now);
@@ -165,7 +190,8 @@ impl Watcher {
     /// No more will come (the end of a capture): what is still open is decided as stillness would.
     /// Returns the time at which the last decision was made.
     pub fn handle_end(&mut self, now: Millis) -> Millis {
-        self.core.finish(now)
+        let now = self.time(now);
+        self.core.finish(now) - self.before
     }
 
     /// A command of the arbiter. Refused with a reason when it makes no sense.
@@ -173,18 +199,16 @@ impl Watcher {
     /// # Errors
     /// Says why the command was refused; nothing has changed then.
     pub fn handle_command(&mut self, now: Millis, command: Command) -> Result<Reply, CommandError> {
+        let now = self.time(now);
         let reply = self.core.command(now, command);
         self.ask_for_dump(now);
         reply
     }
 
     /// The shell has something to say to the operator: it becomes a numbered event like all others.
-    pub fn handle_notice(&mut self, now: Millis, code: &str, message: &str) {
-        let body = Body::Notice {
-            code: code.to_owned(),
-            message: message.to_owned(),
-        };
-        self.core.emit(now, body);
+    pub fn handle_notice(&mut self, now: Millis, code: &'static str, message: &str) {
+        let now = self.time(now);
+        self.core.emit(now, Body::notice(code, message));
     }
 
     /// The next question about a mate: where it goes on is decided by [`Self::handle_verdict`].
@@ -195,6 +219,7 @@ impl Watcher {
     /// The verdict on the question that the ruling on `irregularity` depends on: the ruling is
     /// amended, or confirmed. Without effect where the irregularity is over.
     pub fn handle_verdict(&mut self, now: Millis, irregularity: &str, verdict: &Verdict) {
+        let now = self.time(now);
         self.core.mate_answered(now, irregularity, verdict);
     }
 
@@ -215,6 +240,7 @@ impl Watcher {
             .into_iter()
             .flatten()
             .min()
+            .map(|due| due - self.before)
     }
 
     /// What the shell should do with the link.

@@ -30,6 +30,8 @@ pub(super) struct Outbox {
     pub(super) events: VecDeque<Event>,
     pub(super) changed: StateSet,
     pub(super) questions: VecDeque<MateQuestion>,
+    /// Milliseconds by which the watcher's time is ahead of that of the daemon, which events tell.
+    pub(super) before: u64,
 }
 
 impl Outbox {
@@ -45,6 +47,8 @@ impl Outbox {
         self.seq += 1;
         let id = format!("{}/{}/{}", settings.gateway, settings.board, self.seq);
         self.changed.game = true;
+        let since_start = |time: Millis| time - self.before;
+        let (at, now) = (at.map(since_start), since_start(now));
         self.events.push_back(Event {
             v: SCHEMA_VERSION,
             id: id.clone(),

@@ -210,15 +210,8 @@ impl Game {
     }
 
     /// A notice for the operator.
-    pub(super) fn notice(&self, ctx: &mut Ctx<'_>, code: &str, message: &str) {
-        self.emit(
-            ctx,
-            None,
-            crate::event::Body::Notice {
-                code: code.into(),
-                message: message.into(),
-            },
-        );
+    pub(super) fn notice(&self, ctx: &mut Ctx<'_>, code: &'static str, message: &str) {
+        self.emit(ctx, None, crate::event::Body::notice(code, message));
     }
 
     /// Takes back what was said when another line is clearly better for a while.

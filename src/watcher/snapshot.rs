@@ -10,9 +10,11 @@ use super::{
     flags::Flags,
     game::{Game, Made, Open},
     matter::Matter,
+    start::is_full_array,
+    trail::SavedTrail,
 };
 use crate::{
-    board::{Act, Line, Orientation, Placement, PlyKind, Stand, line::weight},
+    board::{Act, Line, Orientation, PlyKind, Sensed, Stand, weight},
     dgt::ClockSide,
     event::{ClockState, CompletedBy, GameResult},
     laws::{IrregularityKind, Side},
@@ -33,6 +35,18 @@ pub struct Snapshot {
     white_left: Option<bool>,
     #[serde(default)]
     game: Option<SavedGame>,
+    /// When it was taken, and what was heard since the board last stood as the game says.
+    #[serde(default)]
+    at: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trail: Option<SavedTrail>,
+}
+
+impl Snapshot {
+    /// The watcher's time when it was taken, in milliseconds.
+    pub(super) fn taken_at(&self) -> u64 {
+        self.at
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -59,6 +73,9 @@ struct SavedPly {
     /// What an illegal act left on the board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     act: Option<Act>,
+    /// The position that an arbiter accepted after it, where it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    accepted: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +104,7 @@ struct SavedOpen {
 impl Core {
     pub(super) fn snapshot(&self) -> Snapshot {
         let game = match &self.phase {
-            Phase::Game(game) => Some(SavedGame::of(game)),
+            Phase::Game(game) => Some(game),
             Phase::Waiting(_) => None,
         };
         Snapshot {
@@ -95,7 +112,9 @@ impl Core {
             games: self.games,
             orientation: self.orientation,
             white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
-            game,
+            at: self.now.0,
+            trail: game.and_then(|game| self.trail.save(game)),
+            game: game.map(|game| SavedGame::of(game)),
         }
     }
 
@@ -110,11 +129,35 @@ impl Core {
             self.clock
                 .found(if left { ClockSide::Left } else { ClockSide::Right });
         }
-        if let Some(game) = snapshot.game.and_then(|saved| saved.restore(self.games)) {
+        self.now = Millis(snapshot.at);
+        let Some(saved) = snapshot.game else { return };
+        let heard = snapshot.trail.is_some_and(|trail| {
+            self.take_up(saved.clone(), snapshot.orientation) && self.hear_again(&trail)
+        });
+        if !heard {
+            self.raw = None;
+            self.sensed = Sensed::default();
+            self.take_up(saved, snapshot.orientation);
+        }
+        if let Phase::Game(game) = &mut self.phase {
+            game.gap = true;
             self.out.questions.extend(game.open_questions());
-            self.phase = Phase::Game(Box::new(game));
             self.mark_gap();
         }
+    }
+
+    /// The game goes on as it was saved. Returns false when what was saved makes no sense.
+    fn take_up(&mut self, saved: SavedGame, orientation: Orientation) -> bool {
+        self.phase = Phase::Waiting(Box::default());
+        let Some(game) = saved.restore(self.games) else {
+            return false;
+        };
+        // An array has shown how the board lies, whatever is configured.
+        if is_full_array(game.start.placement()) {
+            self.orientation = orientation;
+        }
+        self.phase = Phase::Game(Box::new(game));
+        true
     }
 }
 
@@ -149,7 +192,7 @@ impl SavedGame {
             CastlingMode::Standard
         };
         let start = Arc::new(stand_of_fen(&self.start, mode)?);
-        let unread = crate::board::Sensed::default();
+        let unread = Sensed::default();
         let mut game = Game::new(number, start, &unread, Millis(0));
         for saved in &self.plies {
             let made = saved.restore(game.stand(), mode)?;
@@ -177,7 +220,7 @@ impl SavedGame {
 
 impl Game {
     /// The lines as they were when the last irregularity was said, or from the record alone.
-    fn lines_after_restart(&mut self, unread: &crate::board::Sensed) {
+    fn lines_after_restart(&mut self, unread: &Sensed) {
         let now = Millis(0);
         self.base = self.plies();
         let stand = self.stand().clone();
@@ -198,7 +241,7 @@ impl Game {
                 lines.push(line.played(PlyKind::Ruled(mv), target.clone(), unread, now, 0.0));
             }
             if let Some(act) = &open.act {
-                let left = Arc::new(stand.left_as(&placement_of(act)));
+                let left = Arc::new(stand.left_as(&act.placement()));
                 lines.push(line.played(PlyKind::Illegal(Box::new(act.clone())), left, unread, now, 0.0));
             }
         }
@@ -222,6 +265,7 @@ impl SavedPly {
             completed_by: made.completed_by,
             clock: made.clock,
             act,
+            accepted: made.accepted.then(|| made.stand.fen()),
         }
     }
 
@@ -229,20 +273,24 @@ impl SavedPly {
         let (kind, stand) = match (self.how, &self.act) {
             (How::Illegal, act) => {
                 let act = act.clone()?;
-                let stand = before.left_as(&placement_of(&act));
+                let stand = before.left_as(&act.placement());
                 (PlyKind::Illegal(Box::new(act)), stand)
             }
             (how, _) => {
-                let candidate = before.candidates().iter().find(|c| uci(c.mv, mode) == self.uci)?;
+                let candidate = before.candidates().find(|c| uci(c.mv, mode) == self.uci)?;
                 let kind = match how {
                     How::Ruled => PlyKind::Ruled(candidate.mv),
                     How::Recovered => PlyKind::Recovered(candidate.mv),
                     _ => PlyKind::Legal(candidate.mv),
                 };
-                (kind, before.after(candidate))
+                (kind, before.after(&candidate))
             }
         };
         let (_, san) = super::game::names(before, &kind, mode);
+        let stand = match &self.accepted {
+            Some(fen) => stand_of_fen(fen, mode)?,
+            None => stand,
+        };
         Some(Made {
             kind,
             uci: self.uci.clone(),
@@ -251,6 +299,7 @@ impl SavedPly {
             completed_by: self.completed_by,
             clock: self.clock,
             at: Millis(0),
+            accepted: self.accepted.is_some(),
         })
     }
 }
@@ -273,13 +322,7 @@ impl SavedOpen {
 
     fn restore(self, game: &Game, mode: CastlingMode) -> Open {
         let before = game.stand_at(self.ply.saturating_sub(1).min(game.plies()));
-        let move_of = |text: &str| {
-            before
-                .candidates()
-                .iter()
-                .map(|c| c.mv)
-                .find(|mv| uci(*mv, mode) == text)
-        };
+        let move_of = |text: &str| before.moves().iter().copied().find(|mv| uci(*mv, mode) == text);
         let target = self.target.and_then(|fen| stand_of_fen(&fen, mode)).map(Arc::new);
         Open {
             id: self.id,
@@ -305,14 +348,6 @@ fn uci(mv: shakmaty::Move, mode: CastlingMode) -> String {
 pub(super) fn stand_of_fen(fen: &str, mode: CastlingMode) -> Option<Stand> {
     let fen: Fen = fen.parse().ok()?;
     Some(Stand::of_setup(fen.into_setup(), mode))
-}
-
-fn placement_of(act: &Act) -> Placement {
-    let mut placement = Placement::default();
-    for (square, code) in shakmaty::Square::ALL.into_iter().zip(&act.left) {
-        placement.set(square, *code);
-    }
-    placement
 }
 
 #[cfg(test)]
@@ -347,16 +382,20 @@ mod tests {
         })
     }
 
-    /// A board on which 1.e4 was played and pressed.
-    fn after_e4() -> Watcher {
-        let mut watcher = Watcher::new(Settings::default(), None);
-        watcher.handle_link_up(Millis(0), "port");
+    fn array() -> [PieceCode; 64] {
         let mut squares = [PieceCode::EMPTY; 64];
         for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
             (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
             (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
         }
-        hear(&mut watcher, 100, Message::Dump(&squares));
+        squares
+    }
+
+    /// A board on which 1.e4 was played and pressed.
+    fn after_e4() -> Watcher {
+        let mut watcher = Watcher::new(Settings::default(), None);
+        watcher.handle_link_up(Millis(0), "port");
+        hear(&mut watcher, 100, Message::Dump(&array()));
         hear(&mut watcher, 1500, clock(Lever::LeftHigh));
         for (at, square, piece) in [(3000, 52, PieceCode::EMPTY), (3300, 36, PieceCode(1))] {
             hear(&mut watcher, at, Message::Field { square, piece });
@@ -386,6 +425,36 @@ mod tests {
         watcher.handle_link_up(Millis(0), "port");
         hear(&mut watcher, 100, Message::Dump(&[PieceCode::EMPTY; 64]));
         assert_eq!(watcher.poll_event().map(|event| event.seq), Some(42));
+    }
+
+    /// Black has pressed without a move, and it is not said yet.
+    #[test]
+    fn what_was_not_said_yet_is_said_after_a_restart() {
+        let mut watcher = after_e4();
+        hear(&mut watcher, 6000, clock(Lever::LeftHigh));
+        let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+        let said = |text: &str| {
+            let mut watcher = resumed(text);
+            let (mut squares, mut found) = (array(), Vec::new());
+            (squares[52], squares[36]) = (PieceCode::EMPTY, PieceCode(1));
+            watcher.handle_link_up(Millis(0), "port");
+            hear(&mut watcher, 100, Message::Dump(&squares));
+            hear(&mut watcher, 200, clock(Lever::LeftHigh));
+            hear(&mut watcher, 9000, clock(Lever::LeftHigh));
+            while let Some(event) = watcher.poll_event() {
+                assert!(event.t <= 9.0, "the time of the new daemon: {event:?}");
+                found.push(event.body.type_name().to_owned());
+            }
+            found
+        };
+        assert_eq!(
+            said(&text),
+            ["board_connected", "clock_connected", "irregularity"]
+        );
+        // Without the trail, or with one that makes no sense, it is not known that there was a press.
+        let mut saved: serde_json::Value = serde_json::from_str(&text).unwrap();
+        saved["trail"]["squares"] = "zz".into();
+        assert_eq!(said(&saved.to_string()), ["board_connected", "clock_connected"]);
     }
 
     #[test]

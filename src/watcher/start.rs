@@ -40,8 +40,7 @@ pub(super) enum Array {
 
 /// What kind of array `placement` is.
 pub(super) fn kind_of(placement: &Placement) -> Array {
-    let initial = Stand::initial();
-    let differing = placement.differing(initial.placement());
+    let differing = placement.differing(&Placement::ARRAY);
     let wrong: Bitboard = differing
         .into_iter()
         .filter(|s| !placement.at(*s).is_empty())
@@ -57,7 +56,7 @@ pub(super) fn kind_of(placement: &Placement) -> Array {
 
 /// What is felt on the board, named as if a game began.
 pub(super) fn array_named(seen: &Placement) -> Placement {
-    seen.named_by(Stand::initial().placement())
+    seen.named_by(&Placement::ARRAY)
 }
 
 /// Men that a full array has more.

@@ -1,5 +1,7 @@
 //! The states of a board that are kept as last values on the broker.
 
+use std::ops::BitOrAssign;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +25,16 @@ pub struct StateSet {
     pub clock: bool,
 }
 
+impl BitOrAssign for StateSet {
+    fn bitor_assign(&mut self, more: Self) {
+        self.status |= more.status;
+        self.info |= more.info;
+        self.position |= more.position;
+        self.game |= more.game;
+        self.clock |= more.clock;
+    }
+}
+
 /// Whether the board answers. Published as the bare word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -34,11 +46,38 @@ pub enum Status {
     Offline,
 }
 
+/// What kind of board, as far as what it says of itself tells: its name is not asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Model {
+    /// A board with a serial number of five digits.
+    Classic,
+    /// A newer board, with a serial number of ten digits.
+    Newer,
+    /// A robotic board, whose serial number begins with a firmware version, as `3.25`.
+    Revelation,
+    /// A board that speaks the line protocol `occ1`.
+    Occ1,
+}
+
+impl Model {
+    /// By the serial number (protocol reference, section 5).
+    pub(super) fn of_serial(serial: &str) -> Self {
+        if serial.contains('.') {
+            Self::Revelation
+        } else if serial.len() > 5 {
+            Self::Newer
+        } else {
+            Self::Classic
+        }
+    }
+}
+
 /// What is known of the board itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BoardInfo {
     /// What kind of board, as far as it can be told.
-    pub model: Option<String>,
+    pub model: Option<Model>,
     /// Its serial number.
     pub serial: Option<String>,
     /// Its firmware, `main.sub`.
@@ -88,4 +127,20 @@ pub struct GameView {
 pub struct ClockView {
     /// Both times and the running side; null without a clock.
     pub clock: Option<ClockState>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Model;
+
+    #[test]
+    fn serial_numbers_tell_generations_apart() {
+        for (serial, model) in [
+            ("23946", Model::Classic),
+            ("3000147740", Model::Newer),
+            ("3.25012345", Model::Revelation),
+        ] {
+            assert_eq!(Model::of_serial(serial), model);
+        }
+    }
 }

@@ -137,10 +137,7 @@ impl Game {
         let before = self.stand_at(self.plies() - 1);
         mv.from() != Some(touch.square)
             && before.placement().at(touch.square) == touch.code
-            && before
-                .candidates()
-                .iter()
-                .any(|c| c.mv.from() == Some(touch.square))
+            && before.moves().iter().any(|mv| mv.from() == Some(touch.square))
     }
 
     fn suspicion(

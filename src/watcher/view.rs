@@ -2,17 +2,16 @@
 
 use super::{
     core::{Core, Phase},
-    game::Game,
     outbox::wall_clock,
     start::array_named,
-    state::{BoardInfo, GameView, PositionView, Status},
+    state::{BoardInfo, GameView, Model, PositionView, Status},
+    wire::Protocol,
 };
 use shakmaty::{CastlingMode, Color};
 
 use crate::{
-    board::Stand,
     event::GameResult,
-    game::{Pgn, PgnMove},
+    game::{Pgn, PgnMove, PgnStart},
 };
 
 impl Core {
@@ -26,7 +25,10 @@ impl Core {
 
     pub(super) fn info(&self) -> BoardInfo {
         BoardInfo {
-            model: None,
+            model: match self.settings.protocol {
+                Protocol::Occ1 => Some(Model::Occ1),
+                Protocol::Dgt => self.identity.serial().map(Model::of_serial),
+            },
             serial: self.identity.serial().map(str::to_string),
             firmware: self.identity.firmware.map(|(main, sub)| format!("{main}.{sub}")),
             port: self.link.clone(),
@@ -82,7 +84,6 @@ impl Core {
         let Phase::Game(game) = &self.phase else {
             return None;
         };
-        let black_begins = game.start.turn() == Color::Black;
         let moves = game.record.iter().enumerate().map(|(i, made)| PgnMove {
             san: made.san.clone(),
             uci: made.uci.clone(),
@@ -93,32 +94,23 @@ impl Core {
             }),
             used_ms: None,
         });
-        let initial = game.start.placement() == Stand::initial().placement() && !black_begins;
-        let pgn = Pgn {
-            tags: self.tags(game),
-            start_fen: (!initial).then(|| game.start.fen()),
+        let [white, black] = &self.settings.players;
+        let began = wall_clock(&self.settings, game.began - self.out.before);
+        let start_fen = game.start.fen();
+        let start = PgnStart {
+            board: &self.settings.board,
+            number: game.number,
+            time: began.as_deref(),
+            players: [white.as_deref(), black.as_deref()],
+            fen: &start_fen,
             chess960: game.mode == CastlingMode::Chess960,
-            black_begins,
-            first_number: game.start.setup().fullmoves.get(),
+        };
+        let pgn = Pgn {
             moves: moves.collect(),
-            result: game.result.unwrap_or(GameResult::Open).as_str().to_string(),
+            result: game.result.unwrap_or(GameResult::Open).as_str().to_owned(),
+            ..Pgn::begun(&start)
         };
         Some(pgn.text())
-    }
-
-    fn tags(&self, game: &Game) -> Vec<(String, String)> {
-        let date = wall_clock(&self.settings, game.began)
-            .and_then(|time| time.get(..10).map(|date| date.replace('-', ".")));
-        let [white, black] = &self.settings.players;
-        let known = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".into());
-        vec![
-            ("Event".into(), "?".into()),
-            ("Site".into(), "?".into()),
-            ("Date".into(), date.unwrap_or_else(|| "????.??.??".into())),
-            ("Round".into(), format!("{}.{}", self.settings.board, game.number)),
-            ("White".into(), known(white)),
-            ("Black".into(), known(black)),
-        ]
     }
 }
 

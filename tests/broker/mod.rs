@@ -20,7 +20,7 @@ use rumqttc::v5::{
     AsyncClient, Event as MqttEvent, MqttOptions,
     mqttbytes::{
         QoS,
-        v5::{Filter, Packet, PublishProperties},
+        v5::{Filter, Packet, Publish, PublishProperties},
     },
 };
 use tokio::{sync::mpsc, task::JoinHandle};
@@ -121,7 +121,13 @@ impl Drop for Mosquitto {
 pub struct Got {
     pub topic: String,
     pub payload: Vec<u8>,
+    /// It was the broker's last value when we subscribed; for a [`Subscriber::of_flags`], it was
+    /// published with the retain flag.
     pub retain: bool,
+    /// 0 or 1, as it was published.
+    pub qos: u8,
+    /// Seconds until the broker forgets it.
+    pub expiry: Option<u32>,
     pub correlation: Option<Vec<u8>>,
     pub at: Instant,
 }
@@ -136,6 +142,19 @@ impl Got {
     }
 }
 
+fn got_of(publish: Publish) -> Got {
+    let properties = publish.properties.unwrap_or_default();
+    Got {
+        topic: String::from_utf8(publish.topic.to_vec()).unwrap(),
+        payload: publish.payload.to_vec(),
+        retain: publish.retain,
+        qos: publish.qos as u8,
+        expiry: properties.message_expiry_interval,
+        correlation: properties.correlation_data.map(|data| data.to_vec()),
+        at: Instant::now(),
+    }
+}
+
 /// A subscriber with a session that the broker keeps while it is away.
 pub struct Subscriber {
     got: Arc<Mutex<Vec<Got>>>,
@@ -145,6 +164,19 @@ pub struct Subscriber {
 
 impl Subscriber {
     pub async fn new(port: u16, filter: &str) -> Self {
+        Self::with(port, Filter::new(filter, QoS::AtLeastOnce)).await
+    }
+
+    /// One that is told of each message whether it was published with the retain flag.
+    pub async fn of_flags(port: u16, filter: &str) -> Self {
+        let filter = Filter {
+            preserve_retain: true,
+            ..Filter::new(filter, QoS::AtLeastOnce)
+        };
+        Self::with(port, filter).await
+    }
+
+    async fn with(port: u16, filter: Filter) -> Self {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let mut options = MqttOptions::new(format!("subscriber-{number}"), "127.0.0.1", port);
@@ -154,7 +186,7 @@ impl Subscriber {
             .set_max_packet_size(Some(1 << 24));
         let (client, mut events) = AsyncClient::new(options, 64);
         let got = Arc::new(Mutex::new(Vec::new()));
-        let (sink, filter, subscribe) = (got.clone(), Filter::new(filter, QoS::AtLeastOnce), client.clone());
+        let (sink, subscribe) = (got.clone(), client.clone());
         let (ready, is_ready) = tokio::sync::oneshot::channel();
         let mut ready = Some(ready);
         let task = tokio::spawn(async move {
@@ -170,16 +202,9 @@ impl Subscriber {
                             let _ = ready.send(());
                         }
                     }
-                    Ok(MqttEvent::Incoming(Packet::Publish(publish))) => sink.lock().unwrap().push(Got {
-                        topic: String::from_utf8(publish.topic.to_vec()).unwrap(),
-                        payload: publish.payload.to_vec(),
-                        retain: publish.retain,
-                        correlation: publish
-                            .properties
-                            .and_then(|p| p.correlation_data)
-                            .map(|c| c.to_vec()),
-                        at: Instant::now(),
-                    }),
+                    Ok(MqttEvent::Incoming(Packet::Publish(publish))) => {
+                        sink.lock().unwrap().push(got_of(publish));
+                    }
                     Ok(_) => {}
                     Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
                 }

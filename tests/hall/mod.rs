@@ -176,6 +176,16 @@ pub fn journal(config: &Path, board: &str) -> Vec<Value> {
     )
 }
 
+/// What the journal beside `config` has of commands to a board.
+pub fn commands(config: &Path, board: &str) -> Vec<Value> {
+    events_of(
+        program()
+            .args(["journal", "--commands", "--config"])
+            .arg(config)
+            .args(["--board", board]),
+    )
+}
+
 /// Events without what differs from one run to the next: numbers, times, who the board said it was.
 /// References to other events become what those events were.
 pub fn comparable(events: &[Value]) -> Vec<Value> {
@@ -203,14 +213,6 @@ pub fn comparable(events: &[Value]) -> Vec<Value> {
             fields.insert("irregularity".to_owned(), of.into());
         }
         same.push(event);
-    }
-    // A simulated clock is stopped when its capture is over: the last event may come before or after.
-    if let Some(clock) = same
-        .last_mut()
-        .and_then(|last| last.get_mut("clock"))
-        .and_then(Value::as_object_mut)
-    {
-        clock.insert("running".to_owned(), Value::Null);
     }
     same
 }
@@ -315,6 +317,34 @@ pub fn shortened(path: &Path, keep_ms: u64, end_ms: u64, speed: u64) -> Capture 
         });
     }
     capture.records = short;
+    stopped(capture)
+}
+
+/// A capture at whose end the clock is stopped, as a simulator does it when nobody plays on. Where a
+/// capture breaks off with a running clock, what is decided after its end would have `running` set in
+/// `replay`, which hears no more of the clock, and null where the simulator has stopped it.
+pub fn stopped(mut capture: Capture) -> Capture {
+    let mut last = None;
+    let mut decoder = Decoder::new();
+    for record in &capture.records {
+        if let Act::FromBoard(bytes) = &record.act {
+            decoder.push(record.at, bytes, &mut |message| {
+                if let Message::Clock(reading) = message {
+                    last = Some(reading);
+                }
+            });
+        }
+    }
+    if let Some(mut reading) = last {
+        reading.running = false;
+        let mut bytes = Vec::new();
+        Message::Clock(reading).encode(&mut bytes);
+        let at = capture.end() + 1000;
+        capture.records.push(Record {
+            at,
+            act: Act::FromBoard(bytes),
+        });
+    }
     capture
 }
 

@@ -2,6 +2,7 @@
 //! at the very time the script says. The notation is described in `fixtures/README.md`.
 #![allow(dead_code, clippy::unwrap_used)] // Each test uses another part of it, and fails where it fails.
 
+pub(crate) mod collection;
 pub(crate) mod script;
 pub(crate) mod summary;
 

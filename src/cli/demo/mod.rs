@@ -8,9 +8,11 @@ mod subscriber;
 mod teller;
 
 use std::{
-    fs,
+    fs::{self, DirBuilder},
+    hash::{BuildHasher, RandomState},
     io::{self, IsTerminal, Write},
     net::{Ipv4Addr, SocketAddr},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -193,13 +195,19 @@ fn configuration(folder: &Path, port: &str, broker: SocketAddr) -> anyhow::Resul
     )?)
 }
 
-/// A folder of the demo's own, removed at the end.
+/// A folder of the demo's own, removed at the end. Its name cannot be guessed and nobody else may look
+/// into it: the folder for such things is everybody's.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> anyhow::Result<Self> {
-        let path = std::env::temp_dir().join(format!("dgt2mqtt-demo-{}", std::process::id()));
-        fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        // The keys of a hasher come from the system's source of randomness.
+        let [a, b] = [(); 2].map(|()| RandomState::new().hash_one(()));
+        let path = std::env::temp_dir().join(format!("dgt2mqtt-demo-{a:016x}{b:016x}"));
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .with_context(|| format!("cannot make {}", path.display()))?;
         Ok(Self(path))
     }
 }
@@ -207,5 +215,25 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0); // a leftover in the folder for such
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::Folder;
+
+    #[test]
+    fn the_folder_is_nobody_else_s_and_is_gone_at_the_end() {
+        let (one, other) = (Folder::new().unwrap(), Folder::new().unwrap());
+        assert_ne!(one.0, other.0);
+        let name = one.0.file_name().unwrap().to_str().unwrap();
+        assert_eq!(name.len(), "dgt2mqtt-demo-".len() + 32, "{name}");
+        let mode = one.0.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        let path = one.0.clone();
+        drop(one);
+        assert!(!path.exists());
     }
 }

@@ -174,6 +174,34 @@ fn origin(o: &Occurrence<'_>) -> String {
     format!(" ({})", parts.join(", "))
 }
 
+/// Why play goes on, and under what condition.
+fn goes_on(o: &Occurrence<'_>, kind: IrregularityKind) -> &'static str {
+    match kind {
+        FlagFall | BothFlags if o.cites("6.4") || o.cites("6.3") => {
+            "The moves of the period were made; play continues."
+        }
+        FlagFall if o.cites("B6") => "Play continues unless the opponent claims the flag.",
+        FlagFall => "Play continues until the flag is noticed or claimed.",
+        BothFlags if o.cites("III.3.1.1") || o.cites("III.3.1") => {
+            "Play continues; in the last period the game would be drawn."
+        }
+        BothFlags => "Play continues.",
+        TouchMove | RookFirstCastling if o.cites("B5") => "Play continues unless a player asks for it.",
+        TouchMove | RookFirstCastling => "Play continues: it can no longer be claimed.",
+        InitialPositionWrong => "Play continues; a misplaced king or rook may not castle.",
+        IllegalPositionObserved => {
+            "Wait until the next move is completed; if the position is still illegal then, the game is drawn."
+        }
+        ClockSettingWrong if o.advice.penalty.kind == PenaltyKind::Arbiter => {
+            "Correct the clock; play continues."
+        }
+        ThreefoldClaim | FiftyClaim if o.is_wrong_claim() => {
+            "Play continues; a move announced with the claim has to be made."
+        }
+        _ => "Play continues from the present position.",
+    }
+}
+
 fn ordinal(n: u32) -> String {
     match n {
         1 => "first".to_owned(),
@@ -185,7 +213,11 @@ fn ordinal(n: u32) -> String {
 
 impl Language for English {
     fn title(&self, o: &Occurrence<'_>) -> String {
-        let mut title = name(o.kind).to_owned();
+        let mut title = if o.is_wrong_claim() {
+            format!("Incorrect draw claim ({})", name(o.kind).to_lowercase())
+        } else {
+            name(o.kind).to_owned()
+        };
         match (o.kind, o.offender) {
             (TouchMove | TwoHands, Some(s)) if o.certainty == Certainty::Suspected => {
                 title = format!("{title}? ({})", side(s));
@@ -236,7 +268,14 @@ impl Language for English {
             TwoHands => format!("{who} used both hands for one move."),
             InitialPositionWrong => format!("The pieces were not set up correctly at the start{at}."),
             BoardOrientationWrong => "The corner square on each player's right is not light.".to_owned(),
-            ColoursReversed => "The players are playing with each other's colours.".to_owned(),
+            ColoursReversed if o.certainty == Certainty::Certain => {
+                "The players are playing with each other's colours.".to_owned()
+            }
+            ColoursReversed => {
+                "The armies stand the other way round than the board is configured: see whether the players have each \
+                 other's colours."
+                    .to_owned()
+            }
             PiecesDisplaced => format!(
                 "Pieces were knocked off their squares{at} and are to be put back in the offender's own time."
             ),
@@ -252,12 +291,19 @@ impl Language for English {
                 )
             }
             TouchMove => format!("Another piece was moved than the one touched first{at}."),
-            RookFirstCastling => "Castling was begun with the rook, so the rook has to move.".to_owned(),
+            RookFirstCastling => format!("{who} touched the rook before the king in castling."),
             MovedOutOfTurn => format!("{who} moved without having the move; this is not an illegal move."),
             PressWithOtherHand => "Move and press were made with different hands.".to_owned(),
             FlagFall => format!("The time of {} has run out.", o.offender.map_or("a player", side)),
-            BothFlags => "Both clocks show zero; establish which flag fell first.".to_owned(),
+            BothFlags => match o.first_flag {
+                Some(s) => format!("Both flags are down; that of {} fell first.", side(s)),
+                None => "Both flags are down; which fell first is not known.".to_owned(),
+            },
             DeadPosition => "Neither side can ever mate, whatever legal moves follow.".to_owned(),
+            ThreefoldClaim | FiftyClaim if o.is_wrong_claim() => "The claim is not confirmed.".to_owned(),
+            ThreefoldClaim | FiftyClaim if o.advice.penalty.kind == PenaltyKind::Draw => {
+                "The claim is confirmed.".to_owned()
+            }
             ThreefoldClaim => {
                 "The position has occurred for the third time; a draw needs a player's claim.".to_owned()
             }
@@ -288,6 +334,10 @@ impl Language for English {
             (PositionRuling::ReinstateBefore, TouchMove) => {
                 "Restore the position just before; the piece touched first has to move if it can.".to_owned()
             }
+            (PositionRuling::ReinstateBefore, RookFirstCastling) => {
+                "Restore the position just before; the rook has to move if it can, and there is no castling on that side."
+                    .to_owned()
+            }
             (PositionRuling::ReinstateBefore, PiecesDisplaced) => {
                 "Put the pieces back on their squares.".to_owned()
             }
@@ -296,8 +346,7 @@ impl Language for English {
             (PositionRuling::LastIdentifiable, _) => {
                 "Continue from the last position that can be identified.".to_owned()
             }
-            (PositionRuling::Continue, BothFlags | FlagFall) => "Play continues.".to_owned(),
-            (PositionRuling::Continue, _) => "Play continues from the present position.".to_owned(),
+            (PositionRuling::Continue, kind) => goes_on(o, kind).to_owned(),
             (PositionRuling::NewGame, _) => "Cancel this game and start a new one.".to_owned(),
             (PositionRuling::Transfer, _) => {
                 "Move the position to a board placed correctly and go on.".to_owned()
@@ -337,23 +386,10 @@ impl Language for English {
                     ),
                 }
             }
-            (PenaltyKind::Draw, _)
-                if matches!(
-                    o.kind,
-                    DeadPosition
-                        | ThreefoldClaim
-                        | FiftyClaim
-                        | Fivefold
-                        | SeventyFive
-                        | BothFlags
-                        | IllegalPositionObserved
-                ) =>
-            {
-                "The game is drawn.".to_owned()
-            }
-            (PenaltyKind::Draw, _) => {
+            (PenaltyKind::Draw, _) if o.draw_needs_no_mate() => {
                 "The game is drawn: no series of legal moves lets the opponent mate.".to_owned()
             }
+            (PenaltyKind::Draw, _) => "The game is drawn.".to_owned(),
             (PenaltyKind::Arbiter, _) => "The Laws leave the penalty to the arbiter.".to_owned(),
             (PenaltyKind::Time | PenaltyKind::Loss, None) => {
                 "The arbiter establishes who is concerned.".to_owned()

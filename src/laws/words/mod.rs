@@ -53,6 +53,8 @@ pub struct Occurrence<'a> {
     pub raised_by_system: bool,
     /// Whether the opponent can still mate could not be found out.
     pub mate_undetermined: bool,
+    /// Whose flag fell first, where both are down and it is known.
+    pub first_flag: Option<Side>,
 }
 
 impl<'a> Occurrence<'a> {
@@ -71,6 +73,39 @@ impl<'a> Occurrence<'a> {
             advice: &irregularity.ruling,
             raised_by_system: false,
             mate_undetermined: false,
+            first_flag: None,
+        }
+    }
+
+    /// The same, where both flags are down and that of this side fell first.
+    #[must_use]
+    pub fn first_flag(mut self, side: Option<Side>) -> Self {
+        self.first_flag = side;
+        self
+    }
+
+    /// True where the ruling cites this very article.
+    fn cites(&self, article: &str) -> bool {
+        self.advice.articles.iter().any(|a| a == article)
+    }
+
+    /// True for a draw claim that is wrong: the opponent gets time for it.
+    fn is_wrong_claim(&self) -> bool {
+        matches!(
+            self.kind,
+            IrregularityKind::ThreefoldClaim | IrregularityKind::FiftyClaim
+        ) && matches!(self.advice.penalty.kind, PenaltyKind::Time)
+    }
+
+    /// True where a draw comes about because the opponent of the offender cannot mate.
+    fn draw_needs_no_mate(&self) -> bool {
+        use IrregularityKind::*;
+        match self.kind {
+            BothFlags => self.first_flag.is_some(),
+            DeadPosition | ThreefoldClaim | FiftyClaim | Fivefold | SeventyFive | IllegalPositionObserved => {
+                false
+            }
+            _ => true,
         }
     }
 

@@ -32,6 +32,13 @@ fn side_genitive(side: Side) -> &'static str {
     }
 }
 
+fn side_instrumental(side: Side) -> &'static str {
+    match side {
+        Side::White => "белыми",
+        Side::Black => "чёрными",
+    }
+}
+
 fn side_dative(side: Side) -> &'static str {
     match side {
         Side::White => "белым",
@@ -216,6 +223,40 @@ fn origin(o: &Occurrence<'_>) -> String {
     format!(" ({})", parts.join(", "))
 }
 
+/// Why play goes on, and under what condition.
+fn goes_on(o: &Occurrence<'_>, kind: IrregularityKind) -> &'static str {
+    match kind {
+        FlagFall | BothFlags if o.cites("6.4") || o.cites("6.3") => {
+            "Ходы, предписанные на контроль, сделаны; партия продолжается."
+        }
+        FlagFall if o.cites("B6") => {
+            "Партия продолжается, если соперник не требует зафиксировать падение флажка."
+        }
+        FlagFall => "Партия продолжается, пока падение флажка не замечено или не заявлено.",
+        BothFlags if o.cites("III.3.1.1") || o.cites("III.3.1") => {
+            "Партия продолжается; на последнем контроле она закончилась бы вничью."
+        }
+        BothFlags => "Партия продолжается.",
+        TouchMove | RookFirstCastling if o.cites("B5") => {
+            "Партия продолжается, если игрок не потребует иного."
+        }
+        TouchMove | RookFirstCastling => "Партия продолжается: заявлять об этом уже поздно.",
+        InitialPositionWrong => {
+            "Партия продолжается; рокировка с неверно поставленными королём или ладьёй исключена."
+        }
+        IllegalPositionObserved => {
+            "Подождать, пока не будет завершён следующий ход; если позиция и тогда невозможная, партия заканчивается вничью."
+        }
+        ClockSettingWrong if o.advice.penalty.kind == PenaltyKind::Arbiter => {
+            "Исправить установку часов; партия продолжается."
+        }
+        ThreefoldClaim | FiftyClaim if o.is_wrong_claim() => {
+            "Партия продолжается; ход, заявленный вместе с требованием, должен быть сделан."
+        }
+        _ => "Партия продолжается с имеющейся позиции.",
+    }
+}
+
 fn ordinal(n: u32) -> String {
     match n {
         1 => "первый".to_owned(),
@@ -227,7 +268,11 @@ fn ordinal(n: u32) -> String {
 
 impl Language for Russian {
     fn title(&self, o: &Occurrence<'_>) -> String {
-        let mut title = name(o.kind).to_owned();
+        let mut title = if o.is_wrong_claim() {
+            format!("Неверное требование ничьей ({})", name(o.kind).to_lowercase())
+        } else {
+            name(o.kind).to_owned()
+        };
         match (o.kind, o.offender) {
             (TouchMove | TwoHands, Some(s)) if o.certainty == Certainty::Suspected => {
                 title = format!("{title}? ({})", side(s));
@@ -275,7 +320,10 @@ impl Language for Russian {
             TwoHands => format!("{who}: один ход сделан двумя руками."),
             InitialPositionWrong => format!("В начале партии фигуры были расставлены неверно{at}."),
             BoardOrientationWrong => "Угловое поле справа от игрока не белое.".to_owned(),
-            ColoursReversed => "Игроки играют не теми цветами, которые им назначены.".to_owned(),
+            ColoursReversed if o.certainty == Certainty::Certain => {
+                "Игроки играют не теми цветами, которые им назначены.".to_owned()
+            }
+            ColoursReversed => "Фигуры расставлены с другой стороны, чем указано в настройках доски: проверьте, теми ли цветами играют игроки.".to_owned(),
             PiecesDisplaced => format!("Фигуры сбиты со своих полей{at}; виновный восстанавливает позицию за счёт своего времени."),
             DisplacedPieceFound => format!("Положение на доске отличается от партии там, где ходов не было{at}."),
             InvertedRookPromotion => "Перевёрнутая ладья считается ладьёй.".to_owned(),
@@ -285,15 +333,22 @@ impl Language for Russian {
                 format!("Фигуру{at} подняли и вернули, затем пошли другой; при поправлении фигур всё выглядит так же.")
             }
             TouchMove => format!("Сделан ход не той фигурой, к которой игрок прикоснулся первой{at}."),
-            RookFirstCastling => "Сначала тронута ладья, поэтому ходить нужно ладьёй.".to_owned(),
+            RookFirstCastling => format!("{who}: при рокировке ладья тронута раньше короля."),
             MovedOutOfTurn => format!("{who}: сделан ход вне очереди; невозможным ходом это не считается."),
             PressWithOtherHand => "Ход сделан одной рукой, а часы нажаты другой.".to_owned(),
             FlagFall => o.offender.map_or_else(
                 || "Время одного из игроков истекло.".to_owned(),
                 |s| format!("Время {} истекло.", side_genitive(s)),
             ),
-            BothFlags => "На обоих часах ноль; нужно установить, чей флажок упал первым.".to_owned(),
+            BothFlags => o.first_flag.map_or_else(
+                || "Упали оба флажка; какой из них упал первым, неизвестно.".to_owned(),
+                |s| format!("Упали оба флажка; флажок {} упал первым.", side_genitive(s)),
+            ),
             DeadPosition => "Ни одна из сторон не может поставить мат никакой серией возможных ходов.".to_owned(),
+            ThreefoldClaim | FiftyClaim if o.is_wrong_claim() => "Требование не подтвердилось.".to_owned(),
+            ThreefoldClaim | FiftyClaim if o.advice.penalty.kind == PenaltyKind::Draw => {
+                "Требование подтвердилось.".to_owned()
+            }
             ThreefoldClaim => "Позиция возникла в третий раз; для ничьей нужно требование игрока.".to_owned(),
             FiftyClaim => "Каждая сторона сделала по 50 ходов без взятий и ходов пешек; для ничьей нужно требование игрока.".to_owned(),
             Fivefold => "Позиция возникла не менее пяти раз.".to_owned(),
@@ -308,14 +363,17 @@ impl Language for Russian {
     fn position(&self, o: &Occurrence<'_>) -> String {
         match (o.advice.position, o.kind) {
             (PositionRuling::ReinstateBefore, PressWithoutMove) => {
-                let whose = o.offender.map_or("того же игрока", side_genitive);
-                format!("Положение на доске не меняется, ход по-прежнему за стороной {whose}.")
+                let whose = o.offender.map_or("тем же игроком", side_instrumental);
+                format!("Положение на доске не меняется, ход по-прежнему за {whose}.")
             }
             (PositionRuling::ReinstateBefore, IllegalMove) => {
                 "Вернуть позицию, бывшую непосредственно перед нарушением; ходить следует тронутой фигурой, если у неё есть возможный ход.".to_owned()
             }
             (PositionRuling::ReinstateBefore, TouchMove) => {
                 "Вернуть позицию, бывшую непосредственно перед нарушением; ходить следует фигурой, тронутой первой, если это возможно.".to_owned()
+            }
+            (PositionRuling::ReinstateBefore, RookFirstCastling) => {
+                "Вернуть позицию, бывшую непосредственно перед нарушением; ходить следует ладьёй, если это возможно, рокировка в эту сторону этим ходом исключена.".to_owned()
             }
             (PositionRuling::ReinstateBefore, PiecesDisplaced) => "Вернуть фигуры на свои поля.".to_owned(),
             (PositionRuling::ReinstateBefore, MovedOutOfTurn) => "Взять этот ход назад.".to_owned(),
@@ -325,8 +383,7 @@ impl Language for Russian {
             (PositionRuling::LastIdentifiable, _) => {
                 "Продолжить с последней позиции, которую можно установить.".to_owned()
             }
-            (PositionRuling::Continue, BothFlags | FlagFall) => "Партия продолжается.".to_owned(),
-            (PositionRuling::Continue, _) => "Партия продолжается с имеющейся позиции.".to_owned(),
+            (PositionRuling::Continue, kind) => goes_on(o, kind).to_owned(),
             (PositionRuling::NewGame, _) => "Отменить партию и сыграть новую.".to_owned(),
             (PositionRuling::Transfer, _) => "Перенести позицию на правильно расположенную доску и продолжить партию.".to_owned(),
             (PositionRuling::ReplaceWithQueen, _) => match o.squares.first() {
@@ -367,24 +424,11 @@ impl Language for Russian {
                     ),
                 }
             }
-            (PenaltyKind::Draw, _)
-                if matches!(
-                    o.kind,
-                    DeadPosition
-                        | ThreefoldClaim
-                        | FiftyClaim
-                        | Fivefold
-                        | SeventyFive
-                        | BothFlags
-                        | IllegalPositionObserved
-                ) =>
-            {
-                "Партия заканчивается вничью.".to_owned()
-            }
-            (PenaltyKind::Draw, _) => {
+            (PenaltyKind::Draw, _) if o.draw_needs_no_mate() => {
                 "Партия заканчивается вничью: соперник не может поставить мат никакой серией возможных ходов."
                     .to_owned()
             }
+            (PenaltyKind::Draw, _) => "Партия заканчивается вничью.".to_owned(),
             (PenaltyKind::Arbiter, _) => "Правила оставляют наказание на усмотрение арбитра.".to_owned(),
             (PenaltyKind::Time | PenaltyKind::Loss, None) => {
                 "Кого это касается, устанавливает арбитр.".to_owned()

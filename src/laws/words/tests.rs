@@ -126,6 +126,7 @@ fn nothing_lacks_words_in_either_language_and_no_slot_stays_open() {
                                 squares,
                                 advice: &advice,
                                 mate_undetermined: false,
+                                first_flag: offender,
                                 raised_by_system: offender.is_none(),
                             });
                         }
@@ -183,6 +184,7 @@ fn every_ruling_has_words_whatever_it_is_about() {
                         squares: &[],
                         advice: &advice,
                         mate_undetermined: false,
+                        first_flag: None,
                         raised_by_system: false,
                     });
                 }

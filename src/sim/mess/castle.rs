@@ -14,38 +14,26 @@ enum Order {
 pub(super) fn castle(hand: &mut Hand<'_>, king: Square, rook: Square, color: Color) {
     let side = CastlingSide::from_king_side(king < rook);
     let (king_to, rook_to) = (side.king_to(color), side.rook_to(color));
-    let (the_king, the_rook) = (hand.men[usize::from(king)], hand.men[usize::from(rook)]);
-    if king == king_to || rook == rook_to {
-        // In Chess960 one of them may stay.
-        let (from, to, man) = if king == king_to {
-            (rook, rook_to, the_rook)
-        } else {
-            (king, king_to, the_king)
-        };
-        hand.lift(from);
-        hand.pass(10);
-        return hand.place(to, man);
+    // In Chess960 one of them may stay.
+    if king == king_to {
+        return hand.transfer(rook, rook_to);
+    }
+    if rook == rook_to {
+        return hand.transfer(king, king_to);
     }
     match order(hand, king_to == rook, rook_to == king) {
         Order::KingFirst => {
-            hand.lift(king);
-            hand.pass(10);
-            hand.place(king_to, the_king);
+            hand.transfer(king, king_to);
             hand.pass(7);
-            hand.lift(rook);
-            hand.pass(10);
-            hand.place(rook_to, the_rook);
+            hand.transfer(rook, rook_to);
         }
         Order::RookFirst => {
-            hand.lift(rook);
-            hand.pass(10);
-            hand.place(rook_to, the_rook);
+            hand.transfer(rook, rook_to);
             hand.pass(7);
-            hand.lift(king);
-            hand.pass(10);
-            hand.place(king_to, the_king);
+            hand.transfer(king, king_to);
         }
         Order::BothLifted => {
+            let (the_king, the_rook) = (hand.men[usize::from(king)], hand.men[usize::from(rook)]);
             hand.lift(king);
             hand.pass(4);
             hand.lift(rook);

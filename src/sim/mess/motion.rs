@@ -121,6 +121,14 @@ impl Hand<'_> {
         self.place(to, piece);
     }
 
+    /// The man on `from` goes to `to`, lifted cleanly.
+    pub(super) fn transfer(&mut self, from: Square, to: Square) {
+        let man = self.men[usize::from(from)];
+        self.lift(from);
+        self.pass(10);
+        self.place(to, man);
+    }
+
     /// What stands on `square` goes off the board, perhaps over a neighbouring square.
     pub(super) fn take(&mut self, square: Square) {
         let victim = self.men[usize::from(square)];
@@ -179,18 +187,14 @@ impl Hand<'_> {
             0
         } {
             0 => {
-                self.lift(from);
-                self.pass(10);
-                self.place(to, pawn);
+                self.transfer(from, to);
                 self.pass(8);
                 self.take(victim);
             }
             1 => {
                 self.take(victim);
                 self.pass(7);
-                self.lift(from);
-                self.pass(10);
-                self.place(to, pawn);
+                self.transfer(from, to);
             }
             2 => {
                 self.lift(from);
@@ -200,9 +204,7 @@ impl Hand<'_> {
                 self.place(to, pawn);
             }
             _ => {
-                self.lift(from);
-                self.pass(10);
-                self.place(to, pawn);
+                self.transfer(from, to);
                 self.pass(20);
                 self.take(victim);
             }
@@ -210,7 +212,6 @@ impl Hand<'_> {
     }
 
     fn promote(&mut self, from: Square, to: Square, new: Piece) {
-        let pawn = self.men[usize::from(from)];
         let (new, capture) = (Some(new), !self.free(to));
         let order = if self.slips.any_promotion {
             self.rng.u8(0..5)
@@ -224,9 +225,7 @@ impl Hand<'_> {
         match order {
             // The pawn goes to the last rank and is exchanged there.
             0 => {
-                self.lift(from);
-                self.pass(10);
-                self.place(to, pawn);
+                self.transfer(from, to);
                 self.pass(10);
                 self.lift(to);
                 self.pass(15);
@@ -246,9 +245,7 @@ impl Hand<'_> {
             }
             // No empty square between the pawn and the new piece.
             _ => {
-                self.lift(from);
-                self.pass(10);
-                self.place(to, pawn);
+                self.transfer(from, to);
                 self.pass(13);
                 self.place(to, new);
             }

@@ -6,7 +6,7 @@ use crate::{
     dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
     event::Body,
     laws::{PenaltyKind, Side},
-    watcher::{Settings, Watcher},
+    watcher::{OrientationSetting, Settings, Watcher},
 };
 
 fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>) {
@@ -32,6 +32,15 @@ fn clock(lever: Lever) -> Message<'static> {
     })
 }
 
+fn initial_men() -> [PieceCode; 64] {
+    let mut squares = [PieceCode::EMPTY; 64];
+    for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
+        (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
+        (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
+    }
+    squares
+}
+
 /// A board on which 1.e4 was played and pressed.
 fn after_e4() -> Watcher {
     after_e4_under(Settings::default())
@@ -40,11 +49,7 @@ fn after_e4() -> Watcher {
 fn after_e4_under(settings: Settings) -> Watcher {
     let mut watcher = Watcher::new(settings, None);
     watcher.handle_link_up(Millis(0), "port");
-    let mut squares = [PieceCode::EMPTY; 64];
-    for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
-        (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
-        (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
-    }
+    let squares = initial_men();
     hear(&mut watcher, 100, Message::Dump(&squares));
     hear(&mut watcher, 1500, clock(Lever::LeftHigh));
     for (at, square, piece) in [(3000, 52, PieceCode::EMPTY), (3300, 36, PieceCode(1))] {
@@ -54,6 +59,48 @@ fn after_e4_under(settings: Settings) -> Watcher {
     hear(&mut watcher, 5000, clock(Lever::RightHigh));
     assert_eq!(watcher.game().moves, ["e2e4"]);
     watcher
+}
+
+/// What is said as a game begins on a table that is set for this way round.
+fn begun_on(orientation: OrientationSetting) -> (Vec<Body>, Watcher) {
+    let settings = Settings {
+        orientation,
+        ..Settings::default()
+    };
+    let mut watcher = after_e4_under(settings);
+    (events(&mut watcher), watcher)
+}
+
+#[test]
+fn armies_that_stand_the_other_way_round_than_the_table_is_set_for_may_be_reversed_colours() {
+    for orientation in [OrientationSetting::Auto, OrientationSetting::Normal] {
+        let said = begun_on(orientation).0;
+        assert!(!said.iter().any(|body| matches!(body, Body::Irregularity(_))));
+    }
+    let (events_of_start, watcher) = begun_on(OrientationSetting::Turned);
+    let it = said(&events_of_start);
+    assert_eq!(
+        (it.kind, it.offender, it.ply),
+        (IrregularityKind::ColoursReversed, None, 0)
+    );
+    assert_eq!(it.certainty, crate::event::Certainty::Probable);
+    assert_eq!(it.ruling.position, crate::laws::PositionRuling::NewGame);
+    assert_eq!(
+        watcher.game().moves,
+        ["e2e4"],
+        "the game is followed all the same"
+    );
+    let settings = Settings {
+        orientation: OrientationSetting::Turned,
+        ..Settings::default()
+    };
+    let mut resumed = Watcher::new(settings, Some(watcher.snapshot()));
+    resumed.handle_link_up(Millis(0), "port");
+    let mut squares = initial_men();
+    (squares[52], squares[36]) = (PieceCode::EMPTY, PieceCode(1));
+    hear(&mut resumed, 100, Message::Dump(&squares));
+    hear(&mut resumed, 5000, clock(Lever::RightHigh));
+    assert_eq!(resumed.game().moves, ["e2e4"], "nothing has changed meanwhile");
 }
 
 fn report(kind: IrregularityKind, offender: Option<Side>) -> Command {
@@ -290,6 +337,68 @@ fn who_raised_it_decides_where_arbiters_are_few() {
     }
 }
 
+/// 1.e4 e5 under the Laws of rapid with few arbiters.
+fn after_e5_with_few_arbiters() -> Watcher {
+    let settings = Settings {
+        time_control: crate::laws::TimeControl::Rapid,
+        supervision: crate::laws::Supervision::NotAdequate,
+        ..Settings::default()
+    };
+    let mut watcher = after_e4_under(settings);
+    answer_e5(&mut watcher);
+    watcher
+}
+
+fn answer_e5(watcher: &mut Watcher) {
+    for (at, square, piece) in [(7000, 12, PieceCode::EMPTY), (7300, 28, PieceCode(7))] {
+        hear(watcher, at, Message::Field { square, piece });
+    }
+    hear(watcher, 7600, clock(Lever::LeftHigh));
+    hear(watcher, 9000, clock(Lever::LeftHigh));
+    assert_eq!(watcher.game().moves, ["e2e4", "e7e5"]);
+}
+
+#[test]
+fn what_is_reported_after_the_reply_stands_where_arbiters_are_few() {
+    let mut watcher = after_e5_with_few_arbiters();
+    let events = reported(&mut watcher, IrregularityKind::TwoHands, Some(Side::White));
+    let it = said(&events);
+    assert_eq!((it.ply, it.ruling.penalty.kind), (1, PenaltyKind::None));
+    assert_eq!(it.ruling.position, crate::laws::PositionRuling::Stands);
+}
+
+#[test]
+fn what_was_reported_in_time_does_not_stand_because_of_a_later_reply() {
+    let settings = Settings {
+        time_control: crate::laws::TimeControl::Rapid,
+        supervision: crate::laws::Supervision::NotAdequate,
+        ..Settings::default()
+    };
+    let mut watcher = after_e4_under(settings);
+    let in_time = reported(&mut watcher, IrregularityKind::TwoHands, Some(Side::White));
+    assert_eq!(said(&in_time).ruling.penalty.seconds, 60);
+    answer_e5(&mut watcher);
+    let later = events(&mut watcher);
+    let penalties = later.iter().filter_map(|body| match body {
+        Body::RulingAmended(it) => Some(it.ruling.penalty.seconds),
+        _ => None,
+    });
+    assert!(penalties.into_iter().all(|seconds| seconds == 60));
+    assert_eq!(watcher.game().open_irregularities.len(), 1);
+}
+
+#[test]
+fn an_illegal_move_that_a_person_reports_is_the_one_just_made_and_names_the_position_before() {
+    let mut watcher = after_e4();
+    let events = reported(&mut watcher, IrregularityKind::IllegalMove, Some(Side::White));
+    let it = said(&events);
+    assert_eq!((it.ply, it.offence_number), (1, 1));
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    assert_eq!(it.ruling.target_fen.as_deref(), Some(start));
+    let by_black = reported(&mut watcher, IrregularityKind::IllegalMove, Some(Side::Black));
+    assert_eq!(said(&by_black).ply, 2, "his half-move is not on the record yet");
+}
+
 #[test]
 fn half_moves_are_retracted_from_a_game_that_had_ended() {
     let mut watcher = after_e4();
@@ -302,4 +411,99 @@ fn half_moves_are_retracted_from_a_game_that_had_ended() {
         .unwrap();
     let game = watcher.game();
     assert_eq!((game.moves.len(), game.result), (0, Some(GameResult::Open)));
+}
+
+#[test]
+fn what_stood_wrong_and_was_accepted_is_remembered_over_a_restart() {
+    let mut watcher = after_e4();
+    for (at, square, piece) in [
+        (5200, 6, PieceCode::EMPTY),
+        (5400, 22, PieceCode(9)),
+        (5500, 12, PieceCode::EMPTY),
+        (5700, 28, PieceCode(7)),
+    ] {
+        hear(&mut watcher, at, Message::Field { square, piece });
+    }
+    hear(&mut watcher, 6000, clock(Lever::LeftHigh));
+    hear(&mut watcher, 12_000, clock(Lever::LeftHigh));
+    let mut events = std::iter::from_fn(|| watcher.poll_event());
+    let found = events.find_map(|event| match event.body {
+        Body::Irregularity(found) => Some((found.kind, event.id)),
+        _ => None,
+    });
+    let (kind, irregularity) = found.unwrap();
+    assert_eq!(kind, IrregularityKind::PiecesDisplaced);
+    watcher
+        .handle_command(Millis(12_100), Command::Accept { irregularity })
+        .unwrap();
+    let accepted = watcher.game();
+    let placement = "rnbqkb1r/pppp1ppp/6n1/4p3/4P3/8/PPPP1PPP/RNBQKBNR";
+    assert!(
+        accepted.fen.as_ref().unwrap().starts_with(placement),
+        "{accepted:?}"
+    );
+    let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+    let resumed = Watcher::new(Settings::default(), Some(serde_json::from_str(&text).unwrap()));
+    assert_eq!(resumed.game(), accepted);
+}
+
+/// White's knight leaves g1, or comes to f3.
+fn knight(watcher: &mut Watcher, at: u64, square: u8, piece: u8) {
+    let piece = PieceCode(piece);
+    hear(watcher, at, Message::Field { square, piece });
+}
+
+/// In the order of the wire.
+const G1: u8 = 62;
+const F3: u8 = 45;
+
+#[test]
+fn no_game_starts_while_a_man_is_in_a_hand() {
+    let mut watcher = after_e4();
+    knight(&mut watcher, 5900, G1, 0);
+    let refusal = watcher
+        .handle_command(Millis(9000), Command::NewGame)
+        .unwrap_err();
+    assert!(refusal.to_string().contains("lifted from g1"), "{refusal}");
+    assert_eq!(watcher.game().game, Some(1), "a refused command changes nothing");
+    // It is put down: the board must come to rest first.
+    knight(&mut watcher, 9300, F3, 3);
+    let refusal = watcher
+        .handle_command(Millis(9400), Command::NewGame)
+        .unwrap_err();
+    assert!(refusal.to_string().contains("still"), "{refusal}");
+    watcher.handle_command(Millis(10_400), Command::NewGame).unwrap();
+    let fen = watcher.game().fen.unwrap();
+    assert!(fen.contains("5N2"), "{fen}");
+}
+
+#[test]
+fn a_man_that_was_taken_off_the_board_is_no_man_in_a_hand() {
+    let mut watcher = after_e4();
+    knight(&mut watcher, 5900, G1, 0);
+    watcher.handle_command(Millis(16_000), Command::NewGame).unwrap();
+    assert_eq!(watcher.game().game, Some(2));
+}
+
+#[test]
+fn a_position_is_set_while_a_man_is_in_a_hand_and_what_the_hand_does_then_is_played() {
+    // 1.e4 d5, and White has his knight in his hand.
+    let mut watcher = after_e4();
+    let fen = "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2".to_owned();
+    knight(&mut watcher, 5500, 11, 0);
+    knight(&mut watcher, 5600, 27, 7);
+    knight(&mut watcher, 5900, G1, 0);
+    watcher
+        .handle_command(Millis(6000), Command::SetPosition { fen: fen.clone() })
+        .unwrap();
+    assert_eq!(
+        watcher.game().fen.as_deref(),
+        Some(&*fen),
+        "the arbiter's word, not the board's"
+    );
+    knight(&mut watcher, 7000, F3, 3);
+    hear(&mut watcher, 7500, clock(Lever::LeftHigh));
+    hear(&mut watcher, 7600, clock(Lever::RightHigh));
+    hear(&mut watcher, 9500, clock(Lever::RightHigh));
+    assert_eq!(watcher.game().moves, ["g1f3"]);
 }

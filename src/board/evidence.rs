@@ -1,0 +1,171 @@
+//! What speaks for a half-move and what against: a line and a half-move with which it may go on, held
+//! against the times at which the squares changed.
+
+use shakmaty::{Bitboard, Color, Move, Role, Square};
+
+use super::{
+    candidate::Candidate,
+    line::{BEGUN_MS, Line},
+    placement::Code,
+    sensed::Sensed,
+    weight,
+};
+
+/// Squares are scanned one after the other: what happened later may be seen earlier by this.
+pub(super) const SCAN_MS: u64 = 250;
+/// A reply may arrive this long before the half-move that it answers is seen.
+const EARLY_MS: u64 = 1500;
+/// A piece that leaves and arrives within this time was knocked, or fell between two scans.
+const AT_ONCE_MS: u64 = 60;
+
+/// What of the differences of a line may speak for half-moves of it, worked out once for all of them: most
+/// are told from it to have nothing that speaks for them.
+pub(super) struct Traces {
+    /// By code, where men have come to stand.
+    landed: [Bitboard; Code::MAN.0 as usize + 1],
+    /// Where something else is seen than the line has.
+    differing: Bitboard,
+    /// Where something stands.
+    shown: Bitboard,
+    /// Who is to move.
+    turn: Color,
+}
+
+impl Traces {
+    pub(super) fn new(line: &Line, sensed: &Sensed) -> Self {
+        let mut landed = [Bitboard::EMPTY; Code::MAN.0 as usize + 1];
+        let shown = sensed.placement().occupied();
+        for square in line.differing & shown {
+            if let Some(squares) = landed.get_mut(usize::from(sensed.at(square).0)) {
+                squares.add(square);
+            }
+        }
+        Self {
+            landed,
+            differing: line.differing,
+            shown,
+            turn: line.turn(),
+        }
+    }
+
+    /// False when neither [`Line::speaks_for`] nor [`Line::taken_at_once`] can be true of `mv`.
+    pub(super) fn speak_for(&self, mv: &Move) -> bool {
+        match *mv {
+            Move::Normal {
+                role,
+                from,
+                to,
+                promotion,
+                ..
+            } => self.of_man(promotion.unwrap_or(role), from, to),
+            Move::EnPassant { from, to } => self.of_man(Role::Pawn, from, to),
+            Move::Castle { .. } => (Candidate::touched(*mv) & self.differing).any(),
+            Move::Put { .. } => false,
+        }
+    }
+
+    /// The same for a man that leaves `from` and is a `role` on `to`.
+    fn of_man(&self, role: Role, from: Square, to: Square) -> bool {
+        let code = Code::from(role.of(self.turn));
+        let landed = self.landed[usize::from(code.0)] | self.landed[usize::from(Code::MAN.0)];
+        landed.contains(to) || self.differing.contains(from) && self.shown.contains(to)
+    }
+}
+
+impl Line {
+    /// False when no half-move can speak for what is seen: no piece of the side to move has arrived
+    /// where the line does not have it, nor has one left that may have been taken since
+    /// ([`Self::taken_at_once`]). Spares most lines the working out of their half-moves. Where men are
+    /// not known, any difference may speak for one.
+    pub(super) fn may_go_on(&self, sensed: &Sensed) -> bool {
+        let us = Some(self.turn());
+        self.differing.into_iter().any(|square| {
+            let left = sensed.since(square).max(self.born);
+            sensed.is_felt()
+                || sensed.at(square).color() == us
+                || self.placement().at(square).color() == us && sensed.last_arrival() + SCAN_MS >= left
+        })
+    }
+
+    /// True when what is seen speaks for `candidate`: a piece arrived where it puts one.
+    #[must_use]
+    pub(super) fn speaks_for(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+        candidate.changes().iter().any(|(square, code)| {
+            !code.is_empty() && self.differing.contains(*square) && sensed.at(*square).agrees(*code)
+        }) || self.may_have_taken(candidate, sensed)
+    }
+
+    /// The squares whose piece was lifted before the press that waits, and has not been seen since: the
+    /// update that told where it went may be lost.
+    #[must_use]
+    pub(super) fn lifted_unseen(&self, sensed: &Sensed) -> Bitboard {
+        let Some(pressed) = self.awaits() else {
+            return Bitboard::EMPTY;
+        };
+        let lifted = self.differing & !sensed.placement().occupied();
+        let unseen = |from: &Square| {
+            let in_time = sensed.since(*from).since(pressed) <= BEGUN_MS;
+            // A piece of the kind that stands where none should is the one that was lifted.
+            let piece = self.placement().at(*from);
+            in_time && !self.differing.into_iter().any(|s| sensed.at(s) == piece)
+        };
+        lifted.into_iter().filter(unseen).collect()
+    }
+
+    /// What it costs that the piece of `candidate` arrived well before the half-move it answers was
+    /// made, and more when it did so before that half-move was begun.
+    #[must_use]
+    pub(super) fn too_early(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+        let Some(last) = self.plies.last() else {
+            return 0.0;
+        };
+        let arrived = candidate
+            .changes()
+            .iter()
+            .filter(|(s, code)| !code.is_empty() && sensed.at(*s).agrees(*code) && self.came(*s, sensed));
+        let Some(latest) = arrived.filter_map(|(s, _)| sensed.seen_at(*s)).max() else {
+            return 0.0;
+        };
+        let early = last.at.since(latest + EARLY_MS);
+        let before = if last.began > latest + SCAN_MS {
+            weight::BEFORE
+        } else {
+            0.0
+        };
+        before + weight::EARLY * early.min(3000) as f32 / 1000.0
+    }
+
+    /// What it costs that the piece of `candidate` went from square to square at once: a hand
+    /// takes its time, a knock does not.
+    #[must_use]
+    pub(super) fn at_once(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+        let Some(from) = candidate.mv.from() else {
+            return 0.0;
+        };
+        let (Some(left), Some(arrived)) = (sensed.seen_at(from), sensed.seen_at(candidate.mv.to())) else {
+            return 0.0;
+        };
+        let both = sensed.at(from).is_empty() && !sensed.at(candidate.mv.to()).is_empty();
+        if both && arrived.since(left).max(left.since(arrived)) < AT_ONCE_MS {
+            weight::AT_ONCE
+        } else {
+            0.0
+        }
+    }
+
+    /// True when the piece that `candidate` moves has left its square and one of the opponent's
+    /// has arrived where it goes: it may have been taken there before it was seen.
+    #[must_use]
+    pub(super) fn taken_at_once(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+        let Some(from) = candidate.mv.from() else {
+            return false;
+        };
+        let to = candidate.mv.to();
+        let seen = sensed.at(to);
+        // The opponent's piece, or one of the own that has taken it in turn.
+        let arrived = seen.piece().is_some()
+            && seen != self.placement().at(from)
+            && sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born);
+        arrived && self.differing.contains(from) && sensed.at(from) != self.placement().at(from)
+    }
+}

@@ -1,0 +1,73 @@
+//! Boards that do not know their men: a square shows that something stands on it and not what, so that
+//! what was felt empty, and when, has to tell half-moves apart.
+
+use shakmaty::{Move, Role, Square};
+
+use super::{candidate::Candidate, evidence::SCAN_MS, line::Line, placement::Code, sensed::Sensed, weight};
+
+/// A pawn that is taken in passing leaves the board no longer before the one that takes it.
+const PASSING_MS: u64 = 3000;
+
+impl Line {
+    /// On a board that does not know its men a capture leaves one square empty, and that is all.
+    pub(super) fn may_have_taken(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+        let to = candidate.mv.to();
+        let Move::Normal {
+            from,
+            capture: Some(_),
+            ..
+        } = candidate.mv
+        else {
+            return false;
+        };
+        sensed.at(to) == Code::MAN && self.differing.contains(from) && sensed.at(from).is_empty()
+    }
+
+    /// True when what stands on `square` came there since the last half-move. A board that does not
+    /// know its men shows a man where one was taken as it showed the one before.
+    pub(super) fn came(&self, square: Square, sensed: &Sensed) -> bool {
+        let stood = sensed.at(square) == Code::MAN && !self.placement().at(square).is_empty();
+        !stood
+            || self
+                .plies
+                .last()
+                .is_none_or(|last| sensed.since(square) > last.at)
+    }
+
+    /// What it costs that a board which does not know its men cannot tell `candidate` from others:
+    /// that no exchange was felt where a man was taken, that a pawn became something else than a
+    /// queen.
+    #[must_use]
+    pub(super) fn unfelt(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+        let to = candidate.mv.to();
+        if sensed.at(to) != Code::MAN {
+            return 0.0;
+        }
+        let mut cost = 0.0;
+        if candidate.mv.promotion().is_some_and(|role| role != Role::Queen) {
+            cost += weight::UNDERPROMOTION;
+        }
+        let Some(from) = candidate.mv.from().filter(|_| !candidate.mv.is_castle()) else {
+            return cost;
+        };
+        // A man arrives after it has left, a promoted one after the pawn or before.
+        let left = sensed.at(from).is_empty() && sensed.since(from) <= sensed.since(to) + SCAN_MS;
+        let exchanged = sensed.before(to).is_empty() && self.came(to, sensed);
+        if candidate.mv.is_en_passant() {
+            let victim = Square::from_coords(to.file(), from.rank());
+            let together = sensed.since(from).since(sensed.since(victim)) <= PASSING_MS;
+            return if left && together {
+                cost
+            } else {
+                cost + weight::UNFELT
+            };
+        }
+        let quiet = !candidate.mv.is_capture();
+        let felt = if quiet {
+            candidate.mv.is_promotion() || left
+        } else {
+            left && exchanged
+        };
+        cost + if felt { 0.0 } else { weight::UNFELT }
+    }
+}

@@ -1,0 +1,59 @@
+//! A half-move as a line has it.
+
+use std::sync::Arc;
+
+use shakmaty::Move;
+
+use super::{act::Act, stand::Stand};
+use crate::time::Millis;
+
+/// What a half-move of a line is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PlyKind {
+    /// A legal half-move.
+    Legal(Move),
+    /// A half-move as the Laws prescribe it after an irregularity (a queen for an unreplaced pawn).
+    Ruled(Move),
+    /// A half-move found by search after a gap in the record.
+    Recovered(Move),
+    /// An illegal act that was said and has not been put right.
+    Illegal(Box<Act>),
+    /// What seems to be an illegal act, of which nobody is accused yet.
+    Suspect(Box<Act>),
+}
+
+impl PlyKind {
+    /// The move, where it is a legal one.
+    #[must_use]
+    pub fn legal(&self) -> Option<Move> {
+        match self {
+            Self::Legal(mv) | Self::Ruled(mv) | Self::Recovered(mv) => Some(*mv),
+            Self::Illegal(_) | Self::Suspect(_) => None,
+        }
+    }
+
+    /// True when both put the same pieces on the same squares, however they were found.
+    #[must_use]
+    pub fn same_as(&self, other: &Self) -> bool {
+        match (self.legal(), other.legal()) {
+            (Some(a), Some(b)) => a == b,
+            (None, None) => self == other,
+            _ => false,
+        }
+    }
+}
+
+/// A half-move of a line.
+#[derive(Clone, Debug)]
+pub struct Ply {
+    /// What was played.
+    pub kind: PlyKind,
+    /// When the board showed it.
+    pub at: Millis,
+    /// When its first update came.
+    pub began: Millis,
+    /// When its player pressed the clock.
+    pub pressed: Option<Millis>,
+    /// The position after it.
+    pub stand: Arc<Stand>,
+}

@@ -1,0 +1,65 @@
+//! Weights of the observation model, in nats: what it costs an explanation that something is
+//! otherwise than it says. See `docs/recognition.md` for where each comes from.
+
+use super::placement::Code;
+
+/// A half-move.
+pub const PLY: f32 = 1.0;
+/// A piece is not seen where the line has one: in a hand, or not read.
+pub const MISSING: f32 = 1.0;
+/// A piece is seen where the line has none.
+pub const EXTRA: f32 = 2.0;
+/// Another piece is seen than the line has.
+pub const WRONG: f32 = 2.5;
+/// A code that is no piece is seen where the line has one.
+pub const GARBLED: f32 = 1.2;
+/// A half-move was not pressed although the clock ran.
+pub const UNPRESSED: f32 = 1.5;
+/// A press came after the opponent had replied.
+pub const LATE_PRESS: f32 = 0.2;
+/// A press for which the line has no half-move.
+pub const EMPTY_PRESS: f32 = 3.0;
+/// A half-move of which nothing but the lifting was seen.
+pub const BLIND: f32 = 2.5;
+/// A piece was carried where it may not go.
+pub const ILLEGAL: f32 = 4.5;
+/// A piece arrived and was taken before the square was scanned.
+pub const TAKEN_AT_ONCE: f32 = 1.0;
+/// A piece arrived before the half-move that it answers was begun.
+pub const BEFORE: f32 = 2.0;
+/// The last half-move has not been pressed although the clock runs.
+pub const OWED: f32 = 1.0;
+/// A piece left a square on which the line has none.
+pub const NEVER_THERE: f32 = 3.0;
+/// Share of its weight that a difference keeps once it is old.
+pub const GHOST: f32 = 0.6;
+/// A piece arrived well before the opponent's half-move that it answers, per second.
+pub const EARLY: f32 = 1.5;
+/// A piece left one square and arrived on another at once, as if knocked.
+pub const AT_ONCE: f32 = 0.3;
+/// A man was taken, and the square where it stood was never felt empty.
+pub const UNFELT: f32 = 3.5;
+/// A pawn became something else than a queen, on a board that cannot tell.
+pub const UNDERPROMOTION: f32 = 4.0;
+/// Rate at which a lasting difference adds to a line, per second.
+pub const LASTING_RATE: f32 = 0.25;
+/// For how long it does, in milliseconds.
+pub const LASTING_MS: u64 = 8000;
+/// The rate on boards that feel only occupation: where nobody presses and no man is known, a stay
+/// on a square is all that tells play from hands.
+pub const FELT_RATE: f32 = 1.0;
+/// For how long there, in milliseconds: as much in all.
+pub const FELT_MS: u64 = 2000;
+
+/// What it costs that a square shows `seen` where the line has `expected`.
+pub(super) fn difference(seen: Code, expected: Code) -> f32 {
+    if seen.is_empty() {
+        MISSING
+    } else if !seen.is_man() {
+        GARBLED
+    } else if expected.is_empty() {
+        EXTRA
+    } else {
+        WRONG
+    }
+}

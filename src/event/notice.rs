@@ -1,0 +1,49 @@
+//! The codes of what an operator should know. They are stable: programs rely on them, and
+//! `docs/troubleshooting.md` says of each what to do.
+
+/// Names the codes, and lists them.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $code:literal,)*) => {
+        $($(#[$doc])* pub const $name: &str = $code;)*
+
+        /// All of them.
+        pub const ALL: &[&str] = &[$($name),*];
+    };
+}
+
+codes! {
+    // Of the game.
+    /// A flag is down at the end of a period whose moves were made.
+    PERIOD_COMPLETE = "period_complete",
+    /// Several sequences of moves explain what happened while the link was down.
+    GAP_AMBIGUOUS = "gap_ambiguous",
+    /// No short sequence of moves explains it.
+    GAP_NOT_EXPLAINED = "gap_not_explained",
+    /// What a pawn became cannot be told by this board.
+    PROMOTION_NOT_TOLD = "promotion_not_told",
+    /// The position has occurred three times (9.2).
+    THREEFOLD_REPETITION = "threefold_repetition",
+    /// Fifty moves by each side without a capture or a pawn move (9.3).
+    FIFTY_MOVES = "fifty_moves",
+    /// The board does not see what stands on a square.
+    SQUARE_NOT_READ = "square_not_read",
+    // Of the journal.
+    /// The file could not be read, or turned out damaged.
+    JOURNAL_DAMAGED = "journal_damaged",
+    /// There was one, and it is gone.
+    JOURNAL_MISSING = "journal_missing",
+    /// It cannot be written.
+    JOURNAL_FAILING = "journal_failing",
+    /// It can be written again.
+    JOURNAL_RECOVERED = "journal_recovered",
+    /// Events were kept neither on the disk nor in memory.
+    EVENTS_LOST = "events_lost",
+    /// It was that of a gateway with another name.
+    GATEWAY_RENAMED = "gateway_renamed",
+    /// There is no room for it.
+    DISK_FULL = "disk_full",
+    /// More waits for the broker than the journal's bound.
+    OUTBOX_FILLING = "outbox_filling",
+    /// What waits is within the bound again.
+    OUTBOX_RECOVERED = "outbox_recovered",
+}

@@ -1,0 +1,164 @@
+//! What is said when the player to move has pressed and no legal half-move explains the board, and
+//! how the lines go on from there.
+
+use std::sync::Arc;
+
+use shakmaty::{Bitboard, Move};
+
+use super::{
+    advice::Finding,
+    game::{Ctx, Game, Press, names},
+    judge::{JUDGE_MS, RESTORED, SCAN_MS},
+};
+use crate::{
+    board::{Act, Explanation, Line, Placement, PlyKind, act::Reason, explain},
+    event::Certainty,
+    laws::IrregularityKind,
+    time::Millis,
+};
+
+impl Game {
+    /// The player to move has pressed and no legal half-move explains the board.
+    pub(super) fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press, seen: Placement) {
+        let stand = self.stand().clone();
+        if stand.turn() != press.side {
+            self.press = None;
+            return;
+        }
+        let explanation = explain(&stand, &seen);
+        let mut finding = Finding::new(self, press.side, self.plies() + 1, stand.clone(), seen);
+        finding.at = press.at;
+        finding.clock = press.clock;
+        match explanation {
+            Explanation::Nothing => {
+                finding.kind = IrregularityKind::PressWithoutMove;
+                finding.target = Some(stand.clone());
+                self.press = None;
+                self.accuse(ctx, finding, None);
+                let line = Line::new(stand, ctx.sensed, ctx.now);
+                self.rebase(ctx, vec![(line, 0.0)]);
+            }
+            Explanation::PawnNotReplaced { queen, seen } => {
+                finding.certainty = if seen {
+                    Certainty::Certain
+                } else {
+                    Certainty::Probable
+                };
+                self.accuse_promotion(ctx, finding, IrregularityKind::PromotionNotReplaced, queen);
+            }
+            Explanation::WrongColour { meant } => {
+                self.accuse_promotion(ctx, finding, IrregularityKind::WrongColourPromotion, meant);
+            }
+            Explanation::CastlingIncomplete { castling } => {
+                finding.kind = IrregularityKind::CastlingIncomplete;
+                finding.squares = stand.placement().differing(&finding.seen);
+                finding.act = Some(names(&stand, &PlyKind::Legal(castling), self.mode).0);
+                finding.target = Some(stand);
+                self.press = None;
+                self.accuse(ctx, finding, None);
+            }
+            Explanation::Illegal(act) => self.accuse_illegal(ctx, finding, act, press.at),
+            Explanation::Legal | Explanation::OnlyMissing(_) => {
+                // In a hand, or an update was lost: a later reading will tell.
+                ctx.at(ctx.now + 500);
+            }
+        }
+    }
+
+    fn accuse_promotion(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        mut finding: Finding,
+        kind: IrregularityKind,
+        meant: Move,
+    ) {
+        let before = finding.before.clone();
+        let Some(candidate) = before.candidates().find(|c| c.mv == meant) else {
+            return;
+        };
+        let target = Arc::new(before.after(&candidate));
+        finding.kind = kind;
+        let uci = names(&before, &PlyKind::Legal(meant), self.mode).0;
+        finding.act = Some(if kind == IrregularityKind::PromotionNotReplaced {
+            uci[..4].to_string()
+        } else {
+            uci
+        });
+        finding.squares = Bitboard::from_square(meant.to());
+        finding.target = Some(target.clone());
+        finding.ruled = Some(meant);
+        let act = Act::left(meant.from().map(|from| (from, meant.to())), &finding.seen);
+        let left = Arc::new(before.left_as(&act.placement()));
+        self.press = None;
+        self.accuse(ctx, finding, Some(&act));
+        let base = Line::new(before, ctx.sensed, ctx.now);
+        let is_ruled = self.open.last().is_some_and(|open| open.ruled.is_some());
+        let put_right = if is_ruled {
+            base.played(PlyKind::Ruled(meant), target, ctx.sensed, ctx.now, 0.0)
+        } else {
+            base.clone()
+        };
+        let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
+        self.rebase(ctx, vec![(put_right, 0.6), (stands, 0.0)]);
+    }
+
+    fn accuse_illegal(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, act: Act, pressed: Millis) {
+        let before = finding.before.clone();
+        let differing = before.placement().differing(&finding.seen);
+        // What changed long after the press is not what was pressed for: the opponent is at work.
+        let slack = if act.reason == Reason::OpponentsPieceMoved {
+            0
+        } else {
+            SCAN_MS
+        };
+        let late = differing
+            .into_iter()
+            .any(|s| ctx.sensed.since(s) > pressed + slack);
+        if late && act.reason == Reason::OpponentsPieceMoved {
+            // The opponent's time runs: he is making his move.
+            ctx.at(ctx.now + 300);
+            return;
+        }
+        if act.from_to().is_none() && (late || !ctx.passed(pressed, 2 * JUDGE_MS)) {
+            ctx.at(ctx.now + 300);
+            return;
+        }
+        self.find_illegal(&mut finding, &act);
+        let left = Arc::new(before.left_as(&act.placement()));
+        self.press = None;
+        self.accuse(ctx, finding, Some(&act));
+        let base = Line::new(before, ctx.sensed, ctx.now);
+        let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
+        self.rebase(ctx, vec![(base, RESTORED), (stands, 0.0)]);
+    }
+
+    /// What is said of an illegal act.
+    pub(super) fn find_illegal(&self, finding: &mut Finding, act: &Act) {
+        let before = &finding.before;
+        let differing = before.placement().differing(&finding.seen);
+        finding.kind = IrregularityKind::IllegalMove;
+        finding.reason = Some(act.reason);
+        finding.act = act.uci();
+        finding.squares = act
+            .from_to()
+            .map_or(differing, |(a, b)| Bitboard::from_square(a).with(b));
+        finding.target = Some(before.clone());
+        if act.from_to().is_none() {
+            finding.certainty = Certainty::Probable;
+        }
+    }
+
+    /// The lines go on from the record with these alternatives.
+    pub(super) fn rebase(&mut self, ctx: &mut Ctx<'_>, lines: Vec<(Line, f32)>) {
+        self.base = self.plies();
+        let mut fresh = Vec::new();
+        for (mut line, cost) in lines {
+            line.charge(cost);
+            fresh.push(line);
+        }
+        self.lines.reset(ctx.now, ctx.sensed, fresh);
+        for press in &self.later_presses {
+            self.lines.press(press.at, ctx.sensed, press.side);
+        }
+    }
+}

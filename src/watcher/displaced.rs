@@ -1,0 +1,176 @@
+//! Pieces that stand wrong without an illegal move: displaced beside a legal one (7.4, 7.6), knocked
+//! onto a square where a reply would have put them, or moved out of turn.
+
+use shakmaty::{Bitboard, Color, Move};
+
+use super::{
+    advice::Finding,
+    game::{Ctx, Game, Press},
+    judge::{GIVE_UP_MS, REST_MS, SCAN_MS},
+};
+use crate::{
+    board::{Line, PlyKind, Stand, act::displaced},
+    event::Certainty,
+    laws::IrregularityKind,
+    time::Millis,
+};
+
+/// A piece that left one square and arrived on another within this time was knocked.
+const KNOCK_MS: u64 = 100;
+/// A knocked piece is spoken of when its owner has not pressed for this long.
+const KNOCKED_MS: u64 = 1500;
+/// A reply before the press must be pressed within this time to need no further thought.
+const EARLY_REPLY_MS: u64 = 2500;
+/// A piece moved by the side that does not have the move must stay so long.
+const OUT_OF_TURN_MS: u64 = 2500;
+
+impl Game {
+    /// A legal half-move was made and pressed: do other pieces stand wrong (7.4, 7.6)?
+    pub(super) fn left_displaced(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
+        let best = self.lines.best().clone();
+        let Some(last) = best.plies.last() else { return };
+        if last.pressed != Some(press.at) || best.turn() == press.side {
+            return;
+        }
+        // Where the opponent has pressed since, what came after the press is his act.
+        let slack = if self.later_presses.is_empty() { SCAN_MS } else { 0 };
+        let ply = self.base + best.plies.len();
+        let mut wrong = misplaced_pairs(&best, ctx, press.at + slack);
+        // What stood wrong before this player had the move is not his doing; if it was the other's, it
+        // was said then.
+        let began = self.turn_began(&best);
+        if wrong.into_iter().all(|square| ctx.sensed.since(square) < began) {
+            wrong = Bitboard::EMPTY;
+        }
+        if wrong.is_empty() {
+            return;
+        }
+        if self.open.iter().any(|o| o.ply == ply) {
+            return;
+        }
+        if ply > self.plies() {
+            // It is said after the half-move itself.
+            self.press = Some(press.clone());
+            ctx.at(ctx.now + 150);
+            return;
+        }
+        let seen = ctx.sensed.placement().clone();
+        let before = self.stand_at(ply - 1).clone();
+        let mut finding = Finding::new(self, press.side, ply, before, seen);
+        finding.kind = IrregularityKind::PiecesDisplaced;
+        finding.at = press.at;
+        finding.clock = press.clock;
+        finding.squares = wrong;
+        finding.target = Some(best.stand.clone());
+        self.accuse(ctx, finding, None);
+    }
+
+    /// When the player of the last half-move of `line` got the move: his opponent had made his, and pressed
+    /// where he did.
+    fn turn_began(&self, line: &Line) -> Millis {
+        let before = line.plies.len().checked_sub(2).map(|i| &line.plies[i]);
+        match (before, self.base.checked_sub(1)) {
+            (Some(ply), _) => ply.pressed.unwrap_or(ply.at),
+            (None, Some(i)) => self.record.get(i).map_or(Millis(0), |made| made.at),
+            (None, None) => Millis(0),
+        }
+    }
+
+    /// A piece of the opponent stands where a legal reply would put it, and did so when the press
+    /// came: he was quicker than the press, or the hand that moved knocked it there.
+    pub(super) fn early_reply(&self, side: Color, pressed: Millis) -> bool {
+        let best = self.lines.best();
+        let [.., made, reply] = &best.plies[..] else {
+            return false;
+        };
+        best.turn() == side
+            && made.pressed == Some(pressed)
+            && reply.pressed.is_none()
+            && matches!(reply.kind, PlyKind::Legal(Move::Normal { .. }))
+            && reply.at <= pressed + REST_MS
+    }
+
+    /// Waits for the press that an early reply would have, then takes the piece for displaced.
+    pub(super) fn knocked_like_a_move(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
+        let best = self.lines.best().clone();
+        let Some(Move::Normal { from, to, .. }) = best.plies.last().and_then(|p| p.kind.legal()) else {
+            return;
+        };
+        let (left, arrived) = (ctx.sensed.since(from), ctx.sensed.since(to));
+        // A hand takes its time between lifting and placing; a knock does not.
+        let at_once = arrived.since(left).max(left.since(arrived)) <= KNOCK_MS;
+        if !ctx.passed(press.at, if at_once { KNOCKED_MS } else { EARLY_REPLY_MS }) || !at_once {
+            return;
+        }
+        let ply = self.base + best.plies.len() - 1;
+        if ply > self.plies() && ctx.now.since(press.at) < GIVE_UP_MS {
+            ctx.at(ctx.now + 150);
+            return;
+        }
+        self.press = None;
+        if ply != self.plies() || self.open.iter().any(|o| o.ply == ply) {
+            return;
+        }
+        let before = self.stand_at(ply - 1).clone();
+        let base = self.stand_at(self.base).clone();
+        let mut finding = Finding::new(self, press.side, ply, before, ctx.sensed.placement().clone());
+        finding.kind = IrregularityKind::PiecesDisplaced;
+        finding.certainty = Certainty::Probable;
+        finding.at = press.at;
+        finding.clock = press.clock;
+        finding.squares = Bitboard::from_square(from).with(to);
+        finding.target = Some(self.stand().clone());
+        self.accuse(ctx, finding, None);
+        let without = best.without_last(&base, ctx.sensed, ctx.now);
+        self.lines.reset(ctx.now, ctx.sensed, vec![without, best]);
+    }
+
+    /// The side that does not have the move has moved a piece and leaves it so.
+    pub(super) fn out_of_turn(&mut self, ctx: &mut Ctx<'_>) {
+        let best = self.lines.best();
+        if !ctx.clock.runs() || best.plies.len() != self.announced() || !best.misplaced(ctx.sensed).any() {
+            return;
+        }
+        let us = !best.turn();
+        let differing = best.differing();
+        let Some((from, to)) = displaced(&best.stand, ctx.sensed.placement(), differing, us) else {
+            return;
+        };
+        let ply = self.plies() + 1;
+        if self.open.iter().any(|o| o.ply == ply || o.ply == ply - 1) || differing.count() != 2 {
+            return;
+        }
+        let since = ctx.sensed.since(from).max(ctx.sensed.since(to));
+        if !ctx.passed(since, OUT_OF_TURN_MS) {
+            return;
+        }
+        let stand = best.stand.clone();
+        let seen = ctx.sensed.placement().clone();
+        let mut finding = Finding::new(self, us, ply, stand.clone(), seen);
+        finding.kind = IrregularityKind::MovedOutOfTurn;
+        finding.at = ctx.sensed.since(to);
+        finding.clock = ctx.clock.state();
+        finding.squares = Bitboard::from_square(from).with(to);
+        finding.act = Some(format!("{from}{to}"));
+        finding.target = Some(stand);
+        self.accuse(ctx, finding, None);
+    }
+}
+
+/// Squares that show a piece which belongs elsewhere, with the squares where it is missing, all
+/// since before `until`.
+fn misplaced_pairs(line: &Line, ctx: &Ctx<'_>, until: Millis) -> Bitboard {
+    let stand: &Stand = &line.stand;
+    let mut wrong = Bitboard::EMPTY;
+    for square in line.misplaced(ctx.sensed) {
+        let code = ctx.sensed.at(square);
+        let from = line.differing().into_iter().find(|s| {
+            stand.placement().at(*s) == code && ctx.sensed.at(*s) != code && ctx.sensed.since(*s) <= until
+        });
+        if let Some(from) = from.filter(|_| ctx.sensed.since(square) <= until) {
+            wrong.add(square);
+            wrong.add(from);
+        }
+    }
+    wrong
+}
