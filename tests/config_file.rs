@@ -130,6 +130,7 @@ fn the_example_and_the_manual_name_every_key() {
         ("journal", "[journal]\n"),
         ("limits", "[limits]\n"),
         ("broadcast", "[broadcast]\n"),
+        ("home_assistant", "[home_assistant]\n"),
         ("broadcast.lichess", "[broadcast.lichess]\n"),
     ] {
         // The parser itself lists what it knows.

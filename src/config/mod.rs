@@ -53,6 +53,8 @@ pub struct Config {
     pub limits: Limits,
     /// Games for the public, if wanted.
     pub broadcast: Option<Broadcast>,
+    /// Where Home Assistant looks for entities, if it is to know of the boards.
+    pub home_assistant: Option<BaseTopic>,
 }
 
 /// What a collector of several gateways needs of a configuration: it has no boards of its own.

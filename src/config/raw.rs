@@ -25,6 +25,13 @@ pub(super) struct RawConfig {
     pub(super) journal: RawJournal,
     pub(super) limits: RawLimits,
     pub(super) broadcast: Option<Spanned<RawBroadcast>>,
+    pub(super) home_assistant: Option<RawHomeAssistant>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawHomeAssistant {
+    pub(super) prefix: Option<Spanned<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -13,7 +13,7 @@ use super::{
     BaseTopic, Board, Collector, Config, Env, Id, Journal, Limits, Port, Rules, Table,
     broadcast::broadcast,
     broker,
-    raw::{RawBoard, RawConfig, RawJournal, RawLimits},
+    raw::{RawBoard, RawConfig, RawHomeAssistant, RawJournal, RawLimits},
     read::Document,
     value::ValueError,
 };
@@ -61,6 +61,11 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         Some(raw) => Some(broadcast(raw, &known, &event.periods, document)?),
         None => None,
     };
+    let home_assistant = match raw.home_assistant {
+        Some(RawHomeAssistant { prefix: Some(prefix) }) => Some(parse::<BaseTopic>(prefix, document)?),
+        Some(RawHomeAssistant { prefix: None }) => "homeassistant".parse().ok(),
+        None => None,
+    };
     Some(Config {
         gateway: gateway?,
         base_topic: base_topic?,
@@ -70,6 +75,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         journal: journal?,
         limits,
         broadcast,
+        home_assistant,
     })
 }
 

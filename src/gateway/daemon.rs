@@ -19,6 +19,7 @@ use super::{
     board::{BoardError, BoardPlan, BoardTask, Shared},
     clock::Clock,
     commands::{BoardCommand, pong},
+    discovery,
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
     history,
@@ -202,6 +203,11 @@ impl Daemon {
                 .states
                 .set(StateKey::info(&self.shared.topics), json),
             Err(error) => tracing::error!(%error, "cannot write `info` as JSON"),
+        }
+        for (topic, payload) in discovery::messages(&self.config, &self.shared.topics) {
+            self.publisher_handle()
+                .states
+                .set(StateKey::discovery(topic), payload.to_string());
         }
     }
 

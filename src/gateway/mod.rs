@@ -10,6 +10,7 @@ mod board;
 mod clock;
 mod commands;
 mod daemon;
+mod discovery;
 mod health;
 mod heartbeat;
 mod history;

@@ -252,3 +252,39 @@ fn base64(text: &str) -> Vec<u8> {
     }
     bytes
 }
+
+/// The page's server as a process.
+pub struct Server {
+    pub child: Child,
+    pub port: u16,
+}
+
+impl Server {
+    /// At `port`, for a broker on this machine.
+    pub fn start(broker: u16, port: u16, options: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"));
+        command
+            .args(["dashboard", "--broker", &format!("mqtt://127.0.0.1:{broker}")])
+            .args(["--listen", &format!("127.0.0.1:{port}")])
+            .args(options);
+        let child = command.stderr(Stdio::null()).spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < deadline, "the page is not served");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Self { child, port }
+    }
+
+    /// The address of a page.
+    pub fn url(&self, page: &str) -> String {
+        format!("http://127.0.0.1:{}/{page}", self.port)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
