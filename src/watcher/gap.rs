@@ -1,6 +1,6 @@
 //! What may have been played while the board was not read, and squares that are not read at all.
 
-use shakmaty::Bitboard;
+use shakmaty::{Bitboard, Color};
 
 use super::{
     advice::Finding,
@@ -57,8 +57,8 @@ impl Game {
     /// Looks for legal half-moves from the lines to what stands on the board.
     pub(super) fn bridge_gap(&mut self, ctx: &mut Ctx<'_>, limits: bridge::Limits) {
         self.lines.grow_all(ctx.now, ctx.sensed);
-        let best = self.lines.best();
-        if best.misplaced(ctx.sensed).is_empty() {
+        let explained = self.lines.best().misplaced(ctx.sensed).is_empty();
+        if explained && !(self.unbridged.is_some() && self.exchanged_unseen(ctx)) {
             self.unbridged = None;
             return;
         }
@@ -79,6 +79,10 @@ impl Game {
             self.said_otherwise(ctx);
         }
         let Some(shortest) = found.iter().map(|(_, plies)| *plies).min() else {
+            if explained {
+                self.unbridged = None;
+                return;
+            }
             self.gap_told(ctx, cut);
             return;
         };
@@ -108,6 +112,19 @@ impl Game {
             self.lines
                 .add(ctx.now, ctx.sensed, line, if i == 0 { 0.0 } else { 2.0 });
         }
+    }
+
+    /// True when men of both players are gone from where the best line has them since the board was last
+    /// read: a hand takes one of them up, an exchange takes one of each off.
+    fn exchanged_unseen(&self, ctx: &Ctx<'_>) -> bool {
+        let best = self.lines.best();
+        let gone = |s: &shakmaty::Square| ctx.sensed.at(*s).is_empty() && ctx.sensed.seen_at(*s).is_none();
+        let gone: Bitboard = best.differing().into_iter().filter(gone).collect();
+        let of = |color| {
+            gone.into_iter()
+                .any(|s| best.placement().at(s).color() == Some(color))
+        };
+        of(Color::White) && of(Color::Black)
     }
 
     /// The last half-moves may have been others than was said, if updates were lost: looks for legal
@@ -246,7 +263,7 @@ impl Game {
     /// Something of the start that nobody in particular has done.
     fn found_at_start(&self, ctx: &Ctx<'_>, kind: IrregularityKind) -> Finding {
         let seen = ctx.sensed.placement().clone();
-        let mut finding = Finding::new(self, shakmaty::Color::White, 0, self.start.clone(), seen);
+        let mut finding = Finding::new(self, Color::White, 0, self.start.clone(), seen);
         finding.kind = kind;
         finding.offender = None;
         finding.at = ctx.now;
