@@ -290,12 +290,17 @@ async fn depth_age_and_drops_can_be_had_by_prometheus() {
     .await;
     assert!(figure(&answer, "events_acknowledged_total") >= 2.0);
     // Each figure is explained, and whatever is asked is answered in a bounded way.
+    let manual = include_str!("../docs/reliability.md");
     let (body, mut explained) = (answer.split("\r\n\r\n").nth(1).unwrap(), 0);
     for line in body.lines().filter(|line| !line.starts_with('#')) {
         let name = line.split(' ').next().unwrap();
         assert!(
             body.contains(&format!("# HELP {name} ")) && body.contains(&format!("# TYPE {name} ")),
             "{name}"
+        );
+        assert!(
+            manual.contains(&format!("`{name}`")),
+            "{name} is not in docs/reliability.md"
         );
         explained += 1;
     }
