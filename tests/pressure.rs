@@ -188,9 +188,11 @@ async fn many_boards_with_full_backlogs_reconnect() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let drained = start.elapsed();
-    let states = std::mem::take(&mut *states.lock().unwrap());
-    assert_eq!(states.len(), boards as usize, "every board's state came");
-    let last_state = states.values().max().unwrap().duration_since(start);
+    let last_state = {
+        let states = states.lock().unwrap();
+        assert_eq!(states.len(), boards as usize, "every board's state came");
+        states.values().max().unwrap().duration_since(start)
+    };
     let repeated = counted.lock().unwrap().repeated;
     println!(
         "{boards} boards, {total} events (written in {:.1} s): states right after {:.2} s, all delivered after {:.1} s \

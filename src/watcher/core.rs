@@ -126,6 +126,7 @@ impl Core {
             clock: &self.clock,
             out: &mut self.out,
             look_again: &mut self.look_again,
+            dump_wanted: &mut self.dump_wanted,
         };
         Some((game, ctx))
     }
@@ -255,6 +256,7 @@ impl Core {
         game.settle(&mut ctx);
         game.look_for_log(&mut ctx);
         game.try_gap_again(&mut ctx);
+        game.look_for_unseen(&mut ctx);
         game.judge(&mut ctx);
         game.look_after(&mut ctx);
         game.look_for_unfelt(&mut ctx);

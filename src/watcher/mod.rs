@@ -32,6 +32,7 @@ mod start;
 pub mod state;
 mod touch;
 mod trail;
+mod unseen;
 mod view;
 mod wire;
 
@@ -45,7 +46,7 @@ use crate::{
     mate::Verdict,
     time::Millis,
 };
-pub use command::{Command, CommandError, Reply};
+pub use command::{Command, CommandError, Reply, Report};
 use core::Core;
 pub use outbox::MateQuestion;
 pub use snapshot::Snapshot;

@@ -81,6 +81,9 @@ struct SavedPly {
     /// The position that an arbiter accepted after it, where it is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     accepted: Option<String>,
+    /// Nothing was read where the piece went: where it stands is a guess.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    guessed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -279,6 +282,7 @@ impl SavedPly {
             completed_by: made.completed_by,
             clock: made.clock,
             act,
+            guessed: !made.landed,
             accepted: made.accepted.then(|| made.stand.fen()),
         }
     }
@@ -314,6 +318,7 @@ impl SavedPly {
             clock: self.clock,
             at: Millis(0),
             accepted: self.accepted.is_some(),
+            landed: !self.guessed,
         })
     }
 }
