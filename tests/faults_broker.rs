@@ -28,27 +28,31 @@ fn seed() -> u64 {
     seed
 }
 
+/// Events of each board.
+fn many() -> u64 {
+    if full() { 1000 } else { 60 }
+}
+
 /// How long an acknowledgement is waited for at first.
 fn patience() -> Duration {
     Duration::from_secs(if full() { 30 } else { 2 })
 }
 
 /// Two boards with events and states through `proxy`; at the end all must have come.
-async fn comes_through(name: &str, first: &[Fault], then: Fault) {
+async fn comes_through(name: &str, first: &[Fault], then: Fault, events: u64) {
     let start = Instant::now();
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
     let proxy = Proxy::before(mosquitto.port, first, then).await;
     let station = Station::start_patient(folder.path(), plain(vec![proxy.url.clone()]), patience());
-    let events = if full() { 1000 } else { 60 };
     for (from, to) in [(1, events / 2), (events / 2 + 1, events)] {
         station.feed("7", from..=to).await;
         station.feed("8", from..=to).await;
         state(&station, "7", to);
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
-    settled(&station, Duration::from_secs(if full() { 600 } else { 60 })).await;
+    settled(&station, Duration::from_secs(if full() { 1200 } else { 60 })).await;
     let wanted: Vec<u64> = (1..=events).collect();
     for board in ["7", "8"] {
         subscriber
@@ -112,13 +116,13 @@ async fn refused_mute_and_silent_in_mid_stream() {
         silent(),
         silent(),
     ];
-    comes_through("refusing, mute, silent", &faults, Fault::None).await;
+    comes_through("refusing, mute, silent", &faults, Fault::None, many()).await;
 }
 
 #[tokio::test]
 async fn cut_within_packets() {
     let mut rng = fastrand::Rng::with_seed(seed());
-    let cuts: Vec<_> = (0..if full() { 60 } else { 5 })
+    let cuts: Vec<_> = (0..if full() { 25 } else { 5 })
         .map(|i| {
             Fault::CutAfter(if i % 3 == 0 {
                 rng.usize(1..300)
@@ -127,7 +131,7 @@ async fn cut_within_packets() {
             })
         })
         .collect();
-    comes_through("cuts", &cuts, Fault::None).await;
+    comes_through("cuts", &cuts, Fault::None, many()).await;
 }
 
 #[tokio::test]
@@ -137,6 +141,7 @@ async fn one_byte_a_second() {
         "slow",
         &[Fault::Slow(1), Fault::Slow(150), Fault::Slow(1)],
         Fault::None,
+        many(),
     )
     .await;
 }
@@ -145,14 +150,14 @@ async fn one_byte_a_second() {
 async fn acknowledgements_that_come_a_minute_late() {
     // For good: twice as late as they are waited for at first.
     let late = Fault::LateAcks(patience() * 2);
-    comes_through("late acknowledgements", &[], late).await;
+    comes_through("late acknowledgements", &[], late, 40).await;
 }
 
 #[tokio::test]
 async fn refusals_that_pass() {
     // Quota exceeded, then not authorised: both are tried again, and the order stays.
     let faults = [Fault::Reason(5, 0x97), Fault::Reason(3, 0x87)];
-    comes_through("refusals", &faults, Fault::None).await;
+    comes_through("refusals", &faults, Fault::None, many()).await;
 }
 
 /// Kept state or none, the broker comes back and gets everything that it had not acknowledged.

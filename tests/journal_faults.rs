@@ -431,7 +431,11 @@ async fn what_was_said_to_be_kept_survives_a_power_cut() {
                 kept.insert(board.to_owned(), seq.parse::<u64>().unwrap());
             }
         }
-        // What it said up to here was kept when it said so; it writes on while the power goes.
+        // What it said up to here was kept when it said so. It stands still, wherever it is, while the file is read.
+        let halt = Command::new("kill")
+            .args(["-STOP", &child.id().to_string()])
+            .status();
+        assert!(halt.unwrap().success());
         let image = at(&format!("image-{round}"));
         disk.cut(&image);
         child.kill().unwrap();

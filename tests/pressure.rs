@@ -171,6 +171,7 @@ async fn many_boards_with_full_backlogs_reconnect() {
     live.await;
     let total = boards * backlog + 20;
     let mut largest = 0;
+    let mut ticked = Instant::now();
     let deadline = start + Duration::from_secs(if boards == 1000 { 7200 } else { 120 });
     while counted.lock().unwrap().events < total {
         assert!(
@@ -179,6 +180,11 @@ async fn many_boards_with_full_backlogs_reconnect() {
             counted.lock().unwrap().events
         );
         largest = largest.max(resident_kib());
+        // As the daemon does.
+        if ticked.elapsed() >= Duration::from_secs(1) {
+            ticked = Instant::now();
+            journal.tick().await;
+        }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let drained = start.elapsed();
@@ -286,12 +292,17 @@ async fn depth_age_and_drops_can_be_had_by_prometheus() {
     .await;
     assert!(figure(&answer, "events_acknowledged_total") >= 2.0);
     // Each figure is explained, and whatever is asked is answered in a bounded way.
+    let manual = include_str!("../docs/reliability.md");
     let (body, mut explained) = (answer.split("\r\n\r\n").nth(1).unwrap(), 0);
     for line in body.lines().filter(|line| !line.starts_with('#')) {
         let name = line.split(' ').next().unwrap();
         assert!(
             body.contains(&format!("# HELP {name} ")) && body.contains(&format!("# TYPE {name} ")),
             "{name}"
+        );
+        assert!(
+            manual.contains(&format!("`{name}`")),
+            "{name} is not in docs/reliability.md"
         );
         explained += 1;
     }

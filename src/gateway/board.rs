@@ -3,7 +3,10 @@
 //! While the journal writes, the task goes on reading, so that bytes get the time at which they
 //! came. States are published and commands answered only after the events behind them are kept.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf},
@@ -12,6 +15,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    allowance::Allowance,
     clock::{Clock, has_stepped},
     commands::BoardCommand,
     heartbeat::Pulse,
@@ -34,6 +38,8 @@ use crate::{
 const BACKOFF_MS: (u64, u64, u64) = (250, 10_000, 5_000);
 /// How often the task shows itself and looks at the wall clock.
 const TICK: Duration = Duration::from_secs(2);
+/// Bytes that are handled in one go: the other boards wait meanwhile.
+const AT_ONCE: usize = 128;
 /// Bytes to the board that may wait: more means that the port takes nothing any more.
 const MAX_UNSENT: usize = 512;
 
@@ -79,6 +85,9 @@ struct Line {
     read: ReadHalf<Box<dyn Io>>,
     write: WriteHalf<Box<dyn Io>>,
     unsent: VecDeque<u8>,
+    allowance: Allowance,
+    /// It was said that the line sends too much.
+    floods: bool,
     _claim: Claim,
 }
 
@@ -218,6 +227,8 @@ impl BoardTask {
             read,
             write,
             unsent: VecDeque::new(),
+            allowance: Allowance::new(self.now()),
+            floods: false,
             _claim: claim,
         };
         Ok((line, opened.name))
@@ -264,7 +275,7 @@ impl BoardTask {
         stop: &CancellationToken,
         until: Option<Millis>,
     ) -> Result<String, BoardError> {
-        let mut buffer = [0; 1024];
+        let mut buffer = [0; AT_ONCE];
         let mut tick = tokio::time::interval(TICK);
         loop {
             self.pulse.beat();
@@ -274,18 +285,27 @@ impl BoardTask {
             if let Some(reason) = self.transmit(line.as_mut()) {
                 return Ok(reason);
             }
-            let wake = [until, self.watcher.poll_timeout()].into_iter().flatten().min();
+            let again = line.as_mut().and_then(|line| self.waits(line));
+            let wake = [until, self.watcher.poll_timeout(), again]
+                .into_iter()
+                .flatten()
+                .min();
             let wake = wake.map(|at| self.shared.clock.instant(at));
             let mut nothing = VecDeque::new();
-            let (mut read, mut write, mut unsent) = (None, None, &mut nothing);
+            let (mut read, mut write, mut unsent, mut allowance) = (None, None, &mut nothing, None);
             if let Some(line) = &mut line {
                 (read, write, unsent) = (Some(&mut line.read), Some(&mut line.write), &mut line.unsent);
+                allowance = Some(&mut line.allowance);
             }
             tokio::select! {
-                result = or_never(read.as_mut().map(|r| r.read(&mut buffer))) => match result {
+                result = or_never(read.as_mut().map(|r| r.read(&mut buffer))), if again.is_none() => match result {
                     Ok(0) => return Ok("the port is gone".to_owned()),
                     Ok(count) => {
+                        let start = Instant::now();
                         self.watcher.handle_bytes(self.shared.clock.now(), &buffer[..count]);
+                        if let Some(allowance) = &mut allowance {
+                            allowance.spent(start.elapsed());
+                        }
                         self.note_answer();
                     }
                     Err(error) => return Ok(error.to_string()),
@@ -312,6 +332,20 @@ impl BoardTask {
                 () = stop.cancelled() => return Ok(String::new()),
             }
         }
+    }
+
+    /// When the line may be read again, where it has cost the others too much; none when now.
+    fn waits(&self, line: &mut Line) -> Option<Millis> {
+        let again = line.allowance.wait(self.now())?;
+        if !std::mem::replace(&mut line.floods, true) {
+            let board = self.plan.id.as_str();
+            tracing::warn!(
+                board,
+                code = "board_floods",
+                "board {board}: it sends more than any board has to say and is read slowly: is another device on this port?"
+            );
+        }
+        Some(again)
     }
 
     /// Takes what the watcher wants to send; a reason when the line is no good any more.

@@ -82,9 +82,16 @@ impl ImageDisk {
         Some(Self { image, at })
     }
 
-    /// The file as the power cut leaves it.
+    /// The file as the power cut leaves it: as it was at one instant, which it was if it is the same when it is read again.
     pub fn cut(&self, to: &Path) {
-        fs::copy(&self.image, to).unwrap();
+        let mut before = fs::read(&self.image).unwrap();
+        loop {
+            let now = fs::read(&self.image).unwrap();
+            if now == before {
+                return fs::write(to, now).unwrap();
+            }
+            before = now;
+        }
     }
 }
 

@@ -153,13 +153,22 @@ async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault) {
     }
 }
 
-/// Packet by packet, so that acknowledgements can be told.
+/// Packet by packet, so that acknowledgements can be told. Those that are late are so in their order, and nothing else
+/// waits for them.
 async fn down(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault) {
-    let (late, mut arrivals) = tokio::sync::mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
+    let (out, mut packets) = tokio::sync::mpsc::unbounded_channel::<Vec<u8>>();
+    let (late, mut delayed) = tokio::sync::mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
     let writer = async {
-        while let Some((due, packet)) = arrivals.recv().await {
-            sleep_until(due).await;
+        while let Some(packet) = packets.recv().await {
             if to.write_all(&packet).await.is_err() {
+                return;
+            }
+        }
+    };
+    let waiter = async {
+        while let Some((due, packet)) = delayed.recv().await {
+            sleep_until(due).await;
+            if out.send(packet).is_err() {
                 return;
             }
         }
@@ -167,10 +176,12 @@ async fn down(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault) {
     let reader = async {
         let mut spoiled = 0;
         while let Some(mut packet) = packet(&mut from).await {
-            let mut due = Instant::now();
             if packet[0] == PUBACK {
                 match fault {
-                    Fault::LateAcks(delay) => due += delay,
+                    Fault::LateAcks(delay) => {
+                        let _ = late.send((Instant::now() + delay, packet));
+                        continue;
+                    }
                     Fault::Reason(count, reason) if spoiled < count => {
                         spoiled += 1;
                         packet = vec![PUBACK, 3, packet[2], packet[3], reason];
@@ -178,13 +189,12 @@ async fn down(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault) {
                     _ => {}
                 }
             }
-            if late.send((due, packet)).is_err() {
-                return;
-            }
+            let _ = out.send(packet);
         }
     };
     tokio::select! {
         () = writer => {}
+        () = waiter => {}
         () = reader => {}
     }
 }

@@ -1,0 +1,8 @@
+//! Any bytes at the door `capture`: `cargo +nightly fuzz run capture`.
+#![no_main]
+
+#[path = "../checks.rs"]
+#[allow(dead_code)]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::capture(data));

@@ -1,0 +1,8 @@
+//! Any bytes at the door `configuration`: `cargo +nightly fuzz run configuration`.
+#![no_main]
+
+#[path = "../checks.rs"]
+#[allow(dead_code)]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::configuration(data));

@@ -1,0 +1,81 @@
+//! How much time one board may take from the others: what it sends beyond that waits in the system's buffer, and then at
+//! the sender.
+
+use std::time::Duration;
+
+use crate::time::Millis;
+
+/// A board whose game is followed takes a hundredth of it, on a small computer a tenth.
+const SHARE: u32 = 4;
+/// Work at once, before the share counts: an event log, a board that comes back with much to tell.
+const BURST: Duration = Duration::from_secs(2);
+
+/// What a board may still take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    left: Duration,
+    /// What was taken beyond it.
+    owed: Duration,
+    as_of: Millis,
+}
+
+impl Allowance {
+    pub(super) fn new(now: Millis) -> Self {
+        Self {
+            left: BURST,
+            owed: Duration::ZERO,
+            as_of: now,
+        }
+    }
+
+    /// When more may be read; none when that is now.
+    pub(super) fn wait(&mut self, now: Millis) -> Option<Millis> {
+        let share = Duration::from_millis(now.since(self.as_of)) / SHARE;
+        let rest = share.saturating_sub(self.owed);
+        self.owed = self.owed.saturating_sub(share);
+        self.left = BURST.min(self.left + rest);
+        self.as_of = self.as_of.max(now);
+        self.left.is_zero().then_some(now + 20)
+    }
+
+    /// So much time was spent on it.
+    pub(super) fn spent(&mut self, time: Duration) {
+        self.owed += time.saturating_sub(self.left);
+        self.left = self.left.saturating_sub(time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_gets_its_share_and_a_game_all_it_wants() {
+        let work = |each: Duration, every: u64| {
+            let mut allowance = Allowance::new(Millis(0));
+            let (mut now, mut spent, mut waited) = (0, Duration::ZERO, 0);
+            while now < 60_000 {
+                if allowance.wait(Millis(now)).is_some() {
+                    waited += 1;
+                    now += 20;
+                    continue;
+                }
+                allowance.spent(each);
+                spent += each;
+                now += every.max(each.as_millis() as u64);
+            }
+            (spent, waited)
+        };
+        // 5 ms of work as fast as it goes; a move's updates, four a second, on a slow computer.
+        let (flood, _) = work(Duration::from_millis(5), 0);
+        assert!(
+            flood > Duration::from_secs(15) && flood < Duration::from_secs(18),
+            "{flood:?}"
+        );
+        let (_, waited) = work(Duration::from_millis(20), 250);
+        assert_eq!(waited, 0);
+        // One piece of work may be longer than a share of it.
+        let (flood, _) = work(Duration::from_millis(800), 0);
+        assert!(flood < Duration::from_secs(19), "{flood:?}");
+    }
+}

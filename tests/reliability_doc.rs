@@ -1,0 +1,52 @@
+//! The tests that `docs/reliability.md` and `docs/security.md` speak of are there.
+#![allow(clippy::unwrap_used)] // a test panics
+
+use std::{fs, path::Path};
+
+/// What stands between backquotes.
+fn quoted(page: &str) -> impl Iterator<Item = &str> {
+    page.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn every_test_that_is_named_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut sources = String::new();
+    for entry in fs::read_dir(root.join("tests")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            sources.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
+    let mut named = 0;
+    for page in ["docs/reliability.md", "docs/security.md"] {
+        let text = fs::read_to_string(root.join(page)).unwrap();
+        for line in text.lines().filter(|line| line.starts_with('|')) {
+            for word in quoted(line) {
+                if let Some(file) = word.strip_suffix(".rs") {
+                    let place = if file.contains('/') {
+                        root.join(word)
+                    } else {
+                        root.join("tests").join(word)
+                    };
+                    assert!(place.exists(), "{page}: {word} is not there");
+                    named += 1;
+                } else if let Some(target) = word.strip_prefix("fuzz ") {
+                    assert!(
+                        root.join("fuzz/fuzz_targets")
+                            .join(format!("{target}.rs"))
+                            .exists(),
+                        "{page}: {word}"
+                    );
+                } else if word.matches('_').count() > 3
+                    && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+                    && !word.starts_with("dgt2mqtt_")
+                {
+                    assert!(sources.contains(&format!("fn {word}(")), "{page}: no test {word}");
+                    named += 1;
+                }
+            }
+        }
+    }
+    assert!(named > 40, "{named}");
+}
