@@ -84,10 +84,7 @@ pub(super) fn clock(board: &Board, now: Now) -> Option<Clock> {
 
 /// All boards; those that are there first, because some clients take the first whatever it is.
 pub(super) fn eboards(hall: &Hall, now: Now) -> Vec<Eboard> {
-    let boards = hall
-        .boards
-        .iter()
-        .map(|(key, board)| eboard(hall, key, board, now));
+    let boards = hall.listed().map(|(key, board)| eboard(hall, key, board, now));
     let mut boards: Vec<_> = boards.collect();
     boards.sort_by_key(|board| board.state != "ACTIVE");
     boards
@@ -151,7 +148,7 @@ pub(super) fn round(hall: &Hall, id: &str, index: usize) -> Option<Value> {
         json!({ "nr": nr, "uuid": game_id(key, board), "white": white, "black": black,
                 "live": board.game.game.is_some() && result(board).is_none(), "result": result(board) })
     };
-    let pairings: Vec<_> = (1..).zip(&hall.boards).map(pairing).collect();
+    let pairings: Vec<_> = (1..).zip(hall.listed()).map(pairing).collect();
     Some(json!({ "nr": 1, "date": null, "pairings": pairings }))
 }
 
