@@ -67,6 +67,16 @@ if ! python3 -c 'import chess.pgn' 2>/dev/null; then
         echo "python-chess cannot be had: broadcast files are read by our own tests only" >&2
     export PYTHONPATH="$PWD/target/tools/python${PYTHONPATH:+:$PYTHONPATH}"
 fi
+# A tool of others for the local interface of boards; it wants a newer Python than some systems have.
+tool=target/tools/livechess
+if [ ! -f "$tool/python" ]; then
+    for python in python3 python3.12 python3.13 python3.14; do
+        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null || continue
+        "$python" -m pip install --quiet --target "$tool" livechess 'click<8.2' 2>/dev/null || continue
+        command -v "$python" >"$tool/python"
+        break
+    done
+fi
 # The check of the unit says itself when it is skipped.
 need systemd-analyze systemd || echo "systemd-analyze is missing: the unit is checked by our own tests only" >&2
 

@@ -197,8 +197,26 @@ fn an_arbiter_reads_and_answers_and_nothing_is_lost() {
         "Russian",
         "return document.querySelector('h1').textContent === 'История'",
     );
-    browser.run("document.querySelector('tbody a[href*=report]').click()");
+    browser.run("document.querySelector('tbody a[href*=\"report/gw/2\"]').click()");
     browser.until("a report", "return document.querySelector('.report .three')");
+    assert_eq!(browser.sheets(), 1, "the report is one page");
+    let text = browser.run("return document.querySelector('.report').innerText");
+    assert!(
+        text.as_str().unwrap().contains("1. d4 d5"),
+        "the moves so far: {text}"
+    );
+    assert!(!text.as_str().unwrap().contains("[object"), "{text}");
+
+    // By keys alone: from the report to the grid, to the next open board, back.
+    browser.press("\u{e00c}");
+    browser.until("the grid", "return document.querySelector('.grid .card')");
+    browser.press("n");
+    browser.until(
+        "an open board",
+        "return /^#.board.gw/.test(location.hash) && document.querySelector('.case')",
+    );
+    browser.press("h");
+    browser.until("the history", "return document.querySelector('.history table')");
     let complaints: Vec<_> = browser
         .complaints()
         .into_iter()
@@ -379,8 +397,14 @@ fn pictures() {
     shot("history.png");
     browser.run("document.querySelector('tbody a[href*=report]').click()");
     browser.until("a report", "return document.querySelector('.report .three')");
+    assert_eq!(browser.sheets(), 1);
     pause();
     shot("report.png");
+    browser.open(&server.url("#/board/gw/1"));
+    browser.click(".tongue");
+    browser.until("the case", TITLE);
+    pause();
+    shot("irregularity-russian.png");
     let phone =
         json!({ "mobileEmulation": { "deviceMetrics": { "width": 390, "height": 844, "pixelRatio": 2.0 } } });
     let phone = Browser::start(&phone).expect("a browser");

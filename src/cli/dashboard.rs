@@ -16,7 +16,7 @@ use super::{exit, logging};
 use crate::{
     broadcast::{Writer, push},
     config::{BrokerUrl, Collector, Config, Env, Secret},
-    dashboard::{Access, BoardKey, Listener, Shared, collect, serve},
+    dashboard::{Access, BoardKey, Listener, Shared, collect, livechess, serve},
     mqtt::rumqtt::RumqttDial,
 };
 
@@ -44,6 +44,9 @@ pub(super) struct Dashboard {
     /// File with the token that opens the page from other machines; else one is made up and printed
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// Also serve the local interface that pages and tools for these boards expect, on this machine only
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "1982")]
+    livechess: Option<u16>,
 }
 
 /// On this machine only, unless asked for.
@@ -118,7 +121,11 @@ impl Dashboard {
         let address = listener.local_addr().context("the socket has no address")?;
         introduce(address, token.as_ref(), self.token_file.is_none());
         let stop = CancellationToken::new();
-        let mut parts = open(collector, listener, token, &stop)?;
+        let shared = Shared::default();
+        let mut parts = open(collector, listener, token, &shared, &stop)?;
+        if let Some(port) = self.livechess {
+            serve_livechess(port, shared, &mut parts, &stop).await?;
+        }
         tokio::select! {
             stopped = exit::stopped() => stopped.context("cannot wait for signals")?,
             Some(ended) = parts.join_next() => ended??,
@@ -136,9 +143,9 @@ pub(super) fn open(
     collector: Collector,
     listener: TcpListener,
     token: Option<Secret>,
+    shared: &Shared,
     stop: &CancellationToken,
 ) -> anyhow::Result<JoinSet<anyhow::Result<()>>> {
-    let shared = Shared::default();
     let (asks, receiver) = mpsc::channel(ASKS);
     let mut parts = JoinSet::new();
     let Some(url) = collector.broker.urls.first().cloned() else {
@@ -177,9 +184,32 @@ pub(super) fn open(
             Ok(())
         });
     }
-    let serving = serve(listener, Access::new(token), shared, asks, stop.clone());
+    let serving = serve(listener, Access::new(token), shared.clone(), asks, stop.clone());
     parts.spawn(async { serving.await.context("the page cannot be served any more") });
     Ok(parts)
+}
+
+/// Adds the local interface to the parts of a page.
+async fn serve_livechess(
+    port: u16,
+    shared: Shared,
+    parts: &mut JoinSet<anyhow::Result<()>>,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+        .await
+        .with_context(|| {
+            format!("cannot serve the local interface at port {port}; is another program there?")
+        })?;
+    let place = listener.local_addr().context("the socket has no address")?;
+    eprintln!("The local interface for pages and tools is at ws://{place}/api/v1.0.");
+    let serving = livechess::serve(listener, shared, stop.clone());
+    parts.spawn(async {
+        serving
+            .await
+            .context("the local interface cannot be served any more")
+    });
+    Ok(())
 }
 
 /// From the system's source of randomness: who can guess it can end games.

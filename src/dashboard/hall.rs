@@ -23,12 +23,14 @@ pub struct BoardKey {
 }
 
 /// What is known of a gateway.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Gateway {
     /// Whether it is connected to the broker.
     pub online: bool,
     /// Version of the program.
     pub version: Option<String>,
+    /// Its boards, if it says so: what is retained of others is of an older configuration.
+    pub boards: Option<Vec<String>>,
     /// What its operator should see to, in words.
     pub notices: Vec<String>,
     pub(super) revision: u64,
@@ -94,8 +96,7 @@ impl Hall {
 
     /// Events that are missing, by board, newest first: after which `seq` and before which.
     pub fn wanted(&self) -> impl Iterator<Item = (&BoardKey, u64, u64)> {
-        self.boards
-            .iter()
+        self.listed()
             .filter(|(key, _)| self.is_online(&key.gateway))
             .filter_map(|(key, board)| board.wanted().map(|(after, before)| (key, after, before)))
     }
@@ -104,6 +105,17 @@ impl Hall {
     #[must_use]
     pub fn is_online(&self, gateway: &str) -> bool {
         self.gateways.get(gateway).is_some_and(|gateway| gateway.online)
+    }
+
+    /// The boards that their gateways have.
+    pub(super) fn listed(&self) -> impl Iterator<Item = (&BoardKey, &Board)> {
+        self.boards.iter().filter(|(key, _)| {
+            let listed = self
+                .gateways
+                .get(&key.gateway)
+                .and_then(|gateway| gateway.boards.as_ref());
+            listed.is_none_or(|boards| boards.contains(&key.board))
+        })
     }
 
     /// A board, if it is known.
@@ -120,11 +132,15 @@ impl Hall {
             return None;
         }
         let gateway = self.gateways.entry(name.to_owned()).or_default();
-        let before = (gateway.online, gateway.version.clone(), gateway.notices.clone());
+        let before = gateway.clone();
         let json = || serde_json::from_slice::<Value>(payload).unwrap_or_default();
         match state {
             "status" => gateway.online = payload == b"online",
-            "info" => gateway.version = json()["version"].as_str().map(str::to_owned),
+            "info" => {
+                let info = json();
+                gateway.version = info["version"].as_str().map(str::to_owned);
+                gateway.boards = serde_json::from_value(info["boards"].clone()).ok();
+            }
             _ => {
                 let health = json();
                 let notices = health["notices"].as_array().cloned().unwrap_or_default();
@@ -132,7 +148,7 @@ impl Hall {
                 gateway.notices = words.map(str::to_owned).collect();
             }
         }
-        let changed = before != (gateway.online, gateway.version.clone(), gateway.notices.clone());
+        let changed = before != *gateway;
         if changed {
             self.revision += 1;
             gateway.revision = self.revision;
@@ -154,11 +170,12 @@ impl Hall {
             gateway: gateway.to_owned(),
             board: board.to_owned(),
         };
-        if self.boards.len() >= MAX_BOARDS && !self.boards.contains_key(&key) {
+        let is_new = !self.boards.contains_key(&key);
+        if is_new && self.boards.len() >= MAX_BOARDS {
             return None;
         }
         let board = self.boards.entry(key).or_default();
-        let changed = change(board);
+        let changed = change(board) || is_new;
         if changed {
             self.revision += 1;
             board.revision = self.revision;

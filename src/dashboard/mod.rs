@@ -11,6 +11,7 @@ mod board;
 mod collect;
 mod hall;
 mod listener;
+pub mod livechess;
 mod server;
 mod stream;
 mod view;

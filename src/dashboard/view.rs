@@ -153,11 +153,7 @@ impl Hall {
     /// All irregularities, the newest first.
     #[must_use]
     pub fn cases(&self) -> Vec<CaseView> {
-        let mut cases: Vec<_> = self
-            .boards
-            .iter()
-            .flat_map(|(key, board)| board.cases(key))
-            .collect();
+        let mut cases: Vec<_> = self.listed().flat_map(|(key, board)| board.cases(key)).collect();
         cases.sort_by(|a, b| b.time.cmp(&a.time));
         cases
     }

@@ -150,6 +150,26 @@ impl Browser {
         std::fs::write(path, base64(picture.as_str().unwrap())).unwrap();
     }
 
+    /// How many sheets of A4 the page takes in print.
+    pub fn sheets(&self) -> usize {
+        let paper = json!({ "page": { "width": 21.0, "height": 29.7 }, "background": true });
+        let printed = base64(self.post("/print", &paper).as_str().unwrap());
+        if let Some(folder) = std::env::var_os("DGT2MQTT_SHOTS") {
+            std::fs::write(Path::new(&folder).join("report.pdf"), &printed).unwrap();
+        }
+        let text = String::from_utf8_lossy(&printed).into_owned();
+        text.matches("/Type /Page\n").count()
+    }
+
+    /// Presses a key, wherever the focus is.
+    pub fn press(&self, key: &str) {
+        let actions = json!([{ "type": "keyDown", "value": key }, { "type": "keyUp", "value": key }]);
+        self.post(
+            "/actions",
+            &json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] }),
+        );
+    }
+
     fn post(&self, path: &str, body: &Value) -> Value {
         self.call("POST", &format!("/session/{}{path}", self.session), body)
     }

@@ -26,6 +26,7 @@ use self::{broker::Broker, subscriber::Subscriber, teller::Teller};
 use super::dashboard;
 use crate::{
     config::{BrokerUrl, Collector, Config, Env},
+    dashboard::Shared,
     event::{Body, Event},
     gateway,
     sim::{
@@ -106,7 +107,7 @@ impl Demo {
             let place = page.local_addr().context("the page has no address")?;
             let mut broker = Collector::default();
             broker.broker.urls = vec![url(address)];
-            let mut page = dashboard::open(broker, page, None, &stop)?;
+            let mut page = dashboard::open(broker, page, None, &Shared::default(), &stop)?;
             parts.spawn(async move { page.join_next().await.transpose()?.unwrap_or(Ok(())) });
             say(&format!(
                 "The arbiter's page shows the board at http://{place}/\n\n"

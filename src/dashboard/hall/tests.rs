@@ -193,3 +193,19 @@ fn what_is_no_message_of_ours_changes_nothing() {
         assert!(!hall.take(topic, payload.as_bytes(), 0), "{topic}");
     }
 }
+
+#[test]
+fn what_is_retained_of_a_board_that_was_taken_away_is_not_shown() {
+    let mut hall = online();
+    hall.take("gw/board/7/status", b"offline", 0);
+    hall.take("gw/board/8/status", b"online", 0);
+    let boards = |hall: &Hall| {
+        serde_json::to_value(hall.view(0)).unwrap()["boards"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    assert_eq!(boards(&hall), 2);
+    hall.take("gw/info", br#"{"version":"1","boards":["8"]}"#, 0);
+    assert_eq!(boards(&hall), 1);
+}

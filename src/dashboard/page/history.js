@@ -97,7 +97,7 @@ export class Report {
       h("p", { class: "advice" }, words.advice),
       threeBoards(item.irregularity),
       facts(item),
-      same ? [h("h2", {}, t("report_so_far")), h("p", { class: "sofar" }, movesText(detail, item.irregularity.ply))] : null,
+      ...(same ? [h("h2", {}, t("report_so_far")), h("p", { class: "sofar" }, movesText(detail, item.irregularity.ply))] : []),
       h("h2", {}, t("report_decision")),
       line(""), line(""), line(`${t("report_sign")}:`));
   }

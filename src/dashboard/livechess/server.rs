@@ -1,0 +1,127 @@
+//! The sockets of the interface.
+
+use std::time::Duration;
+
+use axum::{
+    Json, Router,
+    extract::{
+        Path, State, WebSocketUpgrade,
+        ws::{Message, WebSocket},
+    },
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use serde_json::Value;
+use tokio::{net::TcpListener, time::sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    session::Session,
+    shapes::{self, Now},
+};
+use crate::dashboard::listener::Shared;
+
+/// Calls are small.
+const MAX_CALL: usize = 64 << 10;
+/// Updates of a board that come at once are told together.
+const TOGETHER: Duration = Duration::from_millis(25);
+
+#[derive(Clone)]
+struct Link {
+    shared: Shared,
+    stop: CancellationToken,
+}
+
+impl Link {
+    fn now(&self) -> Now {
+        Now {
+            hall_ms: self.shared.now_ms(),
+            unix_ms: jiff::Timestamp::now().as_millisecond(),
+        }
+    }
+}
+
+/// Serves the interface at `listener` until `stop`. Pages of any origin may read it, as they expect.
+///
+/// # Errors
+/// When the socket fails.
+pub async fn serve(listener: TcpListener, shared: Shared, stop: CancellationToken) -> std::io::Result<()> {
+    let link = Link {
+        shared,
+        stop: stop.clone(),
+    };
+    let router = Router::new()
+        .route("/api/v1.0", get(socket))
+        .route("/api/v1.0/eboards", get(eboards))
+        .route("/api/v1.0/tournaments", get(tournaments))
+        .route("/api/v1.0/tournament/{id}", get(tournament))
+        .route("/api/v1.0/round/{id}/{index}", get(round))
+        .route("/api/v1.0/game/{id}", get(game))
+        .with_state(link);
+    axum::serve(listener, router)
+        .with_graceful_shutdown(async move { stop.cancelled().await })
+        .await
+}
+
+async fn eboards(State(link): State<Link>) -> Response {
+    let now = link.now();
+    answer(serde_json::to_value(shapes::eboards(&link.shared.hall(), now)).ok())
+}
+
+async fn tournaments(State(link): State<Link>) -> Response {
+    answer(Some(shapes::tournaments(&link.shared.hall())))
+}
+
+async fn tournament(State(link): State<Link>, Path(id): Path<String>) -> Response {
+    answer(shapes::tournament(&link.shared.hall(), &id))
+}
+
+async fn round(State(link): State<Link>, Path((id, index)): Path<(String, usize)>) -> Response {
+    answer(shapes::round(&link.shared.hall(), &id, index))
+}
+
+async fn game(State(link): State<Link>, Path(id): Path<String>) -> Response {
+    let now = link.now();
+    answer(shapes::game(&link.shared.hall(), &id, now))
+}
+
+fn answer(value: Option<Value>) -> Response {
+    let origin = [(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
+    match value {
+        Some(value) => (origin, Json(value)).into_response(),
+        None => (StatusCode::NOT_FOUND, origin).into_response(),
+    }
+}
+
+async fn socket(State(link): State<Link>, upgrade: WebSocketUpgrade) -> Response {
+    upgrade
+        .max_message_size(MAX_CALL)
+        .on_upgrade(move |socket| talk(socket, link))
+}
+
+async fn talk(mut socket: WebSocket, link: Link) {
+    let mut session = Session::default();
+    let mut changes = link.shared.changes();
+    loop {
+        let texts = tokio::select! {
+            received = socket.recv() => match received {
+                Some(Ok(Message::Text(text))) => session.call(&text, &link.shared.hall(), link.now()),
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                // Pings are answered by the library.
+                Some(Ok(_)) => Vec::new(),
+            },
+            Ok(()) = changes.changed() => {
+                sleep(TOGETHER).await;
+                changes.mark_unchanged();
+                session.changes(&link.shared.hall(), link.now())
+            }
+            () = link.stop.cancelled() => return,
+        };
+        for text in texts {
+            if socket.send(Message::Text(text.into())).await.is_err() {
+                return;
+            }
+        }
+    }
+}
