@@ -55,6 +55,18 @@ need openssl openssl || {
     echo "openssl is missing and cannot be installed by this user; install the package openssl, then try again" >&2
     exit 1
 }
+# The tests of the page, of what others read and of accessibility say themselves when they are skipped.
+need chromedriver chromium chromium-driver || echo "chromium is missing: the page is not tested in a browser" >&2
+if need npm npm && [ ! -f target/tools/node_modules/axe-core/axe.min.js ]; then
+    say "installing axe-core"
+    npm install --silent --no-save --prefix target/tools axe-core@4 || echo "axe-core cannot be had: accessibility is not checked" >&2
+fi
+if ! python3 -c 'import chess.pgn' 2>/dev/null; then
+    need python3 python3 && need pip3 python3-pip
+    python3 -m pip install --quiet --target target/tools/python chess 2>/dev/null ||
+        echo "python-chess cannot be had: broadcast files are read by our own tests only" >&2
+    export PYTHONPATH="$PWD/target/tools/python${PYTHONPATH:+:$PYTHONPATH}"
+fi
 # The check of the unit says itself when it is skipped.
 need systemd-analyze systemd || echo "systemd-analyze is missing: the unit is checked by our own tests only" >&2
 

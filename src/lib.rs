@@ -7,9 +7,11 @@
 #![forbid(unsafe_code)]
 
 pub mod board;
+pub mod broadcast;
 pub mod capture;
 pub mod cli;
 pub mod config;
+pub mod dashboard;
 pub mod dgt;
 pub mod event;
 pub mod game;

@@ -50,7 +50,7 @@ fn problem(text: &str) -> (usize, usize, String) {
 fn uncommented() -> String {
     let setting = |line: &str| {
         line.strip_prefix('#')
-            .filter(|rest| rest.starts_with(char::is_alphabetic))
+            .filter(|rest| rest.starts_with(|first: char| first.is_alphabetic() || first == '['))
             .map(str::to_owned)
     };
     EXAMPLE
@@ -71,6 +71,8 @@ fn certificates() -> tempfile::TempDir {
     for name in ["mqtt-password", "ca.pem", "client.pem", "client.key"] {
         fs::write(folder.path().join(name), "secret\n").expect("a file");
     }
+    fs::write(folder.path().join("lichess-token"), "lip_abc\n").expect("a file");
+    fs::write(folder.path().join("pairings.csv"), "board,white,black\n1,A,B\n").expect("a file");
     folder
 }
 
@@ -127,6 +129,9 @@ fn the_example_and_the_manual_name_every_key() {
         ("broker", "[broker]\n"),
         ("journal", "[journal]\n"),
         ("limits", "[limits]\n"),
+        ("broadcast", "[broadcast]\n"),
+        ("home_assistant", "[home_assistant]\n"),
+        ("broadcast.lichess", "[broadcast.lichess]\n"),
     ] {
         // The parser itself lists what it knows.
         let (_, _, said) = problem(&format!("{prefix}zzzzzzzzzzzzzzzz = 1\n"));
@@ -135,8 +140,10 @@ fn the_example_and_the_manual_name_every_key() {
             let named = EXAMPLE
                 .lines()
                 .any(|line| line.trim_start_matches('#').starts_with(&format!("{key} = ")));
+            let hidden = ["password", "server"].contains(&key);
+            let inline = table == "broadcast.lichess" && EXAMPLE.contains(&format!(" {key} = "));
             assert!(
-                named || key == "password",
+                named || hidden || inline,
                 "{table}.{key} is missing in the example"
             );
             assert!(
@@ -488,4 +495,62 @@ fn the_file_is_searched_for_in_order() {
 
     let error = Config::load(Path::new("/nowhere/x.toml"), &env).expect_err("missing");
     assert!(error.to_string().contains("/nowhere/x.toml"), "{error}");
+}
+
+#[test]
+fn a_broadcast_is_checked_with_its_pairings() {
+    let folder = certificates();
+    let path = folder.path().join("dgt2mqtt.toml");
+    let read =
+        |broadcast: &str| Config::from_text(&format!("{SMALL}[broadcast]\n{broadcast}"), &path, &home());
+    let good = read("folder = \"out\"\npairings = \"pairings.csv\"\ndelay_minutes = 15\nround = 3\n");
+    let broadcast = good
+        .unwrap_or_else(|error| panic!("{error}"))
+        .broadcast
+        .expect("one");
+    assert_eq!(broadcast.folder, folder.path().join("out"));
+    assert_eq!(broadcast.tournament.delay.ms, 15 * 60_000);
+    assert_eq!((broadcast.tournament.round, broadcast.tournament.rounds), (3, 3));
+    assert_eq!(broadcast.boards, ["1"]);
+    assert_eq!(broadcast.pairings.boards.len(), 1);
+    for (text, told) in [
+        ("", "the broadcast has no folder"),
+        ("folder = \"out\"\nboards = [\"2\"]", "there is no board \"2\""),
+        ("folder = \"out\"\nboards = [\"1\", \"1\"]", "comes twice"),
+        ("folder = \"out\"\nboards = [\"a/B\"]", "names no board"),
+        ("folder = \"out\"\npairings = \"none.csv\"", "none.csv"),
+        ("folder = \"out\"\ndelay_minutes = 601", "out of bounds"),
+        (
+            "folder = \"out\"\nlichess = { round = \"abc\", token_file = \"lichess-token\" }",
+            "no round of lichess",
+        ),
+        (
+            "folder = \"out\"\nlichess = { round = \"a1B2c3D4\" }",
+            "needs `round` and `token_file`",
+        ),
+        (
+            "folder = \"out\"\nlichess = { round = \"a1B2c3D4\", token_file = \"lichess-token\", server = \"ftp://x\" }",
+            "no server",
+        ),
+    ] {
+        let error = read(text).expect_err(text).to_string();
+        assert!(error.contains(told), "{text}: {error}");
+    }
+}
+
+/// A collector has no boards of its own; a gateway's file serves it as well.
+#[test]
+fn a_collector_needs_neither_name_nor_boards() {
+    let folder = certificates();
+    let path = folder.path().join("dgt2mqtt.toml");
+    let read = |text: &str| {
+        fs::write(&path, text).expect("a file");
+        Config::load_collector(&path, &home())
+    };
+    let collector = read("[broadcast]\nfolder = \"out\"\nboards = [\"a/1\", \"b/1\"]\n").expect("good");
+    assert_eq!(collector.broadcast.expect("one").boards, ["a/1", "b/1"]);
+    assert_eq!(collector.broker.client_id, "dgt2mqtt-dashboard");
+    let own = read(&format!("{SMALL}[broadcast]\nfolder = \"out\"\n")).expect("good");
+    assert_eq!(own.broadcast.expect("one").boards, ["hall/1"]);
+    assert!(read("[broadcast]\nfolder = \"out\"\n").is_err(), "which boards?");
 }

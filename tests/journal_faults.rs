@@ -64,7 +64,8 @@ fn seqs(path: &Path, board: &str) -> Vec<u64> {
         board: Some(board.to_owned()),
         ..Filter::default()
     };
-    each_event(path, &filter, |json| {
+    each_event(path, &filter, |kept| {
+        let json = kept.json;
         seqs.push(serde_json::from_str::<Event>(json).unwrap().seq);
         true
     })
@@ -124,7 +125,8 @@ async fn the_journal_can_be_read_beside_its_writer() {
     append(&journal, entry("8", 1..=2)).await.unwrap();
     let ids = |filter: Filter| {
         let mut ids = Vec::new();
-        each_event(&path, &filter, |json| {
+        each_event(&path, &filter, |kept| {
+            let json = kept.json;
             ids.push(serde_json::from_str::<Event>(json).unwrap().id);
             true
         })
@@ -138,6 +140,7 @@ async fn the_journal_can_be_read_beside_its_writer() {
         kind: Some("notice".to_owned()),
         since_seq: Some(2),
         last: Some(2),
+        ..Filter::default()
     };
     assert_eq!(ids(filter), ["gw/7/4", "gw/7/5"]);
     let other = Filter {
@@ -145,6 +148,13 @@ async fn the_journal_can_be_read_beside_its_writer() {
         ..Filter::default()
     };
     assert_eq!(ids(other), [""; 0]);
+    let between = Filter {
+        board: Some("7".to_owned()),
+        before_seq: Some(3),
+        after: Some(1),
+        ..Filter::default()
+    };
+    assert_eq!(ids(between), ["gw/7/2"]);
     assert!(each_event(Path::new("/nowhere"), &Filter::default(), |_| true).is_err());
     journal.close().await;
 }

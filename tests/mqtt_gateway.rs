@@ -170,7 +170,8 @@ fn notices(folder: &Path, board: &str) -> Vec<(u64, String)> {
         ..Filter::default()
     };
     let mut found = Vec::new();
-    each_event(&folder.join("journal.sqlite"), &filter, |json| {
+    each_event(&folder.join("journal.sqlite"), &filter, |kept| {
+        let json = kept.json;
         let event: Value = serde_json::from_str(json).unwrap();
         found.push((
             event["seq"].as_u64().unwrap(),

@@ -11,7 +11,7 @@ use std::{
 use anyhow::bail;
 
 use crate::{
-    config::{Board, Broker, BrokerUrl, Config, Env, Port, Rules},
+    config::{Board, Broadcast, Broker, BrokerUrl, Config, Env, Port, Rules},
     game::Period,
     laws::{Edition, Supervision, TimeControl},
     watcher::{ClockSideSetting, OrientationSetting, Protocol},
@@ -135,6 +135,9 @@ fn describe(config: &Config) -> String {
         journal.max_size / (1024 * 1024),
         journal.max_age.as_secs() / 86_400,
     );
+    if let Some(broadcast) = &config.broadcast {
+        describe_broadcast(&mut text, broadcast);
+    }
     let limits = &config.limits;
     let _ = writeln!(
         text,
@@ -142,6 +145,31 @@ fn describe(config: &Config) -> String {
         limits.clock_interval, limits.health_interval, limits.shutdown_timeout,
     );
     text
+}
+
+fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
+    let tournament = &broadcast.tournament;
+    let delay = match (tournament.delay.ms / 60_000, tournament.delay.moves) {
+        (0, 0) => "at once".to_owned(),
+        (minutes, 0) => format!("{minutes} minutes later"),
+        (0, moves) => format!("{moves} moves later"),
+        (minutes, moves) => format!("{minutes} minutes and {moves} moves later"),
+    };
+    let games = broadcast.pairings.boards.iter().flatten().count();
+    let _ = writeln!(
+        text,
+        "Broadcast of round {} from {} boards into {}, {delay}; {games} games are paired.",
+        tournament.round,
+        broadcast.boards.len(),
+        broadcast.folder.display(),
+    );
+    if let Some(lichess) = &broadcast.lichess {
+        let _ = writeln!(
+            text,
+            "  Pushed to the round {} on {}.",
+            lichess.round, lichess.server
+        );
+    }
 }
 
 fn describe_board(text: &mut String, board: &Board) {

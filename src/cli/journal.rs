@@ -66,8 +66,8 @@ pub(super) fn each(
 ) -> anyhow::Result<()> {
     must_exist(path)?;
     let mut outcome = Ok(());
-    each_event(path, filter, |json| {
-        outcome = show(json);
+    each_event(path, filter, |kept| {
+        outcome = show(kept.json);
         outcome.is_ok()
     })
     .with_context(|| format!("cannot read the journal {}", path.display()))?;

@@ -3,6 +3,7 @@
 
 mod check;
 mod configured;
+mod dashboard;
 #[cfg(feature = "demo")]
 mod demo;
 mod exit;
@@ -35,6 +36,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(configured::Run),
+    Dashboard(dashboard::Dashboard),
     #[cfg(feature = "demo")]
     Demo(demo::Demo),
     Replay(replay::Replay),
@@ -69,6 +71,7 @@ pub fn main() -> ExitCode {
     };
     exit::report(match cli.command {
         Command::Run(run) => run.run(),
+        Command::Dashboard(dashboard) => dashboard.run(),
         #[cfg(feature = "demo")]
         Command::Demo(demo) => demo.run(),
         Command::Replay(replay) => replay.run(),

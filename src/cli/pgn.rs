@@ -6,8 +6,8 @@ use anyhow::Context;
 
 use super::journal;
 use crate::{
-    event::{Body, Event},
-    game::{Pgn, PgnMove, PgnStart},
+    broadcast::{Delay, Record},
+    event::Event,
     journal::query::Filter,
 };
 
@@ -19,69 +19,49 @@ pub(super) fn print(path: &Path, filter: &Filter, out: &mut dyn Write) -> anyhow
     let mut games = BTreeMap::new();
     journal::each(path, filter, |json| {
         let event = serde_json::from_str(json).context("an event of the journal cannot be read")?;
-        take(&mut games, event);
+        take(&mut games, &event);
         Ok(())
     })?;
-    for game in games.values() {
-        writeln!(out, "{}", game.text()).context("cannot write the games")?;
+    for (key, game) in &games {
+        if let Some(text) = text(key, game) {
+            writeln!(out, "{text}").context("cannot write the games")?;
+        }
     }
     Ok(())
 }
 
+/// A board and the number of a game on it.
+type Key = (String, u32);
+
 /// Adds what an event says to its game.
-fn take(games: &mut BTreeMap<(String, u32), Pgn>, event: Event) {
+fn take(games: &mut BTreeMap<Key, Record>, event: &Event) {
     let Some(number) = event.game else { return };
-    let key = (event.board.clone(), number);
-    if let Body::GameStarted { .. } = &event.body {
-        if let Some(pgn) = started(&key, &event) {
-            games.insert(key, pgn);
-        }
-        return;
-    }
-    let Some(pgn) = games.get_mut(&key) else { return };
-    match event.body {
-        Body::Move(made) => {
-            let white = made.ply.is_multiple_of(2) == pgn.black_begins;
-            pgn.moves.truncate(made.ply as usize - 1);
-            pgn.moves.push(PgnMove {
-                san: made.san,
-                uci: made.uci,
-                fen: made.fen,
-                clock_ms: made
-                    .clock
-                    .map(|clock| if white { clock.white_ms } else { clock.black_ms }),
-            });
-        }
-        Body::MovesRetracted { to_ply, .. } => pgn.moves.truncate(to_ply as usize),
-        Body::GameEnded { result, .. } => pgn.result = result.as_str().into(),
-        _ => {}
-    }
+    let game = games.entry((event.board.clone(), number)).or_default();
+    game.take(event, 0);
 }
 
-fn started((board, number): &(String, u32), event: &Event) -> Option<Pgn> {
-    let Body::GameStarted {
-        fen,
-        chess960,
-        white,
-        black,
-    } = &event.body
-    else {
-        return None;
-    };
-    Some(Pgn::begun(&PgnStart {
-        board,
-        number: *number,
-        time: event.time.as_deref(),
-        players: [white.as_deref(), black.as_deref()],
-        fen,
-        chess960: *chess960,
-    }))
+fn text((board, number): &Key, game: &Record) -> Option<String> {
+    let shown = game.shown(i64::MAX, Delay::default())?;
+    let known = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".into());
+    let [white, black] = &shown.players;
+    let mut pgn = shown.pgn;
+    pgn.tags = [
+        ("Event", "?".into()),
+        ("Site", "?".into()),
+        ("Date", shown.date.unwrap_or_else(|| "????.??.??".into())),
+        ("Round", format!("{board}.{number}")),
+        ("White", known(white)),
+        ("Black", known(black)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    Some(pgn.text())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::GameResult;
+    use crate::event::{Body, GameResult};
 
     #[test]
     fn events_become_games() {
@@ -98,8 +78,13 @@ mod tests {
             time: Some("2026-11-21T14:00:00.000Z".into()),
         };
         let made = |ply, san: &str| {
+            let uci = match san {
+                "e4" => "e2e4",
+                "e5" => "e7e5",
+                _ => "c7c5",
+            };
             let body = format!(
-                r#"{{"type":"move","ply":{ply},"uci":"e2e4","san":"{san}","fen":"-","completed_by":"clock",
+                r#"{{"type":"move","ply":{ply},"uci":"{uci}","san":"{san}","fen":"-","completed_by":"clock",
                 "clock":{{"white_ms":60000,"black_ms":59000,"running":null}}}}"#
             );
             serde_json::from_str::<Body>(&body).unwrap()
@@ -110,12 +95,12 @@ mod tests {
             white: Some("Zimmer, A.".into()),
             black: None,
         };
-        take(&mut games, event(1, start));
-        take(&mut games, event(2, made(1, "e4")));
-        take(&mut games, event(3, made(2, "e5")));
+        take(&mut games, &event(1, start));
+        take(&mut games, &event(2, made(1, "e4")));
+        take(&mut games, &event(3, made(2, "e5")));
         take(
             &mut games,
-            event(
+            &event(
                 4,
                 Body::MovesRetracted {
                     to_ply: 1,
@@ -123,17 +108,18 @@ mod tests {
                 },
             ),
         );
-        take(&mut games, event(5, made(2, "c5")));
+        take(&mut games, &event(5, made(2, "c5")));
         let ended = Body::GameEnded {
             result: GameResult::Draw,
             reason: "arbiter".into(),
         };
-        take(&mut games, event(6, ended));
-        let text = games.values().next().unwrap().text();
+        take(&mut games, &event(6, ended));
+        let (key, game) = games.first_key_value().unwrap();
+        let text = text(key, game).unwrap();
         assert!(text.contains("[Date \"2026.11.21\"]\n[Round \"7.1\"]"), "{text}");
         assert!(text.contains("[White \"Zimmer, A.\"]\n[Black \"?\"]"), "{text}");
         assert!(
-            text.ends_with("\n1. e4 {[%clk 0:01:00]} 1... c5 {[%clk 0:00:59]} 1/2-1/2\n"),
+            text.ends_with("\n1. e4 {[%clk 0:01:00]} 1... c5 {[%clk 0:00:59]} {[%emt 0:00:00]} 1/2-1/2\n"),
             "{text}"
         );
     }

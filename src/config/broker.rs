@@ -19,6 +19,15 @@ const SYSTEM_AUTHORITIES: [&str; 3] = [
     "/etc/ssl/cert.pem",
 ];
 
+/// The list of public certificate authorities of this system, if it has one.
+#[must_use]
+pub fn system_authorities() -> Option<PathBuf> {
+    SYSTEM_AUTHORITIES
+        .iter()
+        .map(PathBuf::from)
+        .find(|path| path.exists())
+}
+
 /// What the table says of the broker; the files that it names are read or tried.
 pub(super) fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'_>) -> Option<Broker> {
     let login = login(raw, document);
@@ -120,7 +129,7 @@ fn login(raw: &RawBroker, document: &mut Document<'_>) -> Option<Login> {
         }
     }
     if let Some(file) = &raw.password_file {
-        password = read_password(file, document);
+        password = secret_file(file, document);
     }
     if let Some(username) = &raw.username {
         return Some(Login {
@@ -140,18 +149,19 @@ fn login(raw: &RawBroker, document: &mut Document<'_>) -> Option<Login> {
     None
 }
 
-fn read_password(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<Secret> {
+/// A secret from a file that holds nothing else.
+pub(super) fn secret_file(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<Secret> {
     let path = document.resolve(file.get_ref());
     match std::fs::read_to_string(&path) {
         Ok(text) if text.trim_end_matches(['\r', '\n']).is_empty() => {
             document.problem(
                 file.span(),
                 format!("{} is empty", path.display()),
-                "write the password into it",
+                "write the secret into it, and nothing else",
             );
             None
         }
-        // Editors end the last line, passwords do not.
+        // Editors end the last line, secrets do not.
         Ok(text) => Some(Secret::new(text.trim_end_matches(['\r', '\n']))),
         Err(error) => {
             unreadable(file, &path, &error, document);
@@ -172,10 +182,7 @@ fn tls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Tls> {
     let ca_file = match &raw.ca_file {
         Some(file) => readable(file, document),
         None => {
-            let system = SYSTEM_AUTHORITIES
-                .iter()
-                .map(PathBuf::from)
-                .find(|path| path.exists());
+            let system = system_authorities();
             if system.is_none() {
                 document.missing(
                     None,

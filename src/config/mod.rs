@@ -7,6 +7,7 @@
 //!
 //! The keys are described in `docs/configuration.md`; `docs/dgt2mqtt.example.toml` shows them all.
 
+mod broadcast;
 mod broker;
 mod env;
 mod problem;
@@ -22,6 +23,8 @@ use std::{
     time::Duration,
 };
 
+pub use broadcast::{Broadcast, Lichess};
+pub use broker::system_authorities;
 pub use env::Env;
 pub use problem::{ConfigError, Place, Problem, Problems};
 pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};
@@ -51,6 +54,21 @@ pub struct Config {
     pub limits: Limits,
     /// Where figures for Prometheus can be had: a loopback address, or nowhere.
     pub metrics: Option<SocketAddr>,
+    /// Games for the public, if wanted.
+    pub broadcast: Option<Broadcast>,
+    /// Where Home Assistant looks for entities, if it is to know of the boards.
+    pub home_assistant: Option<BaseTopic>,
+}
+
+/// What a collector of several gateways needs of a configuration: it has no boards of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collector {
+    /// First levels of every topic.
+    pub base_topic: BaseTopic,
+    /// The broker.
+    pub broker: Broker,
+    /// Games for the public, if wanted.
+    pub broadcast: Option<Broadcast>,
 }
 
 /// What the Laws need to know of a game at one board.
@@ -160,6 +178,23 @@ pub struct Limits {
     pub shutdown_timeout: Duration,
 }
 
+impl Default for Collector {
+    /// The broker of this machine.
+    fn default() -> Self {
+        Self {
+            base_topic: BaseTopic::default(),
+            broker: Broker {
+                urls: vec![BrokerUrl::default()],
+                client_id: "dgt2mqtt-dashboard".to_owned(),
+                login: None,
+                tls: None,
+                keep_alive: Duration::from_secs(15),
+            },
+            broadcast: None,
+        }
+    }
+}
+
 impl Config {
     /// Which file holds the configuration: the given one, else the first that exists of those in
     /// [`Env::config_candidates`].
@@ -187,11 +222,7 @@ impl Config {
     /// [`ConfigError::Unreadable`] when the file cannot be read, [`ConfigError::Invalid`] with
     /// every problem that was found in it or in the environment.
     pub fn load(path: &Path, env: &Env) -> Result<Self, ConfigError> {
-        let text = fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::from_text(&text, path, env)
+        Self::from_text(&read_file(path)?, path, env)
     }
 
     /// As [`Self::load`], from text that came from `path` (which places messages and relative paths).
@@ -202,11 +233,20 @@ impl Config {
         let mut document = read::Document::new(text, path);
         let raw = document.read(env);
         let config = raw.and_then(|raw| validate::validate(raw, &mut document, env));
-        let problems = document.into_problems();
-        match config {
-            Some(config) if problems.is_empty() => Ok(config),
-            _ => Err(ConfigError::Invalid(problems)),
-        }
+        finish(config, document)
+    }
+
+    /// What a collector needs of the file at `path`: broker, topics and broadcast. A gateway's own
+    /// file will do, and so will one without name and boards.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_collector(path: &Path, env: &Env) -> Result<Collector, ConfigError> {
+        let text = read_file(path)?;
+        let mut document = read::Document::new(&text, path);
+        let raw = document.read(env);
+        let collector = raw.and_then(|raw| validate::collector(raw, &mut document));
+        finish(collector, document)
     }
 
     /// What the watcher of `board` is told. The wall clock is set later, by the daemon.
@@ -226,5 +266,21 @@ impl Config {
             players: [board.table.white.clone(), board.table.black.clone()],
             epoch_ms: None,
         }
+    }
+}
+
+fn read_file(path: &Path) -> Result<String, ConfigError> {
+    fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// What was read, unless something was wrong with it.
+fn finish<T>(read: Option<T>, document: read::Document<'_>) -> Result<T, ConfigError> {
+    let problems = document.into_problems();
+    match read {
+        Some(read) if problems.is_empty() => Ok(read),
+        _ => Err(ConfigError::Invalid(problems)),
     }
 }

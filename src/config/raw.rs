@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::value::Secret;
+use super::{broadcast::RawBroadcast, value::Secret};
 use crate::{
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
@@ -25,12 +25,20 @@ pub(super) struct RawConfig {
     pub(super) journal: RawJournal,
     pub(super) limits: RawLimits,
     pub(super) metrics: RawMetrics,
+    pub(super) broadcast: Option<Spanned<RawBroadcast>>,
+    pub(super) home_assistant: Option<RawHomeAssistant>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawMetrics {
     pub(super) listen: Option<Spanned<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawHomeAssistant {
+    pub(super) prefix: Option<Spanned<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -11,8 +11,10 @@ use std::{
 use toml::Spanned;
 
 use super::{
-    BaseTopic, Board, Config, Env, Id, Journal, Limits, Port, Rules, Table, broker,
-    raw::{RawBoard, RawConfig, RawJournal, RawLimits},
+    BaseTopic, Board, Collector, Config, Env, Id, Journal, Limits, Port, Rules, Table,
+    broadcast::broadcast,
+    broker,
+    raw::{RawBoard, RawConfig, RawHomeAssistant, RawJournal, RawLimits},
     read::Document,
     value::ValueError,
 };
@@ -56,6 +58,16 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
     let journal = journal(raw.journal, document, env);
     let limits = limits(&raw.limits, document);
     let metrics = raw.metrics.listen.and_then(|listen| metrics(&listen, document));
+    let known: Vec<String> = boards.iter().map(|board| board.id.to_string()).collect();
+    let broadcast = match &raw.broadcast {
+        Some(raw) => Some(broadcast(raw, &known, &event.periods, document)?),
+        None => None,
+    };
+    let home_assistant = match raw.home_assistant {
+        Some(RawHomeAssistant { prefix: Some(prefix) }) => Some(parse::<BaseTopic>(prefix, document)?),
+        Some(RawHomeAssistant { prefix: None }) => "homeassistant".parse().ok(),
+        None => None,
+    };
     Some(Config {
         gateway: gateway?,
         base_topic: base_topic?,
@@ -65,6 +77,36 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         journal: journal?,
         limits,
         metrics,
+        broadcast,
+        home_assistant,
+    })
+}
+
+/// What a collector needs; the rest of the shape is only read.
+pub(super) fn collector(raw: RawConfig, document: &mut Document<'_>) -> Option<Collector> {
+    let base_topic = match raw.gateway.base_topic {
+        Some(topic) => parse(topic, document),
+        None => Some(BaseTopic::default()),
+    };
+    let gateway = raw.gateway.name.and_then(|name| parse::<Id>(name, document));
+    let broker = broker::broker(&raw.broker, "dgt2mqtt-dashboard", document);
+    let periods = raw
+        .event
+        .periods
+        .map_or_else(Vec::new, |list| periods(list, document));
+    let own = raw.board.iter().filter_map(|board| board.get_ref().id.as_ref());
+    let known: Vec<String> = match &gateway {
+        Some(gateway) => own.map(|id| format!("{gateway}/{}", id.get_ref())).collect(),
+        None => Vec::new(),
+    };
+    let broadcast = match &raw.broadcast {
+        Some(raw) => Some(broadcast(raw, &known, &periods, document)?),
+        None => None,
+    };
+    Some(Collector {
+        base_topic: base_topic?,
+        broker: broker?,
+        broadcast,
     })
 }
 
@@ -84,7 +126,7 @@ pub(super) fn parse<T: FromStr<Err = ValueError>>(
 }
 
 /// A number within bounds, or its default.
-fn within(
+pub(super) fn within(
     number: Option<&Spanned<u32>>,
     default: u32,
     bounds: RangeInclusive<u32>,

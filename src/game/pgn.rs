@@ -15,6 +15,8 @@ pub struct PgnMove {
     pub fen: String,
     /// Milliseconds left to the player who made it.
     pub clock_ms: Option<u64>,
+    /// Milliseconds that he took for it, where that is known.
+    pub used_ms: Option<u64>,
 }
 
 /// What is written.
@@ -132,9 +134,11 @@ impl Pgn {
                 words.push(format!("{number}..."));
             }
             words.push(san.clone());
-            number_due = made.clock_ms.is_some();
-            if let Some(ms) = made.clock_ms {
-                words.push(format!("{{[%clk {}]}}", clock(ms)));
+            // Two comments, as other recorders of boards write them.
+            let times = [("clk", made.clock_ms), ("emt", made.used_ms)];
+            number_due = times.iter().any(|(_, ms)| ms.is_some());
+            for (name, ms) in times {
+                words.extend(ms.map(|ms| format!("{{[%{name} {}]}}", clock(ms))));
             }
         }
         words.push(self.result.clone());
@@ -176,6 +180,7 @@ mod tests {
             uci: String::new(),
             fen: String::new(),
             clock_ms,
+            used_ms: None,
         }
     }
 
@@ -204,6 +209,17 @@ mod tests {
     }
 
     #[test]
+    fn the_time_used_is_a_comment_of_its_own() {
+        let mut pgn = game(vec![made("e4", Some(60_000)), made("e5", None)]);
+        pgn.moves[0].used_ms = Some(3_000);
+        let text = pgn.text();
+        assert!(
+            text.ends_with("1. e4 {[%clk 0:01:00]} {[%emt 0:00:03]} 1... e5 *\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn black_begins() {
         let pgn = Pgn {
             black_begins: true,
@@ -220,6 +236,7 @@ mod tests {
             uci: "a1c7".into(),
             fen: "8/8 w - - 0 1".into(),
             clock_ms: None,
+            used_ms: None,
         };
         let text = game(vec![made("e4", None), illegal, made("d5", None)]).text();
         assert!(

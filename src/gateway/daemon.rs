@@ -19,24 +19,31 @@ use super::{
     board::{BoardError, BoardPlan, BoardTask, Shared},
     clock::Clock,
     commands::{BoardCommand, pong},
+    discovery,
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
+    history,
     mates::Turn,
     metrics::Metrics,
     ports::Ports,
 };
 use crate::{
+    broadcast::{self, Writer},
     config::{Config, Id},
     journal::{Journal, JournalError, JournalSettings, Notice},
     link::SourceSyntaxError,
     mqtt::{
-        Publisher, PublisherHandle, PublisherSettings, Refusal, Request, StateKey, Target, Topics,
-        rumqtt::RumqttDial,
+        Answer, History, Publisher, PublisherHandle, PublisherSettings, Refusal, Request, StateKey, Target,
+        Topics, rumqtt::RumqttDial,
     },
 };
 
 /// Commands that may wait, for all boards and for one.
 const COMMANDS: (usize, usize) = (64, 8);
+/// Reads of the journal for `history` at the same time.
+const MAX_READERS: usize = 8;
+/// Events on their way from the journal to the broadcast.
+const TOLD: usize = 64;
 /// Events kept in memory while the disk refuses.
 const MAX_IN_MEMORY: usize = 10_000;
 /// How long a connection attempt may take, and an acknowledgement.
@@ -93,6 +100,8 @@ struct Daemon {
     requests: mpsc::Receiver<Request>,
     stop_boards: CancellationToken,
     stop_publisher: CancellationToken,
+    broadcast: JoinSet<()>,
+    readers: JoinSet<()>,
     announcer: Announcer,
     /// What was found at the start.
     notices: Vec<Notice>,
@@ -145,6 +154,8 @@ impl Daemon {
             requests,
             stop_boards: CancellationToken::new(),
             stop_publisher,
+            broadcast: JoinSet::new(),
+            readers: JoinSet::new(),
             announcer: Announcer::new(plans.len()),
             plans,
             notices,
@@ -159,7 +170,28 @@ impl Daemon {
         for notice in &daemon.notices {
             daemon.announcer.announce(notice.clone());
         }
+        daemon.start_broadcast();
         Ok(daemon)
+    }
+
+    /// The broadcast reads the journal beside everything else: its troubles are its own.
+    fn start_broadcast(&mut self) {
+        let Some(settings) = &self.config.broadcast else {
+            return;
+        };
+        let (writer, games) = Writer::new(settings, self.config.gateway.as_str());
+        let (sender, events) = mpsc::channel(TOLD);
+        // What the boards say at the end is written, too.
+        let stop = self.stop_publisher.clone();
+        let news = self.shared.journal.news();
+        let path = self.config.journal.path.clone();
+        self.broadcast
+            .spawn(broadcast::follow(path, news, sender, stop.clone()));
+        if let Some(lichess) = &settings.lichess {
+            self.broadcast
+                .spawn(broadcast::push(lichess.clone(), games, stop.clone()));
+        }
+        self.broadcast.spawn(writer.run(events, stop));
     }
 
     fn publisher_handle(&self) -> &PublisherHandle {
@@ -174,6 +206,11 @@ impl Daemon {
                 .states
                 .set(StateKey::info(&self.shared.topics), json),
             Err(error) => tracing::error!(%error, "cannot write `info` as JSON"),
+        }
+        for (topic, payload) in discovery::messages(&self.config, &self.shared.topics) {
+            self.publisher_handle()
+                .states
+                .set(StateKey::discovery(topic), payload.to_string());
         }
     }
 
@@ -277,7 +314,7 @@ impl Daemon {
         self.start_board(&id, delay);
     }
 
-    fn dispatch(&self, request: Request) {
+    fn dispatch(&mut self, request: Request) {
         let Request {
             target,
             verb,
@@ -294,6 +331,7 @@ impl Daemon {
                 let state = serde_json::json!({ "topics": topics });
                 self.publisher_handle().reply(answer.done(state));
             }
+            Target::History(asked) => self.tell_history(asked, answer),
             Target::Board { board, command } => {
                 let command = BoardCommand {
                     command,
@@ -312,6 +350,23 @@ impl Daemon {
         }
     }
 
+    /// The journal is read off this thread, a few at a time.
+    fn tell_history(&mut self, asked: History, answer: Answer) {
+        while self.readers.try_join_next().is_some() {}
+        if self.readers.len() >= MAX_READERS {
+            let refused = answer.refused(Refusal::Busy.code(), &Refusal::Busy);
+            return self.publisher_handle().reply(refused);
+        }
+        let publisher = self.publisher_handle().clone();
+        let path = self.config.journal.path.clone();
+        self.readers.spawn_blocking(move || {
+            publisher.reply(match history::read(&path, &asked) {
+                Ok(state) => answer.done(state),
+                Err(reason) => answer.refused("journal_unreadable", &reason),
+            });
+        });
+    }
+
     /// Boards first, then what they left for the broker, then the journal: each within its share.
     async fn stop(mut self) {
         let bound = self.config.limits.shutdown_timeout;
@@ -327,6 +382,7 @@ impl Daemon {
             tracing::warn!("the broker did not take everything in time; the rest goes after the next start");
         }
         self.publisher.abort_all();
+        self.broadcast.shutdown().await;
         if timeout(bound / 4, self.shared.journal.close()).await.is_err() {
             tracing::error!("the journal did not close in time");
         }

@@ -17,8 +17,23 @@ pub struct Filter {
     pub kind: Option<String>,
     /// Only events with at least this number on their board.
     pub since_seq: Option<u64>,
+    /// Only events with a smaller number on their board.
+    pub before_seq: Option<u64>,
+    /// Only events after this one in the order of the journal, see [`KeptEvent::position`].
+    pub after: Option<u64>,
     /// Only the last so many of those, still oldest first.
     pub last: Option<u64>,
+}
+
+/// An event as the journal has it.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptEvent<'a> {
+    /// Its place in the order of the journal.
+    pub position: u64,
+    /// When it was written, as Unix time in milliseconds.
+    pub written_ms: i64,
+    /// The event.
+    pub json: &'a str,
 }
 
 impl Filter {
@@ -42,6 +57,15 @@ impl Filter {
         }
         if let Some(seq) = self.since_seq {
             add("seq >= ?", Value::Integer(i64::try_from(seq).unwrap_or(i64::MAX)));
+        }
+        if let Some(seq) = self.before_seq {
+            add("seq < ?", Value::Integer(i64::try_from(seq).unwrap_or(i64::MAX)));
+        }
+        if let Some(position) = self.after {
+            add(
+                "n > ?",
+                Value::Integer(i64::try_from(position).unwrap_or(i64::MAX)),
+            );
         }
         (conditions, values)
     }
@@ -70,17 +94,26 @@ pub struct Kept {
     pub record: CommandRecord,
 }
 
-/// Calls `show` with the JSON of each event, oldest first, until it returns false.
+/// Calls `show` with each event, oldest first, until it returns false.
 ///
 /// # Errors
 /// When the file is missing, is no journal or cannot be read.
-pub fn each_event(path: &Path, filter: &Filter, mut show: impl FnMut(&str) -> bool) -> rusqlite::Result<()> {
+pub fn each_event(
+    path: &Path,
+    filter: &Filter,
+    mut show: impl FnMut(KeptEvent<'_>) -> bool,
+) -> rusqlite::Result<()> {
     let connection = open(path)?;
-    let (sql, values) = filter.sql("json", "events");
+    let (sql, values) = filter.sql("n, created_ms, json", "events");
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
     while let Some(row) = rows.next()? {
-        if !show(row.get_ref(0)?.as_str()?) {
+        let kept = KeptEvent {
+            position: row.get(0)?,
+            written_ms: row.get(1)?,
+            json: row.get_ref(2)?.as_str()?,
+        };
+        if !show(kept) {
             break;
         }
     }

@@ -1,5 +1,6 @@
 //! Commands as they come in, and what is refused at the door.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{link::Arrived, reply::Answer, topic::Topics};
@@ -11,7 +12,7 @@ pub const MAX_COMMAND: usize = 64 << 10;
 const MAX_REFERENCE: usize = 128;
 
 /// What the gateway itself does.
-pub const GATEWAY_VERBS: [&str; 2] = ["republish", "ping"];
+pub const GATEWAY_VERBS: [&str; 3] = ["republish", "ping", "history"];
 /// What a board does.
 pub const BOARD_VERBS: [&str; 10] = [
     "new_game",
@@ -33,6 +34,8 @@ pub enum Target {
     Republish,
     /// Answer.
     Ping,
+    /// Tell a board's events again, in the answer.
+    History(History),
     /// A board's watcher.
     Board {
         /// The board's id.
@@ -40,6 +43,19 @@ pub enum Target {
         /// What it is to do.
         command: watcher::Command,
     },
+}
+
+/// Which events of a board are wanted: the newest of them that fit into an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct History {
+    /// The board's id.
+    pub board: String,
+    /// Only those with a larger `seq`.
+    #[serde(default)]
+    pub after: u64,
+    /// Only those with a smaller `seq`.
+    pub before: Option<u64>,
 }
 
 /// A command that passed the door.
@@ -131,7 +147,12 @@ pub fn receive(
         }
         let payload = Value::Object(fields.clone()).to_string();
         let target = match board {
-            None => gateway_target(verb)?,
+            None => match gateway_target(verb, &mut fields)? {
+                Target::History(asked) if !is_board(&asked.board) => {
+                    return Err(Refusal::UnknownBoard(asked.board));
+                }
+                target => target,
+            },
             Some(board) if !is_board(board) => return Err(Refusal::UnknownBoard(board.to_owned())),
             Some(board) => Target::Board {
                 board: board.to_owned(),
@@ -171,8 +192,14 @@ fn fields(payload: &[u8], reference: &mut Value) -> Result<serde_json::Map<Strin
     Ok(fields)
 }
 
-fn gateway_target(verb: &str) -> Result<Target, Refusal> {
+fn gateway_target(verb: &str, fields: &mut serde_json::Map<String, Value>) -> Result<Target, Refusal> {
     match verb {
+        "history" => serde_json::from_value(Value::Object(std::mem::take(fields)))
+            .map(Target::History)
+            .map_err(|error| Refusal::BadFields {
+                verb: verb.to_owned(),
+                reason: error.to_string(),
+            }),
         "republish" => Ok(Target::Republish),
         "ping" => Ok(Target::Ping),
         _ => Err(unknown(verb, &GATEWAY_VERBS)),
@@ -278,6 +305,11 @@ mod tests {
         assert_eq!(code("dgt2mqtt/gw/board/7/cmd/explode", "{}"), "unknown_verb");
         assert_eq!(code("dgt2mqtt/gw/board/8/cmd/new_game", "{}"), "unknown_board");
         assert_eq!(code("dgt2mqtt/gw/cmd/explode", "{}"), "unknown_verb");
+        assert_eq!(code("dgt2mqtt/gw/cmd/history", "{}"), "bad_fields");
+        assert_eq!(
+            code("dgt2mqtt/gw/cmd/history", r#"{"board":"8"}"#),
+            "unknown_board"
+        );
         assert_eq!(code("dgt2mqtt/gw/board/7/cmd/set_position", "{}"), "bad_fields");
         assert_eq!(
             code("dgt2mqtt/gw/board/7/cmd/retract", r#"{"to_ply":-1}"#),

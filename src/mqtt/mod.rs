@@ -22,7 +22,7 @@ pub mod tls;
 pub mod topic;
 mod window;
 
-pub use command::{Refusal, Request, Target};
+pub use command::{History, Refusal, Request, Target};
 pub use link::{Arrived, BrokerLink, Dial, LinkEvent, Message, Qos};
 pub use publisher::{Figures, Publisher, PublisherHandle, PublisherSettings};
 pub use reply::{Answer, Reply, ReplyPayload};

@@ -65,6 +65,16 @@ impl RumqttDial {
         }
     }
 
+    /// Connections of somebody who only listens and asks: no will.
+    #[must_use]
+    pub fn without_will(broker: Broker, connect_timeout: Duration) -> Self {
+        Self {
+            broker,
+            will_topic: None,
+            connect_timeout,
+        }
+    }
+
     fn options(&self, url: &BrokerUrl) -> Result<MqttOptions, String> {
         let broker = &self.broker;
         let seconds = self.connect_timeout.as_secs().max(1);

@@ -41,6 +41,12 @@ impl StateKey {
         }
     }
 
+    /// What another program finds us by, on a topic of its own.
+    #[must_use]
+    pub fn discovery(topic: String) -> Self {
+        Self::plain(topic)
+    }
+
     /// A state of a board.
     #[must_use]
     pub fn board(topics: &Topics, board: &Id, state: BoardState) -> Self {

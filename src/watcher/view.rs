@@ -92,6 +92,7 @@ impl Core {
                 Color::White => clock.white_ms,
                 Color::Black => clock.black_ms,
             }),
+            used_ms: None,
         });
         let [white, black] = &self.settings.players;
         let began = wall_clock(&self.settings, game.began - self.out.before);

@@ -11,7 +11,7 @@ use std::{
     fs::{self, DirBuilder},
     hash::{BuildHasher, RandomState},
     io::{self, IsTerminal, Write},
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr},
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     time::Duration,
@@ -19,12 +19,13 @@ use std::{
 
 use anyhow::Context;
 use clap::Args;
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{net::TcpListener, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::{broker::Broker, subscriber::Subscriber, teller::Teller};
+use super::dashboard;
 use crate::{
-    config::{Config, Env},
+    config::{BrokerUrl, Collector, Config, Env},
     event::{Body, Event},
     gateway,
     sim::{
@@ -42,7 +43,7 @@ pub(super) struct Demo {
     /// So many times faster; beyond 3 the hands get too fast for a board
     #[arg(long, default_value_t = 1.0, value_parser = super::simulate::speed)]
     speed: f64,
-    /// Stay up when the game is over, until Ctrl-C
+    /// Show the arbiter's page as well, and stay up when the game is over, until Ctrl-C
     #[arg(long)]
     keep: bool,
 }
@@ -98,6 +99,19 @@ impl Demo {
         let config = configuration(&folder.0, &port, address)?;
         let mut daemon = JoinSet::new();
         daemon.spawn(gateway::run(config, stop.clone()));
+
+        if self.keep {
+            let page = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+            let page = page.context("cannot serve the page")?;
+            let place = page.local_addr().context("the page has no address")?;
+            let mut broker = Collector::default();
+            broker.broker.urls = vec![url(address)];
+            let mut page = dashboard::open(broker, page, None, &stop)?;
+            parts.spawn(async move { page.join_next().await.transpose()?.unwrap_or(Ok(())) });
+            say(&format!(
+                "The arbiter's page shows the board at http://{place}/\n\n"
+            ))?;
+        }
 
         let telling = async {
             let mut teller = Teller::new(io::stdout().is_terminal());
@@ -157,11 +171,19 @@ fn say(text: &str) -> anyhow::Result<()> {
         .context("cannot print")
 }
 
+fn url(broker: SocketAddr) -> BrokerUrl {
+    BrokerUrl {
+        tls: false,
+        host: broker.ip().to_string(),
+        port: broker.port(),
+    }
+}
+
 /// What a hall would write into its file, for one board.
 fn configuration(folder: &Path, port: &str, broker: SocketAddr) -> anyhow::Result<Config> {
     let quoted = |text: String| toml::Value::String(text);
     let journal = quoted(folder.join("journal.sqlite").display().to_string());
-    let (port, url) = (quoted(port.to_owned()), quoted(format!("mqtt://{broker}")));
+    let (port, url) = (quoted(port.to_owned()), quoted(url(broker).to_string()));
     let text = format!(
         "[gateway]\nname = \"demo\"\ncommands = true\n[[board]]\nid = \"1\"\nport = {port}\n\
          [broker]\nurls = [{url}]\n[journal]\npath = {journal}\n"

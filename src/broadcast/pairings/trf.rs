@@ -1,0 +1,194 @@
+//! Pairings from a TRF16 file (FIDE Handbook C.04.A, Annex 2): fixed columns, a line a player.
+//!
+//! The file does not number the boards. Their order is that of C.04.2, D.9: by the score of the
+//! higher-ranked player of the pair, the sum of both scores, the rank of the higher-ranked player.
+
+use std::collections::BTreeMap;
+
+use super::{MAX_BOARDS, Pairing, Pairings, PairingsError, Player, filled};
+
+const HELP: &str =
+    "a line of a player is `001`, then columns 5-8 his number, 15-47 his name and from 92 ten for each round";
+
+/// Columns of the first round, from 0, and columns for each round.
+const ROUNDS: (usize, usize) = (91, 10);
+
+struct Entry {
+    player: Player,
+    /// Half points before the round.
+    score: u32,
+    /// Number of the opponent in the round, and whether he has White.
+    game: Option<(u32, bool)>,
+}
+
+pub(super) fn parse(text: &str, round: u32) -> Result<Pairings, PairingsError> {
+    let mut entries = BTreeMap::new();
+    let mut pairings = Pairings::default();
+    for (line, text) in (1..).zip(text.lines()) {
+        // Columns are characters, and names have letters beyond ASCII.
+        let chars: Vec<char> = text.chars().collect();
+        match text.get(..3) {
+            Some("012") => pairings.name = filled(text.get(4..).unwrap_or_default()),
+            Some("022") => pairings.site = filled(text.get(4..).unwrap_or_default()),
+            Some("001") => {
+                let (number, entry) = entry(&chars, round).ok_or_else(|| PairingsError::Line {
+                    line,
+                    what: "no line of a player".into(),
+                    help: HELP,
+                })?;
+                entries.insert(number, entry);
+            }
+            _ => {}
+        }
+    }
+    pairings.boards = boards(&entries);
+    Ok(pairings)
+}
+
+fn entry(line: &[char], round: u32) -> Option<(u32, Entry)> {
+    let field = |from: usize, to: usize| {
+        let to = to.min(line.len());
+        filled(&line.get(from - 1..to)?.iter().collect::<String>())
+    };
+    let start = |round: u32| ROUNDS.0 + 1 + ROUNDS.1 * (round as usize - 1);
+    let number = field(5, 8)?.parse().ok()?;
+    let score = (1..round)
+        .filter_map(|round| field(start(round) + 7, start(round) + 7))
+        .map(|result| half_points(&result))
+        .sum();
+    let from = start(round.max(1));
+    let opponent = field(from, from + 3).and_then(|number| number.parse::<u32>().ok());
+    let colour = field(from + 5, from + 5);
+    let game = match colour.as_deref() {
+        Some("w") => opponent.map(|opponent| (opponent, true)),
+        Some("b") => opponent.map(|opponent| (opponent, false)),
+        _ => None,
+    };
+    let player = Player {
+        name: field(15, 47)?,
+        title: field(11, 13).map(|title| official(&title)),
+        elo: field(49, 52).filter(|elo| elo != "0"),
+        fide_id: field(58, 68).filter(|id| id != "0"),
+        federation: field(54, 56),
+    };
+    let entry = Entry { player, score, game };
+    Some((number, entry))
+}
+
+/// Titles are shorter in some files.
+fn official(title: &str) -> String {
+    match title {
+        "g" => "GM",
+        "m" => "IM",
+        "f" => "FM",
+        "c" => "CM",
+        "wg" => "WGM",
+        "wm" => "WIM",
+        "wf" => "WFM",
+        "wc" => "WCM",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// Won, played or not, full-point bye or bye by the pairing; drawn, or half-point bye; else nothing.
+fn half_points(result: &str) -> u32 {
+    match result {
+        "1" | "+" | "W" | "w" | "F" | "f" | "U" | "u" => 2,
+        "=" | "D" | "d" | "H" | "h" => 1,
+        _ => 0,
+    }
+}
+
+fn boards(entries: &BTreeMap<u32, Entry>) -> Vec<Option<Pairing>> {
+    let mut games: Vec<_> = entries
+        .iter()
+        .filter_map(|(number, white)| {
+            let (opponent, true) = white.game? else {
+                return None;
+            };
+            let black = entries.get(&opponent)?;
+            // Whose score is higher is ranked higher; with equal scores the lower number.
+            let higher = if (white.score, opponent) >= (black.score, *number) {
+                (white.score, *number)
+            } else {
+                (black.score, opponent)
+            };
+            let order = (
+                std::cmp::Reverse(higher.0),
+                std::cmp::Reverse(white.score + black.score),
+                higher.1,
+            );
+            let pairing = Pairing {
+                white: white.player.clone(),
+                black: black.player.clone(),
+            };
+            Some((order, pairing))
+        })
+        .collect();
+    games.sort_by_key(|(order, _)| *order);
+    games.truncate(MAX_BOARDS);
+    games.into_iter().map(|(_, pairing)| Some(pairing)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A player's line with games as (opponent, colour, result).
+    fn line(number: u32, name: &str, title: &str, elo: u32, games: &[(u32, char, char)]) -> String {
+        let mut line = format!(
+            "001 {number:4} m{title:>3} {name:33} {elo:4} GER 1234567{number:04} 1990/01/01  0.0 {number:4}  "
+        );
+        for (opponent, colour, result) in games {
+            line += &format!("{opponent:4} {colour} {result}  ");
+        }
+        line
+    }
+
+    fn file() -> String {
+        [
+            "012 Spring Open".to_owned(),
+            "022 Vienna".to_owned(),
+            line(1, "Löwe, Änne", "g", 2500, &[(3, 'w', '0'), (4, 'b', ' ')]),
+            line(2, "Berg, B", "", 2400, &[(4, 'b', '='), (3, 'w', ' ')]),
+            line(3, "Tal, C", "WIM", 2300, &[(1, 'b', '1'), (2, 'b', ' ')]),
+            line(4, "Dorn, D", "", 0, &[(2, 'w', '='), (1, 'w', ' ')]),
+            line(5, "Frei, F", "", 0, &[(0, '-', 'U'), (0, '-', 'H')]),
+        ]
+        .join("\n")
+    }
+
+    #[test]
+    fn a_round_in_the_order_of_the_boards() {
+        let pairings = parse(&file(), 2).unwrap();
+        assert_eq!(pairings.name.as_deref(), Some("Spring Open"));
+        assert_eq!(pairings.site.as_deref(), Some("Vienna"));
+        let names: Vec<_> = pairings
+            .boards
+            .iter()
+            .flatten()
+            .map(|p| (p.white.name.as_str(), p.black.name.as_str()))
+            .collect();
+        assert_eq!(
+            names,
+            [("Berg, B", "Tal, C"), ("Dorn, D", "Löwe, Änne")],
+            "the leader first"
+        );
+        let first = parse(&file(), 1).unwrap();
+        let white = &first.boards[0].as_ref().unwrap().white;
+        assert_eq!(white.name, "Löwe, Änne", "without scores the first number first");
+        assert_eq!(white.title.as_deref(), Some("GM"));
+        assert_eq!(white.elo.as_deref(), Some("2500"));
+        assert_eq!(white.fide_id.as_deref(), Some("12345670001"));
+        assert_eq!(white.federation.as_deref(), Some("GER"));
+        assert_eq!(first.boards.len(), 2, "a bye has no board");
+    }
+
+    #[test]
+    fn a_line_cut_short_is_told() {
+        let error = parse("001    x", 1).unwrap_err();
+        assert!(error.to_string().starts_with("line 1: no line of a player"));
+        assert!(parse("001    1", 1).is_err());
+    }
+}

@@ -1,0 +1,280 @@
+//! What happened at one board, as far as a broadcast shows it, and how it looked at an earlier time.
+//!
+//! A delayed broadcast is the fold over the acts that are old enough: result, retraction and new
+//! game are acts like moves, so nothing of what is held back shows.
+
+use jiff::Timestamp;
+use shakmaty::{CastlingMode, Chess, Color, fen::Fen, san::SanPlus, uci::UciMove};
+
+use crate::{
+    event::{Body, Event, GameResult, MoveMade},
+    game::{Pgn, PgnMove, PgnStart},
+};
+
+/// Acts of more games than this are dropped, the oldest first: the shown game and those put up after it.
+const MAX_GAMES: usize = 3;
+/// An evening at one board stays far below; moves and retractions without end are not taken beyond it.
+const MAX_ACTS: usize = 4_000;
+
+/// How far the public is behind the board. Both must be satisfied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delay {
+    /// Milliseconds.
+    pub ms: i64,
+    /// Full moves: the last so many of a game that goes on are held back.
+    pub moves: u32,
+}
+
+/// The acts at one board.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    acts: Vec<Act>,
+    last_seq: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Act {
+    /// Unix time in milliseconds at which it became known.
+    known_ms: i64,
+    /// When it happened: the same time, before the daemon had made up its mind.
+    at_ms: i64,
+    game: u32,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    Started(Start),
+    Moved(Box<MoveMade>),
+    Retracted { to_ply: u32 },
+    Ended { result: GameResult },
+}
+
+#[derive(Clone, Debug)]
+struct Start {
+    fen: String,
+    chess960: bool,
+    players: [Option<String>; 2],
+}
+
+/// A game as the public sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// Number on its board.
+    pub number: u32,
+    /// Names told with the event that began it: White's and Black's.
+    pub players: [Option<String>; 2],
+    /// Day on which it began, `YYYY.MM.DD`.
+    pub date: Option<String>,
+    /// Moves and result; no tags of an event or of players.
+    pub pgn: Pgn,
+    /// True while it goes on.
+    pub live: bool,
+}
+
+impl Record {
+    /// Takes an event; one that was taken before is dropped by its number. `now_ms` is its time when
+    /// it has none itself. True when a game changed.
+    pub fn take(&mut self, event: &Event, now_ms: i64) -> bool {
+        if event.seq <= self.last_seq {
+            return false;
+        }
+        self.last_seq = event.seq;
+        let Some(game) = event.game else { return false };
+        let what = match &event.body {
+            Body::GameStarted {
+                fen,
+                chess960,
+                white,
+                black,
+            } => What::Started(Start {
+                fen: fen.clone(),
+                chess960: *chess960,
+                players: [white.clone(), black.clone()],
+            }),
+            Body::Move(made) => What::Moved(Box::new(made.clone())),
+            Body::MovesRetracted { to_ply, .. } => What::Retracted { to_ply: *to_ply },
+            Body::GameEnded { result, .. } => What::Ended { result: *result },
+            _ => return false,
+        };
+        if self.acts.len() >= MAX_ACTS && matches!(what, What::Moved(_) | What::Retracted { .. }) {
+            return false;
+        }
+        let stamp = event.time.as_deref().and_then(|time| time.parse().ok());
+        let known_ms = stamp.map_or(now_ms, Timestamp::as_millisecond);
+        // Seconds of an evening: the product is far from any limit.
+        let late_ms = event.at.map_or(0, |at| ((event.t - at).max(0.0) * 1000.0) as i64);
+        self.acts.push(Act {
+            known_ms,
+            at_ms: known_ms - late_ms,
+            game,
+            what,
+        });
+        self.forget_the_oldest();
+        true
+    }
+
+    fn forget_the_oldest(&mut self) {
+        let starts = |act: &Act| matches!(act.what, What::Started(_));
+        // A finished game is not replaced by those after it, so it is these that go.
+        while self.acts.iter().filter(|act| starts(act)).count() > MAX_GAMES {
+            let shown = self.shown(i64::MAX, Delay::default()).map(|shown| shown.number);
+            let old = self
+                .acts
+                .iter()
+                .find(|act| starts(act) && Some(act.game) != shown);
+            let Some(old) = old.map(|act| act.game) else { break };
+            self.acts.retain(|act| act.game != old);
+        }
+    }
+
+    /// The game as it is to be seen at `now_ms`; none before the first.
+    ///
+    /// A game that ended with a result is shown until the end of the round, whatever is set up after it.
+    #[must_use]
+    pub fn shown(&self, now_ms: i64, delay: Delay) -> Option<Shown> {
+        let public = |act: &&Act| act.known_ms <= now_ms.saturating_sub(delay.ms);
+        let mut game: Option<Unfolding> = None;
+        for act in self.acts.iter().filter(public) {
+            match (&act.what, &mut game) {
+                (What::Started(_), Some(game)) if game.is_decided() => {}
+                (What::Started(start), _) => game = Some(Unfolding::new(act, start)),
+                (what, Some(game)) if act.game == game.number => game.take(what, act.at_ms),
+                _ => {}
+            }
+        }
+        game.map(|game| game.shown(delay.moves))
+    }
+
+    /// What is public at `now_ms`, as a number that another picture of the game never has.
+    #[must_use]
+    pub(super) fn picture(&self, now_ms: i64, delay: Delay) -> (u64, usize) {
+        let public = |act: &&Act| act.known_ms <= now_ms.saturating_sub(delay.ms);
+        (self.last_seq, self.acts.iter().filter(public).count())
+    }
+
+    /// When the next act becomes public, as Unix time in milliseconds; none when all are.
+    #[must_use]
+    pub fn next_change_ms(&self, now_ms: i64, delay: Delay) -> Option<i64> {
+        let times = self.acts.iter().map(|act| act.known_ms.saturating_add(delay.ms));
+        times.filter(|at| *at > now_ms).min()
+    }
+}
+
+/// A game while the acts are folded.
+struct Unfolding {
+    number: u32,
+    start: Start,
+    date: Option<String>,
+    moves: Vec<(MoveMade, i64)>,
+    result: GameResult,
+    ended: bool,
+}
+
+impl Unfolding {
+    fn new(act: &Act, start: &Start) -> Self {
+        let date = Timestamp::from_millisecond(act.at_ms).ok();
+        Self {
+            number: act.game,
+            start: start.clone(),
+            date: date.map(|at| at.strftime("%Y.%m.%d").to_string()),
+            moves: Vec::new(),
+            result: GameResult::Open,
+            ended: false,
+        }
+    }
+
+    fn is_decided(&self) -> bool {
+        self.result != GameResult::Open && !self.moves.is_empty()
+    }
+
+    fn take(&mut self, what: &What, at_ms: i64) {
+        match what {
+            What::Started(_) => {}
+            What::Moved(made) => {
+                self.moves.truncate((made.ply as usize).saturating_sub(1));
+                self.moves.push(((**made).clone(), at_ms));
+            }
+            What::Retracted { to_ply } => self.moves.truncate(*to_ply as usize),
+            What::Ended { result } => {
+                self.result = *result;
+                self.ended = *result != GameResult::Open;
+            }
+        }
+    }
+
+    fn shown(mut self, hidden_moves: u32) -> Shown {
+        if !self.ended {
+            let hidden = 2 * hidden_moves as usize;
+            self.moves.truncate(self.moves.len().saturating_sub(hidden));
+        }
+        let pgn = Pgn {
+            tags: Vec::new(),
+            moves: self.readable(),
+            result: self.result.as_str().to_owned(),
+            ..Pgn::begun(&PgnStart {
+                board: "",
+                number: self.number,
+                time: None,
+                players: [None, None],
+                fen: &self.start.fen,
+                chess960: self.start.chess960,
+            })
+        };
+        Shown {
+            number: self.number,
+            players: self.start.players,
+            date: self.date,
+            pgn,
+            live: !self.ended,
+        }
+    }
+
+    /// The half-moves that a reader of PGN follows: names are made anew by playing them, and from
+    /// the first on that cannot be played none has a name.
+    fn readable(&self) -> Vec<PgnMove> {
+        let setup = self.start.fen.parse::<Fen>().unwrap_or_default();
+        let turn = setup.as_setup().turn;
+        let mode = CastlingMode::from_chess960(self.start.chess960);
+        let mut position = setup.into_position::<Chess>(mode).ok();
+        let mut before: Option<i64> = None;
+        let mut moves = Vec::with_capacity(self.moves.len());
+        for (i, (made, at_ms)) in self.moves.iter().enumerate() {
+            let san = position.take().and_then(|here| {
+                let (san, next) = played(here, made)?;
+                position = Some(next);
+                Some(san)
+            });
+            let white = (turn == Color::White) == i.is_multiple_of(2);
+            let clock = |made: &MoveMade| {
+                made.clock
+                    .map(|clock| if white { clock.white_ms } else { clock.black_ms })
+            };
+            moves.push(PgnMove {
+                san,
+                uci: made.uci.clone(),
+                fen: made.fen.clone(),
+                clock_ms: clock(made),
+                // The wall clock may have been set back meanwhile.
+                used_ms: before.map(|before| u64::try_from(at_ms - before).unwrap_or(0)),
+            });
+            before = Some(*at_ms);
+        }
+        moves
+    }
+}
+
+/// The name of a move in `position`, and the position after it; none for one that is not legal there.
+fn played(position: Chess, made: &MoveMade) -> Option<(String, Chess)> {
+    if made.illegal {
+        return None;
+    }
+    let uci: UciMove = made.uci.parse().ok()?;
+    let mv = uci.to_move(&position).ok()?;
+    let mut next = position;
+    let san = SanPlus::from_move_and_play_unchecked(&mut next, mv).to_string();
+    Some((san, next))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+use super::*;
+
+const INITIAL: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+const T0: i64 = 1_795_269_600_000; // 2026-11-21T14:00:00Z
+
+/// Events of a board at seconds after `T0`.
+struct Board {
+    record: Record,
+    seq: u64,
+    game: u32,
+}
+
+impl Board {
+    fn new() -> Self {
+        Self {
+            record: Record::default(),
+            seq: 0,
+            game: 0,
+        }
+    }
+
+    fn say(&mut self, s: i64, body: &str) {
+        self.seq += 1;
+        let time = Timestamp::from_millisecond(T0 + s * 1000).unwrap().to_string();
+        let json = format!(
+            r#"{{"v":1,"id":"gw/7/{0}","seq":{0},"board":"7","game":{1},"t":{s}.0,"time":"{time}",{body}}}"#,
+            self.seq, self.game
+        );
+        let event = serde_json::from_str(&json).unwrap();
+        self.record.take(&event, 0);
+    }
+
+    fn start(&mut self, s: i64) {
+        self.game += 1;
+        self.say(
+            s,
+            &format!(r#""type":"game_started","fen":"{INITIAL}","chess960":false"#),
+        );
+    }
+
+    fn mv(&mut self, s: i64, ply: u32, uci: &str) {
+        let (white, black) = (5400 - i64::from(ply), 5300 - i64::from(ply));
+        self.say(
+            s,
+            &format!(
+                r#""type":"move","ply":{ply},"uci":"{uci}","san":"?","fen":"-","completed_by":"clock",
+                "clock":{{"white_ms":{white}000,"black_ms":{black}000,"running":null}}"#
+            ),
+        );
+    }
+
+    fn end(&mut self, s: i64, result: &str) {
+        self.say(
+            s,
+            &format!(r#""type":"game_ended","result":"{result}","reason":"board""#),
+        );
+    }
+
+    fn text(&self, s: i64, delay: Delay) -> String {
+        let shown = self.record.shown(T0 + s * 1000, delay);
+        shown.map_or_else(String::new, |shown| {
+            shown.pgn.text().replace('\n', " ").trim().to_owned()
+        })
+    }
+
+    fn now(&self) -> String {
+        self.text(1_000_000, Delay::default())
+    }
+}
+
+const MINUTE: Delay = Delay { ms: 60_000, moves: 0 };
+
+#[test]
+fn moves_have_clocks_and_the_time_used() {
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.mv(17, 2, "e7e5");
+    board.mv(20, 3, "g1f3");
+    assert!(
+        board.now().ends_with(
+            "1. e4 {[%clk 1:29:59]} 1... e5 {[%clk 1:28:18]} {[%emt 0:00:07]} 2. Nf3 {[%clk 1:29:57]} {[%emt 0:00:03]} *"
+        ),
+        "{}",
+        board.now()
+    );
+    assert_eq!(
+        board
+            .record
+            .shown(i64::MAX, Delay::default())
+            .unwrap()
+            .date
+            .as_deref(),
+        Some("2026.11.21")
+    );
+}
+
+#[test]
+fn a_retracted_move_is_gone_and_another_takes_its_place() {
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.mv(17, 2, "e7e5");
+    board.say(30, r#""type":"moves_retracted","to_ply":1,"reason":"ruling""#);
+    board.mv(40, 2, "c7c5");
+    assert!(board.now().contains("c5") && !board.now().contains("e5"));
+}
+
+#[test]
+fn nothing_of_what_is_held_back_shows() {
+    let mut board = Board::new();
+    assert_eq!(board.text(0, MINUTE), "");
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.mv(90, 2, "e7e5");
+    board.end(100, "1-0");
+    assert_eq!(board.text(59, MINUTE), "", "not even that a game began");
+    assert!(board.text(60, MINUTE).ends_with("]  *"));
+    assert!(board.text(149, MINUTE).ends_with("59]} *"));
+    assert!(board.text(159, MINUTE).ends_with("emt 0:01:20]} *"));
+    assert!(board.text(160, MINUTE).ends_with(" 1-0"));
+    assert_eq!(
+        board.record.next_change_ms(T0 + 150_000, MINUTE),
+        Some(T0 + 160_000)
+    );
+    assert_eq!(board.record.next_change_ms(T0 + 160_000, MINUTE), None);
+}
+
+#[test]
+fn a_delay_in_moves_ends_with_the_game() {
+    let mut board = Board::new();
+    let delay = Delay { ms: 0, moves: 1 };
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.mv(20, 2, "e7e5");
+    assert!(!board.text(30, delay).contains("e4"));
+    board.mv(30, 3, "g1f3");
+    assert!(board.text(30, delay).contains("e4") && !board.text(30, delay).contains("e5"));
+    board.end(40, "1/2-1/2");
+    assert!(board.text(40, delay).contains("Nf3") && board.text(40, delay).ends_with(" 1/2-1/2"));
+}
+
+#[test]
+fn what_cannot_be_played_ends_the_moves_but_not_the_game() {
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.mv(20, 2, "e8e5"); // a king in the centre
+    board.mv(30, 3, "d2d4");
+    board.end(40, "1-0");
+    let text = board.now();
+    assert!(
+        text.contains("Illegal move e8e5") && !text.contains("d4"),
+        "{text}"
+    );
+    assert!(text.ends_with("} 1-0"), "{text}");
+}
+
+#[test]
+fn a_finished_game_is_not_replaced_by_what_is_set_up_after_it() {
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.end(20, "0-1");
+    for _ in 0..20 {
+        board.start(30);
+        board.mv(40, 1, "d2d4");
+        board.end(50, "1-0");
+    }
+    assert!(board.now().contains("e4") && board.now().ends_with("0-1"));
+    assert!(board.record.acts.len() < 12, "what nobody will see is not kept");
+    // The arbiter corrects the result.
+    board.game = 1;
+    board.end(60, "1/2-1/2");
+    assert!(board.now().ends_with("1/2-1/2"));
+}
+
+#[test]
+fn a_game_without_result_gives_way() {
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.end(20, "*");
+    board.start(30);
+    board.mv(40, 1, "d2d4");
+    assert!(board.now().contains("d4"));
+}
+
+#[test]
+fn an_event_that_came_twice_counts_once() {
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.seq -= 1;
+    board.mv(10, 1, "d2d4");
+    assert!(board.now().contains("e4"));
+}

@@ -1,0 +1,474 @@
+//! The files of one round: what every one of them is to hold at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::{
+    pairings::{Pairing, Pairings, Player},
+    record::{Delay, Record, Shown},
+};
+use crate::{
+    event::{Event, GameResult},
+    game::{Period, Pgn},
+};
+
+/// What is the same for all games of the round.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tournament {
+    /// Name, for the tag `Event`.
+    pub name: Option<String>,
+    /// Where it is played, for the tag `Site`.
+    pub site: Option<String>,
+    /// Number of the round, from 1.
+    pub round: u32,
+    /// How many rounds there are; at least `round`.
+    pub rounds: u32,
+    /// Periods of the time control; empty when unknown.
+    pub periods: Vec<Period>,
+    /// How far the public is behind the boards.
+    pub delay: Delay,
+    /// Whether all games are put into one file as well.
+    pub combined: bool,
+    /// Moment before which games belong to an earlier round, as Unix time in milliseconds.
+    pub since_ms: i64,
+}
+
+/// A round while it is played.
+#[derive(Clone, Debug)]
+pub struct Round {
+    tournament: Tournament,
+    pairings: Pairings,
+    /// In their order: the first plays the first pairing.
+    tables: Vec<Table>,
+}
+
+#[derive(Clone, Debug)]
+struct Table {
+    /// `GATEWAY/BOARD`.
+    id: String,
+    record: Record,
+    /// What was last shown, and of which picture: with many boards most of them rest.
+    shown: Option<((u64, usize), Option<Shown>)>,
+}
+
+impl Table {
+    fn shown(&mut self, now_ms: i64, delay: Delay) -> Option<Shown> {
+        let picture = self.record.picture(now_ms, delay);
+        match &self.shown {
+            Some((former, shown)) if *former == picture => shown.clone(),
+            _ => {
+                let shown = self.record.shown(now_ms, delay);
+                self.shown = Some((picture, shown.clone()));
+                shown
+            }
+        }
+    }
+}
+
+/// Contents by path, relative to the folder of the tournament.
+pub type Files = BTreeMap<String, String>;
+
+impl Round {
+    /// A round at `tables` (each `GATEWAY/BOARD`) in their order.
+    #[must_use]
+    pub fn new(tournament: Tournament, pairings: Pairings, tables: Vec<String>) -> Self {
+        let tables = tables.into_iter().map(|id| Table {
+            id,
+            record: Record::default(),
+            shown: None,
+        });
+        Self {
+            tournament,
+            pairings,
+            tables: tables.collect(),
+        }
+    }
+
+    /// Takes an event of any board. True when something may have to be written.
+    pub fn take(&mut self, event: &Event, now_ms: i64) -> bool {
+        let told = event.time.as_deref().and_then(|time| time.parse().ok());
+        let at_ms = told.map_or(now_ms, jiff::Timestamp::as_millisecond);
+        if at_ms < self.tournament.since_ms {
+            return false;
+        }
+        let table = event.id.rsplit_once('/').map_or("", |(table, _)| table);
+        match self.tables.iter_mut().find(|known| known.id == table) {
+            Some(table) => table.record.take(event, now_ms),
+            None => false,
+        }
+    }
+
+    /// When the files change next by the passing of time, as Unix time in milliseconds.
+    #[must_use]
+    pub fn next_change_ms(&self, now_ms: i64) -> Option<i64> {
+        let delay = self.tournament.delay;
+        self.tables
+            .iter()
+            .filter_map(|table| table.record.next_change_ms(now_ms, delay))
+            .min()
+    }
+
+    /// What every file is to hold at `now_ms`.
+    #[must_use]
+    pub fn files(&mut self, now_ms: i64) -> Files {
+        let boards = self.boards(now_ms);
+        let folder = format!("round-{}", self.tournament.round);
+        let mut files = Files::new();
+        let games: Vec<String> = boards.iter().map(|board| board.pgn.text()).collect();
+        for (number, game) in (1..).zip(&games) {
+            files.insert(format!("{folder}/game-{number}.pgn"), game.clone());
+        }
+        if self.tournament.combined {
+            files.insert(format!("{folder}/games.pgn"), games.join("\n"));
+        }
+        files.insert(format!("{folder}/index.json"), json(&index(&boards)));
+        files.insert("tournament.json".into(), json(&self.summary(&boards)));
+        files
+    }
+
+    fn boards(&mut self, now_ms: i64) -> Vec<Board> {
+        let count = self.tables.len().max(self.pairings.boards.len());
+        let mut seen = BTreeSet::new();
+        (0..count)
+            .map(|i| {
+                let delay = self.tournament.delay;
+                let shown = self
+                    .tables
+                    .get_mut(i)
+                    .and_then(|table| table.shown(now_ms, delay));
+                let pairing = self.pairings.boards.get(i).cloned().flatten();
+                let mut board = self.board(i + 1, pairing, shown);
+                // A reader tells games apart by their players, so no two may be the same.
+                let nameless = board.players().iter().all(|name| name == "?");
+                if nameless || !seen.insert(board.players()) {
+                    board.pgn.tags.push(("Board".into(), (i + 1).to_string()));
+                }
+                board
+            })
+            .collect()
+    }
+
+    fn board(&self, number: usize, pairing: Option<Pairing>, shown: Option<Shown>) -> Board {
+        let live = shown.as_ref().is_some_and(|shown| shown.live);
+        let names = shown.as_ref().map(|shown| shown.players.clone());
+        // The pairings know; a name in the table of a board is for halls without them.
+        let pairing = pairing.unwrap_or_else(|| {
+            let [white, black] = names.unwrap_or_default().map(named);
+            Pairing { white, black }
+        });
+        let date = shown.as_ref().and_then(|shown| shown.date.clone());
+        let mut pgn = shown.map_or_else(unplayed, |shown| shown.pgn);
+        pgn.tags = self.tags(number, &pairing, date);
+        Board { pairing, pgn, live }
+    }
+
+    fn tags(&self, number: usize, pairing: &Pairing, date: Option<String>) -> Vec<(String, String)> {
+        let Tournament {
+            name,
+            site,
+            round,
+            periods,
+            ..
+        } = &self.tournament;
+        let known = |own: &Option<String>, other: &Option<String>| {
+            own.clone()
+                .or_else(|| other.clone())
+                .unwrap_or_else(|| "?".into())
+        };
+        let player = |player: &Player| {
+            if player.name.is_empty() {
+                "?".to_owned()
+            } else {
+                player.name.clone()
+            }
+        };
+        let mut tags = vec![
+            ("Event".to_owned(), known(name, &self.pairings.name)),
+            ("Site".to_owned(), known(site, &self.pairings.site)),
+            ("Date".to_owned(), date.unwrap_or_else(|| "????.??.??".into())),
+            ("Round".to_owned(), format!("{round}.{number}")),
+            ("White".to_owned(), player(&pairing.white)),
+            ("Black".to_owned(), player(&pairing.black)),
+        ];
+        if let Some(control) = time_control(periods) {
+            tags.push(("TimeControl".into(), control));
+        }
+        for (side, player) in [("White", &pairing.white), ("Black", &pairing.black)] {
+            let more = [
+                ("Title", &player.title),
+                ("Elo", &player.elo),
+                ("FideId", &player.fide_id),
+            ];
+            tags.extend(
+                more.into_iter()
+                    .filter_map(|(what, value)| Some((format!("{side}{what}"), value.clone()?))),
+            );
+        }
+        tags
+    }
+
+    fn summary(&self, boards: &[Board]) -> TournamentFile {
+        let Tournament {
+            name, round, rounds, ..
+        } = &self.tournament;
+        let name = name.clone().or_else(|| self.pairings.name.clone());
+        let name = name.unwrap_or_else(|| "?".into());
+        let live = boards.iter().filter(|board| board.live).count();
+        let count = |number| if number == *round { boards.len() } else { 0 };
+        let rounds = (1..=*rounds.max(round)).map(|number| RoundCount {
+            count: count(number),
+            live: if number == *round { live } else { 0 },
+        });
+        TournamentFile {
+            id: name.clone(),
+            name,
+            rounds: rounds.collect(),
+        }
+    }
+}
+
+/// One board of the round as the public sees it.
+struct Board {
+    pairing: Pairing,
+    pgn: Pgn,
+    live: bool,
+}
+
+impl Board {
+    fn players(&self) -> Vec<String> {
+        let is_name = |name: &&(String, String)| name.0 == "White" || name.0 == "Black";
+        let names = self.pgn.tags.iter().filter(is_name);
+        names.map(|(_, value)| value.clone()).collect()
+    }
+}
+
+fn named(name: Option<String>) -> Player {
+    Player {
+        name: name.unwrap_or_default(),
+        ..Player::default()
+    }
+}
+
+/// A game that has not begun: its tags and a lone asterisk.
+fn unplayed() -> Pgn {
+    Pgn {
+        first_number: 1,
+        result: GameResult::Open.as_str().into(),
+        ..Pgn::default()
+    }
+}
+
+/// As the PGN standard writes it (9.6.1): `40/5400+30:1800+30`, in seconds.
+fn time_control(periods: &[Period]) -> Option<String> {
+    let period = |period: &Period| {
+        let moves = period.moves.map_or_else(String::new, |moves| format!("{moves}/"));
+        format!("{moves}{}+{}", period.minutes * 60, period.increment)
+    };
+    let parts: Vec<_> = periods.iter().map(period).collect();
+    (!parts.is_empty()).then(|| parts.join(":"))
+}
+
+/// `tournament.json`.
+#[derive(Serialize)]
+struct TournamentFile {
+    id: String,
+    name: String,
+    rounds: Vec<RoundCount>,
+}
+
+#[derive(Serialize)]
+struct RoundCount {
+    count: usize,
+    live: usize,
+}
+
+/// `index.json` of a round.
+#[derive(Serialize)]
+struct Index<'a> {
+    pairings: Vec<IndexPairing<'a>>,
+}
+
+#[derive(Serialize)]
+struct IndexPairing<'a> {
+    white: IndexPlayer<'a>,
+    black: IndexPlayer<'a>,
+    result: &'a str,
+    live: bool,
+}
+
+#[derive(Serialize)]
+struct IndexPlayer<'a> {
+    fname: Option<&'a str>,
+    mname: Option<&'a str>,
+    lname: Option<&'a str>,
+    title: Option<&'a str>,
+    federation: Option<&'a str>,
+}
+
+fn index(boards: &[Board]) -> Index<'_> {
+    let pairings = boards.iter().map(|board| IndexPairing {
+        white: index_player(&board.pairing.white),
+        black: index_player(&board.pairing.black),
+        result: &board.pgn.result,
+        live: board.live,
+    });
+    Index {
+        pairings: pairings.collect(),
+    }
+}
+
+/// `Last, First` taken apart.
+fn index_player(player: &Player) -> IndexPlayer<'_> {
+    let (last, first) = match player.name.split_once(',') {
+        Some((last, first)) => (last.trim(), Some(first.trim())),
+        None => (player.name.trim(), None),
+    };
+    IndexPlayer {
+        fname: first.filter(|name| !name.is_empty()),
+        mname: None,
+        lname: (!last.is_empty()).then_some(last),
+        title: player.title.as_deref(),
+        federation: player.federation.as_deref(),
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    // Texts, numbers and truth values: there is nothing in them that JSON cannot say.
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INITIAL: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+    fn event(board: &str, seq: u64, time: &str, body: &str) -> Event {
+        let json = format!(
+            r#"{{"v":1,"id":"gw/{board}/{seq}","seq":{seq},"board":"{board}","game":1,"t":1.0,"time":"{time}",{body}}}"#
+        );
+        serde_json::from_str(&json).unwrap()
+    }
+
+    fn round() -> Round {
+        let tournament = Tournament {
+            name: Some("Spring \"Open\"".into()),
+            round: 3,
+            rounds: 5,
+            periods: vec![
+                Period {
+                    moves: Some(40),
+                    minutes: 90,
+                    increment: 30,
+                },
+                Period {
+                    moves: None,
+                    minutes: 30,
+                    increment: 30,
+                },
+            ],
+            combined: true,
+            since_ms: "2026-11-21T14:00:00Z"
+                .parse::<jiff::Timestamp>()
+                .unwrap()
+                .as_millisecond(),
+            ..Tournament::default()
+        };
+        let text = "board,white,white_elo,white_title,black,black_federation\n1,\"Moss, M\",2100,FM,\"Tufteland, V\",NOR\n";
+        let pairings = Pairings::parse(text, 3).unwrap();
+        Round::new(tournament, pairings, vec!["gw/7".into(), "gw/8".into()])
+    }
+
+    fn start(board: &str, time: &str) -> Event {
+        let body =
+            format!(r#""type":"game_started","fen":"{INITIAL}","chess960":false,"white":"X","black":"Y""#);
+        event(board, 1, time, &body)
+    }
+
+    #[test]
+    fn before_the_first_move_every_game_is_there_with_its_tags() {
+        let files = round().files(0);
+        let names: Vec<_> = files.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                "round-3/game-1.pgn",
+                "round-3/game-2.pgn",
+                "round-3/games.pgn",
+                "round-3/index.json",
+                "tournament.json"
+            ]
+        );
+        let game = &files["round-3/game-1.pgn"];
+        assert!(
+            game.starts_with("[Event \"Spring \\\"Open\\\"\"]\n[Site \"?\"]\n[Date \"????.??.??\"]\n[Round \"3.1\"]\n[White \"Moss, M\"]\n[Black \"Tufteland, V\"]\n[TimeControl \"40/5400+30:1800+30\"]\n[WhiteTitle \"FM\"]\n[WhiteElo \"2100\"]\n[Result \"*\"]\n"),
+            "{game}"
+        );
+        assert!(game.ends_with("]\n\n*\n"), "{game}");
+        assert!(
+            files["round-3/game-2.pgn"].contains("[Board \"2\"]"),
+            "told apart"
+        );
+        assert_eq!(
+            files["round-3/games.pgn"],
+            format!("{game}\n{}", files["round-3/game-2.pgn"])
+        );
+    }
+
+    #[test]
+    fn index_and_tournament_follow_the_games() {
+        let mut round = round();
+        round.take(&start("7", "2026-11-21T14:10:00Z"), 0);
+        let value = |round: &mut Round, name: &str| -> serde_json::Value {
+            serde_json::from_str(&round.files(i64::MAX)[name]).unwrap()
+        };
+        let index = value(&mut round, "round-3/index.json");
+        assert_eq!(index["pairings"][0]["live"], true);
+        assert_eq!(index["pairings"][0]["white"]["lname"], "Moss");
+        assert_eq!(index["pairings"][0]["white"]["fname"], "M");
+        assert_eq!(index["pairings"][0]["black"]["federation"], "NOR");
+        assert_eq!(value(&mut round, "tournament.json")["rounds"][2]["live"], 1);
+        assert_eq!(
+            value(&mut round, "tournament.json")["rounds"]
+                .as_array()
+                .unwrap()
+                .len(),
+            5
+        );
+        let ended = event(
+            "7",
+            2,
+            "2026-11-21T15:00:00Z",
+            r#""type":"game_ended","result":"0-1","reason":"arbiter""#,
+        );
+        round.take(&ended, 0);
+        let index = value(&mut round, "round-3/index.json");
+        assert_eq!(
+            (&index["pairings"][0]["live"], &index["pairings"][0]["result"]),
+            (&false.into(), &"0-1".into())
+        );
+        assert!(round.files(i64::MAX)["round-3/game-1.pgn"].ends_with("\n0-1\n"));
+    }
+
+    #[test]
+    fn a_game_of_an_earlier_round_is_not_of_this_one() {
+        let mut round = round();
+        assert!(!round.take(&start("7", "2026-11-21T13:59:00Z"), 0));
+        assert!(
+            !round.take(&start("9", "2026-11-21T14:10:00Z"), 0),
+            "no such board"
+        );
+        assert!(round.files(i64::MAX)["round-3/game-1.pgn"].contains("????"));
+    }
+
+    #[test]
+    fn without_pairings_the_names_are_those_of_the_board() {
+        let mut round = round();
+        round.take(&start("8", "2026-11-21T14:10:00Z"), 0);
+        let game = &round.files(i64::MAX)["round-3/game-2.pgn"];
+        assert!(game.contains("[Date \"2026.11.21\"]\n[Round \"3.2\"]\n[White \"X\"]\n[Black \"Y\"]"));
+    }
+}

@@ -1,0 +1,75 @@
+//! The events of a journal, from the first that is kept to those that come.
+
+use std::path::PathBuf;
+
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::writer::Told;
+use crate::journal::query::{Filter, each_event};
+
+/// Events read at a time.
+const BATCH: usize = 512;
+
+/// Tells the events of the journal at `path`, and those that are written to it: `news` wakes it up.
+///
+/// The journal is read beside its writer and not listened to: no board ever waits for a broadcast,
+/// and after a restart it knows what was played before.
+pub async fn follow(
+    path: PathBuf,
+    mut news: watch::Receiver<u64>,
+    events: mpsc::Sender<Told>,
+    stop: CancellationToken,
+) {
+    let mut after = 0;
+    let mut failed = false;
+    loop {
+        news.mark_unchanged();
+        let from = path.clone();
+        let read = tokio::task::spawn_blocking(move || batch(&from, after)).await;
+        let (told, last) = match read {
+            Ok(Ok(read)) => read,
+            Ok(Err(error)) => {
+                if !failed {
+                    tracing::warn!("broadcast: cannot read the journal {}: {error}", path.display());
+                }
+                failed = true;
+                (Vec::new(), after)
+            }
+            Err(_) => return,
+        };
+        let is_all = told.len() < BATCH;
+        after = last;
+        for told in told {
+            tokio::select! {
+                sent = events.send(told) => if sent.is_err() { return },
+                () = stop.cancelled() => return,
+            }
+        }
+        if is_all {
+            tokio::select! {
+                changed = news.changed() => if changed.is_err() { return },
+                () = stop.cancelled() => return,
+            }
+        }
+    }
+}
+
+/// The next events, and the position of the last.
+fn batch(path: &std::path::Path, after: u64) -> rusqlite::Result<(Vec<Told>, u64)> {
+    let mut told = Vec::new();
+    let mut last = after;
+    let filter = Filter {
+        after: Some(after),
+        ..Filter::default()
+    };
+    each_event(path, &filter, |kept| {
+        last = kept.position;
+        match serde_json::from_str(kept.json) {
+            Ok(event) => told.push((event, kept.written_ms)),
+            Err(error) => tracing::warn!("broadcast: an event of the journal cannot be read: {error}"),
+        }
+        told.len() < BATCH
+    })?;
+    Ok((told, last))
+}

@@ -1,0 +1,201 @@
+//! The broadcast: where its files go, who plays, how far the public is behind.
+
+use std::{collections::HashSet, path::PathBuf};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{Id, Secret, broker::secret_file, read::Document, validate::within};
+use crate::{
+    broadcast::{Delay, Pairings, Tournament},
+    game::Period,
+};
+
+/// Games for the public.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Broadcast {
+    /// The folder of the tournament.
+    pub folder: PathBuf,
+    /// What is the same for all games of the round; since when it is played is found out later.
+    pub tournament: Tournament,
+    /// Who plays whom.
+    pub pairings: Pairings,
+    /// Boards in the order of the pairings: `BOARD`, or `GATEWAY/BOARD`.
+    pub boards: Vec<String>,
+    /// A round on lichess to push to.
+    pub lichess: Option<Lichess>,
+}
+
+/// A broadcast round on lichess.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lichess {
+    /// Id of the round.
+    pub round: String,
+    /// Token with the scope `study:write`.
+    pub token: Secret,
+    /// `http://` or `https://`, host and perhaps port.
+    pub server: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawBroadcast {
+    folder: Option<Spanned<PathBuf>>,
+    name: Option<String>,
+    site: Option<String>,
+    round: Option<Spanned<u32>>,
+    rounds: Option<Spanned<u32>>,
+    pairings: Option<Spanned<PathBuf>>,
+    boards: Option<Vec<Spanned<String>>>,
+    delay_minutes: Option<Spanned<u32>>,
+    delay_moves: Option<Spanned<u32>>,
+    combined: Option<bool>,
+    lichess: Option<RawLichess>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RawLichess {
+    round: Option<Spanned<String>>,
+    token_file: Option<Spanned<PathBuf>>,
+    server: Option<Spanned<String>>,
+}
+
+/// What the table says; `known` are the boards that may be named without their gateway.
+pub(super) fn broadcast(
+    raw: &Spanned<RawBroadcast>,
+    known: &[String],
+    periods: &[Period],
+    document: &mut Document<'_>,
+) -> Option<Broadcast> {
+    let span = raw.span();
+    let raw = raw.get_ref();
+    let round = within(raw.round.as_ref(), 1, 1..=99, "", document);
+    let rounds = within(raw.rounds.as_ref(), round, 1..=99, "", document).max(round);
+    let minutes = within(raw.delay_minutes.as_ref(), 0, 0..=600, "minutes", document);
+    let moves = within(raw.delay_moves.as_ref(), 0, 0..=100, "moves", document);
+    let pairings = match &raw.pairings {
+        None => Some(Pairings::default()),
+        Some(file) => Pairings::load(&document.resolve(file.get_ref()), round)
+            .map_err(|error| {
+                let help = "docs/broadcast.md shows how pairings are written";
+                document.problem(file.span(), format!("the pairings do not fit: {error}"), help);
+            })
+            .ok(),
+    };
+    let boards = boards(raw.boards.as_deref(), known, document);
+    let lichess = match &raw.lichess {
+        None => None,
+        Some(raw) => Some(lichess(raw, &span, document)?),
+    };
+    let Some(folder) = &raw.folder else {
+        document.missing(
+            Some(span),
+            "the broadcast has no folder",
+            "write `folder = \"...\"`, a folder that the daemon's user may write",
+        );
+        return None;
+    };
+    Some(Broadcast {
+        folder: document.resolve(folder.get_ref()),
+        tournament: Tournament {
+            name: raw.name.clone(),
+            site: raw.site.clone(),
+            round,
+            rounds,
+            periods: periods.to_vec(),
+            delay: Delay {
+                ms: i64::from(minutes) * 60_000,
+                moves,
+            },
+            combined: raw.combined.unwrap_or(true),
+            since_ms: 0,
+        },
+        pairings: pairings?,
+        boards: boards?,
+        lichess,
+    })
+}
+
+fn boards(
+    list: Option<&[Spanned<String>]>,
+    known: &[String],
+    document: &mut Document<'_>,
+) -> Option<Vec<String>> {
+    let Some(list) = list else {
+        if known.is_empty() {
+            document.missing(
+                None,
+                "the broadcast has no boards",
+                "write `boards = [\"GATEWAY/BOARD\", ...]` under [broadcast], in the order of the pairings",
+            );
+            return None;
+        }
+        return Some(known.to_vec());
+    };
+    let mut seen = HashSet::new();
+    let mut fit = true;
+    for board in list {
+        let name = board.get_ref();
+        let problem = match name.split_once('/') {
+            None if !known.contains(name) => Some((
+                format!("there is no board {name:?}"),
+                "name a board by its `id`, or one of another gateway as \"GATEWAY/BOARD\"",
+            )),
+            Some((gateway, id)) if gateway.parse::<Id>().is_err() || id.parse::<Id>().is_err() => Some((
+                format!("{name:?} names no board"),
+                "write \"BOARD\" or \"GATEWAY/BOARD\"",
+            )),
+            _ if !seen.insert(name) => Some((
+                format!("the board {name:?} comes twice"),
+                "each board plays one game of the round",
+            )),
+            _ => None,
+        };
+        if let Some((what, help)) = problem {
+            document.problem(board.span(), what, help);
+            fit = false;
+        }
+    }
+    fit.then(|| list.iter().map(|board| board.get_ref().clone()).collect())
+}
+
+fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Document<'_>) -> Option<Lichess> {
+    let (Some(round), Some(file)) = (&raw.round, &raw.token_file) else {
+        document.missing(
+            Some(span.clone()),
+            "[broadcast.lichess] needs `round` and `token_file`",
+            "`round` is the last part of the round's address, eight letters and digits; the token needs the scope study:write",
+        );
+        return None;
+    };
+    let is_id = |id: &str| id.len() == 8 && id.chars().all(|c| c.is_ascii_alphanumeric());
+    if !is_id(round.get_ref()) {
+        document.problem(
+            round.span(),
+            format!("{:?} is no round of lichess", round.get_ref()),
+            "write the last part of the round's address: eight letters and digits",
+        );
+        return None;
+    }
+    let server = match &raw.server {
+        None => "https://lichess.org".to_owned(),
+        Some(server) => {
+            let text = server.get_ref().trim_end_matches('/');
+            let host = text
+                .strip_prefix("https://")
+                .or_else(|| text.strip_prefix("http://"));
+            if host.is_none_or(|host| host.is_empty() || host.contains(['/', '@', ' '])) {
+                let help = "write \"https://HOST\" or \"http://HOST:PORT\"";
+                document.problem(server.span(), format!("{text:?} is no server"), help);
+                return None;
+            }
+            text.to_owned()
+        }
+    };
+    Some(Lichess {
+        round: round.get_ref().clone(),
+        token: secret_file(file, document)?,
+        server,
+    })
+}

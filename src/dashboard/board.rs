@@ -1,0 +1,164 @@
+//! One board as its topics tell of it.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    event::{Body, ClockState, Event},
+    watcher::{BoardInfo, ClockView, GameView, PositionView},
+};
+
+/// Events kept of each board; older ones are in the gateway's journal.
+const MAX_EVENTS: usize = 500;
+
+/// What is known of one board.
+#[derive(Clone, Debug, Default)]
+pub struct Board {
+    pub(super) online: bool,
+    pub(super) info: BoardInfo,
+    pub(super) position: PositionView,
+    pub(super) game: GameView,
+    pub(super) clock: Option<ClockState>,
+    /// When the clock was told.
+    pub(super) clock_at_ms: u64,
+    /// Names of the players, White's and Black's.
+    pub(super) players: [Option<String>; 2],
+    pub(super) pgn: String,
+    /// By `seq`.
+    pub(super) events: BTreeMap<u64, Event>,
+    /// Stretches of `seq` that were told, in order, none touching another.
+    told: Vec<(u64, u64)>,
+    /// The gateway keeps nothing up to this.
+    floor: u64,
+    pub(super) revision: u64,
+}
+
+impl Board {
+    /// Takes a state. True when something changed.
+    pub(super) fn take_state(&mut self, state: &str, payload: &[u8], now_ms: u64) -> bool {
+        match state {
+            "status" => replace(&mut self.online, payload == b"online"),
+            "info" => parsed(payload).is_some_and(|info| replace(&mut self.info, info)),
+            "position" => parsed(payload).is_some_and(|position| replace(&mut self.position, position)),
+            "game" => parsed(payload).is_some_and(|game| replace(&mut self.game, game)),
+            "clock" => {
+                self.clock_at_ms = now_ms;
+                parsed::<ClockView>(payload).is_some_and(|view| {
+                    self.clock = view.clock;
+                    true
+                })
+            }
+            "pgn" => {
+                self.pgn = String::from_utf8_lossy(payload).into_owned();
+                let name = |tag| tag_of(&self.pgn, tag).filter(|name| name != "?");
+                self.players = [name("White"), name("Black")];
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes an event as it happens. True when it was not known.
+    pub(super) fn take_event(&mut self, event: Event) -> bool {
+        let seq = event.seq;
+        if self.knows(seq) {
+            return false;
+        }
+        self.mark(seq, seq);
+        self.events.insert(seq, event);
+        self.forget();
+        true
+    }
+
+    /// Takes what a gateway tells of the stretch between `after` and `before`.
+    pub(super) fn take_history(&mut self, after: u64, before: u64, events: Vec<Event>, more: bool) {
+        let oldest = events.first().map_or(before, |event| event.seq);
+        // Whoever has more and tells nothing would be asked for ever.
+        let is_partial = more && !events.is_empty();
+        self.mark(if is_partial { oldest } else { after + 1 }, before - 1);
+        self.events
+            .extend(events.into_iter().map(|event| (event.seq, event)));
+        self.forget();
+    }
+
+    /// The newest stretch that was not told: after which `seq` and before which.
+    pub(super) fn wanted(&self) -> Option<(u64, u64)> {
+        let newest = self.told.last().map_or(0, |(_, to)| *to);
+        if self.game.last_seq > newest {
+            return Some((newest.max(self.floor), self.game.last_seq + 1));
+        }
+        let (from, _) = *self.told.last()?;
+        let below = match self.told.len() {
+            1 => self.floor,
+            count => self.told[count - 2].1,
+        };
+        let is_missing = from > below.max(self.floor) + 1 && self.events.len() < MAX_EVENTS;
+        is_missing.then_some((below.max(self.floor), from))
+    }
+
+    /// The event with this id, as far as it was told.
+    pub(super) fn event(&self, id: &str) -> Option<&Event> {
+        let seq = id.rsplit_once('/')?.1.parse().ok()?;
+        self.events.get(&seq).filter(|event| event.id == id)
+    }
+
+    /// Ids of the open irregularities, the oldest first. State and events come on two lanes: what
+    /// events say after the state was made counts as well.
+    pub(super) fn open(&self) -> Vec<String> {
+        let mut open = self.game.open_irregularities.clone();
+        for (_, event) in self.events.range(self.game.last_seq + 1..) {
+            match &event.body {
+                Body::Irregularity(_) if !open.contains(&event.id) => open.push(event.id.clone()),
+                Body::IrregularityResolved { irregularity, .. } => open.retain(|id| id != irregularity),
+                _ => {}
+            }
+        }
+        open
+    }
+
+    fn knows(&self, seq: u64) -> bool {
+        self.told.iter().any(|(from, to)| (*from..=*to).contains(&seq))
+    }
+
+    fn mark(&mut self, mut from: u64, mut to: u64) {
+        self.told.retain(|(other_from, other_to)| {
+            let is_apart = *other_to + 1 < from || to + 1 < *other_from;
+            if !is_apart {
+                from = from.min(*other_from);
+                to = to.max(*other_to);
+            }
+            is_apart
+        });
+        self.told.push((from, to));
+        self.told.sort_unstable();
+    }
+
+    fn forget(&mut self) {
+        while self.events.len() > MAX_EVENTS {
+            if let Some((seq, _)) = self.events.pop_first() {
+                self.floor = self.floor.max(seq);
+            }
+        }
+    }
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(payload: &[u8]) -> Option<T> {
+    serde_json::from_slice(payload).ok()
+}
+
+/// True when the value is another one.
+fn replace<T: PartialEq>(place: &mut T, value: T) -> bool {
+    let changed = *place != value;
+    *place = value;
+    changed
+}
+
+/// The value of a tag of a PGN.
+fn tag_of(pgn: &str, tag: &str) -> Option<String> {
+    let start = format!("[{tag} \"");
+    let line = pgn
+        .lines()
+        .take_while(|line| line.starts_with('['))
+        .find(|line| line.starts_with(&start))?;
+    let value = line.strip_prefix(&start)?.strip_suffix("\"]")?;
+    Some(value.replace("\\\"", "\"").replace("\\\\", "\\"))
+}

@@ -1,0 +1,49 @@
+//! The events of chosen boards in their order, for a broadcast of several gateways.
+
+use std::collections::HashMap;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{hall::BoardKey, listener::Shared};
+use crate::broadcast::Told;
+
+/// Tells the events of `tables` until `stop`, those of each board in order and without a hole: what
+/// was missed is waited for.
+pub async fn collect(
+    shared: Shared,
+    tables: Vec<BoardKey>,
+    events: mpsc::Sender<Told>,
+    stop: CancellationToken,
+) {
+    let mut changes = shared.changes();
+    let mut sent: HashMap<BoardKey, u64> = HashMap::new();
+    loop {
+        let now_ms = jiff::Timestamp::now().as_millisecond();
+        let mut news: Vec<Told> = Vec::new();
+        {
+            let hall = shared.hall();
+            let complete = tables.iter().filter_map(|key| {
+                let board = hall.board(key)?;
+                board.wanted().is_none().then_some((key, board))
+            });
+            for (key, board) in complete {
+                let last = sent.entry(key.clone()).or_default();
+                for (seq, event) in board.events.range(*last + 1..) {
+                    *last = *seq;
+                    news.push((event.clone(), now_ms));
+                }
+            }
+        }
+        for told in news {
+            tokio::select! {
+                sent = events.send(told) => if sent.is_err() { return },
+                () = stop.cancelled() => return,
+            }
+        }
+        tokio::select! {
+            changed = changes.changed() => if changed.is_err() { return },
+            () = stop.cancelled() => return,
+        }
+    }
+}

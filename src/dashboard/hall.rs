@@ -1,0 +1,171 @@
+//! What is known of all gateways and boards, from the topics alone.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::board::Board;
+use crate::event::Event;
+
+/// Boards beyond this are not taken: a broker that is not ours must not fill memory.
+const MAX_BOARDS: usize = 2_000;
+
+/// What a board tells as states.
+const STATES: [&str; 6] = ["status", "info", "position", "game", "clock", "pgn"];
+
+/// A board among all gateways.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BoardKey {
+    /// Its gateway's name.
+    pub gateway: String,
+    /// Its id.
+    pub board: String,
+}
+
+/// What is known of a gateway.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gateway {
+    /// Whether it is connected to the broker.
+    pub online: bool,
+    /// Version of the program.
+    pub version: Option<String>,
+    /// What its operator should see to, in words.
+    pub notices: Vec<String>,
+    pub(super) revision: u64,
+}
+
+/// Everything that the page shows.
+#[derive(Clone, Debug, Default)]
+pub struct Hall {
+    pub(super) boards: BTreeMap<BoardKey, Board>,
+    pub(super) gateways: BTreeMap<String, Gateway>,
+    /// Whether the broker is connected, by its address.
+    pub(super) brokers: BTreeMap<String, bool>,
+    pub(super) brokers_revision: u64,
+    /// Grows with every change.
+    pub(super) revision: u64,
+}
+
+impl Hall {
+    /// Grows with every change.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The connection to a broker came or went.
+    pub fn broker(&mut self, address: &str, connected: bool) {
+        if self.brokers.insert(address.to_owned(), connected) != Some(connected) {
+            self.revision += 1;
+            self.brokers_revision = self.revision;
+        }
+    }
+
+    /// Takes a message; `topic` without the base. True when something changed. `now_ms` is any clock
+    /// that runs evenly.
+    pub fn take(&mut self, topic: &str, payload: &[u8], now_ms: u64) -> bool {
+        let levels: Vec<&str> = topic.split('/').collect();
+        let changed = match levels[..] {
+            [gateway, state] => self.take_gateway(gateway, state, payload),
+            [gateway, "board", board, state] if STATES.contains(&state) => {
+                self.with_board(gateway, board, |board| board.take_state(state, payload, now_ms))
+            }
+            [gateway, "board", board, "event", _] => match serde_json::from_slice::<Event>(payload) {
+                Ok(event) => self.with_board(gateway, board, |board| board.take_event(event)),
+                Err(_) => None,
+            },
+            _ => None,
+        };
+        changed.unwrap_or_default()
+    }
+
+    /// Takes the answer to `history` of a board: what lies after `after` and before `before`.
+    pub fn take_history(&mut self, key: &BoardKey, after: u64, before: u64, answer: &Value) -> bool {
+        let parse = |event: &Value| serde_json::from_value::<Event>(event.clone()).ok();
+        let events = answer["events"].as_array();
+        let events: Vec<Event> = events.into_iter().flatten().filter_map(parse).collect();
+        let more = answer["more"].as_bool().unwrap_or(false);
+        self.with_board(&key.gateway, &key.board, |board| {
+            board.take_history(after, before, events, more);
+            true
+        })
+        .unwrap_or_default()
+    }
+
+    /// Events that are missing, by board, newest first: after which `seq` and before which.
+    pub fn wanted(&self) -> impl Iterator<Item = (&BoardKey, u64, u64)> {
+        self.boards
+            .iter()
+            .filter(|(key, _)| self.is_online(&key.gateway))
+            .filter_map(|(key, board)| board.wanted().map(|(after, before)| (key, after, before)))
+    }
+
+    /// Whether the gateway is connected to its broker.
+    #[must_use]
+    pub fn is_online(&self, gateway: &str) -> bool {
+        self.gateways.get(gateway).is_some_and(|gateway| gateway.online)
+    }
+
+    /// A board, if it is known.
+    #[must_use]
+    pub fn board(&self, key: &BoardKey) -> Option<&Board> {
+        self.boards.get(key)
+    }
+
+    fn take_gateway(&mut self, name: &str, state: &str, payload: &[u8]) -> Option<bool> {
+        if !["status", "info", "health"].contains(&state) {
+            return None;
+        }
+        if self.gateways.len() >= MAX_BOARDS && !self.gateways.contains_key(name) {
+            return None;
+        }
+        let gateway = self.gateways.entry(name.to_owned()).or_default();
+        let before = (gateway.online, gateway.version.clone(), gateway.notices.clone());
+        let json = || serde_json::from_slice::<Value>(payload).unwrap_or_default();
+        match state {
+            "status" => gateway.online = payload == b"online",
+            "info" => gateway.version = json()["version"].as_str().map(str::to_owned),
+            _ => {
+                let health = json();
+                let notices = health["notices"].as_array().cloned().unwrap_or_default();
+                let words = notices.iter().filter_map(|notice| notice["message"].as_str());
+                gateway.notices = words.map(str::to_owned).collect();
+            }
+        }
+        let changed = before != (gateway.online, gateway.version.clone(), gateway.notices.clone());
+        if changed {
+            self.revision += 1;
+            gateway.revision = self.revision;
+            // Its boards are shown as it is.
+            for (_, board) in self.boards.iter_mut().filter(|(key, _)| key.gateway == name) {
+                board.revision = self.revision;
+            }
+        }
+        Some(changed)
+    }
+
+    fn with_board(
+        &mut self,
+        gateway: &str,
+        board: &str,
+        change: impl FnOnce(&mut Board) -> bool,
+    ) -> Option<bool> {
+        let key = BoardKey {
+            gateway: gateway.to_owned(),
+            board: board.to_owned(),
+        };
+        if self.boards.len() >= MAX_BOARDS && !self.boards.contains_key(&key) {
+            return None;
+        }
+        let board = self.boards.entry(key).or_default();
+        let changed = change(board);
+        if changed {
+            self.revision += 1;
+            board.revision = self.revision;
+        }
+        Some(changed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+use serde_json::json;
+
+use super::*;
+
+fn key() -> BoardKey {
+    BoardKey {
+        gateway: "gw".into(),
+        board: "7".into(),
+    }
+}
+
+fn notice(seq: u64) -> Value {
+    json!({"v":1,"id":format!("gw/7/{seq}"),"seq":seq,"board":"7","game":1,"t":1.0,"time":null,
+           "type":"notice","code":"x","message":format!("m{seq}")})
+}
+
+fn irregularity(seq: u64) -> Value {
+    let words = json!({"title":"Illegal move","advice":"Put it back."});
+    let ruling = json!({"penalty":{"kind":"time","seconds":120,"to":"white"},"position":"reinstate_before",
+        "articles":["7.5.1"],"target_fen":null,"clock_proposal":null});
+    json!({"v":1,"id":format!("gw/7/{seq}"),"seq":seq,"board":"7","game":1,"t":1.0,"time":"2026-11-21T14:00:00Z",
+           "type":"irregularity","kind":"illegal_move","offender":"black","ply":6,"certainty":"certain",
+           "articles":["7.5.1"],"squares":["a7"],"move":"a7a6","reason":null,"fen_before":"8/8/8/8/8/8/8/8 w - - 0 1",
+           "placement":"8/8/8/8/8/8/8/8","clock":null,"offence_number":1,"ruling":ruling,
+           "text":{"en":words,"ru":words}})
+}
+
+fn resolved(seq: u64, of: u64) -> Value {
+    json!({"v":1,"id":format!("gw/7/{seq}"),"seq":seq,"board":"7","game":1,"t":1.0,"time":null,
+           "type":"irregularity_resolved","irregularity":format!("gw/7/{of}"),"how":"dismissed"})
+}
+
+fn say(hall: &mut Hall, event: &Value) -> bool {
+    let topic = format!("gw/board/7/event/{}", event["type"].as_str().unwrap());
+    hall.take(&topic, event.to_string().as_bytes(), 0)
+}
+
+fn game(hall: &mut Hall, last_seq: u64, open: &[&str]) {
+    let game = json!({"game":1,"start_fen":null,"chess960":false,"moves":[],"san":[],"fen":null,"to_move":null,
+        "result":null,"open_irregularities":open,"last_seq":last_seq});
+    hall.take("gw/board/7/game", game.to_string().as_bytes(), 0);
+}
+
+fn online() -> Hall {
+    let mut hall = Hall::default();
+    hall.take("gw/status", b"online", 0);
+    hall
+}
+
+fn wanted(hall: &Hall) -> Option<(u64, u64)> {
+    hall.wanted().next().map(|(_, after, before)| (after, before))
+}
+
+fn open(hall: &Hall) -> Vec<String> {
+    hall.board(&key()).unwrap().open()
+}
+
+#[test]
+fn states_make_a_board() {
+    let mut hall = online();
+    hall.take("gw/board/7/status", b"online", 0);
+    hall.take(
+        "gw/board/7/pgn",
+        b"[White \"A \\\"B\\\"\"]\n[Black \"?\"]\n\n*\n",
+        0,
+    );
+    hall.take(
+        "gw/board/7/clock",
+        br#"{"clock":{"white_ms":1000,"black_ms":2000,"running":"white"}}"#,
+        500,
+    );
+    let view = serde_json::to_value(hall.view(700)).unwrap();
+    assert_eq!(view["boards"][0]["players"], json!(["A \"B\"", null]));
+    assert_eq!(view["boards"][0]["online"], true);
+    assert_eq!(view["boards"][0]["clock_age_ms"], 200);
+    hall.take("gw/status", b"offline", 0);
+    let view = serde_json::to_value(hall.view(700)).unwrap();
+    assert_eq!(
+        view["boards"][0]["online"], false,
+        "nobody knows what the board does"
+    );
+}
+
+#[test]
+fn only_what_changed_is_told_again() {
+    let mut hall = online();
+    hall.take("gw/board/7/status", b"online", 0);
+    hall.take("gw/board/8/status", b"online", 0);
+    let seen = hall.revision();
+    assert!(!hall.take("gw/board/8/status", b"online", 0));
+    assert!(hall.changed_boards(seen, 0).is_empty());
+    assert!(hall.take("gw/board/8/status", b"offline", 0));
+    assert_eq!(hall.changed_boards(seen, 0).len(), 1);
+    assert!(hall.changed_links(seen).is_none());
+    hall.broker("mqtt://x", false);
+    assert!(hall.changed_links(seen).is_some());
+}
+
+#[test]
+fn what_is_open_is_known_from_either_lane() {
+    let mut hall = online();
+    game(&mut hall, 4, &[]);
+    assert!(say(&mut hall, &irregularity(5)));
+    assert!(!say(&mut hall, &irregularity(5)), "twice");
+    assert_eq!(open(&hall), ["gw/7/5"], "before the state says so");
+    game(&mut hall, 5, &["gw/7/5"]);
+    assert_eq!(open(&hall), ["gw/7/5"]);
+    say(&mut hall, &resolved(6, 5));
+    assert!(open(&hall).is_empty(), "before the state says so");
+    game(&mut hall, 6, &[]);
+    assert!(open(&hall).is_empty());
+    let cases = serde_json::to_value(hall.cases()).unwrap();
+    assert_eq!(cases[0]["how"], "dismissed");
+}
+
+#[test]
+fn what_was_missed_is_asked_for_and_shown() {
+    let mut hall = online();
+    game(&mut hall, 9, &["gw/7/3"]);
+    let view = serde_json::to_value(hall.view(0)).unwrap();
+    assert_eq!(
+        view["boards"][0]["open"][0]["irregularity"],
+        Value::Null,
+        "not known yet"
+    );
+    assert_eq!(wanted(&hall), Some((0, 10)));
+    hall.take_history(
+        &key(),
+        0,
+        10,
+        &json!({"events":[notice(7),notice(8),notice(9)],"more":true}),
+    );
+    assert_eq!(wanted(&hall), Some((0, 7)), "there is more");
+    hall.take_history(
+        &key(),
+        0,
+        7,
+        &json!({"events":[irregularity(3),notice(6)],"more":false}),
+    );
+    assert_eq!(wanted(&hall), None);
+    let view = serde_json::to_value(hall.view(0)).unwrap();
+    assert_eq!(
+        view["boards"][0]["open"][0]["irregularity"]["kind"],
+        "illegal_move"
+    );
+    say(&mut hall, &notice(12));
+    assert_eq!(wanted(&hall), Some((9, 12)), "a hole");
+    hall.take_history(
+        &key(),
+        9,
+        12,
+        &json!({"events":[notice(10),notice(11)],"more":false}),
+    );
+    assert_eq!(wanted(&hall), None);
+}
+
+#[test]
+fn a_gateway_that_is_away_or_has_nothing_is_not_asked_for_ever() {
+    let mut hall = Hall::default();
+    game(&mut hall, 9, &[]);
+    assert_eq!(wanted(&hall), None, "nobody would answer");
+    hall.take("gw/status", b"online", 0);
+    assert_eq!(wanted(&hall), Some((0, 10)));
+    hall.take_history(&key(), 0, 10, &json!({"events":[],"more":false}));
+    assert_eq!(wanted(&hall), None);
+    game(&mut hall, 10, &[]);
+    assert_eq!(wanted(&hall), Some((9, 11)));
+    hall.take_history(&key(), 9, 11, &json!({"events":[],"more":true}));
+    assert_eq!(wanted(&hall), None);
+}
+
+#[test]
+fn memory_is_bounded() {
+    let mut hall = online();
+    for seq in 1..=2_000 {
+        say(&mut hall, &notice(seq));
+    }
+    assert_eq!(hall.board(&key()).unwrap().events.len(), 500);
+    assert_eq!(wanted(&hall), None, "what was dropped is not asked for again");
+}
+
+#[test]
+fn what_is_no_message_of_ours_changes_nothing() {
+    let mut hall = online();
+    for (topic, payload) in [
+        ("", ""),
+        ("gw/board/7/event/move", "{"),
+        ("gw/board/7/game", "[]"),
+        ("gw/board/7/cmd/dismiss", "{}"),
+        ("gw/board/7/a/b/c", "{}"),
+        ("gw/else", "{}"),
+    ] {
+        assert!(!hall.take(topic, payload.as_bytes(), 0), "{topic}");
+    }
+}

@@ -1,0 +1,397 @@
+//! The connection to a broker: states and events into the hall, commands out, answers back.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::hall::{BoardKey, Hall};
+use crate::{
+    config::{BaseTopic, BrokerUrl},
+    link::Backoff,
+    mqtt::{Arrived, BrokerLink, Dial, LinkEvent, Message, Qos, link::Ticket},
+    time::Millis,
+};
+
+/// First and longest delay between attempts to connect, and when a connection counts as good.
+const BACKOFF_MS: (u64, u64, u64) = (250, 5_000, 5_000);
+/// An answer to a command that takes longer is not waited for.
+const PATIENCE: Duration = Duration::from_secs(6);
+/// Questions for what was missed that may be under way.
+const QUESTIONS: usize = 4;
+/// A board whose gateway did not answer is asked again after this.
+const ASK_AGAIN: Duration = Duration::from_secs(20);
+/// Questions without an answer after which a board is shown without what was missed.
+const MAX_UNANSWERED: u32 = 3;
+/// How often it is looked whether something was missed.
+const TICK: Duration = Duration::from_millis(100);
+
+/// The hall, and the number of its last change for those who wait for one.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    hall: Arc<Mutex<Hall>>,
+    revision: Arc<watch::Sender<u64>>,
+    start: Instant,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            hall: Arc::default(),
+            revision: Arc::new(watch::Sender::new(0)),
+            start: Instant::now(),
+        }
+    }
+}
+
+impl Shared {
+    /// The hall as it is now.
+    pub fn hall(&self) -> MutexGuard<'_, Hall> {
+        // Who panicked while he held it left at worst one message half taken.
+        self.hall.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes up at changes.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.revision.subscribe()
+    }
+
+    /// Milliseconds since the start.
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Hall, u64)) {
+        let now = self.now_ms();
+        let mut hall = self.hall();
+        change(&mut hall, now);
+        let revision = hall.revision();
+        drop(hall);
+        self.revision.send_if_modified(|known| {
+            let is_new = *known != revision;
+            *known = revision;
+            is_new
+        });
+    }
+}
+
+/// A command of the page.
+#[derive(Debug)]
+pub struct Ask {
+    /// For whom; without board it is for the gateway.
+    pub gateway: String,
+    /// The board, if it is for one.
+    pub board: Option<String>,
+    /// The last level of the topic.
+    pub verb: String,
+    /// Its fields, without a reference.
+    pub fields: serde_json::Map<String, Value>,
+    /// Where the answer goes.
+    pub answer: oneshot::Sender<Result<Value, AskError>>,
+}
+
+/// Where commands go in; bounded.
+pub type Asks = mpsc::Sender<Ask>;
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// The broker is not connected.
+    #[error("the broker is not connected: nothing was sent")]
+    NoBroker,
+    /// The gateway is silent. The command may have been carried out.
+    #[error("the gateway did not answer in time; look at the board's state before you send it again")]
+    NoAnswer,
+}
+
+impl AskError {
+    /// Stable code.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::NoBroker => "no_broker",
+            Self::NoAnswer => "no_answer",
+        }
+    }
+}
+
+/// What is under way, by reference.
+enum Waiting {
+    Command(oneshot::Sender<Result<Value, AskError>>),
+    History { key: BoardKey, after: u64, before: u64 },
+}
+
+/// Keeps a connection to a broker.
+pub struct Listener<D> {
+    dial: D,
+    url: BrokerUrl,
+    base: BaseTopic,
+    shared: Shared,
+    asks: mpsc::Receiver<Ask>,
+    waiting: HashMap<String, (Instant, Waiting)>,
+    asked: HashMap<BoardKey, Instant>,
+    /// How often a board's gateway left a question without an answer.
+    unanswered: HashMap<BoardKey, u32>,
+    count: u64,
+    /// Tells our references from those of other pages.
+    name: String,
+}
+
+impl<D: Dial> Listener<D> {
+    /// A listener at `url`; commands for it come by the receiver's other end.
+    pub fn new(dial: D, url: BrokerUrl, base: BaseTopic, shared: Shared, asks: mpsc::Receiver<Ask>) -> Self {
+        Self {
+            dial,
+            url,
+            base,
+            shared,
+            asks,
+            waiting: HashMap::new(),
+            asked: HashMap::new(),
+            unanswered: HashMap::new(),
+            count: 0,
+            name: format!("page-{:08x}", fastrand::u32(..)),
+        }
+    }
+
+    /// Listens until `stop`.
+    pub async fn run(mut self, stop: CancellationToken) {
+        let (first, longest, stable) = BACKOFF_MS;
+        let mut backoff = Backoff::new(first, longest, stable);
+        let mut rng = fastrand::Rng::new();
+        let address = self.url.to_string();
+        let mut said = false;
+        self.shared.change(|hall, _| hall.broker(&address, false));
+        while !stop.is_cancelled() {
+            let since = self.shared.now_ms();
+            let (connected, reason) = match self.dial.dial(&self.url) {
+                Ok(link) => tokio::select! {
+                    ended = self.session(link, &address) => ended,
+                    () = stop.cancelled() => return,
+                },
+                Err(reason) => (false, reason),
+            };
+            self.shared.change(|hall, _| hall.broker(&address, false));
+            for (_, (_, waiting)) in self.waiting.drain() {
+                answer(waiting, Err(AskError::NoAnswer));
+            }
+            self.asked.clear();
+            if connected {
+                said = false;
+                backoff.up(Millis(since));
+            }
+            if !said {
+                tracing::warn!("no broker at {address} ({reason}); going on trying");
+                said = true;
+            }
+            let delay = backoff.failed(Millis(self.shared.now_ms()), &mut rng);
+            let rest = tokio::time::sleep(Duration::from_millis(delay));
+            tokio::pin!(rest);
+            loop {
+                tokio::select! {
+                    () = &mut rest => break,
+                    Some(ask) = self.asks.recv() => drop(ask.answer.send(Err(AskError::NoBroker))),
+                    () = stop.cancelled() => return,
+                }
+            }
+        }
+    }
+
+    /// One connection; whether it came about, and why it ended.
+    async fn session(&mut self, mut link: D::Link, address: &str) -> (bool, String) {
+        let mut connected = false;
+        let mut tick = tokio::time::interval(TICK);
+        loop {
+            tokio::select! {
+                event = link.next() => match event {
+                    LinkEvent::Connected { .. } => {
+                        tracing::info!("listening to {address}");
+                        connected = true;
+                        if link.subscribe(&self.filters(), true).is_err() {
+                            return (true, "the connection takes nothing".to_owned());
+                        }
+                        self.shared.change(|hall, _| hall.broker(address, true));
+                    }
+                    LinkEvent::Arrived(arrived) => self.arrived(&arrived),
+                    LinkEvent::SubscriptionRefused(reason) => {
+                        tracing::error!("the broker {address} refuses a subscription: {reason}");
+                    }
+                    LinkEvent::Closed(closed) => return (connected, closed.reason),
+                    LinkEvent::Acked(_) => {}
+                    // A command that the broker refuses has no answer; the caller hears that.
+                    LinkEvent::Refused(_, reason) => tracing::warn!("the broker {address} refuses a command: {reason}"),
+                },
+                Some(ask) = self.asks.recv() => self.send(&mut link, connected, ask),
+                _ = tick.tick() => {
+                    self.give_up();
+                    if connected {
+                        self.ask_for_what_was_missed(&mut link);
+                    }
+                }
+            }
+        }
+    }
+
+    fn filters(&self) -> Vec<String> {
+        let levels = [
+            "+/status",
+            "+/info",
+            "+/health",
+            "+/reply/+",
+            "+/board/+/+",
+            "+/board/+/event/+",
+            "+/board/+/reply/+",
+        ];
+        levels
+            .iter()
+            .map(|levels| format!("{}/{levels}", self.base))
+            .collect()
+    }
+
+    fn arrived(&mut self, arrived: &Arrived) {
+        let rest = arrived.topic.strip_prefix(self.base.as_str());
+        let Some(topic) = rest.and_then(|rest| rest.strip_prefix('/')) else {
+            return;
+        };
+        let levels: Vec<&str> = topic.split('/').collect();
+        if let [.., "reply", _] = levels[..] {
+            return self.replied(&arrived.payload);
+        }
+        // An event that lies on the broker is somebody's mistake, and old.
+        if arrived.retain && levels.contains(&"event") {
+            return;
+        }
+        self.shared.change(|hall, now| {
+            hall.take(topic, &arrived.payload, now);
+        });
+    }
+
+    fn replied(&mut self, payload: &[u8]) {
+        let Ok(mut reply) = serde_json::from_slice::<Value>(payload) else {
+            return;
+        };
+        let Some((_, waiting)) = reply["ref"].as_str().and_then(|name| self.waiting.remove(name)) else {
+            return;
+        };
+        match waiting {
+            Waiting::History { key, after, before } => {
+                self.asked.remove(&key);
+                if reply["ok"] == true {
+                    self.shared.change(|hall, _| {
+                        hall.take_history(&key, after, before, &reply["state"]);
+                    });
+                } else {
+                    // An older gateway, or a journal in trouble: later again.
+                    self.asked.insert(key.clone(), Instant::now());
+                    self.do_without(&key, after, before);
+                }
+            }
+            command @ Waiting::Command(_) => {
+                if let Some(fields) = reply.as_object_mut() {
+                    fields.remove("ref");
+                }
+                answer(command, Ok(reply));
+            }
+        }
+    }
+
+    fn send(&mut self, link: &mut D::Link, connected: bool, ask: Ask) {
+        let topic = match &ask.board {
+            Some(board) => format!("{}/{}/board/{board}/cmd/{}", self.base, ask.gateway, ask.verb),
+            None => format!("{}/{}/cmd/{}", self.base, ask.gateway, ask.verb),
+        };
+        let waiting = Waiting::Command(ask.answer);
+        if !connected {
+            return answer(waiting, Err(AskError::NoBroker));
+        }
+        self.publish(link, topic, ask.fields, waiting);
+    }
+
+    fn publish(
+        &mut self,
+        link: &mut D::Link,
+        topic: String,
+        mut fields: serde_json::Map<String, Value>,
+        waiting: Waiting,
+    ) {
+        self.count += 1;
+        let name = format!("{}-{}", self.name, self.count);
+        fields.insert("ref".to_owned(), name.clone().into());
+        let message = Message {
+            topic,
+            payload: Value::Object(fields).to_string().into(),
+            qos: Qos::AtLeastOnce,
+            retain: false,
+            expiry: None,
+            correlation: None,
+        };
+        match link.publish(Ticket(self.count), &message) {
+            Ok(()) => drop(self.waiting.insert(name, (Instant::now(), waiting))),
+            Err(_) => answer(waiting, Err(AskError::NoBroker)),
+        }
+    }
+
+    fn give_up(&mut self) {
+        let late: Vec<String> = self
+            .waiting
+            .iter()
+            .filter(|(_, (since, _))| since.elapsed() > PATIENCE)
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in late {
+            match self.waiting.remove(&name) {
+                Some((_, Waiting::History { key, after, before })) => self.do_without(&key, after, before),
+                Some((_, command)) => answer(command, Err(AskError::NoAnswer)),
+                None => {}
+            }
+        }
+        self.asked.retain(|_, since| since.elapsed() < ASK_AGAIN);
+    }
+
+    /// A gateway that takes no commands never answers: after some questions what is known must do.
+    fn do_without(&mut self, key: &BoardKey, after: u64, before: u64) {
+        let count = self.unanswered.entry(key.clone()).or_default();
+        *count += 1;
+        if *count >= MAX_UNANSWERED {
+            *count = 0;
+            let nothing = json!({ "events": [], "more": false });
+            self.shared.change(|hall, _| {
+                hall.take_history(key, after, before, &nothing);
+            });
+        }
+    }
+
+    fn ask_for_what_was_missed(&mut self, link: &mut D::Link) {
+        let is_question = |waiting: &&(Instant, Waiting)| matches!(waiting.1, Waiting::History { .. });
+        let under_way = self.waiting.values().filter(is_question).count();
+        let wanted: Vec<(BoardKey, u64, u64)> = {
+            let hall = self.shared.hall();
+            hall.wanted()
+                .filter(|(key, _, _)| !self.asked.contains_key(key))
+                .map(|(key, after, before)| (key.clone(), after, before))
+                .take(QUESTIONS.saturating_sub(under_way))
+                .collect()
+        };
+        for (key, after, before) in wanted {
+            self.asked.insert(key.clone(), Instant::now());
+            let topic = format!("{}/{}/cmd/history", self.base, key.gateway);
+            let fields = json!({ "board": key.board, "after": after, "before": before });
+            let fields = fields.as_object().cloned().unwrap_or_default();
+            self.publish(link, topic, fields, Waiting::History { key, after, before });
+        }
+    }
+}
+
+/// Who asked may have gone away.
+fn answer(waiting: Waiting, outcome: Result<Value, AskError>) {
+    if let Waiting::Command(answer) = waiting {
+        drop(answer.send(outcome));
+    }
+}

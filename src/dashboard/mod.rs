@@ -1,0 +1,24 @@
+//! The arbiter's page: all boards of the hall, what is wrong on them, and the arbiter's answers.
+//!
+//! [`Hall`] is pure: topics in, views out. It holds nothing that cannot be had again: the states are
+//! retained on the broker, and events that were missed are asked for with `history`. A `Listener`
+//! feeds it, the web server shows it.
+#![allow(clippy::disallowed_methods)] // connections and pages live on the wall clock.
+
+mod access;
+mod assets;
+mod board;
+mod collect;
+mod hall;
+mod listener;
+mod server;
+mod stream;
+mod view;
+
+pub use access::Access;
+pub use board::Board;
+pub use collect::collect;
+pub use hall::{BoardKey, Hall};
+pub use listener::{Ask, AskError, Asks, Listener, Shared};
+pub use server::serve;
+pub use view::{BoardView, CaseView, DetailView, GatewayView, HallView};

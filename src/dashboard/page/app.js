@@ -1,0 +1,250 @@
+// Keeps the picture of the hall, and shows the page that the address names.
+
+import { h, remembered, say, svg } from "./dom.js";
+import { Grid, inOrder, isSerious, keyOf } from "./grid.js";
+import { Detail } from "./detail.js";
+import { History, Report } from "./history.js";
+import { language, setLanguage, t, told } from "./words.js";
+
+/** Nothing heard for so long, though the server speaks every five seconds: the connection is dead. */
+const SILENCE_MS = 13_000;
+
+const hall = { boards: new Map(), gateways: new Map(), brokersAway: [], heard: false };
+const grid = new Grid();
+const detail = new Detail();
+const history = new History();
+const report = new Report();
+const main = document.getElementById("main");
+const alarm = document.getElementById("alarm");
+
+// --- what the server tells
+
+let source;
+let lastHeard = performance.now();
+let lostSince = null;
+let rung = null;
+
+function connect() {
+  source?.close();
+  source = new EventSource("/api/stream");
+  source.addEventListener("hall", (event) => {
+    const view = JSON.parse(event.data);
+    hall.boards.clear();
+    hall.gateways.clear();
+    hall.heard = true;
+    take(view);
+  });
+  source.addEventListener("change", (event) => take(JSON.parse(event.data)));
+  source.addEventListener("alive", heard);
+  source.addEventListener("error", () => lost());
+}
+
+function heard() {
+  lastHeard = performance.now();
+  if (lostSince) {
+    lostSince = null;
+    showOutage();
+  }
+}
+
+function lost() {
+  lostSince ??= new Date();
+  showOutage();
+}
+
+function take(view) {
+  heard();
+  for (const board of view.boards ?? []) {
+    board.clockAt = performance.now() - board.clock_age_ms;
+    hall.boards.set(keyOf(board), board);
+  }
+  if (view.gateways) hall.gateways = new Map(view.gateways.map((gateway) => [gateway.name, gateway]));
+  if (view.brokers_away) hall.brokersAway = view.brokers_away;
+  ring();
+  show(view.boards);
+}
+
+/** Sound and a spoken word for what is new and serious. */
+function ring() {
+  const open = new Map();
+  for (const board of hall.boards.values()) {
+    for (const item of board.open.filter(isSerious)) open.set(item.id, [board, item]);
+  }
+  const fresh = [...open].filter(([id, [, item]]) => rung && !rung.has(id) && item.irregularity).map(([, pair]) => pair);
+  // Those whose details are still to come ring when they are there.
+  rung = new Set([...open].filter(([id, [, item]]) => item.irregularity || rung?.has(id)).map(([id]) => id));
+  document.title = open.size ? `(${open.size}) dgt2mqtt` : "dgt2mqtt";
+  if (!fresh.length) return;
+  say(alarm, fresh.map(([board, item]) => t("alarm", { id: board.board, title: told(item.irregularity).title })).join(". "));
+  if (remembered.get("sound", "off") === "on") beep();
+}
+
+let audio;
+/** Two notes; a hall is quiet. */
+function beep() {
+  audio ??= new AudioContext();
+  for (const [i, pitch] of [660, 880].entries()) {
+    const [tone, volume] = [audio.createOscillator(), audio.createGain()];
+    const at = audio.currentTime + i * 0.16;
+    tone.frequency.value = pitch;
+    volume.gain.setValueAtTime(0.0001, at);
+    volume.gain.exponentialRampToValueAtTime(0.25, at + 0.02);
+    volume.gain.exponentialRampToValueAtTime(0.0001, at + 0.15);
+    tone.connect(volume).connect(audio.destination);
+    tone.start(at);
+    tone.stop(at + 0.16);
+  }
+}
+
+// --- what is shown
+
+function route() {
+  const parts = location.hash.replace(/^#\/?/, "").split("/");
+  if (parts[0] === "board" && parts.length === 3) return { name: "board", key: `${parts[1]}/${parts[2]}` };
+  if (parts[0] === "report" && parts.length === 4) return { name: "report", id: parts.slice(1).join("/") };
+  return { name: parts[0] === "history" ? "history" : "hall" };
+}
+
+/** `changed` are the boards that changed; without it everything is drawn anew. */
+function show(changed) {
+  const { name, key } = route();
+  const element = { hall: grid, board: detail, history, report }[name].element;
+  const isNew = main.firstChild !== element;
+  if (isNew) main.replaceChildren(element);
+  const concerns = !changed || name !== "board" || changed.some((board) => keyOf(board) === key);
+  if (name === "hall" || isNew || !changed) draw();
+  else if (concerns) drawSoon();
+  showBar(name);
+}
+
+function draw() {
+  const { name, key, id } = route();
+  if (name === "hall") grid.show(hall);
+  else if (name === "board") detail.show(hall, key);
+  else if (name === "history") history.show();
+  else report.show(id);
+}
+
+let pending = null;
+/** What has to be fetched is not fetched more often than anybody reads. */
+function drawSoon() {
+  pending ??= setTimeout(() => { pending = null; draw(); }, 120);
+}
+
+const tabs = document.getElementById("tabs");
+const links = {
+  hall: h("a", { href: "#/" }),
+  history: h("a", { href: "#/history" }),
+};
+tabs.append(links.hall, links.history);
+
+function showBar(name) {
+  say(document.getElementById("skip"), t("skip"));
+  say(links.hall, t("boards"));
+  say(links.history, t("history"));
+  for (const [page, link] of Object.entries(links)) {
+    if (page === name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  const boards = [...hall.boards.values()];
+  const open = boards.reduce((sum, board) => sum + board.open.length, 0);
+  const away = boards.filter((board) => !board.online).length;
+  say(document.getElementById("tally"), hall.heard ? t("tally", { boards: boards.length, open, away }) : "…");
+  document.getElementById("tally").classList.toggle("hot", open > 0);
+  showOutage();
+}
+
+function showOutage() {
+  const lines = [];
+  if (lostSince) lines.push(t("outage_page", { time: lostSince.toLocaleTimeString(language) }));
+  else {
+    for (const address of hall.brokersAway) lines.push(t("outage_broker", { address }));
+    for (const gateway of hall.gateways.values()) {
+      if (!gateway.online) lines.push(t("outage_gateway", { name: gateway.name }));
+      else for (const message of gateway.notices) lines.push(t("health", { name: gateway.name, message }));
+    }
+  }
+  const outage = document.getElementById("outage");
+  say(outage, lines.join(" "));
+  outage.hidden = lines.length === 0;
+}
+
+// --- the buttons at the top
+
+const tools = document.getElementById("tools");
+const sound = h("button", { type: "button", onclick: () => {
+  remembered.set("sound", remembered.get("sound", "off") === "on" ? "off" : "on");
+  if (remembered.get("sound") === "on") beep();
+  showTools();
+} });
+const theme = h("button", { type: "button", onclick: () => {
+  const dark = document.documentElement.dataset.theme
+    ? document.documentElement.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  setTheme(dark ? "light" : "dark");
+} });
+const tongue = h("button", { type: "button", class: "tongue", onclick: () => {
+  setLanguage(language === "ru" ? "en" : "ru");
+  showTools();
+  show();
+} });
+tools.append(sound, theme, tongue);
+
+function setTheme(name) {
+  if (name) document.documentElement.dataset.theme = name;
+  remembered.set("theme", name ?? "");
+}
+
+function showTools() {
+  const on = remembered.get("sound", "off") === "on";
+  for (const [button, icon, label] of [
+    [sound, on ? "bell" : "mute", t(on ? "sound_on" : "sound_off")],
+    [theme, "theme", t("theme")],
+  ]) {
+    button.replaceChildren(svg("svg", { class: "icon", "aria-hidden": "true" }, svg("use", { href: `#${icon}` })));
+    button.setAttribute("aria-label", label);
+    button.title = label;
+  }
+  sound.setAttribute("aria-pressed", String(on));
+  say(tongue, t("language"));
+  tongue.setAttribute("aria-label", `${t("language")} ${t("language_name")}`);
+  tongue.setAttribute("lang", language === "ru" ? "en" : "ru");
+  tools.title = t("keys");
+}
+
+// --- keys, time, start
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
+  if (event.key === "Escape" && route().name !== "hall") location.hash = "#/";
+  else if (event.key === "h") location.hash = "#/history";
+  else if (event.key === "n") {
+    const open = inOrder(hall.boards.values()).filter((board) => board.open.length);
+    const here = open.findIndex((board) => keyOf(board) === route().key);
+    if (open.length) location.hash = `#/board/${keyOf(open[(here + 1) % open.length])}`;
+  } else return;
+  event.preventDefault();
+});
+
+window.addEventListener("hashchange", () => {
+  show();
+  main.focus({ preventScroll: true });
+  scrollTo(0, 0);
+});
+
+setInterval(() => {
+  const name = route().name;
+  if (name === "hall") grid.tick(hall);
+  if (name === "board") detail.tick(hall);
+  if (performance.now() - lastHeard > SILENCE_MS) {
+    lastHeard = performance.now();
+    lost();
+    connect();
+  }
+}, 250);
+
+setLanguage(language);
+setTheme(remembered.get("theme", "") || null);
+showTools();
+show();
+connect();

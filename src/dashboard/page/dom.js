@@ -1,0 +1,57 @@
+// The few things that make elements.
+
+/** An element with attributes, listeners (`onclick`) and children; empty children are left out. */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.flat().filter((child) => child != null && child !== false));
+  return element;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** The same for a part of a drawing. */
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value != null) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+/** Sets a text only when it differs, so that screen readers are left in peace. */
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Something that the browser remembers; not all browsers may. */
+export const remembered = {
+  get(name, otherwise) {
+    try {
+      return localStorage.getItem(`dgt2mqtt.${name}`) ?? otherwise;
+    } catch {
+      return otherwise;
+    }
+  },
+  set(name, value) {
+    try {
+      localStorage.setItem(`dgt2mqtt.${name}`, value);
+    } catch {
+      // It lasts until the page is closed.
+    }
+  },
+};
+
+/** JSON from the server; throws what a person can read. */
+export async function fetched(path, options) {
+  const response = await fetch(path, options);
+  if (response.status === 401) location.reload();
+  const body = await response.json().catch(() => null);
+  if (body === null) throw new Error(`${response.status} ${response.statusText}`);
+  return body;
+}

@@ -1,0 +1,182 @@
+// The hall: a card for each board, those with an open irregularity first.
+
+import { Board, described, differing } from "./board.js";
+import { h, say } from "./dom.js";
+import { clockText, seenMove, t, told } from "./words.js";
+
+export const keyOf = (board) => `${board.gateway}/${board.board}`;
+const numeric = new Intl.Collator("en", { numeric: true });
+
+/** Name of a board for people; the gateway only where there are several. */
+export function titleOf(board, hall) {
+  const name = t("board", { id: board.board });
+  return hall.gateways.size > 1 ? `${name} · ${board.gateway}` : name;
+}
+
+/** Milliseconds on a clock now: it runs on between two messages. */
+export function timesNow(board) {
+  const clock = board.clock;
+  if (!clock) return null;
+  const since = board.online ? performance.now() - board.clockAt : 0;
+  const left = (side) => clock[`${side}_ms`] - (clock.running === side ? since : 0);
+  return { white: left("white"), black: left("black"), running: clock.running };
+}
+
+/** The last half-move as people write it. */
+export function lastMove(board) {
+  if (!board.plies) return "";
+  const ply = board.first_ply + board.plies - 1;
+  const dots = ply % 2 ? "…" : ".";
+  return `${Math.floor(ply / 2)}${dots} ${board.last_san ?? seenMove(board.last_uci)}`;
+}
+
+export const hasResult = (board) => board.result != null && board.result !== "*";
+const isPlaying = (board) => board.game != null && !hasResult(board);
+/** What wants an arbiter; a suspicion alone does not ring. */
+export const isSerious = (item) => !item.irregularity || item.irregularity.certainty !== "suspected";
+
+/** Those that want somebody first, then by name. */
+export function inOrder(boards) {
+  const rank = (board) => (board.open.some(isSerious) ? 0 : board.open.length ? 1 : 2);
+  return [...boards].sort((a, b) =>
+    rank(a) - rank(b) || numeric.compare(a.gateway, b.gateway) || numeric.compare(a.board, b.board));
+}
+
+const FILTERS = {
+  all: () => true,
+  attention: (board) => board.open.length > 0,
+  playing: isPlaying,
+  finished: hasResult,
+};
+
+class Card {
+  constructor() {
+    this.board = new Board();
+    this.flag = h("p", { class: "flag" });
+    this.name = h("h2");
+    this.state = h("span", { class: "state" });
+    this.players = {};
+    this.clocks = {};
+    for (const side of ["black", "white"]) {
+      this.players[side] = h("span", { class: "name" });
+      this.clocks[side] = h("span", { class: "clock" });
+    }
+    const row = (side) => h("div", { class: `player ${side}` },
+      h("span", { class: "dot", "aria-hidden": "true" }), this.players[side], this.clocks[side]);
+    this.move = h("span", { class: "move" });
+    this.element = h("a", { class: "card" },
+      h("div", { class: "head" }, this.name, this.state), this.flag,
+      row("black"), this.board.element, row("white"), h("div", { class: "foot" }, this.move));
+  }
+
+  show(board, hall) {
+    const title = titleOf(board, hall);
+    this.element.setAttribute("href", `#/board/${keyOf(board)}`);
+    const serious = board.open.some(isSerious);
+    this.element.className = `card${serious ? " alert" : board.open.length ? " doubt" : ""}${board.online ? "" : " away"}`;
+    say(this.name, title);
+    const state = !board.gateway_online ? t("gateway_away") : !board.online ? t("away")
+      : hasResult(board) ? board.result : board.game == null ? t("no_game") : "";
+    say(this.state, state);
+    this.state.hidden = !state;
+    const first = board.open[0];
+    say(this.flag, first ? (first.irregularity ? told(first.irregularity).title : t("asking")) : "");
+    this.flag.hidden = !first;
+    for (const [i, side] of ["white", "black"].entries()) {
+      say(this.players[side], board.players[i] ?? t(side));
+      const turn = isPlaying(board) && board.to_move === side;
+      this.players[side].parentElement.classList.toggle("turn", turn);
+    }
+    const wrong = board.fen && board.placement && board.game != null && !hasResult(board) ? differing(board.fen, board.placement) : [];
+    const placement = board.placement ?? board.fen;
+    const label = [title, first && this.flag.textContent, described(placement)].filter(Boolean).join(". ");
+    this.board.show({ placement, last: board.last_uci, marked: wrong.length <= 8 ? wrong : [], label });
+    say(this.move, lastMove(board) || (board.game == null ? "" : t("start")));
+    this.tick(board);
+  }
+
+  tick(board) {
+    const times = timesNow(board);
+    for (const side of ["white", "black"]) {
+      say(this.clocks[side], times ? clockText(times[side]) : "");
+      this.clocks[side].classList.toggle("runs", times?.running === side);
+      this.clocks[side].classList.toggle("low", Boolean(times) && times[side] < 60_000);
+    }
+  }
+}
+
+/** The page with all boards. */
+export class Grid {
+  #cards = new Map();
+  filter = "all";
+  words = "";
+
+  constructor() {
+    this.list = h("div", { class: "grid" });
+    this.empty = h("p", { class: "empty" });
+    this.chips = h("div", { class: "chips", role: "group" });
+    this.search = h("input", { type: "search", oninput: () => { this.words = this.search.value.toLowerCase(); this.again?.(); } });
+    this.element = h("section", { class: "hall" }, h("div", { class: "filters" }, this.chips, this.search), this.list, this.empty);
+    this.list.addEventListener("keydown", (event) => this.#walk(event));
+  }
+
+  show(hall) {
+    this.again = () => this.show(hall);
+    this.#showFilters(hall);
+    const matches = (board) => !this.words
+      || [board.board, board.gateway, ...board.players].some((text) => text?.toLowerCase().includes(this.words));
+    const boards = inOrder(hall.boards.values()).filter((board) => FILTERS[this.filter](board) && matches(board));
+    const cards = boards.map((board) => {
+      let card = this.#cards.get(keyOf(board));
+      if (!card) this.#cards.set(keyOf(board), (card = new Card()));
+      if (card.shown !== board || card.language !== document.documentElement.lang || card.gateways !== hall.gateways.size) {
+        card.show(board, hall);
+        Object.assign(card, { shown: board, language: document.documentElement.lang, gateways: hall.gateways.size });
+      }
+      return card.element;
+    });
+    // Elements that stay where they are keep the focus.
+    cards.forEach((card, i) => {
+      if (this.list.children[i] !== card) this.list.insertBefore(card, this.list.children[i] ?? null);
+    });
+    while (this.list.children.length > cards.length) this.list.lastChild.remove();
+    say(this.empty, cards.length ? "" : hall.boards.size ? t("nothing") : t("waiting"));
+    this.empty.hidden = cards.length > 0;
+  }
+
+  #showFilters(hall) {
+    this.search.placeholder = t("find");
+    this.search.setAttribute("aria-label", t("find"));
+    this.chips.setAttribute("aria-label", t("show"));
+    const boards = [...hall.boards.values()];
+    for (const name of Object.keys(FILTERS)) {
+      let chip = this.chips.querySelector(`[data-filter="${name}"]`);
+      if (!chip) {
+        chip = h("button", { class: "chip", type: "button", "data-filter": name, onclick: () => { this.filter = name; this.again(); } });
+        this.chips.append(chip);
+      }
+      say(chip, `${t(name)} ${boards.filter(FILTERS[name]).length}`);
+      chip.setAttribute("aria-pressed", String(this.filter === name));
+    }
+  }
+
+  /** Arrow keys go from card to card as the eye does. */
+  #walk(event) {
+    const cards = [...this.list.children];
+    const i = cards.indexOf(document.activeElement);
+    if (i < 0) return;
+    const columns = cards.filter((card) => card.offsetTop === cards[0].offsetTop).length;
+    const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
+    if (!step || !cards[i + step]) return;
+    event.preventDefault();
+    cards[i + step].focus();
+  }
+
+  /** The clocks run on. */
+  tick(hall) {
+    for (const [key, card] of this.#cards) {
+      const board = hall.boards.get(key);
+      if (board?.clock?.running && card.element.isConnected) card.tick(board);
+    }
+  }
+}

@@ -1,0 +1,137 @@
+//! The web server: the page, the stream of changes, commands.
+
+use axum::{
+    Json, Router,
+    extract::{DefaultBodyLimit, Path, State},
+    http::{StatusCode, Uri},
+    middleware,
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, sync::oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    access::{Access, guard},
+    assets,
+    hall::BoardKey,
+    listener::{Ask, AskError, Asks, Shared},
+    stream,
+};
+use crate::{config::Id, mqtt::command::BOARD_VERBS};
+
+/// A command is small.
+const MAX_BODY: usize = 16 << 10;
+
+#[derive(Clone)]
+struct Page {
+    shared: Shared,
+    asks: Asks,
+    stop: CancellationToken,
+}
+
+/// Serves the page at `listener` until `stop`.
+///
+/// # Errors
+/// When the socket fails.
+pub async fn serve(
+    listener: TcpListener,
+    access: Access,
+    shared: Shared,
+    asks: Asks,
+    stop: CancellationToken,
+) -> std::io::Result<()> {
+    let page = Page {
+        shared,
+        asks,
+        stop: stop.clone(),
+    };
+    let router = Router::new()
+        .route("/", get(async || assets::index()))
+        .route("/api/stream", get(changes))
+        .route("/api/board/{gateway}/{board}", get(detail))
+        .route("/api/cases", get(cases))
+        .route("/api/command", post(command))
+        .fallback(async |uri: Uri| assets::file(uri.path()))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(middleware::from_fn_with_state(access, guard))
+        .with_state(page);
+    axum::serve(listener, router)
+        .with_graceful_shutdown(async move { stop.cancelled().await })
+        .await
+}
+
+async fn changes(State(page): State<Page>) -> impl IntoResponse {
+    stream::changes(page.shared, page.stop)
+}
+
+async fn detail(State(page): State<Page>, Path((gateway, board)): Path<(String, String)>) -> Response {
+    let key = BoardKey { gateway, board };
+    let now = page.shared.now_ms();
+    let view = page.shared.hall().detail(&key, now);
+    view.map_or_else(
+        || StatusCode::NOT_FOUND.into_response(),
+        |view| Json(view).into_response(),
+    )
+}
+
+async fn cases(State(page): State<Page>) -> Response {
+    let cases = page.shared.hall().cases();
+    Json(cases).into_response()
+}
+
+/// A command of the arbiter to a board.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CommandBody {
+    gateway: String,
+    board: String,
+    verb: String,
+    #[serde(default)]
+    fields: serde_json::Map<String, Value>,
+}
+
+/// Sends a command and waits for its answer, which is passed on as it came.
+async fn command(State(page): State<Page>, Json(body): Json<CommandBody>) -> Response {
+    let CommandBody {
+        gateway,
+        board,
+        verb,
+        fields,
+    } = body;
+    // They become levels of a topic.
+    let fits = gateway.parse::<Id>().is_ok() && board.parse::<Id>().is_ok();
+    if !fits || !BOARD_VERBS.contains(&verb.as_str()) {
+        return failed(
+            StatusCode::BAD_REQUEST,
+            "unknown_verb",
+            "no such board or command",
+        );
+    }
+    let (answer, answered) = oneshot::channel();
+    let ask = Ask {
+        gateway,
+        board: Some(board),
+        verb,
+        fields,
+        answer,
+    };
+    if page.asks.try_send(ask).is_err() {
+        return failed(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "busy",
+            "too many commands are waiting: try again",
+        );
+    }
+    match answered.await.unwrap_or(Err(AskError::NoBroker)) {
+        Ok(reply) => Json(reply).into_response(),
+        Err(error) => failed(StatusCode::GATEWAY_TIMEOUT, error.code(), &error.to_string()),
+    }
+}
+
+fn failed(status: StatusCode, code: &str, message: &str) -> Response {
+    let body = json!({ "ok": false, "error": { "code": code, "message": message } });
+    (status, Json(body)).into_response()
+}

@@ -1,0 +1,81 @@
+//! Server-sent events: everything at first, then what changes.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::response::sse::{Event, Sse};
+use futures_util::{Stream, stream};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::{sync::watch, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::listener::Shared;
+
+/// Changes that come at once are told together: a full hall moves several times in this time, and
+/// no eye sees the difference.
+const TOGETHER: Duration = Duration::from_millis(25);
+/// A page that hears nothing for much longer than this knows that the connection is dead.
+const ALIVE: Duration = Duration::from_secs(5);
+
+/// What one page has been told.
+struct Told {
+    shared: Shared,
+    changes: watch::Receiver<u64>,
+    revision: Option<u64>,
+    stop: CancellationToken,
+}
+
+/// The changes of the hall for one page, until `stop`. Nothing waits in a queue: a page that is slow
+/// gets fewer messages, each with the newest state.
+pub(super) fn changes(
+    shared: Shared,
+    stop: CancellationToken,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let told = Told {
+        changes: shared.changes(),
+        shared,
+        revision: None,
+        stop,
+    };
+    Sse::new(stream::unfold(told, async |mut told| {
+        let stop = told.stop.clone();
+        let event = tokio::select! {
+            event = told.next() => event,
+            () = stop.cancelled() => return None,
+        };
+        Some((Ok(event), told))
+    }))
+}
+
+impl Told {
+    async fn next(&mut self) -> Event {
+        let Some(revision) = self.revision else {
+            let now = self.shared.now_ms();
+            let hall = self.shared.hall();
+            self.revision = Some(hall.revision());
+            return message("hall", &hall.view(now));
+        };
+        match timeout(ALIVE, self.changes.changed()).await {
+            Ok(Ok(())) => tokio::time::sleep(TOGETHER).await,
+            // Either nothing happened, or nothing ever will.
+            Ok(Err(_)) => tokio::time::sleep(ALIVE).await,
+            Err(_) => return message("alive", &Value::Null),
+        }
+        let now = self.shared.now_ms();
+        let hall = self.shared.hall();
+        self.revision = Some(hall.revision());
+        let boards = hall.changed_boards(revision, now);
+        let links = hall.changed_links(revision);
+        let (gateways, brokers_away) = links.unzip();
+        message(
+            "change",
+            &json!({ "boards": boards, "gateways": gateways, "brokers_away": brokers_away }),
+        )
+    }
+}
+
+fn message(name: &str, data: &impl Serialize) -> Event {
+    // JSON of texts and numbers is one line.
+    let text = serde_json::to_string(data).unwrap_or_default();
+    Event::default().event(name).data(text)
+}

@@ -1,0 +1,275 @@
+//! What the page is told, as JSON.
+
+use serde::Serialize;
+
+use super::{
+    board::Board,
+    hall::{BoardKey, Hall},
+};
+use crate::{
+    event::{Amendment, Body, ClockState, Event, GameResult, Irregularity, Resolution},
+    laws::Side,
+};
+
+/// Everything, for a page that has just been opened.
+#[derive(Debug, Serialize)]
+pub struct HallView {
+    /// Boards in the order of their names.
+    pub boards: Vec<BoardView>,
+    /// Gateways in the order of their names.
+    pub gateways: Vec<GatewayView>,
+    /// Addresses of brokers that are not connected.
+    pub brokers_away: Vec<String>,
+}
+
+/// A gateway.
+#[derive(Debug, Serialize)]
+pub struct GatewayView {
+    name: String,
+    online: bool,
+    version: Option<String>,
+    notices: Vec<String>,
+}
+
+/// A board in the grid.
+#[derive(Debug, Serialize)]
+pub struct BoardView {
+    gateway: String,
+    board: String,
+    /// Whether board and gateway are there.
+    online: bool,
+    gateway_online: bool,
+    game: Option<u32>,
+    players: [Option<String>; 2],
+    placement: Option<String>,
+    /// Position of the record.
+    fen: Option<String>,
+    to_move: Option<Side>,
+    plies: usize,
+    /// Number of the first half-move: 2 for a game that begins with White's first move.
+    first_ply: u32,
+    last_uci: Option<String>,
+    last_san: Option<String>,
+    result: Option<GameResult>,
+    clock: Option<ClockState>,
+    /// How long ago the clock was told, in milliseconds.
+    clock_age_ms: u64,
+    problems: Vec<String>,
+    open: Vec<CaseView>,
+}
+
+/// An irregularity and what became of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaseView {
+    id: String,
+    gateway: String,
+    board: String,
+    game: Option<u32>,
+    time: Option<String>,
+    t: Option<f64>,
+    players: [Option<String>; 2],
+    /// What was said, with the ruling as it is now; null while it is still being asked for.
+    irregularity: Option<Box<Irregularity>>,
+    amended: bool,
+    how: Option<Resolution>,
+    resolved_time: Option<String>,
+}
+
+/// A board that is looked at closely.
+#[derive(Debug, Serialize)]
+pub struct DetailView {
+    #[serde(flatten)]
+    board: BoardView,
+    start_fen: Option<String>,
+    moves: Vec<MoveView>,
+    cases: Vec<CaseView>,
+    notices: Vec<NoticeView>,
+    port: Option<String>,
+    serial: Option<String>,
+    pgn: String,
+}
+
+#[derive(Debug, Serialize)]
+struct MoveView {
+    uci: String,
+    san: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct NoticeView {
+    time: Option<String>,
+    text: String,
+}
+
+impl Hall {
+    /// Everything.
+    #[must_use]
+    pub fn view(&self, now_ms: u64) -> HallView {
+        HallView {
+            boards: self.changed_boards(0, now_ms),
+            gateways: self.gateway_views(),
+            brokers_away: self.brokers_away(),
+        }
+    }
+
+    /// Boards that changed after `revision`.
+    #[must_use]
+    pub fn changed_boards(&self, revision: u64, now_ms: u64) -> Vec<BoardView> {
+        let changed = self.boards.iter().filter(|(_, board)| board.revision > revision);
+        changed
+            .map(|(key, board)| self.board_view(key, board, now_ms))
+            .collect()
+    }
+
+    /// The rest, if any of it changed after `revision`.
+    #[must_use]
+    pub fn changed_links(&self, revision: u64) -> Option<(Vec<GatewayView>, Vec<String>)> {
+        let changed = self.brokers_revision > revision
+            || self.gateways.values().any(|gateway| gateway.revision > revision);
+        changed.then(|| (self.gateway_views(), self.brokers_away()))
+    }
+
+    /// One board in full.
+    #[must_use]
+    pub fn detail(&self, key: &BoardKey, now_ms: u64) -> Option<DetailView> {
+        let board = self.boards.get(key)?;
+        let game = &board.game;
+        let moves = game.moves.iter().zip(&game.san).map(|(uci, san)| MoveView {
+            uci: uci.clone(),
+            san: san.clone(),
+        });
+        Some(DetailView {
+            board: self.board_view(key, board, now_ms),
+            start_fen: game.start_fen.clone(),
+            moves: moves.collect(),
+            cases: board.cases(key),
+            notices: board.events.values().rev().filter_map(notice).take(50).collect(),
+            port: board.info.port.clone(),
+            serial: board.info.serial.clone(),
+            pgn: board.pgn.clone(),
+        })
+    }
+
+    /// All irregularities, the newest first.
+    #[must_use]
+    pub fn cases(&self) -> Vec<CaseView> {
+        let mut cases: Vec<_> = self
+            .boards
+            .iter()
+            .flat_map(|(key, board)| board.cases(key))
+            .collect();
+        cases.sort_by(|a, b| b.time.cmp(&a.time));
+        cases
+    }
+
+    fn board_view(&self, key: &BoardKey, board: &Board, now_ms: u64) -> BoardView {
+        let game = &board.game;
+        let gateway_online = self.is_online(&key.gateway);
+        let black_begins = game.start_fen.as_deref().is_some_and(|fen| fen.contains(" b "));
+        let number = game
+            .start_fen
+            .as_deref()
+            .and_then(|fen| fen.split(' ').nth(5)?.parse().ok())
+            .unwrap_or(1u32);
+        let open = board.open();
+        BoardView {
+            gateway: key.gateway.clone(),
+            board: key.board.clone(),
+            online: board.online && gateway_online,
+            gateway_online,
+            game: game.game,
+            players: board.players.clone(),
+            placement: board.position.placement.clone(),
+            fen: game.fen.clone(),
+            to_move: game.to_move,
+            plies: game.moves.len(),
+            first_ply: number.saturating_mul(2).saturating_add(u32::from(black_begins)),
+            last_uci: game.moves.last().cloned(),
+            last_san: game.san.last().cloned().flatten(),
+            result: game.result,
+            clock: board.clock,
+            clock_age_ms: now_ms.saturating_sub(board.clock_at_ms),
+            problems: board.position.problems.clone(),
+            open: open.iter().map(|id| board.case(key, id)).collect(),
+        }
+    }
+
+    fn gateway_views(&self) -> Vec<GatewayView> {
+        let views = self.gateways.iter().map(|(name, gateway)| GatewayView {
+            name: name.clone(),
+            online: gateway.online,
+            version: gateway.version.clone(),
+            notices: gateway.notices.clone(),
+        });
+        views.collect()
+    }
+
+    fn brokers_away(&self) -> Vec<String> {
+        let away = self.brokers.iter().filter(|(_, connected)| !**connected);
+        away.map(|(address, _)| address.clone()).collect()
+    }
+}
+
+impl Board {
+    fn cases(&self, key: &BoardKey) -> Vec<CaseView> {
+        let is_case = |event: &&Event| matches!(event.body, Body::Irregularity(_));
+        let ids = self.events.values().filter(is_case).map(|event| &event.id);
+        ids.rev().map(|id| self.case(key, id)).collect()
+    }
+
+    fn case(&self, key: &BoardKey, id: &str) -> CaseView {
+        let event = self.event(id);
+        let irregularity = event.and_then(|event| match &event.body {
+            Body::Irregularity(irregularity) => Some(irregularity.clone()),
+            _ => None,
+        });
+        let mut view = CaseView {
+            id: id.to_owned(),
+            gateway: key.gateway.clone(),
+            board: key.board.clone(),
+            game: event.and_then(|event| event.game),
+            time: event.and_then(|event| event.time.clone()),
+            t: event.map(|event| event.t),
+            players: self.players.clone(),
+            irregularity,
+            amended: false,
+            how: None,
+            resolved_time: None,
+        };
+        for event in self.events.values() {
+            match &event.body {
+                Body::RulingAmended(amendment) if amendment.irregularity == id => view.amend(amendment),
+                Body::IrregularityResolved { irregularity, how } if irregularity == id => {
+                    view.how = Some(*how);
+                    view.resolved_time.clone_from(&event.time);
+                }
+                _ => {}
+            }
+        }
+        view
+    }
+}
+
+impl CaseView {
+    fn amend(&mut self, amendment: &Amendment) {
+        self.amended = true;
+        if let Some(irregularity) = &mut self.irregularity {
+            irregularity.articles.clone_from(&amendment.articles);
+            irregularity.offence_number = amendment.offence_number;
+            irregularity.ruling = amendment.ruling.clone();
+            irregularity.text.clone_from(&amendment.text);
+        }
+    }
+}
+
+fn notice(event: &Event) -> Option<NoticeView> {
+    let text = match &event.body {
+        Body::Notice { message, .. } => message.clone(),
+        Body::BoardDisconnected { reason } => reason.clone(),
+        _ => return None,
+    };
+    Some(NoticeView {
+        time: event.time.clone(),
+        text,
+    })
+}

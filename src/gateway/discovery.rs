@@ -1,0 +1,148 @@
+//! Entities of the boards for Home Assistant, by its MQTT discovery: what it finds retained below its
+//! prefix it shows, and it follows the states that are published anyway.
+
+use serde_json::{Value, json};
+
+use crate::{
+    config::{Config, Id},
+    mqtt::{BoardState, Topics},
+};
+
+/// An entity of each board.
+struct Entity {
+    /// Its kind, the second level of the topic.
+    platform: &'static str,
+    id: &'static str,
+    name: &'static str,
+    state: BoardState,
+    template: &'static str,
+    more: fn() -> Value,
+}
+
+const ENTITIES: [Entity; 5] = [
+    Entity {
+        platform: "binary_sensor",
+        id: "link",
+        name: "Link",
+        state: BoardState::Status,
+        template: "{{ value }}",
+        more: || json!({ "device_class": "connectivity", "payload_on": "online", "payload_off": "offline" }),
+    },
+    Entity {
+        platform: "sensor",
+        id: "game",
+        name: "Game",
+        state: BoardState::Game,
+        template: "{{ 'none' if value_json.game is none else ('playing' if value_json.result == '*' else value_json.result) }}",
+        more: || json!({ "icon": "mdi:chess-king" }),
+    },
+    Entity {
+        platform: "sensor",
+        id: "open",
+        name: "Open irregularities",
+        state: BoardState::Game,
+        template: "{{ value_json.open_irregularities | count }}",
+        more: || json!({ "icon": "mdi:alert", "state_class": "measurement" }),
+    },
+    Entity {
+        platform: "sensor",
+        id: "white_time",
+        name: "White's time",
+        state: BoardState::Clock,
+        template: "{{ (value_json.clock.white_ms / 1000) | int if value_json.clock else None }}",
+        more: seconds,
+    },
+    Entity {
+        platform: "sensor",
+        id: "black_time",
+        name: "Black's time",
+        state: BoardState::Clock,
+        template: "{{ (value_json.clock.black_ms / 1000) | int if value_json.clock else None }}",
+        more: seconds,
+    },
+];
+
+fn seconds() -> Value {
+    json!({ "device_class": "duration", "unit_of_measurement": "s" })
+}
+
+/// The messages to be retained: topic and payload. None unless the configuration wants them.
+pub(super) fn messages(config: &Config, topics: &Topics) -> Vec<(String, Value)> {
+    let Some(prefix) = &config.home_assistant else {
+        return Vec::new();
+    };
+    let board = |id: &Id| {
+        let node = format!("dgt2mqtt_{}_{id}", config.gateway);
+        let device = json!({
+            "identifiers": [node], "name": format!("Board {id} ({})", config.gateway),
+            "model": "electronic chess board", "sw_version": env!("CARGO_PKG_VERSION"),
+        });
+        let gateway = json!({ "topic": topics.status() });
+        let online = json!({ "topic": topics.board_state(id, BoardState::Status) });
+        let entity = |entity: &Entity| {
+            // Whether the board is there is known as long as the gateway is.
+            let availability = match entity.state {
+                BoardState::Status => json!([gateway]),
+                _ => json!([gateway, online]),
+            };
+            let mut payload = json!({
+                "name": entity.name, "unique_id": format!("{node}_{}", entity.id), "object_id": format!("{node}_{}", entity.id),
+                "state_topic": topics.board_state(id, entity.state), "value_template": entity.template,
+                "availability": availability, "availability_mode": "all", "device": device,
+                "origin": { "name": "dgt2mqtt", "sw_version": env!("CARGO_PKG_VERSION") },
+            });
+            for (key, value) in (entity.more)().as_object().into_iter().flatten() {
+                payload[key] = value.clone();
+            }
+            let topic = format!("{prefix}/{}/{node}/{}/config", entity.platform, entity.id);
+            (topic, payload)
+        };
+        ENTITIES.iter().map(entity).collect::<Vec<_>>()
+    };
+    config.boards.iter().flat_map(|plan| board(&plan.id)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::Env;
+
+    fn said(more: &str) -> Vec<(String, Value)> {
+        let text = format!(
+            "[gateway]\nname = \"hall\"\n[[board]]\nid = \"1\"\nport = \"/dev/ttyUSB0\"\n[journal]\npath = \"j\"\n{more}"
+        );
+        let config = Config::from_text(&text, Path::new("t.toml"), &Env::default()).unwrap();
+        messages(&config, &Topics::new(&config.base_topic, &config.gateway))
+    }
+
+    #[test]
+    fn nothing_unless_it_is_wanted() {
+        assert!(said("").is_empty());
+    }
+
+    #[test]
+    fn a_board_has_its_entities_with_both_availability_topics() {
+        let said = said("[home_assistant]\nprefix = \"ha\"\n");
+        assert_eq!(said.len(), 5);
+        let (topic, open) = &said[2];
+        assert_eq!(topic, "ha/sensor/dgt2mqtt_hall_1/open/config");
+        assert_eq!(open["state_topic"], "dgt2mqtt/hall/board/1/game");
+        let topics: Vec<_> = open["availability"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| &one["topic"])
+            .collect();
+        assert_eq!(topics, ["dgt2mqtt/hall/status", "dgt2mqtt/hall/board/1/status"]);
+        assert_eq!(open["availability_mode"], "all");
+        let (topic, link) = &said[0];
+        assert_eq!(topic, "ha/binary_sensor/dgt2mqtt_hall_1/link/config");
+        assert_eq!(
+            link["availability"].as_array().unwrap().len(),
+            1,
+            "it tells that the board is away"
+        );
+    }
+}

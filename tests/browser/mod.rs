@@ -1,0 +1,290 @@
+//! A real browser for tests: Chromium from the distribution, driven by the WebDriver protocol.
+#![allow(unreachable_pub)] // shared by several test programs.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::broker::free_port;
+
+/// How long the page may take for what is expected of it.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Whether a program can be started.
+pub fn is_there(program: &str) -> bool {
+    Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// A browser with one page; gone with the value.
+pub struct Browser {
+    driver: Child,
+    port: u16,
+    session: String,
+}
+
+impl Browser {
+    /// None, with a message, where no browser is installed. `options` are those of Chromium's driver.
+    pub fn start(options: &Value) -> Option<Self> {
+        let program = ["chromium", "chromium-browser", "google-chrome"]
+            .into_iter()
+            .find(|program| is_there(program));
+        let Some(program) = program.filter(|_| is_there("chromedriver")) else {
+            eprintln!(
+                "skipped: chromium and chromedriver are not installed (apt-get install chromium chromium-driver)"
+            );
+            return None;
+        };
+        let port = free_port();
+        let driver = Command::new("chromedriver")
+            .arg(format!("--port={port}"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut browser = Self {
+            driver,
+            port,
+            session: String::new(),
+        };
+        let deadline = Instant::now() + PATIENCE;
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < deadline, "chromedriver does not listen");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let path = Command::new("sh")
+            .args(["-c", &format!("command -v {program}")])
+            .output()
+            .unwrap();
+        let mut chrome = json!({
+            "binary": String::from_utf8(path.stdout).unwrap().trim(),
+            "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--lang=en"],
+        });
+        for (key, value) in options.as_object().into_iter().flatten() {
+            chrome[key] = value.clone();
+        }
+        let wanted = json!({ "capabilities": { "alwaysMatch": {
+            "browserName": "chrome", "goog:chromeOptions": chrome, "goog:loggingPrefs": { "browser": "ALL" },
+        } } });
+        let session = browser.call("POST", "/session", &wanted);
+        browser.session = session["sessionId"].as_str().expect("a session").to_owned();
+        Some(browser)
+    }
+
+    /// Opens an address.
+    pub fn open(&self, url: &str) {
+        self.post("/url", &json!({ "url": url }));
+    }
+
+    /// Loads the page again.
+    pub fn reload(&self) {
+        self.post("/refresh", &json!({}));
+    }
+
+    /// Runs a script in the page.
+    pub fn run(&self, script: &str) -> Value {
+        self.post("/execute/sync", &json!({ "script": script, "args": [] }))
+    }
+
+    /// Waits until a script gives something that is true.
+    pub fn until(&self, what: &str, script: &str) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let value = self.run(script);
+            if ![Value::Null, false.into(), "".into(), 0.into()].contains(&value) {
+                return value;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "in vain: {what}; the page says: {}",
+                self.run("return document.body.innerText")
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Clicks an element as a person does: it must be visible.
+    pub fn click(&self, selector: &str) {
+        let found = self.post("/element", &json!({ "using": "css selector", "value": selector }));
+        let id = found
+            .as_object()
+            .and_then(|found| found.values().next())
+            .expect("an element")
+            .clone();
+        let id = id.as_str().unwrap();
+        self.post(&format!("/element/{id}/click"), &json!({}));
+    }
+
+    pub fn resize(&self, width: u32, height: u32) {
+        self.post("/window/rect", &json!({ "width": width, "height": height }));
+    }
+
+    /// Errors in the console: a broken policy or script shows here.
+    pub fn complaints(&self) -> Vec<String> {
+        let log = self.post("/se/log", &json!({ "type": "browser" }));
+        let severe = log
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|line| line["level"] == "SEVERE");
+        severe.map(|line| line["message"].to_string()).collect()
+    }
+
+    /// A picture of what is seen.
+    pub fn picture(&self, path: &Path) {
+        let picture = self.call(
+            "GET",
+            &format!("/session/{}/screenshot", self.session),
+            &Value::Null,
+        );
+        std::fs::write(path, base64(picture.as_str().unwrap())).unwrap();
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        self.call("POST", &format!("/session/{}{path}", self.session), body)
+    }
+
+    fn call(&self, method: &str, path: &str, body: &Value) -> Value {
+        let answer = http(self.port, method, path, "", body).1;
+        let mut answer: Value =
+            serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{path}: {error}: {answer}"));
+        assert!(answer["value"]["error"].is_null(), "{path}: {}", answer["value"]);
+        answer["value"].take()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if !self.session.is_empty() {
+            // Else the browser outlives its driver.
+            let _ = http(
+                self.port,
+                "DELETE",
+                &format!("/session/{}", self.session),
+                "",
+                &Value::Null,
+            );
+        }
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
+
+/// A request to this machine: status, and head with body.
+pub fn http(port: u16, method: &str, path: &str, headers: &str, body: &Value) -> (u16, String) {
+    let (status, _, body) = http_full(port, method, path, headers, body);
+    (status, body)
+}
+
+/// The same with the head of the answer.
+pub fn http_full(port: u16, method: &str, path: &str, headers: &str, body: &Value) -> (u16, String, String) {
+    let body = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let host = if headers.to_lowercase().contains("host:") {
+        String::new()
+    } else {
+        format!("Host: 127.0.0.1:{port}\r\n")
+    };
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\n{host}Connection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = Vec::new();
+    // Who keeps the connection says how long the answer is.
+    let mut buffer = [0; 65_536];
+    loop {
+        let text = String::from_utf8_lossy(&answer).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head
+                .to_lowercase()
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+            if length.is_some_and(|length| body.len() >= length) {
+                break;
+            }
+        }
+        match stream.read(&mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => answer.extend_from_slice(&buffer[..count]),
+        }
+    }
+    let text = String::from_utf8_lossy(&answer).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok())
+        .unwrap_or(0);
+    (status, head.to_owned(), body.to_owned())
+}
+
+fn base64(text: &str) -> Vec<u8> {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut bytes, mut bits, mut count) = (Vec::new(), 0u32, 0);
+    for letter in text.bytes() {
+        let Some(value) = LETTERS.iter().position(|known| *known == letter) else {
+            continue;
+        };
+        bits = bits << 6 | value as u32;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+            bits &= (1 << count) - 1;
+        }
+    }
+    bytes
+}
+
+/// The page's server as a process.
+pub struct Server {
+    pub child: Child,
+    pub port: u16,
+}
+
+impl Server {
+    /// At `port`, for a broker on this machine.
+    pub fn start(broker: u16, port: u16, options: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"));
+        command
+            .args(["dashboard", "--broker", &format!("mqtt://127.0.0.1:{broker}")])
+            .args(["--listen", &format!("127.0.0.1:{port}")])
+            .args(options);
+        let child = command.stderr(Stdio::null()).spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < deadline, "the page is not served");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Self { child, port }
+    }
+
+    /// The address of a page.
+    pub fn url(&self, page: &str) -> String {
+        format!("http://127.0.0.1:{}/{page}", self.port)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

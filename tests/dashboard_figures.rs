@@ -1,0 +1,151 @@
+//! What the arbiter's page costs with a full hall.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with processes of its own.
+
+mod broker;
+mod browser;
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use broker::{Mosquitto, free_port};
+use browser::{Browser, Server};
+
+/// A hall of 200 boards on one page: how long a move takes from the broker to the screen, and
+/// whether the page grows. Prints the figures of docs/benchmarks.md.
+#[test]
+#[ignore = "takes a minute; its figures are in docs/benchmarks.md"]
+fn two_hundred_boards() {
+    const BOARDS: usize = 200;
+    const MOVES: usize = 2_000;
+    let Some(browser) = Browser::start(
+        &json!({ "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc", "--enable-precise-memory-info"] }),
+    ) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start(folder.path(), "");
+    let server = Server::start(broker.port, free_port(), &[]);
+    let mut gateway = Gateway::connect(broker.port);
+    gateway.tell("dgt2mqtt/gw/status", "online");
+    for board in 1..=BOARDS {
+        gateway.tell(&format!("dgt2mqtt/gw/board/{board}/status"), "online");
+        gateway.tell(
+            &format!("dgt2mqtt/gw/board/{board}/pgn"),
+            "[White \"A\"]\n[Black \"B\"]\n\n*\n",
+        );
+        gateway.game(board, 0);
+    }
+    browser.resize(1600, 1200);
+    browser.open(&server.url(""));
+    browser.until(
+        "all boards",
+        &format!("return document.querySelectorAll('.card').length === {BOARDS}"),
+    );
+    // The time at which the text of a move is on the screen: at the frame after the change.
+    browser.run(
+        "window.seen = []; new MutationObserver((changes) => requestAnimationFrame(() => { const now = Date.now();
+           for (const change of changes) { const stamp = /x(\\d+)x/.exec(change.target.textContent); if (stamp) window.seen.push(now - Number(stamp[1])); } }))
+         .observe(document.querySelector('.grid'), { subtree: true, childList: true, characterData: true })",
+    );
+    let heap = |browser: &Browser| {
+        browser
+            .run("gc(); return performance.memory.usedJSHeapSize / 1048576")
+            .as_f64()
+            .unwrap()
+    };
+    let before = heap(&browser);
+    let start = Instant::now();
+    for made in 0..MOVES {
+        gateway.game(made % BOARDS + 1, made + 1);
+        // 50 half-moves a second: far more than 200 boards ever play.
+        let due = start + Duration::from_millis(20 * made as u64);
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    let after = heap(&browser);
+    let seen = browser.run("return window.seen");
+    let mut seen: Vec<f64> = seen
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_f64)
+        .collect();
+    seen.sort_by(f64::total_cmp);
+    let at = |share: f64| seen[((seen.len() - 1) as f64 * share) as usize];
+    let resident = fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+    let resident = resident
+        .lines()
+        .find(|line| line.starts_with("VmRSS"))
+        .unwrap()
+        .to_owned();
+    println!(
+        "{} of {MOVES} moves seen; to the screen in ms: median {}, 95 % {}, longest {}; heap of the page {before:.1} -> {after:.1} MiB; server {resident}",
+        seen.len(),
+        at(0.5),
+        at(0.95),
+        at(1.0)
+    );
+    // Moves on a board that come together are drawn together.
+    assert!(seen.len() > MOVES / 2, "{}", seen.len());
+    assert!(at(0.95) < 200.0, "{}", at(0.95));
+    assert!(after < before + 20.0, "the page grows: {before} -> {after}");
+}
+
+/// A gateway of our own, that says what it is told.
+struct Gateway {
+    client: rumqttc::v5::Client,
+    _working: std::thread::JoinHandle<()>,
+}
+
+impl Gateway {
+    fn connect(port: u16) -> Self {
+        let mut options = rumqttc::v5::MqttOptions::new("gateway", "127.0.0.1", port);
+        options.set_keep_alive(Duration::from_secs(30));
+        let (client, mut connection) = rumqttc::v5::Client::new(options, 4096);
+        let working = std::thread::spawn(move || {
+            for event in connection.iter() {
+                if event.is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            client,
+            _working: working,
+        }
+    }
+
+    fn tell(&mut self, topic: &str, payload: &str) {
+        let qos = rumqttc::v5::mqttbytes::QoS::AtLeastOnce;
+        self.client.publish(topic, qos, true, payload.to_owned()).unwrap();
+    }
+
+    /// A game whose last move is the time at which it was said; a knight goes to and fro.
+    fn game(&mut self, board: usize, plies: usize) {
+        let now = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap()
+            .as_millis();
+        let places = [
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR",
+            "rnbqkbnr/pppppppp/8/8/8/5N2/PPPPPPPP/RNBQKB1R",
+        ];
+        let placement = places[(plies / 200) % 2];
+        let made = plies.min(80);
+        let san: Vec<String> = (0..made).map(|_| format!("x{now}x")).collect();
+        let state = json!({
+            "game": 1, "start_fen": null, "chess960": false, "moves": vec!["g1f3"; made], "san": san,
+            "fen": format!("{placement} w KQkq - 0 1"), "to_move": "white", "result": "*", "open_irregularities": [], "last_seq": 0,
+        });
+        self.tell(&format!("dgt2mqtt/gw/board/{board}/game"), &state.to_string());
+        let position = json!({ "placement": placement, "fen": null, "problems": [] });
+        self.tell(
+            &format!("dgt2mqtt/gw/board/{board}/position"),
+            &position.to_string(),
+        );
+    }
+}
