@@ -79,7 +79,7 @@ impl Game {
                     self.one_of_several(ctx, missed, limits);
                 }
                 if several_gone {
-                    self.want_log();
+                    self.want_log(false);
                 }
             }
             return;
