@@ -410,5 +410,6 @@ fn six_half_moves_are_bridged_without_a_log_where_only_one_order_explains_them()
     let told = play(&game, Away::Cable(6), Log::Unanswered, 1);
     assert_eq!(told.moves, game.uci, "{:?}", told.notices);
     assert_eq!(told.recovered, 6);
-    assert!(told.notices.is_empty() && told.asked == 0, "{:?}", told.notices);
+    // The log would have been asked for; nothing waits for it.
+    assert!(told.notices.is_empty() && told.after < 5.0, "{:?}", told.notices);
 }

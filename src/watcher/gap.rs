@@ -45,6 +45,10 @@ fn recovered(
     line
 }
 
+/// So many half-moves that alone explain the board need not be looked up in its log: of more, some may have been
+/// taken back by others.
+const SURELY_FOUND: usize = 2;
+
 /// More squares than these are wrong where one half-move is under way or a man is knocked over.
 const FAR: usize = 2;
 
@@ -75,7 +79,7 @@ impl Game {
                     self.one_of_several(ctx, missed, limits);
                 }
                 if several_gone {
-                    self.want_log();
+                    self.want_log(false);
                 }
             }
             return;
@@ -99,7 +103,7 @@ impl Game {
         if found.is_empty() && explained {
             // One man is in a hand, most likely.
             if gap && self.lines.best().differing().count() > 1 {
-                self.want_log();
+                self.want_log(false);
             }
             self.unbridged = None;
             return;
@@ -110,7 +114,7 @@ impl Game {
         let Some(shortest) = shortest else {
             self.gap_told(ctx, cut);
             if gap {
-                self.want_log();
+                self.want_log(true);
             }
             return;
         };
@@ -129,7 +133,7 @@ impl Game {
         if found.len() > 1 {
             self.ambiguous_told(ctx, self.base + shortest, found.len());
             if gap {
-                self.want_log();
+                self.want_log(true);
             }
         } else if gap && missed > Some(1) {
             // The lines from which it was found may have begun with one of several half-moves.
@@ -156,8 +160,9 @@ impl Game {
                 "Moves were missed; one order of play explains the board, and the search for others was cut short.",
             );
         }
-        if as_long > 1 || orders.cut {
-            self.want_log();
+        let open = as_long > 1 || orders.cut;
+        if open || missed > SURELY_FOUND {
+            self.want_log(open);
         }
     }
 

@@ -182,8 +182,11 @@ pub(super) fn played(
     let presses = missed.steps.iter().any(|step| matches!(step, Step::Press(_)));
     lines.set_clock_runs(presses && white.is_some());
     let mut found = Vec::new();
+    let mut pressed = false;
     for step in &missed.steps {
-        let soon = matches!(step, Step::SoonAfter(..));
+        // What follows a press may be the rest of the half-move: scans are slower than presses.
+        let soon = pressed || matches!(step, Step::SoonAfter(..));
+        pressed = matches!(step, Step::Press(_));
         now = now + if soon { SOON_MS } else { STEP_MS };
         lines.tick(now, &sensed);
         match *step {

@@ -29,6 +29,8 @@ pub(super) struct Recall {
     asked: Option<Millis>,
     /// The board has said something else since.
     speaks: bool,
+    /// Half-moves are open, and wait for it.
+    open: bool,
     /// It was asked for after this gap, or need not be.
     done: bool,
     /// This board does not tell its log.
@@ -115,11 +117,14 @@ impl Game {
         self.recall.asked = None;
         self.recall.wanted = false;
         self.recall.done = false;
+        self.recall.open = false;
     }
 
-    /// The board is to be asked for what was missed, unless it was.
-    pub(super) fn want_log(&mut self) {
+    /// The board is to be asked for what was missed, unless it was. Where half-moves are `open` they wait for it;
+    /// else they are said, and corrected where it says otherwise.
+    pub(super) fn want_log(&mut self, open: bool) {
         let recall = &mut self.recall;
+        recall.open |= open;
         if recall.whole.is_some() && !recall.mute && !std::mem::replace(&mut recall.done, true) {
             recall.wanted = true;
         }
@@ -128,6 +133,9 @@ impl Game {
     /// What was found by search waits while the log may be on its way.
     pub(super) fn awaits_log(&self, ctx: &mut Ctx<'_>) -> bool {
         let recall = &self.recall;
+        if !recall.open {
+            return false;
+        }
         match recall.asked {
             _ if recall.wanted => true,
             Some(asked) if !recall.speaks => !ctx.passed(asked, LOG_MS),
@@ -152,6 +160,9 @@ impl Game {
     }
 
     fn log_useless(&mut self, ctx: &mut Ctx<'_>, why: &str) {
+        if !self.recall.open {
+            return;
+        }
         let message = format!(
             "The board was asked for its log, which {why}: half-moves that were missed stay as they were found, or open."
         );
@@ -191,6 +202,7 @@ impl Game {
         self.retract(ctx, whole + right, "correction");
         self.press = None;
         self.later_presses.clear();
+        self.hands = super::touch::Hands::default();
         let mut line = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
         let turn = ctx.clock.running();
         for unseen in &path[right..] {
@@ -201,6 +213,10 @@ impl Game {
                 PlyKind::Legal(unseen.mv)
             };
             line = line.played(kind, unseen.stand.clone(), ctx.sensed, ctx.now, 0.0);
+        }
+        for ply in &mut line.plies {
+            // The board itself says where each man went.
+            ply.landed = true;
         }
         self.base = self.plies();
         self.doubted = None;
