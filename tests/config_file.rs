@@ -164,7 +164,10 @@ fn little_is_enough() {
         config.journal.path,
         Path::new("/home/anna/.local/state/dgt2mqtt/journal.sqlite")
     );
-    assert!(config.commands);
+    assert!(
+        !config.commands,
+        "commands are taken only where they are asked for"
+    );
     let board = &config.boards[0];
     assert_eq!(
         (board.orientation, board.clock_side),
@@ -335,7 +338,7 @@ fn the_environment_overrides_the_file() {
     let env = Env::from([
         ("HOME", "/home/anna"),
         ("DGT2MQTT__GATEWAY__NAME", "123"),
-        ("DGT2MQTT__GATEWAY__COMMANDS", "false"),
+        ("DGT2MQTT__GATEWAY__COMMANDS", "true"),
         ("DGT2MQTT__EVENT__LAWS", "2018"),
         ("DGT2MQTT__BOARD__0__PORT", "usb:B7"),
         ("DGT2MQTT__BROKER__URLS__0", "mqtt://broker"),
@@ -346,7 +349,7 @@ fn the_environment_overrides_the_file() {
     let config =
         Config::from_text(SMALL, Path::new("t.toml"), &env).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(config.gateway.as_str(), "123");
-    assert!(!config.commands);
+    assert!(config.commands);
     assert_eq!(config.boards[0].rules.laws, Edition::Laws2018);
     assert_eq!(config.boards[0].port.as_str(), "usb:B7");
     let broker = &config.broker;

@@ -8,12 +8,12 @@ mod broker;
 mod hall;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use broker::{Mosquitto, Subscriber};
+use broker::{Mosquitto, Subscriber, heard};
 use dgt2mqtt::{
     capture::{Act, Capture, Header, Record},
     sim::games,
@@ -39,9 +39,9 @@ struct Game {
 }
 
 impl Game {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, plies: usize) -> Self {
         let mut made = games::made_up(&mut Rng::with_seed(seed));
-        made.truncate(PLIES);
+        made.truncate(plies);
         let standard = shakmaty::CastlingMode::Standard;
         let mut header = Header::default();
         header.push("time-control", "rapid").unwrap();
@@ -118,41 +118,6 @@ async fn inject(
     daemon
 }
 
-/// What a consumer of one board ends with.
-struct Heard {
-    /// Without repeated numbers.
-    events: Vec<Value>,
-    arrivals: usize,
-}
-
-/// Reads as the contract tells consumers to: drop numbers seen already. Panics at a gap or when an id
-/// means two events.
-fn heard(subscriber: &Subscriber, board: &str) -> Heard {
-    let place = format!("dgt2mqtt/gw/board/{board}/event/");
-    let (mut events, mut arrivals) = (Vec::<Value>::new(), 0);
-    let mut by_id: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    for got in subscriber.all() {
-        if !got.topic.starts_with(&place) {
-            continue;
-        }
-        arrivals += 1;
-        let event = got.json();
-        let (id, seq) = (event["id"].as_str().unwrap(), event["seq"].as_u64().unwrap());
-        assert_eq!(id, format!("gw/{board}/{seq}"));
-        let former = by_id.insert(id.to_owned(), got.payload.clone());
-        assert!(
-            former.is_none_or(|former| former == got.payload),
-            "two events with the id {id}"
-        );
-        let next = events.len() as u64 + 1;
-        assert!(seq <= next, "board {board}: {seq} came when {next} was next");
-        if seq == next {
-            events.push(event);
-        }
-    }
-    Heard { events, arrivals }
-}
-
 /// Whether the moves are those of the game. Moves that nobody watched may have been played in several
 /// orders; where the daemon says so, it may have taken another one.
 fn told_as_played(events: &[Value], game: &Game) -> bool {
@@ -164,14 +129,87 @@ fn told_as_played(events: &[Value], game: &Game) -> bool {
     told == played
 }
 
-#[tokio::test]
-async fn faults_lose_nothing() {
+fn seed() -> u64 {
     let seed = std::env::var("DGT2MQTT_SEED")
         .map_or_else(|_| fastrand::u64(..1 << 32), |text| text.parse().unwrap());
     println!("seed {seed} (DGT2MQTT_SEED={seed} plays it again)");
-    let mut rng = Rng::with_seed(seed);
+    seed
+}
+
+/// An evening of eight boards, on which people play on while the daemon is killed again and again; what it
+/// misses it takes from the boards' logs. `DGT2MQTT_FULL=1`: 200 times.
+#[tokio::test]
+async fn kills_at_any_instant_lose_nothing() {
+    let (kills, plies) = match std::env::var_os("DGT2MQTT_FULL") {
+        Some(_) => (200, 40),
+        None => (14, 4),
+    };
+    let mut rng = Rng::with_seed(seed());
     let folder = tempfile::tempdir().unwrap();
-    let mut games: Vec<_> = (0..5).map(|_| Game::new(rng.u64(..1 << 32))).collect();
+    let games: Vec<_> = (0..8).map(|_| Game::new(rng.u64(..1 << 32), plies)).collect();
+    let paths: Vec<PathBuf> = (0..)
+        .zip(&games)
+        .map(|(n, game)| save(folder.path(), &format!("game-{n}"), &game.capture))
+        .collect();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let link = folder.path().join("board");
+    let simulator = Simulator::start(&["--no-wait", "--link", link.to_str().unwrap()], &paths);
+    let seats: Vec<_> = (1..)
+        .zip(&simulator.ports)
+        .zip(&games)
+        .map(|((n, port), game): ((u32, _), _)| Seat {
+            id: n.to_string(),
+            port,
+            capture: &game.capture,
+        })
+        .collect();
+    let config = configure(folder.path(), mosquitto.port, &seats);
+    let start = Instant::now();
+    for _ in 0..kills {
+        let daemon = Daemon::start(&config);
+        // Often before a board has answered, sometimes long after.
+        let lives = if rng.u8(0..4) == 0 { 4000 } else { 1200 };
+        tokio::time::sleep(Duration::from_millis(rng.u64(20..lives))).await;
+        daemon.kill();
+        tokio::time::sleep(Duration::from_millis(rng.u64(0..200))).await;
+    }
+    let span = start.elapsed();
+    let daemon = Daemon::start(&config);
+    let longest = games.iter().map(|game| game.capture.end().0).max().unwrap();
+    let deadline = start + Duration::from_millis(longest).max(span) + Duration::from_secs(30);
+    let right = || {
+        let told = |(seat, game): (&Seat<'_>, _)| told_as_played(&heard(&subscriber, &seat.id).events, game);
+        seats.iter().zip(&games).all(told)
+    };
+    while Instant::now() < deadline && !right() {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    assert!(daemon.stop(), "a stop that was asked for is no failure");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let (mut compared, mut repeated) = (0, 0);
+    for (Seat { id, .. }, game) in seats.iter().zip(&games) {
+        let heard = heard(&subscriber, id);
+        let kept = journal(&config, id);
+        assert_eq!(
+            heard.events, kept,
+            "board {id}: what was heard is not what was kept"
+        );
+        assert_eq!(moves(&kept), game.uci, "board {id}: {kept:#?}");
+        compared += kept.len();
+        repeated += heard.arrivals - heard.events.len();
+    }
+    println!(
+        "{kills} kills in {:.0} s; {compared} events of 8 boards compared, 0 lost, {repeated} repeated",
+        span.as_secs_f64()
+    );
+}
+
+#[tokio::test]
+async fn faults_lose_nothing() {
+    let mut rng = Rng::with_seed(seed());
+    let folder = tempfile::tempdir().unwrap();
+    let mut games: Vec<_> = (0..5).map(|_| Game::new(rng.u64(..1 << 32), PLIES)).collect();
     let with_unplugs = games.remove(0).unplugged(&mut rng);
     games.insert(0, with_unplugs);
     let paths: Vec<PathBuf> = (0..)

@@ -18,7 +18,7 @@ use dgt2mqtt::{
     },
 };
 
-use disk::SmallDisk;
+use disk::{ImageDisk, SmallDisk};
 
 fn event(board: &str, seq: u64, message: &str) -> Event {
     Event {
@@ -388,6 +388,75 @@ async fn what_was_said_to_be_kept_survives_a_kill() {
         }
         journal.close().await;
     }
+}
+
+/// The power goes at random instants: on the disk is what was written through by then, and nothing of what lay in the
+/// page cache. `DGT2MQTT_FULL=1`: forty times.
+#[tokio::test]
+async fn what_was_said_to_be_kept_survives_a_power_cut() {
+    let seed =
+        std::env::var("DGT2MQTT_SEED").map_or_else(|_| fastrand::u64(..), |text| text.parse().unwrap());
+    println!("seed {seed}");
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let rounds = if std::env::var_os("DGT2MQTT_FULL").is_some() {
+        40
+    } else {
+        4
+    };
+    let Some(mut disk) = ImageDisk::make(&at("image-0"), &at("disk-0")) else {
+        return;
+    };
+    let mut compared = 0;
+    for round in 1..=rounds {
+        let path = at(&format!("disk-{}", round - 1)).join("j.sqlite");
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "writes_until_killed", "--ignored", "--nocapture"])
+            .env("JOURNAL_UNDER_TEST", &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let deadline = std::time::Instant::now() + Duration::from_millis(rng.u64(200..900));
+        let mut kept = std::collections::BTreeMap::new();
+        let mut line = String::new();
+        while std::time::Instant::now() < deadline || kept.len() < 3 {
+            line.clear();
+            assert!(
+                stdout.read_line(&mut line).unwrap() > 0,
+                "round {round}: the writer ended"
+            );
+            if let ["kept", board, seq] = line.split_whitespace().collect::<Vec<_>>()[..] {
+                kept.insert(board.to_owned(), seq.parse::<u64>().unwrap());
+            }
+        }
+        // What it said up to here was kept when it said so; it writes on while the power goes.
+        let image = at(&format!("image-{round}"));
+        disk.cut(&image);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        drop(disk);
+        disk = ImageDisk::mount(&image, &at(&format!("disk-{round}"))).unwrap();
+        let path = at(&format!("disk-{round}")).join("j.sqlite");
+        let (journal, notices) = open(&path);
+        assert_eq!(codes(&notices), [""; 0], "round {round}");
+        for (board, seq) in &kept {
+            let last = journal.resume(board).await.last_seq;
+            assert!(
+                last >= *seq,
+                "round {round}, board {board}: {last} after {seq} was said"
+            );
+            assert_eq!(
+                seqs(&path, board),
+                (1..=last).collect::<Vec<_>>(),
+                "round {round}"
+            );
+            compared += last;
+        }
+        journal.close().await;
+    }
+    println!("{rounds} power cuts, {compared} events compared, 0 lost");
 }
 
 /// Fills the disk; returns the last number given out.

@@ -9,6 +9,8 @@ use dgt2mqtt::laws::{
     provision::{EXTRAS, Effect, PROVISIONS, Place, Scope, Situation},
 };
 
+use dgt2mqtt::watcher::Report;
+
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/laws.md");
 const COUNTED: [IrregularityKind; 4] = [
     IrregularityKind::IllegalMove,
@@ -317,5 +319,19 @@ fn every_option_is_explained_with_its_readings() {
     for ruling in [PositionRuling::Stands, PositionRuling::LastIdentifiable] {
         let name = serde_json::to_value(ruling).expect("a name");
         assert!(document.contains(name.as_str().unwrap_or_default()));
+    }
+}
+
+#[test]
+fn every_field_of_a_report_is_named() {
+    let report = Report::of(IrregularityKind::TwoHands, None);
+    let fields = serde_json::to_value(&report).expect("plain data");
+    let document = fs::read_to_string(DOCUMENT).expect("docs/laws.md");
+    let (_, section) = document
+        .split_once("## What only a person sees")
+        .expect("its section");
+    for name in fields.as_object().expect("an object").keys() {
+        let told = section.contains(&format!("`{name}`")) || section.contains(&format!("\"{name}\""));
+        assert!(told, "`{name}` is not in docs/laws.md");
     }
 }

@@ -12,7 +12,7 @@ use dgt2mqtt::{
     cli,
     mate::{Budget, Verdict, can_mate},
 };
-use shakmaty::{CastlingMode, Chess, Color, Position, PositionError, fen::Fen, uci::UciMove};
+use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Position, PositionError, fen::Fen, uci::UciMove};
 
 fn corpus() -> Option<String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
@@ -148,4 +148,56 @@ fn the_closed_position_full_of_bishops_is_proven_for_both_sides() {
             });
         }
     });
+}
+
+/// The position after so many random half-moves, as FEN.
+fn random_position(random: &mut fastrand::Rng) -> String {
+    let mut at = Chess::default();
+    for _ in 0..random.usize(0..250) {
+        let moves = at.legal_moves();
+        if moves.is_empty() {
+            break;
+        }
+        at.play_unchecked(moves[random.usize(..moves.len())]);
+    }
+    Fen::from_position(&at, EnPassantMode::Legal).to_string()
+}
+
+#[test]
+fn lines_of_the_command_mate_from_the_fen_that_was_asked_about() {
+    let mut random = fastrand::Rng::with_seed(64);
+    let questions: Vec<(String, Color)> = (0..120)
+        .map(|n| {
+            (
+                random_position(&mut random),
+                if n % 2 == 0 { Color::White } else { Color::Black },
+            )
+        })
+        .collect();
+    let input: String = questions
+        .iter()
+        .map(|(fen, winner)| format!("{fen}\t{winner}\n"))
+        .collect();
+    let mut output = Vec::new();
+    cli::mate::run(input.as_bytes(), &mut output).expect("answered");
+    let output = String::from_utf8(output).expect("text");
+    let mut winnable = 0;
+    for ((fen, winner), answer) in questions.iter().zip(output.lines()) {
+        let Some(moves) = answer.strip_prefix("winnable\t") else {
+            assert!(matches!(answer, "unwinnable" | "undetermined"), "{fen}: {answer}");
+            continue;
+        };
+        let mut at = position(fen);
+        for uci in moves.split(' ').filter(|uci| !uci.is_empty()) {
+            let by = uci.parse::<UciMove>().expect("UCI").to_move(&at).expect("legal");
+            at = at.play(by).expect("legal");
+        }
+        assert!(
+            at.is_checkmate() && at.turn() != *winner,
+            "{fen} {winner}: {moves}"
+        );
+        winnable += 1;
+    }
+    assert_eq!(output.lines().count(), questions.len());
+    assert!(winnable > 60, "only {winnable} of {} winnable", questions.len());
 }

@@ -217,6 +217,9 @@ async fn what_an_arbiter_reports_is_ruled_on_once_also_across_a_kill() {
     assert_eq!(again, first, "asked again after a kill");
     assert_eq!(told(&subscriber, "irregularity").len(), found + 1);
 
+    let unknown = json!({ "ref": "r-3", "kind": "two_hands", "by_whom": "white" });
+    let refused = asked(&subscriber, "report", unknown).await;
+    assert_eq!(refused["error"]["code"], "bad_fields", "{refused}");
     let without = json!({ "ref": "r-2", "kind": "flag_fall" });
     let refused = asked(&subscriber, "report", without).await;
     assert_eq!(refused["error"]["code"], "refused", "{refused}");

@@ -45,7 +45,7 @@ async fn silent_board(hang_ups: usize) -> (String, Arc<AtomicUsize>) {
 
 fn config(folder: &Path, mosquitto: &Mosquitto, boards: &[(&str, &str)]) -> Config {
     let mut text = format!(
-        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"{}\"\n[limits]\nshutdown_timeout_s = 5\n",
+        "[gateway]\nname = \"gw\"\ncommands = true\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"{}\"\n[limits]\nshutdown_timeout_s = 5\n",
         mosquitto.port,
         folder.join("journal.sqlite").display()
     );

@@ -56,7 +56,7 @@ fn events(subscriber: &Subscriber) -> usize {
 async fn kills_leave_no_gap_and_no_number_twice() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
-    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let subscriber = Subscriber::of_flags(mosquitto.port, "dgt2mqtt/#").await;
     let config = prepare(folder.path(), &mosquitto);
     let seed = fastrand::u64(..);
     println!("seed {seed}");
@@ -67,6 +67,12 @@ async fn kills_leave_no_gap_and_no_number_twice() {
         daemon.kill().unwrap();
         daemon.wait().unwrap();
     }
+    let will = subscriber
+        .wait("the will", |got| {
+            got.topic == "dgt2mqtt/gw/status" && got.text() == "offline"
+        })
+        .await;
+    assert_eq!((will.retain, will.qos, will.expiry), (true, 1, None));
     let before = events(&subscriber);
     let mut daemon = start(&config);
     subscriber

@@ -12,7 +12,7 @@ use dgt2mqtt::{
     event::{Event, GameResult},
     laws::{IrregularityKind, RaisedBy, Side},
     time::Millis,
-    watcher::{Command, GameView, Settings, Snapshot, Watcher},
+    watcher::{Command, GameView, Report, Settings, Snapshot, Watcher},
 };
 use proptest::prelude::*;
 use table::{collection, script};
@@ -144,14 +144,7 @@ fn command() -> impl Strategy<Value = Command> {
             .prop_map(|result| Command::Result { result }),
         id().prop_map(|irregularity| Command::Dismiss { irregularity }),
         id().prop_map(|irregularity| Command::Accept { irregularity }),
-        (kind, side).prop_map(|(kind, offender)| Command::Report {
-            kind,
-            offender,
-            claim_correct: None,
-            opponent_touched_piece: false,
-            players_agree: false,
-            observed: None,
-        }),
+        (kind, side).prop_map(|(kind, offender)| Command::Report(Report::of(kind, offender))),
         id().prop_map(|irregularity| Command::RaisedBy {
             irregularity,
             by: RaisedBy::Nobody

@@ -40,62 +40,100 @@ impl Default for Limits {
 /// The shortest legal sequences from `from` to `to`, after which `turn` is to move if that is known.
 #[must_use]
 pub fn bridge(from: &Arc<Stand>, to: &Placement, turn: Option<Color>, limits: Limits) -> Bridges {
-    let mut bridges = Bridges::default();
     let mut nodes = limits.nodes;
+    let mut shortest = 1;
     for plies in 1..=limits.plies {
         if turn.is_some_and(|turn| (turn == from.turn()) != plies.is_multiple_of(2)) {
             continue;
         }
-        let mut path = Vec::new();
-        search(from, to, plies, limits.most, &mut nodes, &mut path, &mut bridges);
-        if !bridges.found.is_empty() || bridges.cut {
+        let bridges = bridges_of(from, to, plies, 2, limits.most, &mut nodes);
+        if bridges.cut {
             break;
         }
+        if !bridges.found.is_empty() {
+            return bridges;
+        }
+        shortest = plies + 1;
     }
-    bridges
+    // Too many half-moves for all of them to be tried: each must put something right, or begin to.
+    let mut nodes = limits.nodes;
+    for plies in shortest..=limits.plies {
+        if turn.is_some_and(|turn| (turn == from.turn()) != plies.is_multiple_of(2)) {
+            continue;
+        }
+        let bridges = bridges_of(from, to, plies, plies, limits.most, &mut nodes);
+        if !bridges.found.is_empty() || bridges.cut {
+            return bridges;
+        }
+    }
+    Bridges::default()
 }
 
-fn search(
-    stand: &Arc<Stand>,
+/// The sequences of `plies` half-moves of which the last `aimed` each touch what differs.
+fn bridges_of(
+    from: &Arc<Stand>,
     to: &Placement,
-    left: usize,
+    plies: usize,
+    aimed: usize,
     most: usize,
     nodes: &mut usize,
-    path: &mut Vec<(Move, Arc<Stand>)>,
-    bridges: &mut Bridges,
-) {
-    let differing = stand.placement().differing(to);
-    if left == 0 {
-        if differing.is_empty() && !is_idle(path) {
-            bridges.found.push(path.clone());
-        }
-        return;
-    }
-    if !reachable(differing, left) {
-        return;
-    }
-    for candidate in stand.candidates() {
-        if bridges.found.len() >= most {
+) -> Bridges {
+    let mut search = Search {
+        to,
+        aimed,
+        most,
+        nodes,
+        path: Vec::new(),
+        bridges: Bridges::default(),
+    };
+    search.from(from, plies);
+    search.bridges
+}
+
+struct Search<'a> {
+    to: &'a Placement,
+    /// So many of the last half-moves must each put something right.
+    aimed: usize,
+    most: usize,
+    nodes: &'a mut usize,
+    path: Vec<(Move, Arc<Stand>)>,
+    bridges: Bridges,
+}
+
+impl Search<'_> {
+    fn from(&mut self, stand: &Arc<Stand>, left: usize) {
+        let differing = stand.placement().differing(self.to);
+        if left == 0 {
+            if differing.is_empty() && !is_idle(&self.path) {
+                self.bridges.found.push(self.path.clone());
+            }
             return;
         }
-        // The last half-moves must each put something right.
-        let touched = candidate.squares() & differing;
-        if left <= 2 && touched.is_empty() {
-            continue;
-        }
-        if *nodes == 0 {
-            bridges.cut = true;
+        if !reachable(differing, left) {
             return;
         }
-        *nodes -= 1;
-        let after = candidate.after(stand.placement());
-        if !reachable(after.differing(to), left - 1) {
-            continue;
+        for candidate in stand.candidates() {
+            if self.bridges.found.len() >= self.most {
+                return;
+            }
+            let touched = candidate.squares() & differing;
+            if left <= self.aimed && touched.is_empty() {
+                continue;
+            }
+            if *self.nodes == 0 {
+                self.bridges.cut = true;
+                return;
+            }
+            *self.nodes -= 1;
+            let after = candidate.after(stand.placement());
+            if !reachable(after.differing(self.to), left - 1) {
+                continue;
+            }
+            let next = Arc::new(stand.after(&candidate));
+            self.path.push((candidate.mv, next.clone()));
+            self.from(&next, left - 1);
+            self.path.pop();
         }
-        let next = Arc::new(stand.after(&candidate));
-        path.push((candidate.mv, next.clone()));
-        search(&next, to, left - 1, most, nodes, path, bridges);
-        path.pop();
     }
 }
 
@@ -151,6 +189,13 @@ mod tests {
     fn one_order_of_play_is_found() {
         let start = Arc::new(Stand::initial());
         let moves = ["e2e4", "d7d5", "e4d5", "d8d5"];
+        assert_eq!(paths(&start, &played(&start, &moves)), [moves.join(" ")]);
+    }
+
+    #[test]
+    fn six_half_moves_of_which_each_needs_the_one_before_are_found() {
+        let start = played(&Arc::new(Stand::initial()), &["e2e4", "e7e5"]);
+        let moves = ["d2d4", "e5d4", "d1d4", "b8c6", "d4a4", "c6e5"];
         assert_eq!(paths(&start, &played(&start, &moves)), [moves.join(" ")]);
     }
 

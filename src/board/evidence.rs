@@ -1,7 +1,7 @@
 //! What speaks for a half-move and what against: a line and a half-move with which it may go on, held
 //! against the times at which the squares changed.
 
-use shakmaty::{Bitboard, Color, Move, Role, Square};
+use shakmaty::{Bitboard, Move, Role, Square};
 
 use super::{
     candidate::Candidate,
@@ -20,19 +20,15 @@ const AT_ONCE_MS: u64 = 60;
 
 /// What of the differences of a line may speak for half-moves of it, worked out once for all of them: most
 /// are told from it to have nothing that speaks for them.
-pub(super) struct Traces {
+pub(super) struct Traces<'a> {
+    line: &'a Line,
+    sensed: &'a Sensed,
     /// By code, where men have come to stand.
     landed: [Bitboard; Code::MAN.0 as usize + 1],
-    /// Where something else is seen than the line has.
-    differing: Bitboard,
-    /// Where something stands.
-    shown: Bitboard,
-    /// Who is to move.
-    turn: Color,
 }
 
-impl Traces {
-    pub(super) fn new(line: &Line, sensed: &Sensed) -> Self {
+impl<'a> Traces<'a> {
+    pub(super) fn new(line: &'a Line, sensed: &'a Sensed) -> Self {
         let mut landed = [Bitboard::EMPTY; Code::MAN.0 as usize + 1];
         let shown = sensed.placement().occupied();
         for square in line.differing & shown {
@@ -40,12 +36,7 @@ impl Traces {
                 squares.add(square);
             }
         }
-        Self {
-            landed,
-            differing: line.differing,
-            shown,
-            turn: line.turn(),
-        }
+        Self { line, sensed, landed }
     }
 
     /// False when neither [`Line::speaks_for`] nor [`Line::taken_at_once`] can be true of `mv`.
@@ -59,16 +50,20 @@ impl Traces {
                 ..
             } => self.of_man(promotion.unwrap_or(role), from, to),
             Move::EnPassant { from, to } => self.of_man(Role::Pawn, from, to),
-            Move::Castle { .. } => (Candidate::touched(*mv) & self.differing).any(),
+            Move::Castle { .. } => (Candidate::touched(*mv) & self.line.differing).any(),
             Move::Put { .. } => false,
         }
     }
 
     /// The same for a man that leaves `from` and is a `role` on `to`.
     fn of_man(&self, role: Role, from: Square, to: Square) -> bool {
-        let code = Code::from(role.of(self.turn));
+        let code = Code::from(role.of(self.line.turn()));
         let landed = self.landed[usize::from(code.0)] | self.landed[usize::from(Code::MAN.0)];
-        landed.contains(to) || self.differing.contains(from) && self.shown.contains(to)
+        let taken = || {
+            let shown = self.sensed.placement().occupied().contains(to);
+            shown && (self.sensed.at(to) == Code::MAN || self.line.may_have_arrived(from, to, self.sensed))
+        };
+        landed.contains(to) || self.line.differing.contains(from) && taken()
     }
 }
 
@@ -165,7 +160,12 @@ impl Line {
         // The opponent's piece, or one of the own that has taken it in turn.
         let arrived = seen.piece().is_some()
             && seen != self.placement().at(from)
-            && sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born);
+            && self.may_have_arrived(from, to, sensed);
         arrived && self.differing.contains(from) && sensed.at(from) != self.placement().at(from)
+    }
+
+    /// True when what `to` shows may have come there after what left `from`.
+    fn may_have_arrived(&self, from: Square, to: Square, sensed: &Sensed) -> bool {
+        sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born)
     }
 }

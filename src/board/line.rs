@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Color, Move, Square};
+use shakmaty::{Bitboard, Color, Move, Square, attacks};
 
 use super::{
+    evidence::SCAN_MS,
     placement::{Code, Placement},
     ply::{Ply, PlyKind},
     sensed::Sensed,
@@ -29,6 +30,21 @@ fn begins_alike(a: &[Ply], b: &[Ply]) -> bool {
     a.iter().zip(b).rev().all(|(x, y)| x.kind.same_as(&y.kind))
 }
 
+/// Where the piece that went from `from` to `to` was seen on its way and not seen to leave: an update is
+/// lost, for it cannot stand on both squares, and it was seen on `to` last.
+fn trail(from: Square, to: Square, stand: &Stand, sensed: &Sensed) -> Bitboard {
+    let piece = sensed.at(to);
+    if piece != stand.placement().at(to) || sensed.is_felt() {
+        return Bitboard::EMPTY;
+    }
+    let passed = |s: &Square| {
+        sensed.at(*s) == piece
+            && sensed.since(*s) < sensed.since(to)
+            && sensed.since(*s) + SCAN_MS >= sensed.since(from)
+    };
+    attacks::between(from, to).into_iter().filter(passed).collect()
+}
+
 /// One explanation of what was seen.
 #[derive(Clone, Debug)]
 pub struct Line {
@@ -42,6 +58,8 @@ pub struct Line {
     pub(super) cost: f32,
     /// Squares that show something else than the line says.
     pub(super) differing: Bitboard,
+    /// Of these, where a piece was seen on its way and is not gone, though it has been seen further on since.
+    trail: Bitboard,
     pub(super) born: Millis,
     /// The clock runs: half-moves are pressed for.
     pub(super) clock_runs: bool,
@@ -60,6 +78,7 @@ impl Line {
             pending: Vec::new(),
             cost: 0.0,
             differing,
+            trail: Bitboard::EMPTY,
             born: now,
             clock_runs: false,
             ranked: 0.0,
@@ -94,14 +113,20 @@ impl Line {
             .iter()
             .position(|(side, pressed)| *side == mover && in_time(*pressed));
         let pressed = owed.map(|i| pending.remove(i).1);
-        let mut plies = Vec::with_capacity(self.plies.len() + 1);
-        plies.extend_from_slice(&self.plies);
         let wrong = |s: &Square| !sensed.at(*s).agrees(stand.placement().at(*s));
         let differing = (self.differing & !steps) | steps.into_iter().filter(wrong).collect::<Bitboard>();
+        let landed = kind.from_to().is_none_or(|(_, to)| !differing.contains(to));
+        let slid = kind.from_to().filter(|_| kind.legal().is_some());
+        let trail = slid.map_or(Bitboard::EMPTY, |(from, to)| {
+            trail(from, to, &stand, sensed) & differing
+        });
+        let mut plies = Vec::with_capacity(self.plies.len() + 1);
+        plies.extend_from_slice(&self.plies);
         plies.push(Ply {
             kind,
             at: at.unwrap_or(now),
             began: began.unwrap_or(now),
+            landed,
             pressed,
             stand: stand.clone(),
         });
@@ -109,6 +134,7 @@ impl Line {
             plies,
             pending,
             cost: self.cost + cost,
+            trail: (self.trail | trail) & differing,
             differing,
             stand,
             born: now,
@@ -151,6 +177,7 @@ impl Line {
             .last()
             .map_or_else(|| base.clone(), |ply| ply.stand.clone());
         line.differing = sensed.placement().differing(line.stand.placement());
+        line.trail &= line.differing;
         line.born = now;
         line
     }
@@ -189,6 +216,14 @@ impl Line {
             .map(|(_, at)| *at)
     }
 
+    /// The presses of the half-moves after the first `n`, and those that wait for theirs.
+    #[must_use]
+    pub fn presses_since(&self, n: usize) -> Vec<(Color, Millis)> {
+        let made = self.plies.iter().skip(n);
+        let pressed = made.filter_map(|ply| Some((!ply.stand.turn(), ply.pressed?)));
+        pressed.chain(self.pending.iter().copied()).collect()
+    }
+
     /// Presses that still wait for their half-moves are given up.
     pub fn forget_presses(&mut self) {
         self.pending.clear();
@@ -212,17 +247,42 @@ impl Line {
             let code = stand.placement().at(*s);
             sensed.at(*s).agrees(code) && (code.is_empty() || self.came(*s, sensed))
         });
-        let times = shown.filter_map(|s| sensed.seen_at(s));
+        let times = shown.filter_map(|s| match stand.placement().at(s) {
+            // What brushed over the square since did not empty it.
+            Code::EMPTY => sensed.left_at(s, self.placement().at(s)),
+            _ => sensed.seen_at(s),
+        });
         (times.clone().min(), times.max())
     }
 
     /// A square changed.
     pub(super) fn seen(&mut self, square: Square, code: Code) {
+        self.trail.discard(square);
         if self.stand.placement().at(square).agrees(code) {
             self.differing.discard(square);
+            self.landed(square);
         } else {
             self.differing.add(square);
         }
+    }
+
+    /// The piece that stands on `square` is read there.
+    fn landed(&mut self, square: Square) {
+        let went = |ply: &&mut Ply| ply.kind.from_to().is_some_and(|(_, to)| to == square);
+        if let Some(ply) = self.plies.iter_mut().rev().find(went) {
+            ply.landed = true;
+        }
+    }
+
+    /// Squares that a piece has left unseen: one more of its kind is read than there are, or else
+    /// another one has been displaced.
+    fn trail(&self, sensed: &Sensed) -> Bitboard {
+        let surplus = |s: &Square| {
+            let piece = sensed.at(*s);
+            let (read, expected) = (sensed.placement(), self.placement());
+            read.squares_of(piece).count() > expected.squares_of(piece).count()
+        };
+        self.trail.into_iter().filter(surplus).collect()
     }
 
     /// Adds what lasting differences cost between `from` and `to`.
@@ -233,7 +293,7 @@ impl Line {
             self.pending.remove(0);
             self.cost += weight::EMPTY_PRESS;
         }
-        for square in self.differing {
+        for square in self.differing & !self.trail(sensed) {
             let since = sensed.since(square).max(self.born);
             let (rate, lasting) = if sensed.is_felt() {
                 (weight::FELT_RATE, weight::FELT_MS)
@@ -252,8 +312,9 @@ impl Line {
     /// What the line costs at `now`, with what differs now.
     #[must_use]
     pub fn total(&self, sensed: &Sensed, now: Millis) -> f32 {
-        let mut total = self.cost;
-        for square in self.differing {
+        let trail = self.trail(sensed);
+        let mut total = self.cost + weight::TRAIL * trail.count() as f32;
+        for square in self.differing & !trail {
             let each = difference(sensed.at(square), self.stand.placement().at(square));
             let ghost = now.since(sensed.since(square)) > GHOST_MS;
             total += if ghost { each * weight::GHOST } else { each };

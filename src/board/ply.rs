@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::Move;
+use shakmaty::{Move, Square};
 
 use super::{act::Act, stand::Stand};
 use crate::time::Millis;
@@ -32,6 +32,18 @@ impl PlyKind {
         }
     }
 
+    /// From where to where one piece alone went.
+    #[must_use]
+    pub fn from_to(&self) -> Option<(Square, Square)> {
+        match self {
+            Self::Legal(mv) | Self::Ruled(mv) | Self::Recovered(mv) if !mv.is_castle() => {
+                Some((mv.from()?, mv.to()))
+            }
+            Self::Illegal(act) | Self::Suspect(act) => act.from_to(),
+            _ => None,
+        }
+    }
+
     /// True when both put the same pieces on the same squares, however they were found.
     #[must_use]
     pub fn same_as(&self, other: &Self) -> bool {
@@ -52,6 +64,8 @@ pub struct Ply {
     pub at: Millis,
     /// When its first update came.
     pub began: Millis,
+    /// The piece was read where it went.
+    pub landed: bool,
     /// When its player pressed the clock.
     pub pressed: Option<Millis>,
     /// The position after it.

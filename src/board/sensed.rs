@@ -5,17 +5,32 @@ use shakmaty::{Bitboard, Square};
 use super::placement::{Code, Placement};
 use crate::time::Millis;
 
+/// How many earlier readings of a square are kept: enough for a hand that brushes over it twice.
+const EARLIER: usize = 4;
+
+/// An update that a dump has overtaken comes within two scans, or not at all.
+const UNTOLD_MS: u64 = 500;
+
 /// The current reading of all squares with the time of each square's last change.
 #[derive(Clone, Debug)]
 pub struct Sensed {
     placement: Placement,
     since: [Millis; 64],
-    before: [Code; 64],
+    /// What each square showed earlier, and since when; the last first.
+    earlier: [[(Code, Millis); EARLIER]; 64],
     last_change: Millis,
     last_arrival: Millis,
     by_dump: Bitboard,
     /// Empty squares whose man has not come to stand anywhere else.
     lifted: Bitboard,
+    /// Squares that were reported empty although nothing had been read there.
+    left_unseen: Bitboard,
+    /// When they last were.
+    left_at: [Millis; 64],
+    /// Squares of which a dump told and no update, yet.
+    untold: Bitboard,
+    /// An update was lost for certain.
+    lost: bool,
     last_dump: Option<Millis>,
     felt: bool,
 }
@@ -25,11 +40,15 @@ impl Default for Sensed {
         Self {
             placement: Placement::default(),
             since: [Millis(0); 64],
-            before: [Code::EMPTY; 64],
+            earlier: [[(Code::EMPTY, Millis(0)); EARLIER]; 64],
             last_change: Millis(0),
             last_arrival: Millis(0),
             by_dump: Bitboard::EMPTY,
             lifted: Bitboard::EMPTY,
+            left_unseen: Bitboard::EMPTY,
+            left_at: [Millis(0); 64],
+            untold: Bitboard::EMPTY,
+            lost: false,
             last_dump: None,
             felt: false,
         }
@@ -41,9 +60,21 @@ impl Sensed {
     pub fn set(&mut self, now: Millis, square: Square, code: Code) -> bool {
         let old = self.placement.at(square);
         if old == code {
+            if code.is_empty() && !self.by_dump.contains(square) {
+                self.left_unseen.add(square);
+                self.left_at[usize::from(square)] = now;
+                self.lost = true;
+            }
+            self.by_dump.discard(square);
+            self.untold.discard(square);
             return false;
         }
-        self.before[usize::from(square)] = old;
+        self.lost |= self.untold.contains(square);
+        self.untold.discard(square);
+        self.left_unseen.discard(square);
+        let earlier = &mut self.earlier[usize::from(square)];
+        earlier.rotate_right(1);
+        earlier[0] = (old, self.since[usize::from(square)]);
         self.placement.set(square, code);
         self.since[usize::from(square)] = now;
         self.last_change = now;
@@ -73,7 +104,7 @@ impl Sensed {
     /// Several squares changed at once. Returns which.
     pub fn update(&mut self, now: Millis, placement: &Placement) -> Bitboard {
         let mut changed = Bitboard::EMPTY;
-        for square in Square::ALL {
+        for square in self.placement.differing(placement) {
             if self.set(now, square, placement.at(square)) {
                 changed.add(square);
             }
@@ -116,13 +147,52 @@ impl Sensed {
     /// What `square` showed before its last change.
     #[must_use]
     pub fn before(&self, square: Square) -> Code {
-        self.before[usize::from(square)]
+        self.earlier[usize::from(square)][0].0
     }
 
     /// When `square` came to show what it shows, if an update told; a dump only says that it does.
     #[must_use]
     pub fn seen_at(&self, square: Square) -> Option<Millis> {
         (!self.by_dump.contains(square)).then(|| self.since(square))
+    }
+
+    /// When `code` left `square`, whatever has been read there since; none where a dump told.
+    #[must_use]
+    pub fn left_at(&self, square: Square, code: Code) -> Option<Millis> {
+        let mut left = self.seen_at(square)?;
+        for (earlier, since) in self.earlier[usize::from(square)] {
+            if earlier == code {
+                return Some(left);
+            }
+            left = since;
+        }
+        self.seen_at(square)
+    }
+
+    /// Squares that were reported empty although nothing had been read there: the update of what
+    /// stood there was lost.
+    #[must_use]
+    pub fn left_unseen(&self) -> Bitboard {
+        self.left_unseen
+    }
+
+    /// When `square` was reported empty although nothing had been read there, the last time.
+    #[must_use]
+    pub fn left_unseen_at(&self, square: Square) -> Option<Millis> {
+        let left = self.left_unseen.contains(square);
+        left.then(|| self.left_at[usize::from(square)])
+    }
+
+    /// `squares` changed by a dump though the link was not down: their updates are late, or lost.
+    pub fn expect_updates(&mut self, squares: Bitboard) {
+        self.untold |= squares;
+    }
+
+    /// True when this board is known to lose updates, or its line to.
+    #[must_use]
+    pub fn loses_updates(&self, now: Millis) -> bool {
+        let late = |s: Square| now.since(self.since(s)) > UNTOLD_MS;
+        self.lost || self.untold.into_iter().any(late)
     }
 
     /// When the whole board was last read.

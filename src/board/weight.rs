@@ -13,6 +13,8 @@ pub const EXTRA: f32 = 2.0;
 pub const WRONG: f32 = 2.5;
 /// A code that is no piece is seen where the line has one.
 pub const GARBLED: f32 = 1.2;
+/// A piece was seen on its way and not seen to leave, and has been seen where it went.
+pub const TRAIL: f32 = 0.7;
 /// A half-move was not pressed although the clock ran.
 pub const UNPRESSED: f32 = 1.5;
 /// A press came after the opponent had replied.

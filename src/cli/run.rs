@@ -14,7 +14,7 @@ use crate::{config::Config, gateway};
 pub(super) fn run(config: Config) -> anyhow::Result<()> {
     let boards: Vec<_> = config.boards.iter().map(|board| board.id.as_str()).collect();
     tracing::info!(
-        "dgt2mqtt {} as gateway {:?} watches boards {}; journal {}",
+        "dgt2mqtt {}, gateway {:?}, boards: {}; journal: {}",
         env!("CARGO_PKG_VERSION"),
         config.gateway.as_str(),
         boards.join(", "),

@@ -18,6 +18,7 @@ mod value;
 
 use std::{
     fs,
+    net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -51,6 +52,8 @@ pub struct Config {
     pub journal: Journal,
     /// Bounds and intervals.
     pub limits: Limits,
+    /// Where figures for Prometheus can be had: a loopback address, or nowhere.
+    pub metrics: Option<SocketAddr>,
     /// Games for the public, if wanted.
     pub broadcast: Option<Broadcast>,
     /// Where Home Assistant looks for entities, if it is to know of the boards.

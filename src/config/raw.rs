@@ -26,6 +26,13 @@ pub(super) struct RawConfig {
     pub(super) limits: RawLimits,
     pub(super) broadcast: Option<Spanned<RawBroadcast>>,
     pub(super) home_assistant: Option<RawHomeAssistant>,
+    pub(super) metrics: RawMetrics,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawMetrics {
+    pub(super) listen: Option<Spanned<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

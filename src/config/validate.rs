@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    net::SocketAddr,
     ops::{Range, RangeInclusive},
     str::FromStr,
     time::Duration,
@@ -66,14 +67,16 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         Some(RawHomeAssistant { prefix: None }) => "homeassistant".parse().ok(),
         None => None,
     };
+    let metrics = raw.metrics.listen.and_then(|listen| metrics(&listen, document));
     Some(Config {
         gateway: gateway?,
         base_topic: base_topic?,
-        commands: raw.gateway.commands.unwrap_or(true),
+        commands: raw.gateway.commands.unwrap_or(false),
         boards,
         broker: broker?,
         journal: journal?,
         limits,
+        metrics,
         broadcast,
         home_assistant,
     })
@@ -328,6 +331,24 @@ fn journal(raw: RawJournal, document: &mut Document<'_>, env: &Env) -> Option<Jo
         max_size: u64::from(size) * 1024 * 1024,
         max_age: DAY * age,
     })
+}
+
+/// Where the figures can be had: on this computer alone, for nobody is asked who he is.
+fn metrics(listen: &Spanned<String>, document: &mut Document<'_>) -> Option<SocketAddr> {
+    const HELP: &str = "write for instance \"127.0.0.1:9469\"; from elsewhere let a proxy fetch it";
+    match listen.get_ref().parse::<SocketAddr>() {
+        Ok(address) if address.ip().is_loopback() => Some(address),
+        Ok(address) => {
+            let what = format!("{address} could be reached from other computers, and anybody may ask there");
+            document.problem(listen.span(), what, HELP);
+            None
+        }
+        Err(_) => {
+            let what = format!("{:?} is no address with a port", listen.get_ref());
+            document.problem(listen.span(), what, HELP);
+            None
+        }
+    }
 }
 
 fn limits(raw: &RawLimits, document: &mut Document<'_>) -> Limits {

@@ -17,6 +17,8 @@ codes! {
     PERIOD_COMPLETE = "period_complete",
     /// Several sequences of moves explain what happened while the link was down.
     GAP_AMBIGUOUS = "gap_ambiguous",
+    /// The board did not tell its log, or what it tells does not fit.
+    BOARD_LOG_USELESS = "board_log_useless",
     /// No short sequence of moves explains it.
     GAP_NOT_EXPLAINED = "gap_not_explained",
     /// What a pawn became cannot be told by this board.

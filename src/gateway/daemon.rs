@@ -24,6 +24,7 @@ use super::{
     heartbeat::Heartbeat,
     history,
     mates::Turn,
+    metrics::Metrics,
     ports::Ports,
 };
 use crate::{
@@ -105,6 +106,7 @@ struct Daemon {
     /// What was found at the start.
     notices: Vec<Notice>,
     next_health: Instant,
+    metrics: Option<Metrics>,
 }
 
 impl Daemon {
@@ -158,6 +160,7 @@ impl Daemon {
             plans,
             notices,
             next_health: Instant::now(),
+            metrics: metrics(&config).await,
             config,
         };
         daemon.say_info();
@@ -263,17 +266,23 @@ impl Daemon {
         } else if feed_watchdog {
             notify(&[NotifyState::Watchdog]);
         }
-        if Instant::now() < self.next_health {
+        if Instant::now() < self.next_health && self.metrics.is_none() {
             return;
         }
         let interval = self.config.limits.health_interval;
-        self.next_health = Instant::now() + interval;
         let mut notices = self.notices.clone();
         notices.extend(troubles);
         let restarts = self.failures.values().map(|count| u64::from(*count)).sum();
         let boards = self.plans.len();
         let figures = self.publisher_handle().figures();
         let health = Health::new(self.clock.now(), boards, restarts, stats, figures, notices);
+        if let Some(metrics) = &self.metrics {
+            metrics.tell(&health);
+            if Instant::now() < self.next_health {
+                return;
+            }
+        }
+        self.next_health = Instant::now() + interval;
         let expiry = u32::try_from(interval.as_secs().saturating_mul(3)).unwrap_or(u32::MAX);
         match serde_json::to_vec(&health) {
             Ok(json) => self
@@ -378,6 +387,15 @@ impl Daemon {
             tracing::error!("the journal did not close in time");
         }
     }
+}
+
+/// The port of the figures. Boards go before figures: where it cannot be had, the daemon works without.
+async fn metrics(config: &Config) -> Option<Metrics> {
+    let address = config.metrics?;
+    Metrics::listen(address)
+        .await
+        .inspect_err(|error| tracing::error!("no figures at {address} ({error}): is another program there?"))
+        .ok()
 }
 
 fn task_name(board: &Id) -> String {

@@ -39,19 +39,19 @@ impl GatewayInfo {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Health {
     /// Seconds since the daemon's start.
-    uptime_s: f64,
+    pub(super) uptime_s: f64,
     /// Boards of the configuration.
-    boards: usize,
+    pub(super) boards: usize,
     /// How often a board's task failed and was started again.
-    board_restarts: u64,
+    pub(super) board_restarts: u64,
     /// Events without acknowledgement.
-    outbox_depth: u64,
+    pub(super) outbox_depth: u64,
     /// Age of the oldest event without acknowledgement, in seconds; null when there is none.
-    oldest_unacknowledged_s: Option<f64>,
+    pub(super) oldest_unacknowledged_s: Option<f64>,
     /// The link to the broker.
-    broker: Figures,
+    pub(super) broker: Figures,
     /// What is kept on this machine.
-    journal: Stats,
+    pub(super) journal: Stats,
     /// What an operator should see to now, and what was found at the start.
     notices: Vec<Notice>,
 }

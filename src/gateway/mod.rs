@@ -16,6 +16,7 @@ mod heartbeat;
 mod history;
 mod losses;
 mod mates;
+mod metrics;
 mod ports;
 mod trouble;
 

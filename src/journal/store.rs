@@ -6,6 +6,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::entry::{CommandRecord, JournalSettings, Resume, Row};
 
+/// True of rows that were taken when the wall clock had been set: no computer ran this program before 2024.
+const DATED: &str = "created_ms >= 1704067200000";
+
 /// Version of the tables, kept in `user_version`.
 pub(crate) const TABLES_VERSION: i64 = 1;
 
@@ -338,21 +341,26 @@ impl Store {
             .optional()
     }
 
-    /// Drops acknowledged events (and commands) beyond age and size. Returns how many events went.
+    /// Drops acknowledged events (and commands) beyond age and size. Returns how many events went. What was
+    /// taken while the wall clock had not been set has no age.
     pub(crate) fn prune(&mut self, settings: &JournalSettings, now_ms: i64) -> rusqlite::Result<u64> {
         let age_ms = i64::try_from(settings.max_age.as_millis()).unwrap_or(i64::MAX);
         let before = now_ms.saturating_sub(age_ms);
         let mut dropped = 0;
         // Asked every second: the oldest alone tells whether there is anything to do.
         while self
-            .oldest("events WHERE acked = 1", "created_ms")?
+            .oldest(&format!("events WHERE acked = 1 AND {DATED}"), "created_ms")?
             .is_some_and(|oldest| oldest < before)
             || self.bytes()? > settings.max_bytes
         {
+            let too_much = self.bytes()? > settings.max_bytes;
             let gone = self.connection.execute(
-                "DELETE FROM events WHERE n IN (SELECT n FROM events WHERE acked = 1 ORDER BY n LIMIT 100)
-                 AND (created_ms < ?1 OR ?2)",
-                params![before, self.bytes()? > settings.max_bytes],
+                &format!(
+                    "DELETE FROM events WHERE n IN
+                     (SELECT n FROM events WHERE acked = 1 AND (?2 OR {DATED}) ORDER BY n LIMIT 100)
+                     AND (created_ms < ?1 OR ?2)"
+                ),
+                params![before, too_much],
             )?;
             if gone == 0 {
                 break;
@@ -367,7 +375,10 @@ impl Store {
                 .execute("DELETE FROM commands WHERE received_ms < ?1", [before])?;
         }
         if dropped > 0 {
-            self.connection.execute_batch("PRAGMA incremental_vacuum")?;
+            // It gives one page back at each step.
+            let mut vacuum = self.connection.prepare_cached("PRAGMA incremental_vacuum")?;
+            let mut pages = vacuum.query([])?;
+            while pages.next()?.is_some() {}
         }
         Ok(dropped as u64)
     }

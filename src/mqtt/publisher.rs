@@ -32,6 +32,9 @@ const REPLIES: usize = 256;
 /// First and longest delay between attempts, and how long a connection must last to count as good.
 const BACKOFF_MS: (u64, u64, u64) = (250, 30_000, 5_000);
 
+/// How much longer than at first a slow broker is waited for at the most.
+pub const MOST_PATIENCE: u32 = 8;
+
 /// Which addresses, and how patient.
 #[derive(Clone, Debug)]
 pub struct PublisherSettings {
@@ -39,7 +42,8 @@ pub struct PublisherSettings {
     pub urls: Vec<BrokerUrl>,
     /// Whether commands are subscribed to.
     pub commands: bool,
-    /// Connected, but the oldest message under way is older than this: the connection is given up.
+    /// Connected, but the oldest message under way is older than this: the connection is given up. The next
+    /// one is given twice as long, up to [`MOST_PATIENCE`] times: a broker may be slow.
     pub ack_timeout: Duration,
     /// How long a stop may take: sending what is left, `offline`, good-bye.
     pub stop_bound: Duration,
@@ -118,6 +122,8 @@ pub(super) struct Core {
     pub(super) beat: Beat,
     /// Refusals already said, by topic: once is enough.
     pub(super) alarms: std::collections::BTreeSet<String>,
+    /// How long an acknowledgement is waited for by now.
+    pub(super) patience: Duration,
     /// The message on which the broker hangs up, perhaps.
     pub(super) suspicion: Suspicion,
     /// False after a message that was too large: it may lie retained on a command topic, and a
@@ -128,6 +134,12 @@ pub(super) struct Core {
 impl Core {
     pub(super) fn count(&self, change: impl FnOnce(&mut Figures)) {
         change(&mut self.figures.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The broker acknowledged nothing for as long as it was waited for.
+    pub(super) fn be_patient(&mut self) {
+        let most = self.settings.ack_timeout * MOST_PATIENCE;
+        self.patience = most.min(self.patience * 2);
     }
 
     /// Passes a command on, unless the gateway is behind.
@@ -163,6 +175,7 @@ impl<D: Dial> Publisher<D> {
         };
         let core = Core {
             topics,
+            patience: settings.ack_timeout,
             settings,
             boards,
             news: journal.news(),

@@ -416,8 +416,9 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                 let is_stuck = self
                     .window
                     .since()
-                    .is_some_and(|since| now - since > self.core.settings.ack_timeout);
+                    .is_some_and(|since| now - since > self.core.patience);
                 is_stuck.then(|| {
+                    self.core.be_patient();
                     Some(Closed {
                         reason: "the broker acknowledges nothing".to_owned(),
                         oversize: false,

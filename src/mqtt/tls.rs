@@ -1,12 +1,13 @@
 //! TLS with rustls and ring.
 
 use std::{
+    error::Error,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use tokio_rustls::rustls::{
-    ClientConfig, Error as RustlsError, RootCertStore,
+    AlertDescription, CertificateError, ClientConfig, Error as RustlsError, PeerIncompatible, RootCertStore,
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
@@ -57,6 +58,56 @@ pub fn client_config(settings: &Tls) -> Result<Arc<ClientConfig>, TlsError> {
         )?,
     };
     Ok(Arc::new(config))
+}
+
+/// What is wrong with the other side, for a person; none when `error` is not about TLS.
+pub(super) fn explain(error: &(dyn Error + 'static)) -> Option<String> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let within = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        let found = within.map_or_else(
+            || error.downcast_ref::<RustlsError>(),
+            |within| within.downcast_ref::<RustlsError>(),
+        );
+        if let Some(found) = found {
+            return Some(words(found));
+        }
+        next = error.source();
+    }
+    None
+}
+
+fn words(error: &RustlsError) -> String {
+    let what = match error {
+        RustlsError::InvalidCertificate(wrong) => match wrong {
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                "its certificate was not signed by an authority of `ca_file`"
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "its certificate is made out for another name than that in `urls`"
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "its certificate has expired (or the clock of this computer is wrong)"
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "its certificate is not valid yet (is the clock of this computer right?)"
+            }
+            _ => "its certificate is no good",
+        },
+        RustlsError::AlertReceived(AlertDescription::ProtocolVersion)
+        | RustlsError::PeerIncompatible(
+            PeerIncompatible::ServerDoesNotSupportTls12Or13
+            | PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
+        ) => "it speaks no TLS version that is safe: 1.2 or 1.3 is needed",
+        RustlsError::AlertReceived(_) => {
+            "it broke the handshake off: does it want a client certificate, or another one?"
+        }
+        RustlsError::InvalidMessage(_) => "it does not speak TLS on this port",
+        _ => "the handshake failed",
+    };
+    format!("the broker cannot be trusted: {what} ({error})")
 }
 
 fn certificates(what: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {

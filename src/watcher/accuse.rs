@@ -25,6 +25,9 @@ impl Game {
             self.press = None;
             return;
         }
+        if self.may_have_lost(ctx, press.at) {
+            return;
+        }
         let explanation = explain(&stand, &seen);
         let mut finding = Finding::new(self, press.side, self.plies() + 1, stand.clone(), seen);
         finding.at = press.at;

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use shakmaty::{Bitboard, Color, Move};
 
 use super::{
+    command::Report,
     game::{Ctx, Game, Open},
     matter::{Mate, Matter, depends_on_mate},
 };
@@ -12,7 +13,7 @@ use crate::{
     board::{Act, Placement, Stand, act::Reason},
     event::{Advice, Body, Certainty, ClockState, Irregularity},
     laws::{
-        Case, Facts, FirstFlag, IrregularityKind, Observed, PositionRuling, RaisedBy, decide,
+        Case, Facts, FirstFlag, IrregularityKind, PositionRuling, RaisedBy, decide,
         offence::{self, Window},
         options::{Alert, MateAskedIn},
     },
@@ -43,16 +44,7 @@ pub(super) struct Finding {
     /// Whose flag fell first, where both are down.
     pub(super) first_flag: FirstFlag,
     /// What a person said of it; none where the sensors found it.
-    pub(super) reported: Option<Reported>,
-}
-
-/// What a person who reports an irregularity adds to it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Reported {
-    pub(super) claim_correct: Option<bool>,
-    pub(super) opponent_touched_piece: bool,
-    pub(super) players_agree: bool,
-    pub(super) observed: Option<Observed>,
+    pub(super) reported: Option<Report>,
 }
 
 impl Finding {
@@ -175,10 +167,17 @@ impl Game {
         facts.first_flag = finding.first_flag;
         facts.game_over = self.result.is_some();
         if let Some(reported) = &finding.reported {
+            facts.concurrent.clone_from(&reported.concurrent);
             facts.claim_correct = reported.claim_correct;
             facts.opponent_touched_piece = reported.opponent_touched_piece;
             facts.players_agree = reported.players_agree;
+            facts.response_to = reported.response_to;
             facts.observed = reported.observed;
+            facts.next_move_completed = reported.next_move_completed;
+            facts.illegal_position_persists = reported.illegal_position_persists;
+            facts.prescribed_moves_done = finding.offender.is_some_and(|side| {
+                finding.kind == IrregularityKind::FlagFall && self.period_is_complete(ctx, side)
+            });
         }
         let mut case = Case {
             edition: ctx.settings.laws,

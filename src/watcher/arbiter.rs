@@ -5,8 +5,8 @@ use std::sync::Arc;
 use shakmaty::{CastlingMode, Color, Position as _};
 
 use super::{
-    advice::{Finding, Reported},
-    command::{Command, CommandError, Reply},
+    advice::Finding,
+    command::{Command, CommandError, Reply, Report},
     core::{Core, Phase},
     game::{Ctx, Game},
     snapshot::stand_of_fen,
@@ -133,22 +133,7 @@ impl Game {
             Command::Dismiss { irregularity } => self.dismiss(ctx, irregularity),
             Command::Accept { irregularity } => self.accept(ctx, irregularity),
             Command::RaisedBy { irregularity, by } => self.raised_by(ctx, irregularity, by),
-            Command::Report {
-                kind,
-                offender,
-                claim_correct,
-                opponent_touched_piece,
-                players_agree,
-                observed,
-            } => {
-                let reported = Reported {
-                    claim_correct,
-                    opponent_touched_piece,
-                    players_agree,
-                    observed,
-                };
-                self.report(ctx, kind, offender.map(Color::from), reported)
-            }
+            Command::Report(report) => self.report(ctx, report),
             Command::Retract { to_ply } => {
                 let have = self.plies() as u32;
                 if to_ply > have {
@@ -250,19 +235,14 @@ impl Game {
     }
 
     /// What only a person can see is answered with the same kind of ruling.
-    fn report(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        kind: IrregularityKind,
-        offender: Option<Color>,
-        mut reported: Reported,
-    ) -> Result<(), CommandError> {
-        let (ply, offender) = self.reported_half_move(kind, offender)?;
+    fn report(&mut self, ctx: &mut Ctx<'_>, mut report: Report) -> Result<(), CommandError> {
+        let kind = report.kind;
+        let (ply, offender) = self.reported_half_move(kind, report.offender.map(Color::from))?;
         if matches!(
             kind,
             IrregularityKind::ThreefoldClaim | IrregularityKind::FiftyClaim
         ) {
-            reported
+            report
                 .claim_correct
                 .get_or_insert_with(|| self.claim_is_right(kind));
         }
@@ -273,7 +253,8 @@ impl Game {
         finding.offender = offender;
         finding.at = ctx.now;
         finding.clock = ctx.clock.state();
-        finding.reported = Some(reported);
+        finding.first_flag = report.first_flag;
+        finding.reported = Some(report);
         self.accuse(ctx, finding, None);
         Ok(())
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     event::GameResult,
-    laws::{IrregularityKind, Observed, RaisedBy, Side},
+    laws::{FirstFlag, IrregularityKind, Observed, RaisedBy, ResponseTo, Side},
 };
 
 /// A command: the last level of the topic is the verb, the payload its fields.
@@ -35,25 +35,7 @@ pub enum Command {
         irregularity: String,
     },
     /// What only a person can see.
-    Report {
-        /// What happened.
-        kind: IrregularityKind,
-        /// Who did it; for a claim the claimant. Left out: whoever it must have been, if that is clear.
-        #[serde(default)]
-        offender: Option<Side>,
-        /// Whether a draw claim is right. Left out: as the record has it.
-        #[serde(default)]
-        claim_correct: Option<bool>,
-        /// For touch-move: the opponent has touched a piece meaning to move it (4.8).
-        #[serde(default)]
-        opponent_touched_piece: bool,
-        /// Both players agree to correct it.
-        #[serde(default)]
-        players_agree: bool,
-        /// The impossible position that was come upon.
-        #[serde(default)]
-        observed: Option<Observed>,
-    },
+    Report(Report),
     /// Who took an irregularity up.
     RaisedBy {
         /// Id of the event.
@@ -76,6 +58,64 @@ pub enum Command {
         #[serde(default)]
         ply: Option<u32>,
     },
+}
+
+/// What a person reports: the irregularity, and what of it no sensor can tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// What happened.
+    pub kind: IrregularityKind,
+    /// Who did it; for a claim the claimant. Left out: whoever it must have been, if that is clear.
+    #[serde(default)]
+    pub offender: Option<Side>,
+    /// Further irregularities in the very same act.
+    #[serde(default)]
+    pub concurrent: Vec<IrregularityKind>,
+    /// Whether a draw claim is right. Left out: as the record has it.
+    #[serde(default)]
+    pub claim_correct: Option<bool>,
+    /// For touch-move: the opponent has touched a piece meaning to move it (4.8).
+    #[serde(default)]
+    pub opponent_touched_piece: bool,
+    /// Both players agree to correct it.
+    #[serde(default)]
+    pub players_agree: bool,
+    /// What a press without a move answered.
+    #[serde(default)]
+    pub response_to: Option<ResponseTo>,
+    /// Whose flag fell first, where both are down.
+    #[serde(default)]
+    pub first_flag: FirstFlag,
+    /// The impossible position that was come upon.
+    #[serde(default)]
+    pub observed: Option<Observed>,
+    /// Since it was come upon a move has been completed.
+    #[serde(default)]
+    pub next_move_completed: bool,
+    /// And the position is still impossible.
+    #[serde(default)]
+    pub illegal_position_persists: bool,
+}
+
+impl Report {
+    /// A report of `kind` with nothing to add.
+    #[must_use]
+    pub fn of(kind: IrregularityKind, offender: Option<Side>) -> Self {
+        Self {
+            kind,
+            offender,
+            concurrent: Vec::new(),
+            claim_correct: None,
+            opponent_touched_piece: false,
+            players_agree: false,
+            response_to: None,
+            first_flag: FirstFlag::Unknown,
+            observed: None,
+            next_move_completed: false,
+            illegal_position_persists: false,
+        }
+    }
 }
 
 /// What a pawn may become.

@@ -126,6 +126,7 @@ impl Core {
             clock: &self.clock,
             out: &mut self.out,
             look_again: &mut self.look_again,
+            dump_wanted: &mut self.dump_wanted,
         };
         Some((game, ctx))
     }
@@ -219,8 +220,12 @@ impl Core {
                 Phase::Waiting(_) => self.look_for_start(now),
                 Phase::Game(_) => {
                     self.review_game(now);
+                    self.take_up_anew(now);
                     self.look_for_next(now);
                 }
+            }
+            if self.out.seq != said {
+                self.note_whole();
             }
             // Before a game what is noted in one look counts in the next.
             if self.out.seq == said && matches!(self.phase, Phase::Game(_)) {
@@ -249,7 +254,9 @@ impl Core {
             return;
         }
         game.settle(&mut ctx);
+        game.look_for_log(&mut ctx);
         game.try_gap_again(&mut ctx);
+        game.look_for_unseen(&mut ctx);
         game.judge(&mut ctx);
         game.look_after(&mut ctx);
         game.look_for_unfelt(&mut ctx);

@@ -48,7 +48,7 @@ impl Game {
         if self.open.iter().any(|o| o.ply == ply) {
             return;
         }
-        if ply > self.plies() {
+        if ply > self.plies() || self.may_have_lost(ctx, press.at) {
             // It is said after the half-move itself.
             self.press = Some(press.clone());
             ctx.at(ctx.now + 150);

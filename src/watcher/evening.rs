@@ -309,6 +309,18 @@ impl Core {
         );
     }
 
+    /// What was missed of the game is lost: another begins in the middle.
+    pub(super) fn take_up_anew(&mut self, now: Millis) {
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
+        if game.result.is_none() && !game.gap && game.given_up(&mut ctx) {
+            game.end(&mut ctx, GameResult::Open, "moves_missed");
+            self.phase = Phase::Waiting(Box::default());
+            self.look_for_start(now);
+        }
+    }
+
     /// Whether the next game is being set up: an array after a game, or in the middle of one.
     pub(super) fn look_for_next(&mut self, now: Millis) {
         let Phase::Game(game) = &mut self.phase else {

@@ -156,13 +156,14 @@ impl Game {
     }
 
     /// The end of the record is taken back and told as `told`.
-    fn tell_anew(&mut self, ctx: &mut Ctx<'_>, told: Vec<Made>, reason: &str) {
+    pub(super) fn tell_anew(&mut self, ctx: &mut Ctx<'_>, told: Vec<Made>, reason: &str) {
         self.retract(ctx, self.plies() - told.len(), reason);
         for made in told {
             let ply = Ply {
                 kind: made.kind,
                 at: made.at,
                 began: made.at,
+                landed: made.landed,
                 pressed: None,
                 stand: made.stand,
             };

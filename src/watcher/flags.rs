@@ -85,7 +85,8 @@ impl Game {
         }
     }
 
-    fn period_is_complete(&self, ctx: &Ctx<'_>, side: Color) -> bool {
+    /// The moves of the period that ends with the flag of `side` are made (6.4).
+    pub(super) fn period_is_complete(&self, ctx: &Ctx<'_>, side: Color) -> bool {
         let made = made_by(side, self.moves_completed());
         self.flags.progress.complete(&ctx.settings.periods, side, made)
     }

@@ -21,6 +21,8 @@ pub(super) struct Ctx<'a> {
     pub(super) out: &'a mut Outbox,
     /// When the watcher is to look again at the latest.
     pub(super) look_again: &'a mut Option<Millis>,
+    /// The whole board is to be read.
+    pub(super) dump_wanted: &'a mut bool,
 }
 
 impl Ctx<'_> {
@@ -57,6 +59,8 @@ pub(super) struct Made {
     pub(super) at: Millis,
     /// An arbiter accepted that something stood otherwise after it than it leads to.
     pub(super) accepted: bool,
+    /// The piece was read where it went.
+    pub(super) landed: bool,
 }
 
 /// An irregularity that is not over.
@@ -127,6 +131,12 @@ pub(super) struct Game {
     pub(super) gap: bool,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<super::gap::Unbridged>,
+    /// Half-moves and the last change when the record was last held against other ways of pieces.
+    pub(super) retold: Option<(usize, Millis)>,
+    /// The press on whose account the board was last asked what stands on it.
+    pub(super) asked: Option<Millis>,
+    /// What the board may be asked about it.
+    pub(super) recall: super::recall::Recall,
 }
 
 impl Game {
@@ -153,6 +163,9 @@ impl Game {
             hands: super::touch::Hands::default(),
             gap: false,
             unbridged: None,
+            retold: None,
+            asked: None,
+            recall: super::recall::Recall::default(),
         }
     }
 
@@ -209,6 +222,7 @@ impl Game {
             clock,
             at: ply.pressed.unwrap_or(ply.at),
             accepted: false,
+            landed: ply.landed,
         };
         let body = Body::Move(MoveMade {
             ply: self.plies() as u32 + 1,

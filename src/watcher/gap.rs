@@ -21,7 +21,8 @@ const REST_MS: u64 = 1500;
 /// A gap in the record that is not explained yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unbridged {
-    told: bool,
+    /// When it was said.
+    told: Option<crate::time::Millis>,
     /// It waits until the clock tells whether play goes on.
     waits: bool,
     tried: crate::time::Millis,
@@ -44,6 +45,12 @@ fn recovered(
     line
 }
 
+/// More squares than these are wrong where one half-move is under way or a man is knocked over.
+const FAR: usize = 2;
+
+/// A man in a hand when the board came back has been put down by then.
+const GIVEN_UP_MS: u64 = 20_000;
+
 /// What a half-move found by search costs.
 const RECOVERED: f32 = 0.8;
 
@@ -58,8 +65,13 @@ impl Game {
     pub(super) fn bridge_gap(&mut self, ctx: &mut Ctx<'_>, limits: bridge::Limits) {
         self.lines.grow_all(ctx.now, ctx.sensed);
         let best = self.lines.best();
-        if best.misplaced(ctx.sensed).is_empty() {
-            self.unbridged = None;
+        // Men that are missing may be in hands, or have been taken while nobody saw it.
+        let explained = best.misplaced(ctx.sensed).is_empty();
+        if explained && (self.unbridged.is_none() || best.differing().is_empty()) {
+            let missed = best.plies.len().saturating_sub(self.announced());
+            if self.unbridged.take().is_some() && missed > 1 {
+                self.one_of_several(ctx, missed, limits);
+            }
             return;
         }
         let turn = ctx.clock.running();
@@ -75,11 +87,25 @@ impl Game {
                 found.push((line, plies));
             }
         }
+        let shortest = found.iter().map(|(_, plies)| *plies).min();
+        let missed = shortest.map(|plies| (self.base + plies).saturating_sub(self.plies()));
+        let gap = self.unbridged.is_some();
+        if found.is_empty() && explained {
+            // One man is in a hand, most likely.
+            if gap && self.lines.best().differing().count() > 1 {
+                self.want_log();
+            }
+            self.unbridged = None;
+            return;
+        }
         if found.is_empty() && self.unbridged.is_none() {
             self.said_otherwise(ctx);
         }
-        let Some(shortest) = found.iter().map(|(_, plies)| *plies).min() else {
+        let Some(shortest) = shortest else {
             self.gap_told(ctx, cut);
+            if gap {
+                self.want_log();
+            }
             return;
         };
         self.unbridged = None;
@@ -95,19 +121,46 @@ impl Game {
         }
         let found = lines;
         if found.len() > 1 {
-            let first = self.plies() + 1;
-            let message = format!(
-                "Half-moves {first} to {} were missed; {} orders of play explain the board.",
-                self.base + shortest,
-                found.len()
-            );
-            self.notice(ctx, notice::GAP_AMBIGUOUS, &message);
+            self.ambiguous_told(ctx, self.base + shortest, found.len());
+            if gap {
+                self.want_log();
+            }
+        } else if gap && missed > Some(1) {
+            // The lines from which it was found may have begun with one of several half-moves.
+            self.one_of_several(ctx, missed.unwrap_or(0), limits);
         }
         for (i, line) in found.into_iter().enumerate() {
             // The first found goes first where nothing tells them apart.
             self.lines
                 .add(ctx.now, ctx.sensed, line, if i == 0 { 0.0 } else { 2.0 });
         }
+    }
+
+    /// The lines have found `missed` half-moves by themselves: were they the only ones?
+    fn one_of_several(&mut self, ctx: &mut Ctx<'_>, missed: usize, limits: bridge::Limits) {
+        let turn = ctx.clock.running();
+        let orders = bridge::bridge(self.stand(), ctx.sensed.placement(), turn, limits);
+        let as_long = orders.found.iter().filter(|path| path.len() == missed).count();
+        if as_long > 1 {
+            self.ambiguous_told(ctx, self.plies() + missed, as_long);
+        } else if orders.cut {
+            self.notice(
+                ctx,
+                notice::GAP_AMBIGUOUS,
+                "Moves were missed; one order of play explains the board, and the search for others was cut short.",
+            );
+        }
+        if as_long > 1 || orders.cut {
+            self.want_log();
+        }
+    }
+
+    /// Says which half-moves are open.
+    fn ambiguous_told(&self, ctx: &mut Ctx<'_>, last: usize, orders: usize) {
+        let first = self.plies() + 1;
+        let message =
+            format!("Half-moves {first} to {last} were missed; {orders} orders of play explain the board.");
+        self.notice(ctx, notice::GAP_AMBIGUOUS, &message);
     }
 
     /// The last half-moves may have been others than was said, if updates were lost: looks for legal
@@ -135,8 +188,9 @@ impl Game {
 
     /// The board was read again after the link was down: what was played meanwhile?
     pub(super) fn after_gap(&mut self, ctx: &mut Ctx<'_>) {
+        self.recall_anew();
         self.unbridged = Some(Unbridged {
-            told: false,
+            told: None,
             waits: self.waits_for_clock(ctx),
             tried: ctx.now,
         });
@@ -179,10 +233,29 @@ impl Game {
         }
     }
 
+    /// What stands on the board is far from the record, for nobody knows what was played: a part of it is
+    /// not believed, and no press is judged.
+    pub(super) fn lost_track(&self) -> bool {
+        self.unbridged.is_some_and(|gap| gap.told.is_some()) && self.lines.best().differing().count() > FAR
+    }
+
+    /// Play goes on, and neither search nor the board's log tells how it came to this: what was missed is
+    /// lost, and the game is to be taken up from what stands there.
+    pub(super) fn given_up(&self, ctx: &mut Ctx<'_>) -> bool {
+        let told = self.unbridged.and_then(|gap| gap.told);
+        told.is_some_and(|told| {
+            self.lost_track()
+                && ctx.clock.runs()
+                && !self.recalls()
+                && ctx.passed(told, GIVEN_UP_MS)
+                && ctx.still_for(REST_MS)
+        })
+    }
+
     /// Says once that a gap is not explained.
     fn gap_told(&mut self, ctx: &mut Ctx<'_>, cut: bool) {
         let Some(gap) = &mut self.unbridged else { return };
-        if std::mem::replace(&mut gap.told, true) {
+        if gap.told.replace(gap.told.unwrap_or(ctx.now)).is_some() {
             return;
         }
         let why = if cut {

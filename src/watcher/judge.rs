@@ -5,7 +5,10 @@ use super::{
     advice::Finding,
     game::{Ctx, Game, Press},
 };
-use crate::board::{Explanation, Line, Placement, PlyKind, act::Reason, explain};
+use crate::{
+    board::{Explanation, Line, Placement, PlyKind, act::Reason, explain},
+    time::Millis,
+};
 
 /// The board is looked at for an offence when this long has passed since the press.
 pub(super) const JUDGE_MS: u64 = 900;
@@ -29,11 +32,20 @@ const OLD_MS: u64 = 1000;
 pub(super) const GIVE_UP_MS: u64 = 20_000;
 /// Pieces that a press left displaced are judged when this long has passed.
 const DISPLACED_MS: u64 = 1100;
+/// Where nothing has been read that a press may be for, the board is asked after this time.
+const ASK_MS: u64 = 400;
+/// A board that loses updates is believed by its next dump, if it comes within this time.
+const DUMP_MS: u64 = 10_000;
 
 impl Game {
     /// Looks at the last press, and at what is wrong without one.
     pub(super) fn judge(&mut self, ctx: &mut Ctx<'_>) {
         if self.result.is_some() {
+            return;
+        }
+        if self.lost_track() {
+            self.press = None;
+            self.later_presses.clear();
             return;
         }
         if self.press.is_none() {
@@ -59,7 +71,7 @@ impl Game {
         else {
             return false;
         };
-        if !ctx.passed(pressed, JUDGE_MS) {
+        if !ctx.passed(pressed, JUDGE_MS) || self.may_have_lost(ctx, pressed) {
             return true;
         }
         let at_rest = ctx.now.since(pressed.max(ctx.sensed.last_change())) >= AT_REST_MS;
@@ -87,6 +99,10 @@ impl Game {
         if press.rest.is_none() && ctx.passed(press.at, REST_MS) && ctx.still_for(QUIET_MS - 100) {
             press.rest = Some(ctx.sensed.placement().clone());
             self.press = Some(press.clone());
+        }
+        let waits = self.lines.best().awaits() == Some(press.at);
+        if waits && ctx.passed(press.at, ASK_MS) {
+            self.ask(ctx, press.at);
         }
         if !ctx.passed(press.at, JUDGE_MS) {
             return;
@@ -125,6 +141,37 @@ impl Game {
         }
         let seen = self.seen_at(ctx, &press);
         self.accuse_press(ctx, &press, seen);
+    }
+
+    /// Asks the board once what stands on it, on account of the press at `pressed`.
+    pub(super) fn ask(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) {
+        if self.asked.replace(pressed) != Some(pressed) {
+            *ctx.dump_wanted = true;
+        }
+    }
+
+    /// True while what seems wrong since the press at `pressed` may be an update that is lost: this board
+    /// loses some, it has not shown all its squares since, and nobody has stopped the clock.
+    pub(super) fn may_have_lost(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) -> bool {
+        let told = ctx
+            .sensed
+            .last_dump()
+            .is_some_and(|dump| dump >= pressed + REST_MS);
+        let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
+        if told || noticed || !ctx.sensed.loses_updates(ctx.now) {
+            return false;
+        }
+        self.ask(ctx, pressed);
+        !ctx.passed(pressed, DUMP_MS)
+    }
+
+    /// A dump shows `after` where updates had told `before`: if that was what stood there after a press, it
+    /// stood otherwise.
+    pub(super) fn stood_at_press(&mut self, before: &Placement, after: &Placement) {
+        let rest = self.press.as_mut().and_then(|press| press.rest.as_mut());
+        if let Some(rest) = rest.filter(|rest| *rest == before) {
+            rest.clone_from(after);
+        }
     }
 
     /// True when the press answers what the opponent did: his irregularity is open, and the player

@@ -22,14 +22,17 @@ mod game;
 mod gap;
 mod judge;
 mod matter;
+mod memory;
 mod outbox;
 mod reading;
+mod recall;
 mod settle;
 pub mod snapshot;
 mod start;
 pub mod state;
 mod touch;
 mod trail;
+mod unseen;
 mod view;
 mod wire;
 
@@ -43,7 +46,7 @@ use crate::{
     mate::Verdict,
     time::Millis,
 };
-pub use command::{Command, CommandError, Reply};
+pub use command::{Command, CommandError, Reply, Report};
 use core::Core;
 pub use outbox::MateQuestion;
 pub use snapshot::Snapshot;
@@ -170,7 +173,7 @@ impl Watcher {
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         let now = self.time(now);
         self.wire.bytes(now, bytes, &mut self.core);
-        self.ask_for_dump(now);
+        self.ask_board(now);
     }
 
     /// A deadline of [`Self::poll_timeout`] has passed.
@@ -178,12 +181,15 @@ impl Watcher {
         let now = self.time(now);
         self.wire.handle_timeout(now);
         self.core.review(now);
-        self.ask_for_dump(now);
+        self.ask_board(now);
     }
 
-    fn ask_for_dump(&mut self, now: Millis) {
+    fn ask_board(&mut self, now: Millis) {
         if self.core.take_dump_wanted() {
             self.wire.request_dump(now);
+        }
+        if self.core.take_log_wanted(now) {
+            self.wire.request_event_log(now);
         }
     }
 
@@ -201,7 +207,7 @@ impl Watcher {
     pub fn handle_command(&mut self, now: Millis, command: Command) -> Result<Reply, CommandError> {
         let now = self.time(now);
         let reply = self.core.command(now, command);
-        self.ask_for_dump(now);
+        self.ask_board(now);
         reply
     }
 

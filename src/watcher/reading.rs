@@ -1,7 +1,7 @@
 //! What the board says, as it comes: single squares, whole boards, the clock. Each reading is put where
 //! the lines look for it.
 
-use shakmaty::{Bitboard, Square};
+use shakmaty::Bitboard;
 
 use super::{
     core::{Core, Phase},
@@ -19,6 +19,10 @@ impl Core {
     pub(super) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
         self.hear(now, identity, matches!(message, Message::Dump(_)));
         self.trail.hear(now, message);
+        match message {
+            Message::EventLog(payload) => return self.log_told(now, payload),
+            _ => self.spoken(now),
+        }
         match message {
             Message::Dump(squares) => self.dump(now, squares),
             Message::Field { square, piece } => self.field(now, *square, *piece),
@@ -94,6 +98,7 @@ impl Core {
         if let Phase::Game(game) = &mut self.phase {
             game.lines.tick(now, &self.sensed);
         }
+        let before = self.sensed.placement().clone();
         let changed = self.sensed.replace(now, &placement);
         if first {
             self.sensed = settled(&placement);
@@ -101,6 +106,12 @@ impl Core {
         // Where the board stands as it did, nothing was missed.
         let missed = !changed.is_empty();
         let gap = std::mem::take(&mut self.gap);
+        if !first && !gap {
+            self.sensed.expect_updates(changed);
+            if let Phase::Game(game) = &mut self.phase {
+                game.stood_at_press(&before, &placement);
+            }
+        }
         if let Phase::Game(game) = &mut self.phase
             && gap
         {
@@ -139,6 +150,7 @@ impl Core {
         }
         let square = self.orientation.square(square);
         let (old, new) = (self.sensed.at(square), Code(piece.0));
+        let by_update = self.sensed.seen_at(square).is_some();
         if let Phase::Game(game) = &mut self.phase {
             game.lines.tick(now, &self.sensed);
             if self.clock.stopped_at.is_none() {
@@ -149,6 +161,7 @@ impl Core {
             self.out.changed.position = true;
             self.explain(now, Bitboard::from_square(square));
         } else if new.is_empty()
+            && by_update
             && let Phase::Game(game) = &mut self.phase
         {
             game.lines.left_unseen(now, &self.sensed, square);
@@ -243,7 +256,7 @@ impl Core {
 /// A reading that stood there before anything was watched.
 pub(super) fn settled(placement: &Placement) -> Sensed {
     let mut sensed = Sensed::default();
-    for square in Square::ALL {
+    for square in placement.occupied() {
         sensed.set(Millis(0), square, placement.at(square));
     }
     sensed

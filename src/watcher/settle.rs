@@ -67,13 +67,14 @@ impl Game {
         let announced = self.announced();
         let closed = announced.saturating_sub(REVISABLE).min(self.held(ctx));
         if closed > 0 {
+            self.note_landings(closed);
             self.lines.advance(closed);
             self.base += closed;
         }
     }
 
     /// What completes the half-move `ply`, number `k` of the best line, if something does by now.
-    fn completed(&self, ctx: &mut Ctx<'_>, k: usize, ply: &Ply) -> Option<CompletedBy> {
+    fn completed(&mut self, ctx: &mut Ctx<'_>, k: usize, ply: &Ply) -> Option<CompletedBy> {
         let best = self.lines.best();
         let reply = best.plies.get(k + 1);
         let by = match ply.kind {
@@ -81,7 +82,10 @@ impl Game {
                 return ctx.still_for(RULED_MS).then_some(CompletedBy::Ruling);
             }
             PlyKind::Ruled(_) => return None,
-            PlyKind::Recovered(_) => return Some(CompletedBy::Recovered),
+            PlyKind::Recovered(_) => {
+                let waits = self.awaits_log(ctx) || self.lost_track();
+                return (!waits).then_some(CompletedBy::Recovered);
+            }
             // An accusation is more than a half-move: see `judge`.
             PlyKind::Suspect(_) => return None,
             PlyKind::Illegal(_) => None,
@@ -130,7 +134,7 @@ impl Game {
 
     /// False while the piece of half-move `k` has not been seen where it went: an update may be
     /// lost, and the next dump or what is played next tells where it stands.
-    fn was_seen(&self, ctx: &mut Ctx<'_>, k: usize, pressed: Millis) -> bool {
+    fn was_seen(&mut self, ctx: &mut Ctx<'_>, k: usize, pressed: Millis) -> bool {
         let best = self.lines.best();
         let before = match k.checked_sub(1) {
             Some(i) => &best.plies[i].stand,
@@ -144,8 +148,12 @@ impl Game {
                 && ctx.sensed.at(square).is_empty()
                 && ctx.sensed.since(square) <= pressed
         });
+        let played_on = best.plies.len() > k + 2;
+        if unseen && ctx.passed(pressed, AFTER_PRESS_MS) {
+            self.ask(ctx, pressed);
+        }
         !unseen
-            || best.plies.len() > k + 2
+            || played_on
             || ctx.sensed.last_dump().is_some_and(|dump| dump > pressed)
             || ctx.passed(pressed, UNSEEN_MS)
     }
@@ -154,7 +162,7 @@ impl Game {
     pub(super) fn say(&mut self, ctx: &mut Ctx<'_>, ply: &Ply, completed_by: CompletedBy) {
         let illegal = matches!(ply.kind, PlyKind::Illegal(_));
         if !illegal {
-            self.restored_by_play(ctx);
+            self.restored_by_play(ctx, completed_by);
         }
         self.announce(ctx, ply, completed_by);
         self.promotion_taken_for_granted(ctx, ply);
@@ -184,7 +192,7 @@ impl Game {
 
     /// Play goes on from before an irregularity: it was put right without the board having stood
     /// as it was for long.
-    fn restored_by_play(&mut self, ctx: &mut Ctx<'_>) {
+    fn restored_by_play(&mut self, ctx: &mut Ctx<'_>, completed_by: CompletedBy) {
         let next = self.plies() + 1;
         while let Some(i) = self.open.iter().position(|o| {
             o.ply == next
@@ -197,6 +205,13 @@ impl Game {
                         | IrregularityKind::MovedOutOfTurn
                 )
         }) {
+            let answered = matches!(completed_by, CompletedBy::Reply | CompletedBy::Recovered);
+            if self.open[i].kind == IrregularityKind::PressWithoutMove && answered {
+                // He had moved before he pressed, and it was not read.
+                let open = self.open[i].clone();
+                self.open[i].counted = false;
+                self.uncount(ctx, &open);
+            }
             self.resolve(ctx, i, Resolution::Restored);
         }
     }

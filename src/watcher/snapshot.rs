@@ -10,6 +10,8 @@ use super::{
     flags::Flags,
     game::{Game, Made, Open},
     matter::Matter,
+    memory::{squares_of_text, squares_to_text},
+    recall::Whole,
     start::is_full_array,
     trail::SavedTrail,
 };
@@ -62,6 +64,9 @@ struct SavedGame {
     #[serde(default)]
     flags: Flags,
     clock_used: bool,
+    /// What stood on the board when the record was last whole: half-moves then, and the squares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    whole: Option<(usize, String)>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -76,6 +81,9 @@ struct SavedPly {
     /// The position that an arbiter accepted after it, where it is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     accepted: Option<String>,
+    /// Nothing was read where the piece went: where it stands is a guess.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    guessed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,6 +189,11 @@ impl SavedGame {
             result: game.result,
             flags: game.flags.clone(),
             clock_used: game.clock_used,
+            whole: game
+                .recall
+                .whole
+                .as_ref()
+                .map(|whole| (whole.plies, squares_to_text(&whole.squares))),
         }
     }
 
@@ -212,6 +225,10 @@ impl SavedGame {
         game.result = self.result;
         game.flags = self.flags;
         game.clock_used = self.clock_used;
+        game.recall.whole = self.whole.and_then(|(plies, squares)| {
+            let squares = squares_of_text(&squares)?;
+            Some(Whole { plies, squares })
+        });
         game.gap = true;
         game.lines_after_restart(&unread);
         Some(game)
@@ -265,6 +282,7 @@ impl SavedPly {
             completed_by: made.completed_by,
             clock: made.clock,
             act,
+            guessed: !made.landed,
             accepted: made.accepted.then(|| made.stand.fen()),
         }
     }
@@ -300,6 +318,7 @@ impl SavedPly {
             clock: self.clock,
             at: Millis(0),
             accepted: self.accepted.is_some(),
+            landed: !self.guessed,
         })
     }
 }

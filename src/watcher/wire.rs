@@ -119,6 +119,13 @@ impl Wire {
         }
     }
 
+    /// The board is to tell its log; one that cannot be asked has none.
+    pub(super) fn request_event_log(&mut self, now: Millis) {
+        if let Self::Dgt(dgt) = self {
+            dgt.session.request_event_log(now);
+        }
+    }
+
     pub(super) fn poll_transmit(&mut self) -> Option<dgt::Command> {
         match self {
             Self::Dgt(dgt) => dgt.session.poll_transmit(),

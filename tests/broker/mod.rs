@@ -158,13 +158,19 @@ fn got_of(publish: Publish) -> Got {
 /// A subscriber with a session that the broker keeps while it is away.
 pub struct Subscriber {
     got: Arc<Mutex<Vec<Got>>>,
+    /// Subscriptions that the broker has granted.
+    granted: Arc<std::sync::atomic::AtomicUsize>,
     client: AsyncClient,
     task: JoinHandle<()>,
 }
 
 impl Subscriber {
     pub async fn new(port: u16, filter: &str) -> Self {
-        Self::with(port, Filter::new(filter, QoS::AtLeastOnce)).await
+        Self::connect(port, Filter::new(filter, QoS::AtLeastOnce), None).await
+    }
+
+    pub async fn with_login(port: u16, filter: &str, login: (&str, &str)) -> Self {
+        Self::connect(port, Filter::new(filter, QoS::AtLeastOnce), Some(login)).await
     }
 
     /// One that is told of each message whether it was published with the retain flag.
@@ -173,10 +179,10 @@ impl Subscriber {
             preserve_retain: true,
             ..Filter::new(filter, QoS::AtLeastOnce)
         };
-        Self::with(port, filter).await
+        Self::connect(port, filter, None).await
     }
 
-    async fn with(port: u16, filter: Filter) -> Self {
+    async fn connect(port: u16, filter: Filter, login: Option<(&str, &str)>) -> Self {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let mut options = MqttOptions::new(format!("subscriber-{number}"), "127.0.0.1", port);
@@ -184,9 +190,14 @@ impl Subscriber {
             .set_clean_start(false)
             .set_session_expiry_interval(Some(3600))
             .set_max_packet_size(Some(1 << 24));
+        if let Some((user, password)) = login {
+            options.set_credentials(user, password);
+        }
         let (client, mut events) = AsyncClient::new(options, 64);
         let got = Arc::new(Mutex::new(Vec::new()));
         let (sink, subscribe) = (got.clone(), client.clone());
+        let granted = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let grants = granted.clone();
         let (ready, is_ready) = tokio::sync::oneshot::channel();
         let mut ready = Some(ready);
         let task = tokio::spawn(async move {
@@ -198,6 +209,7 @@ impl Subscriber {
                         }
                     }
                     Ok(MqttEvent::Incoming(Packet::SubAck(_))) => {
+                        grants.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                         if let Some(ready) = ready.take() {
                             let _ = ready.send(());
                         }
@@ -214,7 +226,23 @@ impl Subscriber {
             .await
             .unwrap()
             .unwrap();
-        Self { got, client, task }
+        Self {
+            got,
+            granted,
+            client,
+            task,
+        }
+    }
+
+    /// Waits until a broker that knew nothing of it has granted the subscription again.
+    pub async fn reconnected(&self) {
+        use std::sync::atomic::Ordering;
+        let before = self.granted.load(Ordering::Relaxed);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.granted.load(Ordering::Relaxed) == before {
+            assert!(Instant::now() < deadline, "the subscriber is not back");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     pub fn all(&self) -> Vec<Got> {
@@ -402,4 +430,40 @@ pub fn event(board: &str, seq: u64) -> Event {
 /// A client that may send what is far too large.
 pub async fn large_sender(port: u16) -> Subscriber {
     Subscriber::new(port, "nothing/for/me").await
+}
+
+/// What a consumer of one board ends with.
+pub struct Heard {
+    /// Without repeated numbers.
+    pub events: Vec<serde_json::Value>,
+    /// With them.
+    pub arrivals: usize,
+}
+
+/// Reads as the contract tells consumers to: drop numbers seen already. Panics at a gap or when an id
+/// means two events.
+pub fn heard(subscriber: &Subscriber, board: &str) -> Heard {
+    let place = format!("dgt2mqtt/gw/board/{board}/event/");
+    let (mut events, mut arrivals) = (Vec::<serde_json::Value>::new(), 0);
+    let mut by_id: std::collections::BTreeMap<String, Vec<u8>> = std::collections::BTreeMap::new();
+    for got in subscriber.all() {
+        if !got.topic.starts_with(&place) {
+            continue;
+        }
+        arrivals += 1;
+        let event = got.json();
+        let (id, seq) = (event["id"].as_str().unwrap(), event["seq"].as_u64().unwrap());
+        assert_eq!(id, format!("gw/{board}/{seq}"));
+        let former = by_id.insert(id.to_owned(), got.payload.clone());
+        assert!(
+            former.is_none_or(|former| former == got.payload),
+            "two events with the id {id}"
+        );
+        let next = events.len() as u64 + 1;
+        assert!(seq <= next, "board {board}: {seq} came when {next} was next");
+        if seq == next {
+            events.push(event);
+        }
+    }
+    Heard { events, arrivals }
 }

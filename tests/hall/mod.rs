@@ -87,7 +87,7 @@ pub struct Seat<'a> {
 /// Writes a configuration and returns its path.
 pub fn configure(folder: &Path, broker: u16, seats: &[Seat<'_>]) -> PathBuf {
     let mut text = format!(
-        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{broker}\"]\nkeep_alive = 5\n[journal]\npath = \"journal.sqlite\"\n"
+        "[gateway]\nname = \"gw\"\ncommands = true\n[broker]\nurls = [\"mqtt://127.0.0.1:{broker}\"]\nkeep_alive = 5\n[journal]\npath = \"journal.sqlite\"\n"
     );
     for Seat { id, port, capture } in seats {
         text.push_str(&format!("[[board]]\nid = \"{id}\"\nport = \"{port}\"\n"));
@@ -109,6 +109,11 @@ pub struct Daemon {
 
 impl Daemon {
     pub fn start(config: &Path) -> Self {
+        Self::start_with(config, |_| {})
+    }
+
+    /// The same, in another environment.
+    pub fn start_with(config: &Path, change: impl FnOnce(&mut Command)) -> Self {
         let log = fs::OpenOptions::new()
             .create(true)
             .append(true)
@@ -116,8 +121,13 @@ impl Daemon {
             .unwrap();
         let mut command = program();
         command.args(["run", "--config"]).arg(config);
+        change(&mut command);
         let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
         Self { child }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// SIGKILL.

@@ -186,7 +186,7 @@ fn configuration(folder: &Path, port: &str, broker: SocketAddr) -> anyhow::Resul
     let journal = quoted(folder.join("journal.sqlite").display().to_string());
     let (port, url) = (quoted(port.to_owned()), quoted(url(broker).to_string()));
     let text = format!(
-        "[gateway]\nname = \"demo\"\n[[board]]\nid = \"1\"\nport = {port}\n\
+        "[gateway]\nname = \"demo\"\ncommands = true\n[[board]]\nid = \"1\"\nport = {port}\n\
          [broker]\nurls = [{url}]\n[journal]\npath = {journal}\n"
     );
     Ok(Config::from_text(

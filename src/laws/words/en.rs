@@ -370,8 +370,9 @@ impl Language for English {
                 }
             }
             (PenaltyKind::Loss, Some(to)) if matches!(o.kind, FlagFall | BothFlags) => {
+                let so_far = if o.advice.provisional { " if" } else { ";" };
                 format!(
-                    "The game is lost by {}; {} can still mate.",
+                    "The game is lost by {}{so_far} {} can still mate.",
                     side(to.opponent()),
                     side(to)
                 )

@@ -408,8 +408,9 @@ impl Language for Russian {
                 }
             }
             (PenaltyKind::Loss, Some(to)) if matches!(o.kind, FlagFall | BothFlags) => {
+                let so_far = if o.advice.provisional { ", если" } else { ":" };
                 format!(
-                    "{} проигрывают партию: {} ещё могут поставить мат.",
+                    "{} проигрывают партию{so_far} {} ещё могут поставить мат.",
                     player(Some(to.opponent())),
                     side(to)
                 )

@@ -9,13 +9,16 @@ fn advice_of(
 ) -> Advice {
     let mut facts = Facts::new(kind, offender);
     facts.offence_number = u32::from(crate::laws::offence::is_counted_kind(kind));
-    let case = Case {
+    advice_on(&Case {
         edition,
         time_control: control,
         supervision: Supervision::Adequate,
         facts,
-    };
-    let ruling = decide(&case, &Options::default());
+    })
+}
+
+fn advice_on(case: &Case) -> Advice {
+    let ruling = decide(case, &Options::default());
     Advice {
         penalty: ruling.penalty,
         position: ruling.position,
@@ -135,6 +138,119 @@ fn nothing_lacks_words_in_either_language_and_no_slot_stays_open() {
             }
         }
     }
+}
+
+/// A fact that changes what the Laws say.
+type Change = fn(&mut Facts);
+
+/// Facts that change what the Laws say, one at a time.
+const CHANGES: [Change; 9] = [
+    |_| {},
+    |facts| facts.opponent_has_replied = true,
+    |facts| facts.opponent_can_mate = false,
+    |facts| facts.clock_pressed = false,
+    |facts| facts.raised_by = crate::laws::RaisedBy::Nobody,
+    |facts| facts.claim_correct = Some(false),
+    |facts| facts.claim_correct = Some(true),
+    |facts| facts.prescribed_moves_done = true,
+    |facts| (facts.moves_completed.white, facts.moves_completed.black) = (10, 10),
+];
+
+#[test]
+fn every_kind_edition_control_and_supervision_has_words() {
+    for kind in IrregularityKind::ALL {
+        for edition in Edition::ALL {
+            for time_control in [TimeControl::Standard, TimeControl::Rapid, TimeControl::Blitz] {
+                for supervision in [Supervision::Adequate, Supervision::NotAdequate] {
+                    for change in CHANGES {
+                        let mut facts = Facts::new(kind, Some(Side::Black));
+                        change(&mut facts);
+                        let advice = advice_on(&Case {
+                            edition,
+                            time_control,
+                            supervision,
+                            facts,
+                        });
+                        check(&plain(kind, edition, &advice));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn plain(kind: IrregularityKind, edition: Edition, advice: &Advice) -> Occurrence<'_> {
+    Occurrence {
+        kind,
+        reason: None,
+        offender: Some(Side::Black),
+        certainty: Certainty::Certain,
+        edition,
+        offence_number: 0,
+        act: None,
+        squares: &[],
+        advice,
+        mate_undetermined: false,
+        first_flag: None,
+        raised_by_system: false,
+    }
+}
+
+#[test]
+fn russian_nouns_agree_with_their_numbers() {
+    let added = [
+        (1, "1 секунду"),
+        (3, "3 секунды"),
+        (12, "12 секунд"),
+        (45, "45 секунд"),
+        (61, "61 секунду"),
+        (60, "1 минуту"),
+        (120, "2 минуты"),
+        (300, "5 минут"),
+        (660, "11 минут"),
+        (1260, "21 минуту"),
+    ];
+    for (seconds, expected) in added {
+        let mut advice = advice_of(
+            IrregularityKind::IllegalMove,
+            Some(Side::Black),
+            Edition::Laws2023,
+            TimeControl::Standard,
+        );
+        advice.penalty.seconds = seconds;
+        let said = words(&plain(IrregularityKind::IllegalMove, Edition::Laws2023, &advice));
+        let expected = format!("Добавить белым {expected}.");
+        assert!(said["ru"].advice.contains(&expected), "{}", said["ru"].advice);
+    }
+}
+
+#[test]
+fn a_draw_claim_is_called_what_it_is() {
+    let told = |claim: Option<bool>| {
+        let mut facts = Facts::new(IrregularityKind::ThreefoldClaim, Some(Side::Black));
+        facts.claim_correct = claim;
+        let advice = advice_on(&Case {
+            edition: Edition::Laws2023,
+            time_control: TimeControl::Standard,
+            supervision: Supervision::Adequate,
+            facts,
+        });
+        let said = words(&plain(
+            IrregularityKind::ThreefoldClaim,
+            Edition::Laws2023,
+            &advice,
+        ));
+        (said["en"].title.clone(), said["en"].advice.clone())
+    };
+    let (title, advice) = told(Some(false));
+    assert_eq!(title, "Incorrect draw claim (threefold repetition): Black");
+    assert!(advice.starts_with("The claim is not confirmed.") && !advice.contains("third time"));
+    assert!(
+        told(Some(true))
+            .1
+            .starts_with("The claim is confirmed. The game is drawn.")
+    );
+    assert!(told(None).1.contains("a draw needs a player's claim"));
 }
 
 #[test]

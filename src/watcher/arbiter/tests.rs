@@ -104,14 +104,7 @@ fn armies_that_stand_the_other_way_round_than_the_table_is_set_for_may_be_revers
 }
 
 fn report(kind: IrregularityKind, offender: Option<Side>) -> Command {
-    Command::Report {
-        kind,
-        offender,
-        claim_correct: None,
-        opponent_touched_piece: false,
-        players_agree: false,
-        observed: None,
-    }
+    Command::Report(Report::of(kind, offender))
 }
 
 fn refused(watcher: &mut Watcher, command: Command) -> &'static str {
@@ -335,6 +328,26 @@ fn who_raised_it_decides_where_arbiters_are_few() {
             (Why::RaisedBy, seconds)
         );
     }
+}
+
+#[test]
+fn what_the_record_cannot_know_comes_with_the_report() {
+    let mut watcher = after_e4();
+    let mut both = Report::of(IrregularityKind::BothFlags, None);
+    both.first_flag = crate::laws::FirstFlag::Black;
+    events(&mut watcher);
+    watcher
+        .handle_command(Millis(6000), Command::Report(both))
+        .unwrap();
+    let ruling = said(&events(&mut watcher)).ruling.penalty;
+    assert_eq!((ruling.kind, ruling.to), (PenaltyKind::Loss, Some(Side::White)));
+    let mut press = Report::of(IrregularityKind::PressWithoutMove, Some(Side::Black));
+    press.response_to = Some(crate::laws::ResponseTo::OpponentIllegalMove);
+    watcher
+        .handle_command(Millis(6000), Command::Report(press))
+        .unwrap();
+    let answer = said(&events(&mut watcher)).ruling.penalty.kind;
+    assert_eq!(answer, PenaltyKind::Arbiter);
 }
 
 /// 1.e4 e5 under the Laws of rapid with few arbiters.

@@ -1,0 +1,209 @@
+//! Logs that tell what was missed, and such that do not.
+
+use shakmaty::uci::UciMove;
+
+use super::*;
+use crate::dgt::{Command, Decoder, Heard, Message, eventlog::LogRecords};
+use crate::sim::board::{Board, Identity};
+
+/// A board of which the log is read.
+struct Table {
+    board: Board,
+    stand: Arc<Stand>,
+    squares: Squares,
+}
+
+impl Table {
+    fn new() -> Self {
+        let stand = Arc::new(Stand::initial());
+        let squares = squares_of(&stand);
+        Self {
+            board: Board::new(Identity::synthetic(1), squares, None),
+            stand,
+            squares,
+        }
+    }
+
+    fn play(&mut self, moves: &str) {
+        for uci in moves.split_whitespace() {
+            let found = self
+                .stand
+                .candidates()
+                .find(|c| UciMove::from_standard(c.mv).to_string() == uci)
+                .unwrap();
+            let after = Arc::new(self.stand.after(&found));
+            let next = squares_of(&after);
+            // First off the board, then onto it, as hands do.
+            for away in [true, false] {
+                for square in 0..64u8 {
+                    let (old, new) = (self.squares[usize::from(square)], next[usize::from(square)]);
+                    if old != new && (new == PieceCode::EMPTY) == away {
+                        self.board.set_square(square, new);
+                    }
+                }
+            }
+            (self.stand, self.squares) = (after, next);
+        }
+    }
+
+    fn log(&mut self) -> Vec<LogRecord> {
+        let mut out = Vec::new();
+        self.board.hear(Heard::Command(Command::EventLog), &mut out);
+        let mut records = Vec::new();
+        Decoder::new().push(Millis(0), &out, &mut |message| {
+            if let Message::EventLog(payload) = message {
+                records.extend(LogRecords::new(payload));
+            }
+        });
+        records
+    }
+}
+
+fn squares_of(stand: &Stand) -> Squares {
+    std::array::from_fn(|raw| PieceCode(stand.placement().at(Orientation::Normal.square(raw as u8)).0))
+}
+
+fn moves(path: &[Unseen]) -> String {
+    let moves = path
+        .iter()
+        .map(|unseen| UciMove::from_standard(unseen.mv).to_string());
+    moves.collect::<Vec<_>>().join(" ")
+}
+
+const OPENING: &str = "e2e4 e7e5 g1f3 b8c6";
+const UNSEEN: &str = "f1b5 a7a6 b5c6 d7c6 e1g1 f7f6 d2d4 e5d4 f3d4 c6c5 d4b3 d8d1 f1d1";
+
+#[test]
+fn the_log_tells_the_half_moves_in_their_order() {
+    let mut table = Table::new();
+    table.play(OPENING);
+    let (root, known) = (table.stand.clone(), table.squares);
+    table.play(UNSEEN);
+    let missed = missed(table.log().into_iter(), &known, &table.squares).unwrap();
+    let path = played(&root, &missed, Orientation::Normal, None);
+    assert_eq!(moves(&path), UNSEEN);
+    assert!(leads_to(&path, &root, table.stand.placement()));
+}
+
+#[test]
+fn power_that_went_and_came_back_changes_nothing() {
+    let mut table = Table::new();
+    table.play(OPENING);
+    let (root, known) = (table.stand.clone(), table.squares);
+    table.play("f1b5 a7a6");
+    table.board.power_up();
+    table.play("b5c6 d7c6");
+    table.board.power_up();
+    let missed = missed(table.log().into_iter(), &known, &table.squares).unwrap();
+    let path = played(&root, &missed, Orientation::Normal, None);
+    assert_eq!(moves(&path), "f1b5 a7a6 b5c6 d7c6");
+}
+
+#[test]
+fn what_happened_without_power_is_a_change_of_the_squares_alone() {
+    let mut table = Table::new();
+    table.play(OPENING);
+    let known = table.squares;
+    let mut records = table.log();
+    // f1b5, and nothing of it was logged.
+    let mut present = known;
+    present[usize::from(61u8)] = PieceCode::EMPTY;
+    present[usize::from(25u8)] = PieceCode(4);
+    records.push(LogRecord::PowerUp);
+    for (square, piece) in (0u8..)
+        .zip(present)
+        .filter(|(_, piece)| *piece != PieceCode::EMPTY)
+    {
+        let soon_after = false;
+        records.push(LogRecord::Field {
+            square,
+            piece,
+            soon_after,
+        });
+    }
+    let missed = missed(records.into_iter(), &known, &present).unwrap();
+    let mut squares = missed.from;
+    for step in missed.steps {
+        if let Step::Square(square, piece) | Step::SoonAfter(square, piece) = step {
+            squares[usize::from(square)] = piece;
+        }
+    }
+    assert_eq!(squares, present);
+}
+
+#[test]
+fn an_update_that_was_lost_before_the_gap_does_no_harm() {
+    let mut table = Table::new();
+    table.play(OPENING);
+    let (root, mut known) = (table.stand.clone(), table.squares);
+    known[0] = PieceCode(5);
+    table.play(UNSEEN);
+    let missed = missed(table.log().into_iter(), &known, &table.squares).unwrap();
+    assert_eq!(moves(&played(&root, &missed, Orientation::Normal, None)), UNSEEN);
+}
+
+#[test]
+fn a_log_of_another_board_or_a_short_one_is_not_believed() {
+    let mut table = Table::new();
+    table.play(OPENING);
+    let (root, known) = (table.stand.clone(), table.squares);
+    table.play(UNSEEN);
+    let log = table.log();
+    let mut other = Table::new();
+    other.play("d2d4 d7d5");
+    let told = |records: &[LogRecord]| {
+        let missed = missed(records.iter().copied(), &known, &table.squares)?;
+        let path = played(&root, &missed, Orientation::Normal, None);
+        leads_to(&path, &root, table.stand.placement()).then_some(path)
+    };
+    assert!(told(&other.log()).is_none());
+    assert!(told(&[]).is_none());
+    for gone in 1..log.len() {
+        if let Some(path) = told(&log[gone..]) {
+            assert_eq!(moves(&path), UNSEEN, "without its first {gone} records");
+        }
+    }
+    for kept in 0..log.len() - 1 {
+        // Only the mark of the download is behind the last change.
+        assert!(
+            kept + 1 >= log.len() - 1 || told(&log[..kept]).is_none(),
+            "{kept} records"
+        );
+    }
+}
+
+#[test]
+fn damage_gives_no_panic_and_nothing_that_is_not_legal() {
+    let mut table = Table::new();
+    table.play(OPENING);
+    let (root, known) = (table.stand.clone(), table.squares);
+    table.play(UNSEEN);
+    let mut payload = Vec::new();
+    for record in table.log() {
+        record.encode(&mut payload);
+    }
+    let mut rng = fastrand::Rng::with_seed(5);
+    for _ in 0..200 {
+        let mut bytes = payload.clone();
+        for _ in 0..rng.usize(1..6) {
+            let place = rng.usize(..bytes.len());
+            bytes[place] = rng.u8(..128);
+        }
+        if let Some(missed) = missed(LogRecords::new(&bytes), &known, &table.squares) {
+            let mut stand = root.clone();
+            for unseen in played(&root, &missed, Orientation::Normal, None) {
+                let candidate = stand.candidates().find(|c| c.mv == unseen.mv).unwrap();
+                stand = Arc::new(stand.after(&candidate));
+            }
+        }
+    }
+}
+
+#[test]
+fn squares_survive_as_text() {
+    let squares = Table::new().squares;
+    assert_eq!(squares_of_text(&squares_to_text(&squares)), Some(squares));
+    assert_eq!(squares_of_text("12"), None);
+    assert_eq!(squares_of_text(&"x".repeat(64)), None);
+    assert_eq!(squares_of_text(&"1".repeat(65)), None);
+}

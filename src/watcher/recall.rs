@@ -1,0 +1,209 @@
+//! After a gap that leaves half-moves open the board is asked for its log, and what it tells goes into the
+//! record: what was said meanwhile for want of better is corrected.
+
+use super::{
+    core::{Core, Phase},
+    game::{Ctx, Game},
+    memory::{self, Missed, Squares, Unseen},
+    wire::Protocol,
+};
+use crate::{
+    board::{Line, Orientation, PlyKind},
+    dgt::{ClockSide, eventlog::LogRecords},
+    time::Millis,
+};
+
+/// A log takes 8.3 s on a slow line, and the request may have to wait for the greeting.
+const LOG_MS: u64 = 15_000;
+/// A board that tells its log says nothing else. One that speaks this long after the request is not about to.
+const SILENT_MS: u64 = 2500;
+
+/// What is needed to ask a board for what was missed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recall {
+    /// The record when it was last known to be whole.
+    pub(super) whole: Option<Whole>,
+    /// The log is to be asked for.
+    wanted: bool,
+    /// When it was asked for.
+    asked: Option<Millis>,
+    /// The board has said something else since.
+    speaks: bool,
+    /// It was asked for after this gap, or need not be.
+    done: bool,
+    /// This board does not tell its log.
+    mute: bool,
+}
+
+/// A record without a gap.
+#[derive(Clone, Debug)]
+pub(super) struct Whole {
+    /// Its half-moves.
+    pub(super) plies: usize,
+    /// What stood on the board then.
+    pub(super) squares: Squares,
+}
+
+impl Core {
+    /// The record is whole as far as is known, and what stands on the board goes with it.
+    pub(super) fn note_whole(&mut self) {
+        if let (Phase::Game(game), Some(raw)) = (&mut self.phase, &self.raw)
+            && !game.gap
+            && game.unbridged.is_none()
+            && game.recall.asked.is_none()
+            && !game.recall.wanted
+        {
+            game.recall.whole = Some(Whole {
+                plies: game.plies(),
+                squares: *raw,
+            });
+        }
+    }
+
+    /// Whether the board is to be asked for its log now.
+    pub(super) fn take_log_wanted(&mut self, now: Millis) -> bool {
+        let dgt = self.settings.protocol == Protocol::Dgt;
+        let Phase::Game(game) = &mut self.phase else {
+            return false;
+        };
+        if !std::mem::take(&mut game.recall.wanted) || !dgt {
+            return false;
+        }
+        game.recall.asked = Some(now);
+        game.recall.speaks = false;
+        true
+    }
+
+    /// The board said something that is not its log.
+    pub(super) fn spoken(&mut self, now: Millis) {
+        if let Phase::Game(game) = &mut self.phase {
+            game.recall.speaks |= game
+                .recall
+                .asked
+                .is_some_and(|asked| now.since(asked) >= SILENT_MS);
+        }
+    }
+
+    /// The board tells its log.
+    pub(super) fn log_told(&mut self, now: Millis, payload: &[u8]) {
+        let (orientation, raw) = (self.orientation, self.raw);
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
+        // Somebody else may ask for it too.
+        if game.recall.asked.take().is_none() {
+            return;
+        }
+        let (Some(whole), Some(present)) = (game.recall.whole.take(), raw) else {
+            return;
+        };
+        if game.result.is_some() {
+            return;
+        }
+        let missed = memory::missed(LogRecords::new(payload), &whole.squares, &present);
+        let told = missed.and_then(|missed| game.unseen(&ctx, &whole, &missed, orientation));
+        match told {
+            Some(path) => game.recall_moves(&mut ctx, whole.plies, &path),
+            None => game.log_useless(&mut ctx, "does not fit what stood on the board"),
+        }
+    }
+}
+
+impl Game {
+    /// A gap: nothing was asked for yet.
+    pub(super) fn recall_anew(&mut self) {
+        self.recall.asked = None;
+        self.recall.wanted = false;
+        self.recall.done = false;
+    }
+
+    /// The board is to be asked for what was missed, unless it was.
+    pub(super) fn want_log(&mut self) {
+        let recall = &mut self.recall;
+        if recall.whole.is_some() && !recall.mute && !std::mem::replace(&mut recall.done, true) {
+            recall.wanted = true;
+        }
+    }
+
+    /// What was found by search waits while the log may be on its way.
+    pub(super) fn awaits_log(&self, ctx: &mut Ctx<'_>) -> bool {
+        let recall = &self.recall;
+        match recall.asked {
+            _ if recall.wanted => true,
+            Some(asked) if !recall.speaks => !ctx.passed(asked, LOG_MS),
+            _ => false,
+        }
+    }
+
+    /// The log may still come.
+    pub(super) fn recalls(&self) -> bool {
+        self.recall.wanted || self.recall.asked.is_some()
+    }
+
+    /// Does not wait for ever.
+    pub(super) fn look_for_log(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(asked) = self.recall.asked
+            && ctx.passed(asked, LOG_MS)
+        {
+            self.recall.asked = None;
+            self.recall.mute = true;
+            self.log_useless(ctx, "has not come");
+        }
+    }
+
+    fn log_useless(&mut self, ctx: &mut Ctx<'_>, why: &str) {
+        let message = format!(
+            "The board was asked for its log, which {why}: half-moves that were missed stay as they were found, or open."
+        );
+        self.notice(ctx, crate::event::notice::BOARD_LOG_USELESS, &message);
+    }
+
+    /// The half-moves that the log tells, if they lead to what stands there.
+    fn unseen(
+        &self,
+        ctx: &Ctx<'_>,
+        whole: &Whole,
+        missed: &Missed,
+        orientation: Orientation,
+    ) -> Option<Vec<Unseen>> {
+        if whole.plies > self.plies() {
+            return None;
+        }
+        let root = self.stand_at(whole.plies);
+        let white: Option<ClockSide> = ctx.clock.white_side();
+        let path = memory::played(root, missed, orientation, white);
+        memory::leads_to(&path, root, ctx.sensed.placement()).then_some(path)
+    }
+
+    /// The half-moves after the first `whole` of the record were those of `path`.
+    fn recall_moves(&mut self, ctx: &mut Ctx<'_>, whole: usize, path: &[Unseen]) {
+        self.unbridged = None;
+        let said = &self.record[whole..];
+        let right = path
+            .iter()
+            .zip(said)
+            .take_while(|(unseen, made)| made.kind.legal() == Some(unseen.mv))
+            .count();
+        if right == path.len() {
+            // What was said is right, and the board may have gone on.
+            return;
+        }
+        self.retract(ctx, whole + right, "correction");
+        self.press = None;
+        self.later_presses.clear();
+        let mut line = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
+        let turn = ctx.clock.running();
+        for unseen in &path[right..] {
+            let pressed = turn.is_some_and(|turn| turn == unseen.stand.turn());
+            let kind = if unseen.completed || pressed {
+                PlyKind::Recovered(unseen.mv)
+            } else {
+                PlyKind::Legal(unseen.mv)
+            };
+            line = line.played(kind, unseen.stand.clone(), ctx.sensed, ctx.now, 0.0);
+        }
+        self.base = self.plies();
+        self.doubted = None;
+        self.lines.reset(ctx.now, ctx.sensed, vec![line]);
+    }
+}

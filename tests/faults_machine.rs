@@ -1,0 +1,305 @@
+//! What the computer itself does to the daemon: its wall clock is set, somebody starts a second daemon, it runs for days.
+//! `DGT2MQTT_FULL=1` makes the days three.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with processes of its own.
+
+mod broker;
+mod hall;
+
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use broker::{Mosquitto, Subscriber, heard};
+use dgt2mqtt::{
+    capture::Header,
+    capture::{Act, Capture},
+    event::Body,
+    journal::{Entry, Journal, JournalSettings},
+    sim::games,
+    time::Millis,
+    watcher::{Settings, Watcher},
+};
+use fastrand::Rng;
+use hall::{Daemon, Seat, Simulator, configure, journal, moves, save};
+use shakmaty::CastlingMode;
+
+/// Where Debian puts the library that lies about the time.
+const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
+
+fn game(seed: u64, plies: usize) -> (Capture, Vec<String>) {
+    let mut made = games::made_up(&mut Rng::with_seed(seed));
+    made.truncate(plies);
+    let uci = made
+        .iter()
+        .map(|mv| mv.to_uci(CastlingMode::Standard).to_string());
+    (
+        games::play(&made, Header::default(), seed).unwrap(),
+        uci.collect(),
+    )
+}
+
+/// A small computer gets the time late, then somebody sets it wrong, then right again: an hour forward, two back.
+#[tokio::test]
+async fn a_wall_clock_that_is_set_changes_labels_and_nothing_else() {
+    if !Path::new(FAKETIME).exists() {
+        eprintln!("skipped: needs libfaketime (apt-get install libfaketime)");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (capture, uci) = game(11, 8);
+    let path = save(folder.path(), "game", &capture);
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let simulator = Simulator::start(&["--listen", "127.0.0.1:0"], &[path]);
+    let seat = Seat {
+        id: "1".into(),
+        port: &simulator.ports[0],
+        capture: &capture,
+    };
+    let config = configure(folder.path(), mosquitto.port, &[seat]);
+    let stamp = folder.path().join("time");
+    let set = |offset: &str| fs::write(&stamp, offset).unwrap();
+    // Nobody has set it: decades ago.
+    set("-30y");
+    let mut daemon = Daemon::start_with(&config, |command| {
+        command
+            .env("LD_PRELOAD", FAKETIME)
+            .env("FAKETIME_TIMESTAMP_FILE", &stamp)
+            .env("FAKETIME_NO_CACHE", "1")
+            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    });
+    let moved = |n: usize| {
+        let events = heard(&subscriber, "1").events;
+        events.iter().filter(|event| event["type"] == "move").count() >= n
+    };
+    let deadline = Instant::now() + Duration::from_millis(capture.end().0) + Duration::from_secs(30);
+    for (n, offset) in [(2, "+0"), (4, "+1h"), (6, "-1h")] {
+        while !moved(n) {
+            assert!(Instant::now() < deadline, "half-move {n} does not come");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        set(offset);
+        // The daemon looks at it every two seconds.
+        tokio::time::sleep(Duration::from_millis(2500)).await;
+    }
+    while !moved(uci.len()) {
+        assert!(Instant::now() < deadline, "the last half-move does not come");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(daemon.lives());
+    assert!(daemon.stop());
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let events = heard(&subscriber, "1").events;
+    assert_eq!(events, journal(&config, "1"));
+    assert_eq!(moves(&events), uci);
+    let seconds: Vec<f64> = events.iter().map(|event| event["t"].as_f64().unwrap()).collect();
+    assert!(seconds.is_sorted(), "{seconds:?}");
+    let labels: Vec<_> = events.iter().map(|event| event["time"].clone()).collect();
+    assert!(
+        labels[0].is_null(),
+        "a clock that was never set labels nothing: {labels:?}"
+    );
+    assert!(
+        labels.iter().filter(|label| label.is_string()).count() > 3,
+        "{labels:?}"
+    );
+    println!(
+        "wall clock set 3 times: {} events compared, 0 lost, 0 repeated in another order",
+        events.len()
+    );
+}
+
+/// Two daemons, each with a name and a journal of its own, on one port: one has it, the other says who is to be
+/// corrected, and takes over when the first is gone.
+#[tokio::test]
+async fn of_two_daemons_one_has_the_board() {
+    let folder = tempfile::tempdir().unwrap();
+    let (capture, _) = game(12, 30);
+    let path = save(folder.path(), "game", &capture);
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let link = folder.path().join("board");
+    let simulator = Simulator::start(&["--link", link.to_str().unwrap()], &[path]);
+    let mut configs = Vec::new();
+    for name in ["gw", "other"] {
+        let own = folder.path().join(name);
+        fs::create_dir(&own).unwrap();
+        let seat = Seat {
+            id: "1".into(),
+            port: &simulator.ports[0],
+            capture: &capture,
+        };
+        let config = configure(&own, mosquitto.port, &[seat]);
+        let text = fs::read_to_string(&config).unwrap();
+        fs::write(
+            &config,
+            text.replace("name = \"gw\"", &format!("name = \"{name}\"")),
+        )
+        .unwrap();
+        configs.push(config);
+    }
+    let online = |name: &str| {
+        let topic = format!("dgt2mqtt/{name}/board/1/status");
+        subscriber
+            .all()
+            .iter()
+            .rev()
+            .find(|got| got.topic == topic)
+            .is_some_and(|got| got.text() == "online")
+    };
+    let until = async |what: &str, is_so: &dyn Fn() -> bool| {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !is_so() {
+            assert!(Instant::now() < deadline, "{what}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let first = Daemon::start(&configs[0]);
+    until("the first daemon has the board", &|| online("gw")).await;
+    let mut second = Daemon::start(&configs[1]);
+    let log = configs[1].with_file_name("daemon.log");
+    let said = || fs::read_to_string(&log).unwrap_or_default();
+    until("the second says that the port is taken", &|| {
+        said().contains("board 1:")
+    })
+    .await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(second.lives() && online("gw") && !online("other"), "{}", said());
+    first.kill();
+    until("the second takes over", &|| online("other")).await;
+    println!(
+        "second daemon: {}",
+        said()
+            .lines()
+            .find(|line| line.contains("board 1:"))
+            .unwrap_or("")
+    );
+    assert!(second.stop());
+}
+
+/// Whether the first dump has White's men where Black's are.
+fn is_turned(capture: &Capture) -> bool {
+    let Some(Act::FromBoard(dump)) = capture.records.first().map(|record| &record.act) else {
+        return false;
+    };
+    // Black's rook is the first square that the board tells.
+    dump[3] != 8
+}
+
+/// Resident memory of this process, in KiB, and open descriptors.
+fn usage() -> (u64, usize) {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+    let kib = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    (kib, fs::read_dir("/proc/self/fd").unwrap().count())
+}
+
+/// Days of a board in minutes: game after game through one watcher and one journal. Neither grows beyond its limits.
+#[tokio::test]
+async fn days_at_a_board_grow_nothing() {
+    const LIMIT: u64 = 1 << 20;
+    let hours = if std::env::var_os("DGT2MQTT_FULL").is_some() {
+        72
+    } else {
+        8
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("j.sqlite");
+    let mut settings = JournalSettings::at(&path);
+    settings.max_bytes = LIMIT;
+    let (kept, _) = Journal::open(settings, "gw").unwrap();
+    let mut watcher = Watcher::new(
+        Settings {
+            gateway: "gw".into(),
+            board: "1".into(),
+            ..Settings::default()
+        },
+        None,
+    );
+    watcher.handle_link_up(Millis(0), "days");
+    let start = Instant::now();
+    let (mut origin, mut seed, mut count, mut events, mut plies, mut played) = (0, 1, 0, 0u64, 0u64, 0u64);
+    let mut early = None;
+    let mut largest = 0;
+    while origin < hours * 3_600_000 {
+        let (capture, uci) = game(seed, 80);
+        seed += 1;
+        // Nobody turns the board round between two games.
+        if is_turned(&capture) {
+            continue;
+        }
+        played += uci.len() as u64;
+        for (i, record) in capture.records.iter().enumerate() {
+            // The men stand there for a while before the game.
+            let set_up = if i == 0 { 0 } else { 8000 };
+            let now = Millis(origin + set_up + record.at.0);
+            while let Some(due) = watcher.poll_timeout().filter(|due| *due <= now) {
+                watcher.handle_timeout(due);
+            }
+            if let Act::FromBoard(bytes) = &record.act {
+                watcher.handle_bytes(now, bytes);
+            }
+            while watcher.poll_transmit().is_some() {}
+            while watcher.poll_wish().is_some() {}
+            while watcher.poll_question().is_some() {}
+            let fresh: Vec<_> = std::iter::from_fn(|| watcher.poll_event()).collect();
+            if fresh.is_empty() {
+                continue;
+            }
+            events += fresh.len() as u64;
+            plies += fresh
+                .iter()
+                .filter(|event| matches!(event.body, Body::Move(_)))
+                .count() as u64;
+            assert_eq!(fresh.last().unwrap().seq, events, "no gap in the numbers");
+            let snapshot = serde_json::to_string(&watcher.snapshot()).unwrap();
+            largest = largest.max(snapshot.len());
+            let entry = Entry {
+                board: "1".into(),
+                events: fresh,
+                snapshot: Some(snapshot),
+                command: None,
+            };
+            kept.append(entry).await.await.unwrap();
+        }
+        // Between two games the men are set up again, which takes a while.
+        origin += capture.end().0 + 60_000;
+        count += 1;
+        let rows = kept.unacked(0, 100_000).await;
+        kept.acked(rows.iter().map(|row| row.n).collect()).await;
+        kept.tick().await;
+        if count == 12 {
+            early = Some(usage());
+        }
+    }
+    let stats = kept.tick().await;
+    kept.close().await;
+    let (early, late) = (early.unwrap(), usage());
+    let size: u64 = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().metadata().unwrap().len())
+        .sum();
+    println!(
+        "{hours} h of {} games in {:.0} s: {plies} of {played} half-moves, {events} events; memory {} then {} KiB, \
+         descriptors {} then {}, journal {size} bytes ({stats:?}), snapshot at most {largest} bytes",
+        count,
+        start.elapsed().as_secs_f64(),
+        early.0,
+        late.0,
+        early.1,
+        late.1
+    );
+    assert!(plies * 1000 >= played * 998, "the games are still read");
+    assert!(
+        late.0 < early.0 + 8 * 1024,
+        "memory grew from {} to {} KiB",
+        early.0,
+        late.0
+    );
+    // Other tests of this program run beside it.
+    assert!(late.1 < early.1 + 20, "descriptors");
+    assert!(size < LIMIT + LIMIT / 4, "{size} bytes");
+    assert!(largest < 200_000);
+}

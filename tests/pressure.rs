@@ -1,0 +1,314 @@
+//! Many boards with full backlogs reconnect: the states are right within seconds, the backlog drains in order at the
+//! broker's pace, live events of other boards are not starved, and memory stays bounded. The figures of it are to be had by
+//! Prometheus. `DGT2MQTT_FULL=1`: a thousand boards with ten thousand events each.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with processes of its own.
+
+mod broker;
+mod hall;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use broker::{Mosquitto, Subscriber, broker as plain, event, free_port};
+use dgt2mqtt::{
+    config::Id,
+    journal::{Entry, Journal, JournalSettings},
+    mqtt::{BoardState, Publisher, PublisherSettings, StateKey, Topics, rumqtt::RumqttDial},
+};
+use hall::Daemon;
+
+fn resident_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// Writes down what arrives, and no more than that: a subscriber that keeps ten million messages would be what is measured.
+#[derive(Default)]
+struct Count {
+    last: BTreeMap<String, u64>,
+    events: u64,
+    repeated: u64,
+}
+
+impl Count {
+    fn event(&mut self, board: &str, seq: u64) {
+        let last = self.last.entry(board.to_owned()).or_default();
+        assert!(seq <= *last + 1, "board {board}: {seq} came after {last}");
+        if seq == *last + 1 {
+            *last = seq;
+            self.events += 1;
+        } else {
+            self.repeated += 1;
+        }
+    }
+}
+
+/// Counts events until `wanted` have come; returns when the first `states` states were there.
+async fn count(
+    port: u16,
+    count: Arc<std::sync::Mutex<Count>>,
+    states: Arc<std::sync::Mutex<BTreeMap<String, Instant>>>,
+) {
+    use rumqttc::v5::{
+        AsyncClient, Event, MqttOptions,
+        mqttbytes::{QoS, v5::Packet},
+    };
+    let mut options = MqttOptions::new("counter", "127.0.0.1", port);
+    options.set_max_packet_size(Some(1 << 24));
+    let (client, mut events) = AsyncClient::new(options, 64);
+    client
+        .subscribe("dgt2mqtt/gw/board/#", QoS::AtLeastOnce)
+        .await
+        .unwrap();
+    loop {
+        let Event::Incoming(Packet::Publish(publish)) = events.poll().await.unwrap() else {
+            continue;
+        };
+        let topic = String::from_utf8(publish.topic.to_vec()).unwrap();
+        let levels: Vec<_> = topic.split('/').collect();
+        if levels[4] == "event" {
+            let event: serde_json::Value = serde_json::from_slice(&publish.payload).unwrap();
+            count
+                .lock()
+                .unwrap()
+                .event(levels[3], event["seq"].as_u64().unwrap());
+        } else if publish.payload.as_ref() == b"newest" {
+            states
+                .lock()
+                .unwrap()
+                .entry(levels[3].to_owned())
+                .or_insert_with(Instant::now);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_boards_with_full_backlogs_reconnect() {
+    let (boards, backlog) = if std::env::var_os("DGT2MQTT_FULL").is_some() {
+        let backlog = std::env::var("DGT2MQTT_BACKLOG").map_or(10_000, |text| text.parse().unwrap());
+        (1000, backlog)
+    } else {
+        (200, 25)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let mut settings = JournalSettings::at(folder.path().join("journal.sqlite"));
+    settings.max_bytes = 64 << 30;
+    let (journal, _) = Journal::open(settings, "gw").unwrap();
+    let ids: Vec<Id> = (0..boards).map(|n| format!("b{n}").parse().unwrap()).collect();
+    // The broker was away while all boards went on.
+    let filled = Instant::now();
+    for first in (1..=backlog).step_by(500) {
+        let mut waiting = Vec::new();
+        for id in &ids {
+            let seqs = first..=(first + 499).min(backlog);
+            waiting.push(
+                journal
+                    .append(Entry {
+                        board: id.to_string(),
+                        events: seqs.map(|seq| event(id.as_str(), seq)).collect(),
+                        ..Entry::default()
+                    })
+                    .await,
+            );
+        }
+        for committed in waiting {
+            committed.await.unwrap();
+        }
+    }
+    let filled = filled.elapsed();
+    let before = resident_kib();
+    let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+    let (sender, _requests) = tokio::sync::mpsc::channel(8);
+    let (publisher, handle) = Publisher::new(
+        RumqttDial::new(
+            plain(vec![mosquitto.url()]),
+            topics.status(),
+            Duration::from_secs(2),
+        ),
+        PublisherSettings {
+            urls: vec![mosquitto.url()],
+            commands: false,
+            ack_timeout: Duration::from_secs(30),
+            stop_bound: Duration::from_secs(2),
+        },
+        topics.clone(),
+        ids.clone(),
+        journal.clone(),
+        sender,
+        Arc::new(|| {}),
+    );
+    for id in &ids {
+        for state in [BoardState::Game, BoardState::Position, BoardState::Status] {
+            handle.states.set(StateKey::board(&topics, id, state), "newest");
+        }
+    }
+    let (counted, states) = (Arc::default(), Arc::default());
+    let counter = tokio::spawn(count(mosquitto.port, Arc::clone(&counted), Arc::clone(&states)));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let start = Instant::now();
+    let stop = tokio_util::sync::CancellationToken::new();
+    let task = tokio::spawn(publisher.run(stop.clone()));
+    // One board goes on meanwhile: its events come behind its own backlog, its states at once.
+    let live = async {
+        for seq in backlog + 1..=backlog + 20 {
+            let entry = Entry {
+                board: "b0".into(),
+                events: vec![event("b0", seq)],
+                ..Entry::default()
+            };
+            journal.append(entry).await.await.unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    live.await;
+    let total = boards * backlog + 20;
+    let mut largest = 0;
+    let deadline = start + Duration::from_secs(if boards == 1000 { 7200 } else { 120 });
+    while counted.lock().unwrap().events < total {
+        assert!(
+            Instant::now() < deadline,
+            "{:?} of {total}",
+            counted.lock().unwrap().events
+        );
+        largest = largest.max(resident_kib());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let drained = start.elapsed();
+    let last_state = {
+        let states = states.lock().unwrap();
+        assert_eq!(states.len(), boards as usize, "every board's state came");
+        states.values().max().unwrap().duration_since(start)
+    };
+    let repeated = counted.lock().unwrap().repeated;
+    println!(
+        "{boards} boards, {total} events (written in {:.1} s): states right after {:.2} s, all delivered after {:.1} s \
+         ({:.0} a second), 0 lost, {} repeated; memory {before} then at most {largest} KiB",
+        filled.as_secs_f64(),
+        last_state.as_secs_f64(),
+        drained.as_secs_f64(),
+        total as f64 / drained.as_secs_f64(),
+        repeated
+    );
+    assert!(
+        last_state < Duration::from_secs(10),
+        "states wait for the backlog: {last_state:?}"
+    );
+    // The backlog stays on the disk.
+    assert!(
+        largest < before + 64 * 1024,
+        "memory grew from {before} to {largest} KiB"
+    );
+    counter.abort();
+    stop.cancel();
+    tokio::time::timeout(Duration::from_secs(10), task)
+        .await
+        .unwrap()
+        .unwrap();
+    journal.close().await;
+}
+
+/// What a program gets that asks for `path`.
+fn ask(port: u16, question: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.write_all(question.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+fn figure(answer: &str, name: &str) -> f64 {
+    let line = answer
+        .lines()
+        .find(|line| line.starts_with(&format!("dgt2mqtt_{name} ")));
+    line.unwrap_or_else(|| panic!("no {name} in {answer}"))
+        .split(' ')
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn depth_age_and_drops_can_be_had_by_prometheus() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut mosquitto = Mosquitto::start(folder.path(), "");
+    let port = free_port();
+    let config = folder.path().join("dgt2mqtt.toml");
+    let text = format!(
+        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"journal.sqlite\"\n\
+         [metrics]\nlisten = \"127.0.0.1:{port}\"\n[[board]]\nid = \"1\"\nport = \"capture:{}\"\n",
+        mosquitto.port,
+        hall::vienna().display()
+    );
+    fs::write(&config, text).unwrap();
+    mosquitto.stop();
+    let daemon = Daemon::start(&config);
+    let metrics = || ask(port, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let until = async |what: &str, is_so: &dyn Fn(&str) -> bool| {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                let answer = metrics();
+                if answer.contains("dgt2mqtt_boards") && is_so(&answer) {
+                    return answer;
+                }
+                assert!(Instant::now() < deadline, "{what}: {answer}");
+            }
+            assert!(Instant::now() < deadline, "{what}: nothing listens");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let answer = until("events wait", &|answer| figure(answer, "outbox_depth") >= 2.0).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4"),
+        "{answer}"
+    );
+    until("they get older", &|answer| {
+        figure(answer, "outbox_oldest_seconds") >= 2.0
+    })
+    .await;
+    assert_eq!(figure(&answer, "events_lost_total"), 0.0);
+    assert_eq!(figure(&answer, "broker_connected"), 0.0);
+    mosquitto.resume();
+    let _subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
+    let answer = until("they are delivered", &|answer| {
+        figure(answer, "outbox_depth") == 0.0
+    })
+    .await;
+    assert!(figure(&answer, "events_acknowledged_total") >= 2.0);
+    // Each figure is explained, and whatever is asked is answered in a bounded way.
+    let (body, mut explained) = (answer.split("\r\n\r\n").nth(1).unwrap(), 0);
+    for line in body.lines().filter(|line| !line.starts_with('#')) {
+        let name = line.split(' ').next().unwrap();
+        assert!(
+            body.contains(&format!("# HELP {name} ")) && body.contains(&format!("# TYPE {name} ")),
+            "{name}"
+        );
+        explained += 1;
+    }
+    assert!(explained >= 15);
+    assert!(ask(port, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+    assert!(ask(port, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    assert_eq!(
+        ask(port, &format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(4096))),
+        ""
+    );
+    // Six that say nothing hold nobody up for longer than their time.
+    let silent: Vec<_> = (0..6)
+        .map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap())
+        .collect();
+    let start = Instant::now();
+    assert!(metrics().contains("dgt2mqtt_boards 1"));
+    assert!(start.elapsed() < Duration::from_secs(11));
+    drop(silent);
+    assert!(daemon.stop());
+}
