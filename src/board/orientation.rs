@@ -2,7 +2,7 @@
 //! when it is turned, its raw index means another square.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Color, Square};
+use shakmaty::{Bitboard, Color, Square};
 
 use super::placement::{Code, Placement};
 use crate::dgt::PieceCode;
@@ -55,23 +55,18 @@ impl Orientation {
         placement
     }
 
-    /// Normal or turned, by which side of the board each army is nearer to.
+    /// Normal or turned, by which side of the board each army is nearer to; sideways only where pawns
+    /// stand on first and last ranks otherwise.
     #[must_use]
     pub fn likely(dump: &[PieceCode; 64]) -> Self {
-        let lean: i32 = (0..64i32)
-            .zip(dump)
-            .map(|(raw, code)| match Code(code.0).color() {
-                Some(Color::White) => raw / 8 - 3,
-                Some(Color::Black) => 4 - raw / 8,
-                None => 0,
-            })
-            .sum();
-        let men = dump.iter().filter(|code| Code(code.0).color().is_some()).count() as i32;
-        if 2 * lean < men {
-            Self::Turned
-        } else {
-            Self::Normal
-        }
+        let upright = [Self::Normal, Self::Turned];
+        let sideways = [Self::QuarterLeft, Self::QuarterRight];
+        // One may be a misreading.
+        let lies_so = impossible_pawns(&Self::Normal.placement(dump)) >= 2
+            && impossible_pawns(&Self::QuarterLeft.placement(dump)) == 0;
+        let [one, other] = if lies_so { sideways } else { upright };
+        let (lean, men) = lean(&one.placement(dump));
+        if 2 * lean < men { other } else { one }
     }
 
     /// The orientation in which `dump` looks most like the beginning of a game, if in any one it
@@ -83,6 +78,26 @@ impl Orientation {
             .into_iter()
             .find(|o| looks_like_start(&o.placement(dump)))
     }
+}
+
+/// How much further up the board the black men stand than the white ones, in ranks, and how many men there are.
+fn lean(placement: &Placement) -> (i32, i32) {
+    let each = |square: Square| {
+        let rank = i32::from(square.rank());
+        match placement.at(square).color() {
+            Some(Color::White) => (4 - rank, 1),
+            Some(Color::Black) => (rank - 3, 1),
+            None => (0, 0),
+        }
+    };
+    let sum = |a: (i32, i32), b: (i32, i32)| (a.0 + b.0, a.1 + b.1);
+    Square::ALL.into_iter().map(each).fold((0, 0), sum)
+}
+
+/// Pawns on the first and the last rank.
+fn impossible_pawns(placement: &Placement) -> usize {
+    let pawns = Color::ALL.map(|color| placement.squares_of(Code::from(color.pawn())));
+    ((pawns[0] | pawns[1]) & Bitboard::BACKRANKS).count()
 }
 
 /// True when the placement looks like the beginning of a game, exact or with some men misplaced.

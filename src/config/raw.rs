@@ -24,9 +24,9 @@ pub(super) struct RawConfig {
     pub(super) broker: RawBroker,
     pub(super) journal: RawJournal,
     pub(super) limits: RawLimits,
+    pub(super) metrics: RawMetrics,
     pub(super) broadcast: Option<Spanned<RawBroadcast>>,
     pub(super) home_assistant: Option<RawHomeAssistant>,
-    pub(super) metrics: RawMetrics,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -57,6 +57,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
     let broker = broker::broker(&raw.broker, &client_id, document);
     let journal = journal(raw.journal, document, env);
     let limits = limits(&raw.limits, document);
+    let metrics = raw.metrics.listen.and_then(|listen| metrics(&listen, document));
     let known: Vec<String> = boards.iter().map(|board| board.id.to_string()).collect();
     let broadcast = match &raw.broadcast {
         Some(raw) => Some(broadcast(raw, &known, &event.periods, document)?),
@@ -67,7 +68,6 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         Some(RawHomeAssistant { prefix: None }) => "homeassistant".parse().ok(),
         None => None,
     };
-    let metrics = raw.metrics.listen.and_then(|listen| metrics(&listen, document));
     Some(Config {
         gateway: gateway?,
         base_topic: base_topic?,

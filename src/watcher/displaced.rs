@@ -18,7 +18,7 @@ use crate::{
 /// A piece that left one square and arrived on another within this time was knocked.
 const KNOCK_MS: u64 = 100;
 /// A knocked piece is spoken of when its owner has not pressed for this long.
-const KNOCKED_MS: u64 = 1500;
+const KNOCKED_MS: u64 = 2200;
 /// A reply before the press must be pressed within this time to need no further thought.
 const EARLY_REPLY_MS: u64 = 2500;
 /// A piece moved by the side that does not have the move must stay so long.

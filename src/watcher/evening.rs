@@ -255,6 +255,11 @@ impl Core {
             game.clock_used = runs;
         }
         self.press_again(&presses);
+        if self.orientation.is_sideways()
+            && let Some((game, mut ctx)) = self.game_and_ctx(now)
+        {
+            game.board_sideways(&mut ctx);
+        }
     }
 
     /// The presses that came before the game was seen to have begun.

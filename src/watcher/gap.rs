@@ -1,6 +1,6 @@
 //! What may have been played while the board was not read, and squares that are not read at all.
 
-use shakmaty::Bitboard;
+use shakmaty::{Bitboard, Color};
 
 use super::{
     advice::Finding,
@@ -67,10 +67,16 @@ impl Game {
         let best = self.lines.best();
         // Men that are missing may be in hands, or have been taken while nobody saw it.
         let explained = best.misplaced(ctx.sensed).is_empty();
-        if explained && (self.unbridged.is_none() || best.differing().is_empty()) {
+        if explained && !(self.unbridged.is_some() && self.exchanged_unseen(ctx)) {
             let missed = best.plies.len().saturating_sub(self.announced());
-            if self.unbridged.take().is_some() && missed > 1 {
-                self.one_of_several(ctx, missed, limits);
+            let several_gone = best.differing().count() > 1;
+            if self.unbridged.take().is_some() {
+                if missed > 1 {
+                    self.one_of_several(ctx, missed, limits);
+                }
+                if several_gone {
+                    self.want_log();
+                }
             }
             return;
         }
@@ -161,6 +167,19 @@ impl Game {
         let message =
             format!("Half-moves {first} to {last} were missed; {orders} orders of play explain the board.");
         self.notice(ctx, notice::GAP_AMBIGUOUS, &message);
+    }
+
+    /// True when men of both players are gone from where the best line has them since the board was last
+    /// read: a hand takes one of them up, an exchange takes one of each off.
+    fn exchanged_unseen(&self, ctx: &Ctx<'_>) -> bool {
+        let best = self.lines.best();
+        let gone = |s: &shakmaty::Square| ctx.sensed.at(*s).is_empty() && ctx.sensed.seen_at(*s).is_none();
+        let gone: Bitboard = best.differing().into_iter().filter(gone).collect();
+        let of = |color| {
+            gone.into_iter()
+                .any(|s| best.placement().at(s).color() == Some(color))
+        };
+        of(Color::White) && of(Color::Black)
     }
 
     /// The last half-moves may have been others than was said, if updates were lost: looks for legal
@@ -319,7 +338,7 @@ impl Game {
     /// Something of the start that nobody in particular has done.
     fn found_at_start(&self, ctx: &Ctx<'_>, kind: IrregularityKind) -> Finding {
         let seen = ctx.sensed.placement().clone();
-        let mut finding = Finding::new(self, shakmaty::Color::White, 0, self.start.clone(), seen);
+        let mut finding = Finding::new(self, Color::White, 0, self.start.clone(), seen);
         finding.kind = kind;
         finding.offender = None;
         finding.at = ctx.now;

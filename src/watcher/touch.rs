@@ -19,6 +19,9 @@ const IN_HAND_MS: u64 = 2000;
 /// King and rook must both have been in the air for this long.
 const TOGETHER_MS: u64 = 150;
 
+/// A castling hand may be this much ahead of the opponent's press.
+const EARLY_MS: u64 = 500;
+
 /// A piece was lifted and put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Touch {
@@ -104,6 +107,8 @@ impl Game {
     pub(super) fn suspect(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
         let n = self.plies();
         let since = n.checked_sub(2).map_or(Millis(0), |i| self.record[i].at);
+        // A hand may lift before the opponent has pressed.
+        let early = Millis(since.0.saturating_sub(EARLY_MS));
         let mover = self.mover(n);
         let Some(mv) = ply.kind.legal() else { return };
         // In Chess960 king and rook may have to be off the board together.
@@ -111,7 +116,7 @@ impl Game {
             let short = rook > king;
             let (k, r) = if short { (6, 5) } else { (2, 3) };
             let at = |file| Square::from_coords(shakmaty::File::new(file), king.rank());
-            let together = self.hands.together((king, at(k)), (rook, at(r)), since);
+            let together = self.hands.together((king, at(k)), (rook, at(r)), early);
             if together >= TOGETHER_MS {
                 let squares = Bitboard::from_square(king).with(rook);
                 self.suspicion(ctx, IrregularityKind::TwoHands, mover, squares, ply.at);
