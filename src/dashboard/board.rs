@@ -13,7 +13,8 @@ const MAX_EVENTS: usize = 500;
 /// What is known of one board.
 #[derive(Clone, Debug, Default)]
 pub struct Board {
-    pub(super) online: bool,
+    /// Whether it answers; none before it was told.
+    pub(super) online: Option<bool>,
     pub(super) info: BoardInfo,
     pub(super) position: PositionView,
     pub(super) game: GameView,
@@ -36,7 +37,11 @@ impl Board {
     /// Takes a state. True when something changed.
     pub(super) fn take_state(&mut self, state: &str, payload: &[u8], now_ms: u64) -> bool {
         match state {
-            "status" => replace(&mut self.online, payload == b"online"),
+            "status" => match payload {
+                b"online" => replace(&mut self.online, Some(true)),
+                b"offline" => replace(&mut self.online, Some(false)),
+                _ => false,
+            },
             "info" => parsed(payload).is_some_and(|info| replace(&mut self.info, info)),
             "position" => parsed(payload).is_some_and(|position| replace(&mut self.position, position)),
             "game" => parsed(payload).is_some_and(|game| replace(&mut self.game, game)),

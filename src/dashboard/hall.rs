@@ -69,6 +69,8 @@ impl Hall {
         let levels: Vec<&str> = topic.split('/').collect();
         let changed = match levels[..] {
             [gateway, state] => self.take_gateway(gateway, state, payload),
+            // Nothing retained any more: a board is not made by that.
+            [_, "board", ..] if payload.is_empty() => None,
             [gateway, "board", board, state] if STATES.contains(&state) => {
                 self.with_board(gateway, board, |board| board.take_state(state, payload, now_ms))
             }
@@ -175,7 +177,7 @@ impl Hall {
             return None;
         }
         let board = self.boards.entry(key).or_default();
-        let changed = change(board) || is_new;
+        let changed = change(board);
         if changed {
             self.revision += 1;
             board.revision = self.revision;

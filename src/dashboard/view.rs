@@ -115,7 +115,7 @@ impl Hall {
     /// Boards that changed after `revision`.
     #[must_use]
     pub fn changed_boards(&self, revision: u64, now_ms: u64) -> Vec<BoardView> {
-        let changed = self.boards.iter().filter(|(_, board)| board.revision > revision);
+        let changed = self.listed().filter(|(_, board)| board.revision > revision);
         changed
             .map(|(key, board)| self.board_view(key, board, now_ms))
             .collect()
@@ -171,7 +171,7 @@ impl Hall {
         BoardView {
             gateway: key.gateway.clone(),
             board: key.board.clone(),
-            online: board.online && gateway_online,
+            online: board.online == Some(true) && gateway_online,
             gateway_online,
             game: game.game,
             players: board.players.clone(),

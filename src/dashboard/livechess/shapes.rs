@@ -59,7 +59,7 @@ pub(super) fn serial(key: &BoardKey, board: &Board) -> String {
 }
 
 pub(super) fn eboard(hall: &Hall, key: &BoardKey, board: &Board, now: Now) -> Eboard {
-    let online = board.online && hall.is_online(&key.gateway);
+    let online = board.online == Some(true) && hall.is_online(&key.gateway);
     Eboard {
         serialnr: serial(key, board),
         source: board.info.port.clone().filter(|_| online),
@@ -128,11 +128,7 @@ pub(super) fn tournaments(hall: &Hall) -> Value {
 }
 
 pub(super) fn tournament(hall: &Hall, id: &str) -> Option<Value> {
-    let serials: Vec<_> = hall
-        .boards
-        .iter()
-        .map(|(key, board)| serial(key, board))
-        .collect();
+    let serials: Vec<_> = hall.listed().map(|(key, board)| serial(key, board)).collect();
     (id == tournament_id(hall)).then(|| {
         json!({ "uuid": id, "name": "dgt2mqtt", "description": "dgt2mqtt", "location": null, "country": null,
                 "rounds": 1, "eboards": serials })
