@@ -3,6 +3,8 @@
 //! While the journal writes, the task goes on reading, so that bytes get the time at which they
 //! came. States are published and commands answered only after the events behind them are kept.
 
+mod kept;
+
 use std::{
     collections::VecDeque,
     time::{Duration, Instant},
@@ -26,8 +28,7 @@ use super::{
 };
 use crate::{
     config::Id,
-    event::notice,
-    journal::{AppendError, Committed, Entry, Journal, Notice, Written},
+    journal::{AppendError, Journal, Notice},
     link::{Backoff, Io, Opened, Source},
     mqtt::{BoardState, PublisherHandle, Reply, StateKey, Topics},
     time::Millis,
@@ -71,15 +72,6 @@ pub(super) enum BoardError {
     Journal(#[from] AppendError),
 }
 
-/// What waits for the journal.
-struct Pending {
-    committed: Committed,
-    /// `seq` of its first and last event.
-    seqs: Option<(u64, u64)>,
-    changed: StateSet,
-    replies: Vec<Reply>,
-}
-
 /// An open link.
 struct Line {
     read: ReadHalf<Box<dyn Io>>,
@@ -97,7 +89,7 @@ pub(super) struct BoardTask {
     pulse: Pulse,
     watcher: Watcher,
     epoch_ms: Option<i64>,
-    pending: Option<Pending>,
+    pending: Option<kept::Pending>,
     /// States that changed while an entry was under way.
     changed: StateSet,
     replies: Vec<Reply>,
@@ -365,72 +357,6 @@ impl BoardTask {
         wish.map(|LinkWish::Reopen| "the board does not answer".to_owned())
     }
 
-    /// Hands the watcher's events and state to the journal, one entry at a time.
-    async fn drain(&mut self) {
-        self.changed |= self.watcher.take_changed();
-        if self.pending.is_some() {
-            return;
-        }
-        let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
-        if events.is_empty() {
-            // States alone need not wait for the disk.
-            let changed = std::mem::take(&mut self.changed);
-            self.publish(changed);
-            return;
-        }
-        self.append(events, None).await;
-    }
-
-    async fn append(
-        &mut self,
-        events: Vec<crate::event::Event>,
-        command: Option<crate::journal::CommandRecord>,
-    ) {
-        let entry = Entry {
-            board: self.plan.id.to_string(),
-            events,
-            snapshot: self.snapshot(),
-            command,
-        };
-        let seqs = entry.events.first().zip(entry.events.last());
-        self.pending = Some(Pending {
-            seqs: seqs.map(|(first, last)| (first.seq, last.seq)),
-            committed: self.shared.journal.append(entry).await,
-            changed: std::mem::take(&mut self.changed),
-            replies: std::mem::take(&mut self.replies),
-        });
-    }
-
-    fn snapshot(&self) -> Option<String> {
-        serde_json::to_string(&self.watcher.snapshot())
-            .inspect_err(|error| tracing::error!(board = self.plan.id.as_str(), %error, "cannot write the state as JSON"))
-            .ok()
-    }
-
-    /// The journal has it: now others may know.
-    fn committed(&mut self, answer: Result<Written, AppendError>) -> Result<(), BoardError> {
-        let Some(pending) = self.pending.take() else {
-            return Ok(());
-        };
-        match answer {
-            Ok(Written::Disk) => {
-                if let Some(message) = self.losses.written() {
-                    self.watcher
-                        .handle_notice(self.now(), notice::EVENTS_LOST, &message);
-                }
-            }
-            Ok(Written::Memory) => {}
-            // Better than a board that stops.
-            Err(AppendError::MemoryFull(_)) => self.losses.refused(pending.seqs),
-            Err(error) => return Err(error.into()),
-        }
-        self.publish(pending.changed);
-        for reply in pending.replies {
-            self.shared.publisher.reply(reply);
-        }
-        Ok(())
-    }
-
     async fn command(&mut self, command: BoardCommand) {
         let board = self.plan.id.to_string();
         if let Some(answer) = command.answered_before(&self.shared.journal, &board).await {
@@ -459,36 +385,6 @@ impl BoardTask {
             tracing::info!(board = self.plan.id.as_str(), "the wall clock was set");
             self.epoch_ms = epoch_ms;
             self.watcher.set_epoch(epoch_ms);
-        }
-    }
-
-    fn publish(&self, changed: StateSet) {
-        let (topics, states, id) = (&self.shared.topics, &self.shared.publisher.states, &self.plan.id);
-        let set = |state: BoardState, payload: serde_json::Result<Vec<u8>>| match payload {
-            Ok(payload) => states.set(StateKey::board(topics, id, state), payload),
-            Err(error) => tracing::error!(board = id.as_str(), %error, "cannot write a state as JSON"),
-        };
-        if changed.status {
-            let word = serde_json::to_value(self.watcher.status()).ok();
-            let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or("offline");
-            states.set(StateKey::board(topics, id, BoardState::Status), word.to_owned());
-        }
-        if changed.info {
-            set(BoardState::Info, serde_json::to_vec(&self.watcher.info()));
-        }
-        if changed.position {
-            set(BoardState::Position, serde_json::to_vec(&self.watcher.position()));
-        }
-        if changed.game {
-            set(BoardState::Game, serde_json::to_vec(&self.watcher.game()));
-            if let Some(pgn) = self.watcher.pgn() {
-                states.set(StateKey::board(topics, id, BoardState::Pgn), pgn);
-            }
-        }
-        if changed.clock
-            && let Ok(payload) = serde_json::to_vec(&self.watcher.clock())
-        {
-            states.set(StateKey::clock(topics, id, self.shared.clock_interval), payload);
         }
     }
 

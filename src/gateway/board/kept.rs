@@ -1,0 +1,112 @@
+//! What a watcher says goes to the journal first, then to everybody.
+
+use super::{BoardError, BoardTask};
+use crate::{
+    event::{Event, notice},
+    journal::{AppendError, CommandRecord, Committed, Entry, Written},
+    mqtt::{BoardState, Reply, StateKey},
+    watcher::StateSet,
+};
+
+/// What waits for the journal.
+pub(super) struct Pending {
+    pub(super) committed: Committed,
+    /// `seq` of its first and last event.
+    seqs: Option<(u64, u64)>,
+    changed: StateSet,
+    replies: Vec<Reply>,
+}
+
+impl BoardTask {
+    /// Hands the watcher's events and state to the journal, one entry at a time.
+    pub(super) async fn drain(&mut self) {
+        self.changed |= self.watcher.take_changed();
+        if self.pending.is_some() {
+            return;
+        }
+        let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
+        if events.is_empty() {
+            // States alone need not wait for the disk.
+            let changed = std::mem::take(&mut self.changed);
+            self.publish(changed);
+            return;
+        }
+        self.append(events, None).await;
+    }
+
+    pub(super) async fn append(&mut self, events: Vec<Event>, command: Option<CommandRecord>) {
+        let entry = Entry {
+            board: self.plan.id.to_string(),
+            events,
+            snapshot: self.snapshot(),
+            command,
+        };
+        let seqs = entry.events.first().zip(entry.events.last());
+        self.pending = Some(Pending {
+            seqs: seqs.map(|(first, last)| (first.seq, last.seq)),
+            committed: self.shared.journal.append(entry).await,
+            changed: std::mem::take(&mut self.changed),
+            replies: std::mem::take(&mut self.replies),
+        });
+    }
+
+    fn snapshot(&self) -> Option<String> {
+        serde_json::to_string(&self.watcher.snapshot())
+            .inspect_err(|error| tracing::error!(board = self.plan.id.as_str(), %error, "cannot write the state as JSON"))
+            .ok()
+    }
+
+    /// The journal has it: now others may know.
+    pub(super) fn committed(&mut self, answer: Result<Written, AppendError>) -> Result<(), BoardError> {
+        let Some(pending) = self.pending.take() else {
+            return Ok(());
+        };
+        match answer {
+            Ok(Written::Disk) => {
+                if let Some(message) = self.losses.written() {
+                    self.watcher
+                        .handle_notice(self.now(), notice::EVENTS_LOST, &message);
+                }
+            }
+            Ok(Written::Memory) => {}
+            // Better than a board that stops.
+            Err(AppendError::MemoryFull(_)) => self.losses.refused(pending.seqs),
+            Err(error) => return Err(error.into()),
+        }
+        self.publish(pending.changed);
+        for reply in pending.replies {
+            self.shared.publisher.reply(reply);
+        }
+        Ok(())
+    }
+
+    pub(super) fn publish(&self, changed: StateSet) {
+        let (topics, states, id) = (&self.shared.topics, &self.shared.publisher.states, &self.plan.id);
+        let set = |state: BoardState, payload: serde_json::Result<Vec<u8>>| match payload {
+            Ok(payload) => states.set(StateKey::board(topics, id, state), payload),
+            Err(error) => tracing::error!(board = id.as_str(), %error, "cannot write a state as JSON"),
+        };
+        if changed.status {
+            let word = serde_json::to_value(self.watcher.status()).ok();
+            let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or("offline");
+            states.set(StateKey::board(topics, id, BoardState::Status), word.to_owned());
+        }
+        if changed.info {
+            set(BoardState::Info, serde_json::to_vec(&self.watcher.info()));
+        }
+        if changed.position {
+            set(BoardState::Position, serde_json::to_vec(&self.watcher.position()));
+        }
+        if changed.game {
+            set(BoardState::Game, serde_json::to_vec(&self.watcher.game()));
+            if let Some(pgn) = self.watcher.pgn() {
+                states.set(StateKey::board(topics, id, BoardState::Pgn), pgn);
+            }
+        }
+        if changed.clock
+            && let Ok(payload) = serde_json::to_vec(&self.watcher.clock())
+        {
+            states.set(StateKey::clock(topics, id, self.shared.clock_interval), payload);
+        }
+    }
+}
