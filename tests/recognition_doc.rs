@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 20] = [
+const FILES: [&str; 25] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -12,6 +12,8 @@ const FILES: [&str; 20] = [
     "board/lines.rs",
     "board/grow.rs",
     "board/lever.rs",
+    "board/sensed.rs",
+    "board/suspect.rs",
     "watcher/arbiter.rs",
     "watcher/settle.rs",
     "watcher/flags.rs",
@@ -25,6 +27,9 @@ const FILES: [&str; 20] = [
     "watcher/start.rs",
     "watcher/touch.rs",
     "watcher/unseen.rs",
+    "watcher/felt.rs",
+    "watcher/memory.rs",
+    "watcher/recall.rs",
 ];
 
 /// File and name of each constant that is a number, with its value.
