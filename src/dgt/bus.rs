@@ -10,11 +10,6 @@ use super::{
 };
 use crate::time::Millis;
 
-/// How long to wait for an answer (milliseconds): boards that write their memory take 20.
-pub const ANSWER_TIMEOUT: u64 = 80;
-/// How long to wait for the answers to a ping of all boards (milliseconds): they are spread at random.
-pub const PING_ALL_TIMEOUT: u64 = 1500;
-
 /// The address of one board, 1..=16383: its numeric serial number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address(u16);

@@ -7,13 +7,14 @@ use super::{
     OrientationSetting, Settings, Snapshot,
     clock::{Clock, ClockEvent},
     game::{Ctx, Game, Press},
+    memory::Squares,
     outbox::Outbox,
     start::Setup,
     trail::Trail,
 };
 use crate::{
     board::{Orientation, Sensed},
-    dgt::{Identity, PieceCode},
+    dgt::Identity,
     event::Body,
     mate::Verdict,
     time::Millis,
@@ -41,7 +42,8 @@ pub(super) struct Core {
     pub(super) clock: Clock,
     pub(super) phase: Phase,
     pub(super) games: u32,
-    pub(super) raw: Option<[PieceCode; 64]>,
+    /// What the board itself says of its squares; none before it has shown them.
+    pub(super) raw: Option<Squares>,
     pub(super) orientation: Orientation,
     /// An array has shown which way round the board lies.
     pub(super) orientation_shown: bool,
@@ -88,7 +90,7 @@ impl Core {
         core
     }
 
-    pub(super) fn link_up(&mut self, _now: Millis, port: &str) {
+    pub(super) fn link_up(&mut self, port: &str) {
         self.link = Some(port.to_string());
         self.out.changed.info = true;
     }

@@ -115,10 +115,8 @@ impl Core {
         let Some(last) = best.plies.last() else { return };
         // One half-move may be half of another; after two that fit, hands need not rest.
         // A press that was heard before the last of them was read may be for the one before it.
-        let whose = setup
-            .presses
-            .last()
-            .is_some_and(|pressed| *pressed < last.at && *pressed + 500 >= last.at);
+        let press = setup.presses.last().filter(|pressed| **pressed + 500 >= last.at);
+        let whose = press.is_some_and(|pressed| *pressed < last.at);
         let due = if best.plies.len() > needed && !whose {
             now
         } else {
@@ -128,10 +126,7 @@ impl Core {
             self.look_at(if now < due { due } else { now + 200 });
             return;
         }
-        let pressed = setup
-            .presses
-            .last()
-            .is_some_and(|pressed| *pressed + 500 >= last.at);
+        let pressed = press.is_some();
         if self.clock.runs() && !pressed && best.plies.len() == needed {
             return;
         }

@@ -139,16 +139,10 @@ impl Game {
             let promotion = if i == index { Some(role) } else { mv.promotion() };
             let same = |c: &Move| c.from() == mv.from() && c.to() == mv.to() && c.promotion() == promotion;
             let candidate = stand.candidates().find(|c| same(&c.mv))?;
-            let kind = PlyKind::Legal(candidate.mv);
-            let (uci, san) = super::game::names(&stand, &kind, self.mode);
             let after = Arc::new(stand.after(&candidate));
             told.push(Made {
-                kind,
-                uci,
-                san,
-                stand: after.clone(),
                 accepted: false,
-                ..made.clone()
+                ..self.made_otherwise(made, &stand, candidate.mv, after.clone())
             });
             stand = after;
         }

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use shakmaty::{CastlingMode, Color, Position, san::SanPlus, uci::UciMove};
+use shakmaty::{CastlingMode, Color, Move, Position, san::SanPlus, uci::UciMove};
 
 use super::{Settings, clock::Clock, outbox::Outbox};
 use crate::{
@@ -73,7 +73,7 @@ pub(super) struct Open {
     /// How the board is to stand.
     pub(super) target: Option<Arc<Stand>>,
     /// The half-move that the ruling completes (a queen for an unreplaced pawn).
-    pub(super) ruled: Option<shakmaty::Move>,
+    pub(super) ruled: Option<Move>,
     /// What was left on the board, where it may come to stand.
     pub(super) act: Option<Act>,
     /// It counts among the offences of 7.5.5.
@@ -166,6 +166,19 @@ impl Game {
             retold: None,
             asked: None,
             recall: super::recall::Recall::default(),
+        }
+    }
+
+    /// Half-move `made` of the record if it was `mv`, played on `before`.
+    pub(super) fn made_otherwise(&self, made: &Made, before: &Stand, mv: Move, after: Arc<Stand>) -> Made {
+        let kind = PlyKind::Legal(mv);
+        let (uci, san) = names(before, &kind, self.mode);
+        Made {
+            kind,
+            uci,
+            san,
+            stand: after,
+            ..made.clone()
         }
     }
 
@@ -329,7 +342,8 @@ impl Game {
 pub(super) fn names(before: &Stand, kind: &PlyKind, mode: CastlingMode) -> (String, Option<String>) {
     match kind {
         PlyKind::Illegal(act) | PlyKind::Suspect(act) => {
-            (act.uci().unwrap_or_else(|| unexplained(act)), None)
+            // An act that no single move describes has the null move for a name.
+            (act.uci().unwrap_or_else(|| "0000".into()), None)
         }
         PlyKind::Legal(mv) | PlyKind::Ruled(mv) | PlyKind::Recovered(mv) => {
             let uci = UciMove::from_move(*mv, mode).to_string();
@@ -343,9 +357,4 @@ pub(super) fn names(before: &Stand, kind: &PlyKind, mode: CastlingMode) -> (Stri
             (uci, Some(san))
         }
     }
-}
-
-/// An act that no single move describes has the null move for a name.
-fn unexplained(_act: &Act) -> String {
-    "0000".into()
 }

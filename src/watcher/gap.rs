@@ -1,15 +1,14 @@
 //! What may have been played while the board was not read, and squares that are not read at all.
 
-use shakmaty::{Bitboard, Color};
+use std::sync::Arc;
 
-use super::{
-    advice::Finding,
-    game::{Ctx, Game},
-};
+use shakmaty::{Bitboard, Color, Move};
+
+use super::game::{Ctx, Game};
 use crate::{
-    board::{Line, Lines, Placement, PlyKind, bridge, lines::shared},
-    event::{Certainty, notice},
-    laws::IrregularityKind,
+    board::{Line, Lines, PlyKind, Stand, bridge, lines::shared},
+    event::notice,
+    time::Millis,
 };
 
 /// A square that is not read for this long is worth a notice.
@@ -18,32 +17,8 @@ const DEAD_SQUARE_MS: u64 = 30_000;
 /// The board must have been at rest this long before a gap is looked at again.
 const REST_MS: u64 = 1500;
 
-/// A gap in the record that is not explained yet.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Unbridged {
-    /// When it was said.
-    told: Option<crate::time::Millis>,
-    /// It waits until the clock tells whether play goes on.
-    waits: bool,
-    tried: crate::time::Millis,
-}
-
-/// What it costs a line that a half-move which was said is another in it.
-const CONTRADICTED: f32 = 0.5;
-
-/// `root` and then `path`, found by search.
-fn recovered(
-    root: &Line,
-    path: Vec<(shakmaty::Move, std::sync::Arc<crate::board::Stand>)>,
-    ctx: &Ctx<'_>,
-) -> Line {
-    let mut line = root.clone();
-    for (mv, stand) in path {
-        line = line.played(PlyKind::Recovered(mv), stand, ctx.sensed, ctx.now, RECOVERED);
-    }
-    line.forget_presses();
-    line
-}
+/// A man in a hand when the board came back has been put down by then.
+const GIVEN_UP_MS: u64 = 20_000;
 
 /// So many half-moves that alone explain the board need not be looked up in its log: of more, some may have been
 /// taken back by others.
@@ -52,11 +27,44 @@ const SURELY_FOUND: usize = 2;
 /// More squares than these are wrong where one half-move is under way or a man is knocked over.
 const FAR: usize = 2;
 
-/// A man in a hand when the board came back has been put down by then.
-const GIVEN_UP_MS: u64 = 20_000;
-
 /// What a half-move found by search costs.
 const RECOVERED: f32 = 0.8;
+
+/// What it costs a line that a half-move which was said is another in it.
+const CONTRADICTED: f32 = 0.5;
+
+/// A gap in the record that is not explained yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unbridged {
+    /// When it was said.
+    told: Option<Millis>,
+    /// It waits until the clock tells whether play goes on.
+    waits: bool,
+    tried: Millis,
+}
+
+/// `root` and then `path`, found by search.
+fn recovered(root: &Line, path: Vec<(Move, Arc<Stand>)>, ctx: &Ctx<'_>) -> Line {
+    let mut line = root.clone();
+    for (mv, stand) in path {
+        line = line.played(PlyKind::Recovered(mv), stand, ctx.sensed, ctx.now, RECOVERED);
+    }
+    line.forget_presses();
+    line
+}
+
+/// `lines` without those that have the half-moves of an earlier one.
+fn distinct(lines: Vec<Line>) -> Vec<Line> {
+    let mut distinct: Vec<Line> = Vec::new();
+    for line in lines {
+        let known =
+            |other: &Line| other.plies.len() == line.plies.len() && shared(other, &line) == line.plies.len();
+        if !distinct.iter().any(known) {
+            distinct.push(line);
+        }
+    }
+    distinct
+}
 
 impl Game {
     /// Lines that go on from those found before the lines existed.
@@ -84,20 +92,8 @@ impl Game {
             }
             return;
         }
-        let turn = ctx.clock.running();
-        let mut found: Vec<(Line, usize)> = Vec::new();
-        let mut cut = false;
-        let roots: Vec<Line> = self.lines.all().iter().take(4).cloned().collect();
-        for root in roots {
-            let bridges = bridge::bridge(&root.stand, ctx.sensed.placement(), turn, limits);
-            cut |= bridges.cut;
-            for path in bridges.found {
-                let line = recovered(&root, path, ctx);
-                let plies = line.plies.len();
-                found.push((line, plies));
-            }
-        }
-        let shortest = found.iter().map(|(_, plies)| *plies).min();
+        let (mut found, cut) = self.bridged(ctx, limits);
+        let shortest = found.iter().map(|line| line.plies.len()).min();
         let missed = shortest.map(|plies| (self.base + plies).saturating_sub(self.plies()));
         let gap = self.unbridged.is_some();
         if found.is_empty() && explained {
@@ -119,17 +115,8 @@ impl Game {
             return;
         };
         self.unbridged = None;
-        found.retain(|(_, plies)| *plies == shortest);
-        let mut lines: Vec<Line> = Vec::new();
-        for (line, _) in found {
-            let known = |other: &Line| {
-                other.plies.len() == line.plies.len() && shared(other, &line) == line.plies.len()
-            };
-            if !lines.iter().any(known) {
-                lines.push(line);
-            }
-        }
-        let found = lines;
+        found.retain(|line| line.plies.len() == shortest);
+        let found = distinct(found);
         if found.len() > 1 {
             self.ambiguous_told(ctx, self.base + shortest, found.len());
             if gap {
@@ -144,6 +131,20 @@ impl Game {
             self.lines
                 .add(ctx.now, ctx.sensed, line, if i == 0 { 0.0 } else { 2.0 });
         }
+    }
+
+    /// Lines that go on from the best ones, by legal half-moves found by search, to what stands on the board;
+    /// and whether the search was cut short.
+    fn bridged(&self, ctx: &Ctx<'_>, limits: bridge::Limits) -> (Vec<Line>, bool) {
+        let turn = ctx.clock.running();
+        let mut found = Vec::new();
+        let mut cut = false;
+        for root in self.lines.all().iter().take(4) {
+            let bridges = bridge::bridge(&root.stand, ctx.sensed.placement(), turn, limits);
+            cut |= bridges.cut;
+            found.extend(bridges.found.into_iter().map(|path| recovered(root, path, ctx)));
+        }
+        (found, cut)
     }
 
     /// The lines have found `missed` half-moves by themselves: were they the only ones?
@@ -311,43 +312,10 @@ impl Game {
     }
 
     /// When the half-move was made that last changed `square` in the record.
-    fn stands_since(&self, square: shakmaty::Square) -> crate::time::Millis {
+    fn stands_since(&self, square: shakmaty::Square) -> Millis {
         let now = self.stand().placement().at(square);
         let before = |ply: usize| self.stand_at(ply).placement().at(square);
         let ply = (0..self.plies()).rev().find(|ply| before(*ply) != now);
         ply.map_or(self.began, |ply| self.record[ply].at)
-    }
-
-    /// The board lies sideways (7.2.2).
-    pub(super) fn board_sideways(&mut self, ctx: &mut Ctx<'_>) {
-        let finding = self.found_at_start(ctx, IrregularityKind::BoardOrientationWrong);
-        self.accuse(ctx, finding, None);
-    }
-
-    /// The armies stand the other way round than the table is set for (7.3). Whether the players
-    /// have changed their seats with them, the board cannot see.
-    pub(super) fn colours_reversed(&mut self, ctx: &mut Ctx<'_>) {
-        let mut finding = self.found_at_start(ctx, IrregularityKind::ColoursReversed);
-        finding.certainty = Certainty::Probable;
-        self.accuse(ctx, finding, None);
-    }
-
-    /// The array is wrong (7.2.1).
-    pub(super) fn array_wrong(&mut self, ctx: &mut Ctx<'_>, array: &Placement, squares: Bitboard) {
-        let mut finding = self.found_at_start(ctx, IrregularityKind::InitialPositionWrong);
-        finding.seen = array.clone();
-        finding.squares = squares;
-        self.accuse(ctx, finding, None);
-    }
-
-    /// Something of the start that nobody in particular has done.
-    fn found_at_start(&self, ctx: &Ctx<'_>, kind: IrregularityKind) -> Finding {
-        let seen = ctx.sensed.placement().clone();
-        let mut finding = Finding::new(self, Color::White, 0, self.start.clone(), seen);
-        finding.kind = kind;
-        finding.offender = None;
-        finding.at = ctx.now;
-        finding.clock = ctx.clock.state();
-        finding
     }
 }

@@ -159,7 +159,7 @@ impl Watcher {
     pub fn handle_link_up(&mut self, now: Millis, port: &str) {
         let now = self.time(now);
         self.wire.link_up(now);
-        self.core.link_up(now, port);
+        self.core.link_up(port);
     }
 
     /// The link to the board is gone.

@@ -1,11 +1,18 @@
-//! How a game begins: the array on the board, the clock started or a first move made.
+//! How a game begins: the array on the board, the clock started or a first move made; and what is said of
+//! an array, a board or colours that are wrong.
 
 use std::sync::Arc;
 
 use shakmaty::{Bitboard, CastlingMode, Color, Rank, Square};
 
+use super::{
+    advice::Finding,
+    game::{Ctx, Game},
+};
 use crate::{
     board::{Code, Line, Lines, Placement, Sensed, Stand, orientation::looks_like_start},
+    event::Certainty,
+    laws::IrregularityKind,
     time::Millis,
 };
 
@@ -183,6 +190,41 @@ impl Setup {
         lines.add_root(now, sensed, black);
         self.lines = Some(lines);
         self.from = Some(sensed.placement().clone());
+    }
+}
+
+impl Game {
+    /// The board lies sideways (7.2.2).
+    pub(super) fn board_sideways(&mut self, ctx: &mut Ctx<'_>) {
+        let finding = self.found_at_start(ctx, IrregularityKind::BoardOrientationWrong);
+        self.accuse(ctx, finding, None);
+    }
+
+    /// The armies stand the other way round than the table is set for (7.3). Whether the players
+    /// have changed their seats with them, the board cannot see.
+    pub(super) fn colours_reversed(&mut self, ctx: &mut Ctx<'_>) {
+        let mut finding = self.found_at_start(ctx, IrregularityKind::ColoursReversed);
+        finding.certainty = Certainty::Probable;
+        self.accuse(ctx, finding, None);
+    }
+
+    /// The array is wrong (7.2.1).
+    pub(super) fn array_wrong(&mut self, ctx: &mut Ctx<'_>, array: &Placement, squares: Bitboard) {
+        let mut finding = self.found_at_start(ctx, IrregularityKind::InitialPositionWrong);
+        finding.seen = array.clone();
+        finding.squares = squares;
+        self.accuse(ctx, finding, None);
+    }
+
+    /// Something of the start that nobody in particular has done.
+    fn found_at_start(&self, ctx: &Ctx<'_>, kind: IrregularityKind) -> Finding {
+        let seen = ctx.sensed.placement().clone();
+        let mut finding = Finding::new(self, Color::White, 0, self.start.clone(), seen);
+        finding.kind = kind;
+        finding.offender = None;
+        finding.at = ctx.now;
+        finding.clock = ctx.clock.state();
+        finding
     }
 }
 

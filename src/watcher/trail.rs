@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::{
     core::{Core, Phase},
     game::{Game, Press},
+    memory::{Squares, squares_of_text, squares_to_text},
     reading::settled,
 };
 use crate::{
     board::{Line, Stand},
-    dgt::{ClockReading, Decoder, Identity, Message, PieceCode},
+    dgt::{ClockReading, Decoder, Identity, Message},
     laws::IrregularityKind,
     time::Millis,
 };
@@ -46,7 +47,7 @@ struct Waymark {
     /// The position after them.
     stand: Arc<Stand>,
     /// What stood on the board.
-    squares: [PieceCode; 64],
+    squares: Squares,
     clock: Option<ClockReading>,
     /// Messages of the trail before it.
     messages: usize,
@@ -132,7 +133,7 @@ impl Trail {
         }
         Some(SavedTrail {
             plies: start.plies,
-            squares: in_hex(&start.squares.map(|code| code.0)),
+            squares: squares_to_text(&start.squares),
             heard,
         })
     }
@@ -203,11 +204,9 @@ impl Core {
     /// Returns false when it does not lead to the half-moves of the record.
     pub(super) fn hear_again(&mut self, trail: &SavedTrail) -> bool {
         let seq = self.out.seq;
-        let squares = of_hex(&trail.squares).and_then(|codes| <[u8; 64]>::try_from(codes).ok());
-        let (Phase::Game(game), Some(squares)) = (&mut self.phase, squares) else {
+        let (Phase::Game(game), Some(squares)) = (&mut self.phase, squares_of_text(&trail.squares)) else {
             return false;
         };
-        let squares = squares.map(PieceCode);
         self.raw = Some(squares);
         self.sensed = settled(&self.orientation.placement(&squares));
         if trail.plies > game.plies() {

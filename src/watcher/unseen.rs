@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use shakmaty::{Move, Square};
 
-use super::game::{Ctx, Game, Made, names};
+use super::game::{Ctx, Game, Made};
 use crate::{
-    board::{Code, Lines, PlyKind, Sensed, Stand, candidate::Candidate},
+    board::{Code, Lines, Sensed, Stand, candidate::Candidate},
     event::Resolution,
     time::Millis,
 };
@@ -275,20 +275,5 @@ impl Elsewhere {
         let gone = mv.from() == Some(self.stands) || mv.to() == self.stands;
         let there = self.said.filter(|square| *square != said.to());
         (!gone).then_some(Self { said: there, ..*self })
-    }
-}
-
-impl Game {
-    /// Half-move `made` of the record if it was `mv`, played on `before`.
-    fn made_otherwise(&self, made: &Made, before: &Stand, mv: Move, after: Arc<Stand>) -> Made {
-        let kind = PlyKind::Legal(mv);
-        let (uci, san) = names(before, &kind, self.mode);
-        Made {
-            kind,
-            uci,
-            san,
-            stand: after,
-            ..made.clone()
-        }
     }
 }
