@@ -93,107 +93,130 @@ async fn answer(mut stream: TcpStream, text: &watch::Receiver<String>) -> io::Re
     stream.shutdown().await
 }
 
-/// The figures in the text format.
-fn render(health: &Health) -> String {
-    let mut text = String::new();
-    let mut figure = |name: &str, kind: &str, help: &str, value: f64| {
+/// Figures in the text format.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn figure(&mut self, name: &str, kind: &str, help: &str, value: f64) {
         // Writing to a string cannot fail.
         let _ = write!(
-            text,
+            self.0,
             "# HELP dgt2mqtt_{name} {help}\n# TYPE dgt2mqtt_{name} {kind}\ndgt2mqtt_{name} {value}\n"
         );
-    };
-    let (broker, journal) = (&health.broker, &health.journal);
-    let number = |count: u64| count as f64;
-    figure(
+    }
+}
+
+fn number(count: u64) -> f64 {
+    count as f64
+}
+
+/// The figures in the text format.
+fn render(health: &Health) -> String {
+    let mut page = Page::default();
+    of_the_daemon(&mut page, health);
+    of_the_journal(&mut page, health);
+    of_the_broker(&mut page, health);
+    page.0
+}
+
+fn of_the_daemon(page: &mut Page, health: &Health) {
+    page.figure(
         "uptime_seconds",
         "gauge",
         "Time since the daemon's start.",
         health.uptime_s,
     );
-    figure(
+    page.figure(
         "boards",
         "gauge",
         "Boards of the configuration.",
         health.boards as f64,
     );
-    figure(
+    page.figure(
         "board_restarts_total",
         "counter",
         "How often a board's task failed and was started again.",
         number(health.board_restarts),
     );
-    figure(
+    page.figure(
         "outbox_depth",
         "gauge",
         "Events that the broker has not acknowledged.",
         number(health.outbox_depth),
     );
-    figure(
+    page.figure(
         "outbox_oldest_seconds",
         "gauge",
         "Age of the oldest of them; 0 when there is none.",
         health.oldest_unacknowledged_s.unwrap_or(0.0),
     );
-    figure(
-        "events_acknowledged_total",
-        "counter",
-        "Events that the broker has acknowledged.",
-        number(broker.events_acked),
-    );
-    figure(
+}
+
+fn of_the_journal(page: &mut Page, health: &Health) {
+    let journal = &health.journal;
+    page.figure(
         "events_lost_total",
         "counter",
         "Events that neither disk nor memory took.",
         number(journal.refused),
     );
-    figure(
+    page.figure(
         "journal_pruned_total",
         "counter",
         "Acknowledged events dropped for age or size.",
         number(journal.pruned),
     );
-    figure(
+    page.figure(
         "journal_in_memory",
         "gauge",
         "Events in memory only, because the disk refuses.",
         number(journal.in_memory),
     );
-    figure(
+    page.figure(
         "journal_bytes",
         "gauge",
         "What the journal takes.",
         number(journal.bytes),
     );
-    figure(
+}
+
+fn of_the_broker(page: &mut Page, health: &Health) {
+    let broker = &health.broker;
+    page.figure(
+        "events_acknowledged_total",
+        "counter",
+        "Events that the broker has acknowledged.",
+        number(broker.events_acked),
+    );
+    page.figure(
         "broker_connected",
         "gauge",
         "1 while the broker is connected.",
         f64::from(u8::from(broker.connected)),
     );
-    figure(
+    page.figure(
         "broker_connects_total",
         "counter",
         "Connections made to a broker.",
         number(broker.connects),
     );
-    figure(
+    page.figure(
         "messages_refused_total",
         "counter",
         "Messages that the broker refused.",
         number(broker.refused),
     );
-    figure(
+    page.figure(
         "commands_total",
         "counter",
         "Commands received.",
         number(broker.commands),
     );
-    figure(
+    page.figure(
         "commands_refused_total",
         "counter",
         "Commands refused at the door.",
         number(broker.commands_refused),
     );
-    text
 }
