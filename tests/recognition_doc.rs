@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 20] = [
+const FILES: [&str; 21] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -13,6 +13,7 @@ const FILES: [&str; 20] = [
     "board/grow.rs",
     "board/lever.rs",
     "watcher/arbiter.rs",
+    "watcher/backlog.rs",
     "watcher/settle.rs",
     "watcher/flags.rs",
     "watcher/judge.rs",
