@@ -126,11 +126,8 @@ impl Game {
 }
 
 impl Hall {
-    fn new(capture: Capture, log: Log, seed: u64) -> Self {
-        let pace = Pace {
-            speed: 1.0,
-            wait: false,
-        };
+    fn new(capture: Capture, log: Log, seed: u64, speed: f64) -> Self {
+        let pace = Pace { speed, wait: false };
         let mut watcher = Watcher::new(settings(), None);
         watcher.handle_link_up(Millis(0), "hall");
         Self {
@@ -264,6 +261,11 @@ struct Told {
 }
 
 fn play(game: &Game, away: Away, log: Log, seed: u64) -> Told {
+    play_faster(game, away, log, seed, 1.0)
+}
+
+/// `speed` times as fast as the game was.
+fn play_faster(game: &Game, away: Away, log: Log, seed: u64, speed: f64) -> Told {
     let n = match away {
         Away::Cable(n) | Away::Daemon(n) => n,
     };
@@ -277,7 +279,7 @@ fn play(game: &Game, away: Away, log: Log, seed: u64) -> Told {
         }
     }
     let end = capture.end().0;
-    let mut hall = Hall::new(capture, log, seed);
+    let mut hall = Hall::new(capture, log, seed, speed);
     if let Away::Daemon(_) = away {
         hall.run_until(out);
         hall.restart(back);
@@ -361,6 +363,21 @@ fn a_cable_out_for_twenty_plies_loses_no_move() {
 #[test]
 fn a_daemon_down_for_ten_minutes_loses_no_move() {
     nothing_is_lost(Away::Daemon(30));
+}
+
+#[test]
+fn what_is_played_while_the_log_is_told_is_followed() {
+    let half = seeds().start..seeds().end.div_ceil(2);
+    for seed in half {
+        let game = Game::made_up(seed);
+        let told = play_faster(&game, Away::Cable(8), Log::Told, seed, 2.0);
+        let (rest, notices) = (&game.uci[BEFORE + 8..], &told.notices);
+        assert!(
+            told.moves.ends_with(rest),
+            "seed {seed}: {notices:?}\n{:?}\n{rest:?}",
+            told.moves
+        );
+    }
 }
 
 #[test]

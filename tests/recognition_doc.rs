@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 25] = [
+const FILES: [&str; 26] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -15,6 +15,7 @@ const FILES: [&str; 25] = [
     "board/sensed.rs",
     "board/suspect.rs",
     "watcher/arbiter.rs",
+    "watcher/backlog.rs",
     "watcher/settle.rs",
     "watcher/flags.rs",
     "watcher/judge.rs",

@@ -152,16 +152,18 @@ impl Game {
         let turn = ctx.clock.running();
         let orders = bridge::bridge(self.stand(), ctx.sensed.placement(), turn, limits);
         let as_long = orders.found.iter().filter(|path| path.len() == missed).count();
+        // So many are not searched for at all.
+        let cut = orders.cut || missed > limits.plies;
         if as_long > 1 {
             self.ambiguous_told(ctx, self.plies() + missed, as_long);
-        } else if orders.cut {
+        } else if cut {
             self.notice(
                 ctx,
                 notice::GAP_AMBIGUOUS,
                 "Moves were missed; one order of play explains the board, and the search for others was cut short.",
             );
         }
-        let open = as_long > 1 || orders.cut;
+        let open = as_long > 1 || cut;
         if open || missed > SURELY_FOUND {
             self.want_log(open);
         }

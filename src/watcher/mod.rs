@@ -9,6 +9,7 @@ mod accuse;
 mod advice;
 mod after;
 mod arbiter;
+mod backlog;
 mod clock;
 pub mod command;
 mod core;
@@ -124,7 +125,7 @@ pub struct Watcher {
     /// When the snapshot was taken that it goes on from, until the caller tells the time.
     taken_at: Option<u64>,
     /// By so many milliseconds the core's time is ahead of the caller's: what was before a restart is
-    /// earlier than all that comes.
+    /// earlier than all that comes, and what had to wait for the line is given time.
     before: u64,
 }
 
@@ -172,8 +173,9 @@ impl Watcher {
     /// Bytes from the board, in any split.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         let now = self.time(now);
-        self.wire.bytes(now, bytes, &mut self.core);
-        self.ask_board(now);
+        let ahead = self.wire.bytes(now, bytes, &mut self.core);
+        self.before += ahead;
+        self.ask_board(now + ahead);
     }
 
     /// A deadline of [`Self::poll_timeout`] has passed.

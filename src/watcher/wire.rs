@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LinkWish, core::Core};
+use super::{LinkWish, backlog::Backlog, core::Core};
 use crate::{
     dgt::{self, Decoder, Identity, Session, Wish},
     occ1::{self, Silence},
@@ -32,6 +32,7 @@ pub(super) enum Wire {
 pub(super) struct Dgt {
     decoder: Decoder,
     session: Session,
+    backlog: Backlog,
 }
 
 /// A board that only ever speaks.
@@ -48,6 +49,7 @@ impl Wire {
             Protocol::Dgt => Self::Dgt(Box::new(Dgt {
                 decoder: Decoder::new(),
                 session: Session::new(),
+                backlog: Backlog::default(),
             })),
             Protocol::Occ1 => Self::Occ1(Occ1::default()),
         }
@@ -57,7 +59,8 @@ impl Wire {
         match self {
             Self::Dgt(dgt) => {
                 dgt.decoder.clear();
-                dgt.session.link_up(now);
+                dgt.backlog.end();
+                dgt.session.link_up(dgt.backlog.on_line(now));
             }
             Self::Occ1(occ1) => *occ1 = Occ1::default(),
         }
@@ -67,36 +70,33 @@ impl Wire {
         match self {
             Self::Dgt(dgt) => {
                 dgt.decoder.clear();
-                dgt.session.link_down(now);
+                dgt.backlog.end();
+                dgt.session.link_down(dgt.backlog.on_line(now));
             }
             Self::Occ1(occ1) => *occ1 = Occ1::default(),
         }
     }
 
     /// Bytes from the board, in any split. The core looks at everything after each message, so that
-    /// how the bytes were split does not matter.
-    pub(super) fn bytes(&mut self, now: Millis, bytes: &[u8], core: &mut Core) {
+    /// how the bytes were split does not matter. Returns by how many milliseconds the core's time is further
+    /// ahead than before.
+    pub(super) fn bytes(&mut self, now: Millis, bytes: &[u8], core: &mut Core) -> u64 {
         match self {
-            Self::Dgt(dgt) => {
-                let Dgt { decoder, session } = &mut **dgt;
-                decoder.push(now, bytes, &mut |message| {
-                    session.heard(now, &message);
-                    core.message(now, &message, session.identity());
+            Self::Dgt(dgt) => dgt.bytes(now, bytes, core),
+            Self::Occ1(Occ1 { decoder, silence, .. }) => {
+                decoder.push(bytes, &mut |reading| {
+                    silence.heard(now, reading);
+                    core.occupied(now, reading);
                     core.review(now);
                 });
-                session.check_line(now, decoder.stats());
+                0
             }
-            Self::Occ1(Occ1 { decoder, silence, .. }) => decoder.push(bytes, &mut |reading| {
-                silence.heard(now, reading);
-                core.occupied(now, reading);
-                core.review(now);
-            }),
         }
     }
 
     pub(super) fn handle_timeout(&mut self, now: Millis) {
         match self {
-            Self::Dgt(dgt) => dgt.session.handle_timeout(now),
+            Self::Dgt(dgt) => dgt.session.handle_timeout(dgt.backlog.on_line(now)),
             Self::Occ1(occ1) => {
                 if occ1.silence.is_over(now) {
                     occ1.wish = Some(LinkWish::Reopen);
@@ -107,7 +107,7 @@ impl Wire {
 
     pub(super) fn poll_timeout(&self) -> Option<Millis> {
         match self {
-            Self::Dgt(dgt) => dgt.session.poll_timeout(),
+            Self::Dgt(dgt) => dgt.session.poll_timeout().map(|due| dgt.backlog.in_core(due)),
             Self::Occ1(occ1) => occ1.silence.due(),
         }
     }
@@ -115,14 +115,14 @@ impl Wire {
     /// The whole board is to be read; a board that cannot be asked says it all in each line.
     pub(super) fn request_dump(&mut self, now: Millis) {
         if let Self::Dgt(dgt) = self {
-            dgt.session.request_dump(now);
+            dgt.session.request_dump(dgt.backlog.on_line(now));
         }
     }
 
     /// The board is to tell its log; one that cannot be asked has none.
     pub(super) fn request_event_log(&mut self, now: Millis) {
         if let Self::Dgt(dgt) = self {
-            dgt.session.request_event_log(now);
+            dgt.session.request_event_log(dgt.backlog.on_line(now));
         }
     }
 
@@ -138,6 +138,33 @@ impl Wire {
             Self::Dgt(dgt) => dgt.session.poll_wish().map(|Wish::Reopen| LinkWish::Reopen),
             Self::Occ1(occ1) => occ1.wish.take(),
         }
+    }
+}
+
+impl Dgt {
+    fn bytes(&mut self, now: Millis, bytes: &[u8], core: &mut Core) -> u64 {
+        let Self {
+            decoder,
+            session,
+            backlog,
+        } = self;
+        let now = backlog.on_line(now);
+        let mut ahead = 0;
+        decoder.push(now, bytes, &mut |message| {
+            session.heard(now, &message);
+            let waited = backlog.heard(now, &message);
+            let then = backlog.in_core(now);
+            if waited > 0 {
+                ahead += waited;
+                core.out.before += waited;
+                // What became due meanwhile comes first.
+                core.review(then);
+            }
+            core.message(then, &message, session.identity());
+            core.review(then);
+        });
+        session.check_line(now, decoder.stats());
+        ahead
     }
 }
 

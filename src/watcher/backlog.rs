@@ -1,0 +1,56 @@
+//! What happened while a board told its log comes after it, all at once: the line was taken for seconds. The order
+//! is right, the times are not; without times nobody can tell whose hand did what. So time is given back: the
+//! core's goes on between two such messages, and is ahead of the line's from then on.
+
+use crate::{dgt::Message, time::Millis};
+
+/// Between two changes of squares: they may have come in one scan, in the wrong order.
+const FIELD_MS: u64 = 200;
+/// Before a reading of the clock, which comes with each second and each press.
+const CLOCK_MS: u64 = 150;
+/// When the line was silent for this long, what comes then is new.
+const SILENT_MS: u64 = 150;
+
+/// Times of what had to wait for the line.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    /// When the last message came that had to wait, by the line's time.
+    last: Option<Millis>,
+    /// By how many milliseconds the core's time is ahead of the line's.
+    ahead: u64,
+}
+
+impl Backlog {
+    /// How many milliseconds pass, by the core's time, before `message`.
+    pub(super) fn heard(&mut self, now: Millis, message: &Message<'_>) -> u64 {
+        if matches!(message, Message::EventLog(_)) {
+            self.last = Some(now);
+            return 0;
+        }
+        self.last = self.last.filter(|last| now.since(*last) < SILENT_MS);
+        let Some(last) = &mut self.last else { return 0 };
+        *last = now;
+        let waited = match message {
+            Message::Field { .. } => FIELD_MS,
+            Message::Clock(_) => CLOCK_MS,
+            _ => 0,
+        };
+        self.ahead += waited;
+        waited
+    }
+
+    /// The link is another one.
+    pub(super) fn end(&mut self) {
+        self.last = None;
+    }
+
+    /// The core's time `now` by the line's.
+    pub(super) fn on_line(&self, now: Millis) -> Millis {
+        now - self.ahead
+    }
+
+    /// The line's time `now` by the core's.
+    pub(super) fn in_core(&self, now: Millis) -> Millis {
+        now + self.ahead
+    }
+}
