@@ -10,12 +10,16 @@ const FIELD_MS: u64 = 200;
 const CLOCK_MS: u64 = 150;
 /// When the line was silent for this long, what comes then is new.
 const SILENT_MS: u64 = 150;
+/// No more time than this passed while a log was told.
+const MOST_MS: u64 = 12_000;
 
 /// Times of what had to wait for the line.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     /// When the last message came that had to wait, by the line's time.
     last: Option<Millis>,
+    /// How many milliseconds may still be given back.
+    left: u64,
     /// By how many milliseconds the core's time is ahead of the line's.
     ahead: u64,
 }
@@ -25,6 +29,7 @@ impl Backlog {
     pub(super) fn heard(&mut self, now: Millis, message: &Message<'_>) -> u64 {
         if matches!(message, Message::EventLog(_)) {
             self.last = Some(now);
+            self.left = MOST_MS;
             return 0;
         }
         self.last = self.last.filter(|last| now.since(*last) < SILENT_MS);
@@ -35,6 +40,8 @@ impl Backlog {
             Message::Clock(_) => CLOCK_MS,
             _ => 0,
         };
+        let waited = waited.min(self.left);
+        self.left -= waited;
         self.ahead += waited;
         waited
     }
@@ -52,5 +59,25 @@ impl Backlog {
     /// The line's time `now` by the core's.
     pub(super) fn in_core(&self, now: Millis) -> Millis {
         now + self.ahead
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::dgt::PieceCode;
+
+    #[test]
+    fn a_board_that_never_stops_runs_no_further_ahead_than_its_log_took() {
+        let mut backlog = Backlog::default();
+        backlog.heard(Millis(0), &Message::EventLog(&[]));
+        let field = Message::Field {
+            square: 0,
+            piece: PieceCode::EMPTY,
+        };
+        let waited: u64 = (1..1000).map(|at| backlog.heard(Millis(at * 100), &field)).sum();
+        assert_eq!(waited, MOST_MS);
+        assert_eq!(backlog.in_core(Millis(0)), Millis(MOST_MS));
     }
 }
