@@ -16,12 +16,11 @@ use std::{
 use dgt2mqtt::{
     broadcast::{Delay, Folder, Pairings, Round, Tournament},
     event::{Body, Event},
-    link::file::read_capture,
 };
 use serde_json::Value;
 
 use broker::Mosquitto;
-use hall::{Daemon, Seat, Simulator, configure, program, vienna};
+use hall::{Daemon, one_board, program};
 
 /// Reads every PGN below the folder with python-chess and prints one JSON object a game.
 const READER: &str = r#"
@@ -160,14 +159,7 @@ fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>)
 fn the_daemon_writes_the_folder_and_goes_on_after_a_crash() {
     let folder = tempfile::tempdir().unwrap();
     let broker = Mosquitto::start(folder.path(), "");
-    let capture = read_capture(&vienna()).unwrap();
-    let simulator = Simulator::start(&["--speed", "3"], &[vienna()]);
-    let seats = [Seat {
-        id: "1".into(),
-        port: &simulator.ports[0],
-        capture: &capture,
-    }];
-    let config = configure(folder.path(), broker.port, &seats);
+    let (_simulator, config) = one_board(folder.path(), broker.port);
     fs::write(
         folder.path().join("pairings.csv"),
         "board,white,black\n1,\"Reti, R\",\"Tartakower, S\"\n",
@@ -317,14 +309,7 @@ fn the_shape_is_that_of_other_recorders() {
 fn the_dashboard_writes_the_folder_of_a_gateway_that_it_met_late() {
     let folder = tempfile::tempdir().unwrap();
     let broker = Mosquitto::start(folder.path(), "");
-    let capture = read_capture(&vienna()).unwrap();
-    let simulator = Simulator::start(&["--speed", "3"], &[vienna()]);
-    let seats = [Seat {
-        id: "1".into(),
-        port: &simulator.ports[0],
-        capture: &capture,
-    }];
-    let config = configure(folder.path(), broker.port, &seats);
+    let (_simulator, config) = one_board(folder.path(), broker.port);
     // What began before the round was first broadcast would not belong to it.
     fs::create_dir_all(folder.path().join("open/round-1")).unwrap();
     fs::write(folder.path().join("open/round-1/.begun"), "0\n").unwrap();

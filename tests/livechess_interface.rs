@@ -14,12 +14,11 @@ use std::{
     time::Duration,
 };
 
-use dgt2mqtt::link::file::read_capture;
 use serde_json::{Value, json};
 
 use broker::{Mosquitto, free_port};
 use browser::{Server, http};
-use hall::{Daemon, Seat, Simulator, configure, vienna};
+use hall::{Daemon, one_board};
 
 /// A client as simple as can be: text frames below 64 KiB.
 struct Socket(BufReader<TcpStream>);
@@ -83,14 +82,7 @@ impl Socket {
 fn a_page_follows_a_game_and_a_tool_of_others_reads_it() {
     let folder = tempfile::tempdir().unwrap();
     let broker = Mosquitto::start(folder.path(), "");
-    let capture = read_capture(&vienna()).unwrap();
-    let simulator = Simulator::start(&["--speed", "3"], &[vienna()]);
-    let seats = [Seat {
-        id: "1".into(),
-        port: &simulator.ports[0],
-        capture: &capture,
-    }];
-    let config = configure(folder.path(), broker.port, &seats);
+    let (_simulator, config) = one_board(folder.path(), broker.port);
     let port = free_port();
     let _server = Server::start(broker.port, free_port(), &["--livechess", &port.to_string()]);
     let _daemon = Daemon::start(&config);

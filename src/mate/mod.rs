@@ -64,7 +64,7 @@ pub struct Budget {
     pub closure_positions: u32,
 }
 
-/// What fills a table of two million places to seven eighths, its full load: some 150 MB and two seconds.
+/// What fills a table of two million places to seven eighths, its full load: some 150 MB and five seconds.
 impl Default for Budget {
     fn default() -> Self {
         Self {

@@ -31,6 +31,8 @@ mod settle;
 pub mod snapshot;
 mod start;
 pub mod state;
+#[cfg(test)]
+mod testing;
 mod touch;
 mod trail;
 mod unseen;

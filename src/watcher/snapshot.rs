@@ -374,56 +374,12 @@ mod tests {
     use super::*;
 
     use crate::{
-        dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
-        watcher::{Settings, Watcher},
+        dgt::{Lever, Message, PieceCode},
+        watcher::{
+            Settings, Watcher,
+            testing::{after_e4, clock, hear, initial_men},
+        },
     };
-
-    fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>) {
-        let mut bytes = Vec::new();
-        message.encode(&mut bytes);
-        while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= at) {
-            watcher.handle_timeout(due);
-        }
-        watcher.handle_bytes(Millis(at), &bytes);
-    }
-
-    fn clock(lever: Lever) -> Message<'static> {
-        let time = ClockTime {
-            seconds: 600,
-            ..ClockTime::default()
-        };
-        Message::Clock(ClockReading {
-            left: time,
-            right: time,
-            running: true,
-            lever,
-            battery_low: false,
-        })
-    }
-
-    fn array() -> [PieceCode; 64] {
-        let mut squares = [PieceCode::EMPTY; 64];
-        for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
-            (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
-            (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
-        }
-        squares
-    }
-
-    /// A board on which 1.e4 was played and pressed.
-    fn after_e4() -> Watcher {
-        let mut watcher = Watcher::new(Settings::default(), None);
-        watcher.handle_link_up(Millis(0), "port");
-        hear(&mut watcher, 100, Message::Dump(&array()));
-        hear(&mut watcher, 1500, clock(Lever::LeftHigh));
-        for (at, square, piece) in [(3000, 52, PieceCode::EMPTY), (3300, 36, PieceCode(1))] {
-            hear(&mut watcher, at, Message::Field { square, piece });
-        }
-        hear(&mut watcher, 3600, clock(Lever::RightHigh));
-        hear(&mut watcher, 5000, clock(Lever::RightHigh));
-        assert_eq!(watcher.game().moves, ["e2e4"]);
-        watcher
-    }
 
     fn resumed(text: &str) -> Watcher {
         let snapshot = serde_json::from_str(text).unwrap();
@@ -454,7 +410,7 @@ mod tests {
         let text = serde_json::to_string(&watcher.snapshot()).unwrap();
         let said = |text: &str| {
             let mut watcher = resumed(text);
-            let (mut squares, mut found) = (array(), Vec::new());
+            let (mut squares, mut found) = (initial_men(), Vec::new());
             (squares[52], squares[36]) = (PieceCode::EMPTY, PieceCode(1));
             watcher.handle_link_up(Millis(0), "port");
             hear(&mut watcher, 100, Message::Dump(&squares));

@@ -47,6 +47,19 @@ pub fn vienna() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/vienna-1910.dgtcap")
 }
 
+/// A board that plays the demo's game three times as fast, and the configuration of a daemon for it.
+pub fn one_board(folder: &Path, broker: u16) -> (Simulator, PathBuf) {
+    let capture = read_capture(&vienna()).unwrap();
+    let simulator = Simulator::start(&["--speed", "3"], &[vienna()]);
+    let seats = [Seat {
+        id: "1".into(),
+        port: &simulator.ports[0],
+        capture: &capture,
+    }];
+    let config = configure(folder, broker, &seats);
+    (simulator, config)
+}
+
 /// Boards as a process: their ports in the order of the captures.
 pub struct Simulator {
     child: Child,

@@ -1,0 +1,63 @@
+//! A board for tests of the watcher's rooms.
+
+use super::{Settings, Watcher};
+use crate::{
+    dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
+    time::Millis,
+};
+
+/// The board says `message` at `at`, what is due before having happened.
+pub(super) fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>) {
+    let mut bytes = Vec::new();
+    message.encode(&mut bytes);
+    while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= at) {
+        watcher.handle_timeout(due);
+    }
+    watcher.handle_bytes(Millis(at), &bytes);
+}
+
+/// Both sides have ten minutes, and the time of one runs.
+pub(super) fn clock(lever: Lever) -> Message<'static> {
+    let time = ClockTime {
+        seconds: 600,
+        ..ClockTime::default()
+    };
+    Message::Clock(ClockReading {
+        left: time,
+        right: time,
+        running: true,
+        lever,
+        battery_low: false,
+    })
+}
+
+/// The initial array, in the order of the wire.
+pub(super) fn initial_men() -> [PieceCode; 64] {
+    let mut squares = [PieceCode::EMPTY; 64];
+    for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
+        (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
+        (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
+    }
+    squares
+}
+
+/// A board on which 1.e4 was played and pressed.
+pub(super) fn after_e4() -> Watcher {
+    after_e4_under(Settings::default())
+}
+
+/// The same as the event is set.
+pub(super) fn after_e4_under(settings: Settings) -> Watcher {
+    let mut watcher = Watcher::new(settings, None);
+    watcher.handle_link_up(Millis(0), "port");
+    let squares = initial_men();
+    hear(&mut watcher, 100, Message::Dump(&squares));
+    hear(&mut watcher, 1500, clock(Lever::LeftHigh));
+    for (at, square, piece) in [(3000, 52, PieceCode::EMPTY), (3300, 36, PieceCode(1))] {
+        hear(&mut watcher, at, Message::Field { square, piece });
+    }
+    hear(&mut watcher, 3600, clock(Lever::RightHigh));
+    hear(&mut watcher, 5000, clock(Lever::RightHigh));
+    assert_eq!(watcher.game().moves, ["e2e4"]);
+    watcher
+}
