@@ -140,7 +140,7 @@ impl Lines {
         into: &mut Vec<Proposal>,
     ) {
         let line = &self.lines[parent];
-        let least = line.cost + (weight::PLY + self.unpressed(line));
+        let least = line.cost + (weight::PLY + line.unpressed());
         if least > limit || !line.may_go_on(sensed) {
             return;
         }
@@ -164,7 +164,7 @@ impl Lines {
     /// `candidate` played on line `parent`, which by itself costs `cost`.
     fn proposal(&self, parent: usize, candidate: Candidate, sensed: &Sensed, cost: f32) -> Proposal {
         let line = &self.lines[parent];
-        let mut step = cost + self.unpressed(line);
+        let mut step = cost + line.unpressed();
         step += line.too_early(&candidate, sensed)
             + line.at_once(&candidate, sensed)
             + line.unfelt(&candidate, sensed);
@@ -173,14 +173,6 @@ impl Lines {
             candidate,
             step,
             cost: line.cost + step,
-        }
-    }
-
-    /// What it costs `line` to go on although its last half-move was not pressed.
-    pub(super) fn unpressed(&self, line: &Line) -> f32 {
-        match line.plies.last() {
-            Some(ply) if self.clock_runs && ply.pressed.is_none() => weight::UNPRESSED,
-            _ => 0.0,
         }
     }
 }

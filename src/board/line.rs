@@ -14,20 +14,20 @@ use super::{
 };
 use crate::time::Millis;
 
-/// A press this soon after a half-move is for it, even when the opponent has replied.
-const SOON_MS: u64 = 2500;
 /// The last update of a half-move may arrive this long after its press.
 const LATE_MS: u64 = 1000;
 /// The first one may come this long after it.
 pub(super) const BEGUN_MS: u64 = 350;
 /// A press that waits this long for its half-move is given up.
-const GIVE_UP_MS: u64 = 20_000;
+pub(super) const GIVE_UP_MS: u64 = 20_000;
 /// A difference that has lasted this long is a ghost: it says little of what was played since.
 const GHOST_MS: u64 = 5000;
 
-/// True when half-moves of the same number are the same; differences are looked for from the end.
+/// True when half-moves of the same number are the same and the same of them were pressed; differences are
+/// looked for from the end.
 fn begins_alike(a: &[Ply], b: &[Ply]) -> bool {
-    a.iter().zip(b).rev().all(|(x, y)| x.kind.same_as(&y.kind))
+    let alike = |(x, y): (&Ply, &Ply)| x.kind.same_as(&y.kind) && x.pressed.is_some() == y.pressed.is_some();
+    a.iter().zip(b).rev().all(alike)
 }
 
 /// Where the piece that went from `from` to `to` was seen on its way and not seen to leave: an update is
@@ -53,7 +53,7 @@ pub struct Line {
     /// Where they lead.
     pub stand: Arc<Stand>,
     /// Presses whose half-moves have not been seen yet, the oldest first.
-    pending: Vec<(Color, Millis)>,
+    pub(super) pending: Vec<(Color, Millis)>,
     /// What it has cost so far.
     pub(super) cost: f32,
     /// Squares that show something else than the line says.
@@ -97,7 +97,7 @@ impl Line {
         self.stand.turn()
     }
 
-    /// A half-move is added.
+    /// A half-move is added, at `cost`, of which [`Self::unpressed`] is a part.
     #[must_use]
     pub fn played(&self, kind: PlyKind, stand: Arc<Stand>, sensed: &Sensed, now: Millis, cost: f32) -> Self {
         let mover = self.turn();
@@ -122,12 +122,16 @@ impl Line {
         });
         let mut plies = Vec::with_capacity(self.plies.len() + 1);
         plies.extend_from_slice(&self.plies);
+        if let Some(last) = plies.last_mut() {
+            last.missed = self.unpressed();
+        }
         plies.push(Ply {
             kind,
             at: at.unwrap_or(now),
             began: began.unwrap_or(now),
             landed,
             pressed,
+            missed: 0.0,
             stand: stand.clone(),
         });
         Self {
@@ -150,13 +154,15 @@ impl Line {
         self.plies.len() == n + 1
             && self.plies[n].kind.legal() == Some(mv)
             && self.turn() != parent.turn()
+            && self.pending.iter().all(|press| parent.pending.contains(press))
             && begins_alike(&self.plies[..n], &parent.plies)
     }
 
-    /// True when both are the same half-moves from the same base.
+    /// True when both are the same half-moves from the same base, with the same presses.
     pub(super) fn same_as(&self, other: &Self) -> bool {
         self.plies.len() == other.plies.len()
             && self.turn() == other.turn()
+            && self.pending == other.pending
             && begins_alike(&self.plies, &other.plies)
     }
 
@@ -180,53 +186,6 @@ impl Line {
         line.trail &= line.differing;
         line.born = now;
         line
-    }
-
-    /// `side` pressed the clock.
-    pub(super) fn pressed_by(&mut self, side: Color, now: Millis) {
-        let mover_of_last = !self.turn();
-        let n = self.plies.len();
-        // Presses come in the order of the half-moves: the first one that is owed, if it is fresh.
-        let since = self
-            .plies
-            .iter()
-            .rposition(|p| p.pressed.is_some())
-            .map_or(0, |i| i + 1);
-        let own = |i: usize| (n - 1 - i).is_multiple_of(2) == (side == mover_of_last);
-        let fresh = (since..n).find(|i| own(*i) && now.since(self.plies[*i].at) <= SOON_MS);
-        let owed = fresh.or_else(|| (since..n).rev().find(|i| own(*i)).filter(|i| i + 2 >= n));
-        if let Some(i) = owed {
-            if i + 1 < n {
-                self.cost += weight::LATE_PRESS - weight::UNPRESSED;
-            }
-            self.plies[i].pressed = Some(now);
-        } else if self.turn() == side || !self.pending.is_empty() {
-            self.pending.push((side, now));
-        } else if n > 0 {
-            self.cost += weight::EMPTY_PRESS;
-        }
-    }
-
-    /// The press of the side to move whose half-move has not been seen yet.
-    #[must_use]
-    pub fn awaits(&self) -> Option<Millis> {
-        self.pending
-            .first()
-            .filter(|(side, _)| *side == self.turn())
-            .map(|(_, at)| *at)
-    }
-
-    /// The presses of the half-moves after the first `n`, and those that wait for theirs.
-    #[must_use]
-    pub fn presses_since(&self, n: usize) -> Vec<(Color, Millis)> {
-        let made = self.plies.iter().skip(n);
-        let pressed = made.filter_map(|ply| Some((!ply.stand.turn(), ply.pressed?)));
-        pressed.chain(self.pending.iter().copied()).collect()
-    }
-
-    /// Presses that still wait for their half-moves are given up.
-    pub fn forget_presses(&mut self) {
-        self.pending.clear();
     }
 
     /// What the line had cost before its half-moves, about.
@@ -383,24 +342,5 @@ mod tests {
     fn what_lasts_costs_more_up_to_a_bound() {
         assert!(cost_of(0, 0) < cost_of(0, 3000));
         assert!((cost_of(0, 60_000) - cost_of(0, 600_000)).abs() < 1e-3);
-    }
-
-    #[test]
-    fn a_press_of_the_wrong_side_completes_nothing() {
-        let (stand, sensed) = board();
-        let mut line = Line::new(stand, &sensed, Millis(0));
-        line.pressed_by(Color::Black, Millis(1000));
-        assert_eq!(line.awaits(), None);
-    }
-
-    #[test]
-    fn a_press_that_nothing_answers_is_given_up() {
-        let (stand, sensed) = board();
-        let mut line = Line::new(stand, &sensed, Millis(0));
-        line.pressed_by(Color::White, Millis(1000));
-        assert_eq!(line.awaits(), Some(Millis(1000)));
-        line.age(&sensed, Millis(1000), Millis(1001 + GIVE_UP_MS));
-        assert_eq!(line.awaits(), None);
-        assert!(line.total(&sensed, Millis(1001 + GIVE_UP_MS)) >= weight::EMPTY_PRESS);
     }
 }

@@ -102,9 +102,11 @@ impl Lines {
         if self.lines.iter().any(overdue) {
             self.grow_blind(now, sensed);
         }
+        let mut others = Vec::new();
         for line in &mut self.lines {
-            line.pressed_by(side, now);
+            others.extend(line.pressed_by(side, now));
         }
+        self.lines.append(&mut others);
         self.suspect(now, sensed);
         self.rank(now, sensed);
     }
@@ -114,7 +116,7 @@ impl Lines {
         let mut grown = Vec::new();
         for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
             for (act, left) in suspects(line, sensed) {
-                let step = weight::ILLEGAL + self.unpressed(line);
+                let step = weight::ILLEGAL + line.unpressed();
                 grown.push(line.played(PlyKind::Suspect(Box::new(act)), left, sensed, now, step));
             }
         }

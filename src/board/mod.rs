@@ -15,6 +15,7 @@ mod occupancy;
 pub mod orientation;
 pub mod placement;
 pub mod ply;
+mod presses;
 pub mod sensed;
 pub mod stand;
 mod suspect;

@@ -68,6 +68,8 @@ pub struct Ply {
     pub landed: bool,
     /// When its player pressed the clock.
     pub pressed: Option<Millis>,
+    /// What it has cost its line that play went on without a press for it.
+    pub missed: f32,
     /// The position after it.
     pub stand: Arc<Stand>,
 }

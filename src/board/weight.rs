@@ -19,6 +19,8 @@ pub const TRAIL: f32 = 0.7;
 pub const UNPRESSED: f32 = 1.5;
 /// A press came after the opponent had replied.
 pub const LATE_PRESS: f32 = 0.2;
+/// The longer it takes, the likelier it is for a later half-move, per second.
+pub const LAG: f32 = 1.0;
 /// A press for which the line has no half-move.
 pub const EMPTY_PRESS: f32 = 3.0;
 /// A half-move of which nothing but the lifting was seen.

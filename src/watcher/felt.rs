@@ -159,6 +159,7 @@ impl Game {
                 began: made.at,
                 landed: made.landed,
                 pressed: None,
+                missed: 0.0,
                 stand: made.stand,
             };
             self.announce(ctx, &ply, made.completed_by);

@@ -1,0 +1,143 @@
+//! Which press was for which half-move.
+
+use shakmaty::Color;
+
+use super::{evidence::SCAN_MS, line::Line, weight};
+use crate::time::Millis;
+
+/// A press this soon after a half-move is for it, even when the opponent has replied.
+const SOON_MS: u64 = 2500;
+/// After this time a press is late for a half-move that has been answered.
+const PROMPT_MS: u64 = 500;
+/// And for so long it becomes less likely.
+const LAG_MS: u64 = 2000;
+
+impl Line {
+    /// `side` pressed the clock. Where the half-move for which a press is owed has been answered, the
+    /// press may be for a later one, and the first was forgotten or not heard: that is the line returned.
+    pub(super) fn pressed_by(&mut self, side: Color, now: Millis) -> Option<Self> {
+        let mover_of_last = !self.turn();
+        let n = self.plies.len();
+        // Presses come in the order of the half-moves: the first one that is owed, if it is fresh.
+        let since = self
+            .plies
+            .iter()
+            .rposition(|p| p.pressed.is_some())
+            .map_or(0, |i| i + 1);
+        let own = |i: usize| (n - 1 - i).is_multiple_of(2) == (side == mover_of_last);
+        let fresh = (since..n).find(|i| own(*i) && now.since(self.plies[*i].at) <= SOON_MS);
+        let owed = fresh.or_else(|| (since..n).rev().find(|i| own(*i)).filter(|i| i + 2 >= n));
+        let Some(i) = owed else {
+            if self.turn() == side || !self.pending.is_empty() {
+                self.pending.push((side, now));
+            } else if n > 0 {
+                self.cost += weight::EMPTY_PRESS;
+            }
+            return None;
+        };
+        let later = (i + 1 < n).then(|| {
+            let mut later = self.clone();
+            match (i + 2..n).rev().find(|i| own(*i)) {
+                Some(j) => later.complete(j, now),
+                None => later.pending.push((side, now)),
+            }
+            later
+        });
+        self.complete(i, now);
+        later
+    }
+
+    /// The press at `now` was for half-move `i`.
+    fn complete(&mut self, i: usize, now: Millis) {
+        let answered = i + 1 < self.plies.len();
+        let ply = &mut self.plies[i];
+        ply.pressed = Some(now);
+        if !answered {
+            return;
+        }
+        let late = now.since(ply.at + PROMPT_MS).min(LAG_MS) as f32 / 1000.0;
+        self.cost += weight::LATE_PRESS + weight::LAG * late - ply.missed;
+        ply.missed = 0.0;
+        // His opponent could press for the reply, and has not.
+        let last = i + 2 == self.plies.len();
+        let reply = &mut self.plies[i + 1];
+        if !last && reply.pressed.is_none() && reply.missed == 0.0 && self.clock_runs {
+            reply.missed = weight::UNPRESSED;
+            self.cost += weight::UNPRESSED;
+        }
+    }
+
+    /// What it costs to go on although the last half-move was not pressed. Nothing, where the one
+    /// before was not either: the clock still ran for its player then, and there was nothing to press.
+    /// (Who sees what he replies to needs a moment: what comes at once was knocked over, more likely.)
+    pub(super) fn unpressed(&self) -> f32 {
+        let Some(last) = self.plies.last().filter(|_| self.clock_runs) else {
+            return 0.0;
+        };
+        let before = self.plies.len().checked_sub(2).map(|i| &self.plies[i]);
+        let could_not = before
+            .is_some_and(|ply| ply.pressed.is_none() && ply.missed > 0.0 && last.at >= ply.at + SCAN_MS);
+        if last.pressed.is_some() || could_not {
+            0.0
+        } else {
+            weight::UNPRESSED
+        }
+    }
+
+    /// The press of the side to move whose half-move has not been seen yet.
+    #[must_use]
+    pub fn awaits(&self) -> Option<Millis> {
+        self.pending
+            .first()
+            .filter(|(side, _)| *side == self.turn())
+            .map(|(_, at)| *at)
+    }
+
+    /// The presses of the half-moves after the first `n`, and those that wait for theirs.
+    #[must_use]
+    pub fn presses_since(&self, n: usize) -> Vec<(Color, Millis)> {
+        let made = self.plies.iter().skip(n);
+        let pressed = made.filter_map(|ply| Some((!ply.stand.turn(), ply.pressed?)));
+        pressed.chain(self.pending.iter().copied()).collect()
+    }
+
+    /// Presses that still wait for their half-moves are given up.
+    pub fn forget_presses(&mut self) {
+        self.pending.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    use crate::board::{Sensed, Stand, line::GIVE_UP_MS};
+
+    fn board() -> (Arc<Stand>, Sensed) {
+        let stand = Arc::new(Stand::initial());
+        let mut sensed = Sensed::default();
+        sensed.replace(Millis(0), stand.placement());
+        (stand, sensed)
+    }
+
+    #[test]
+    fn a_press_of_the_wrong_side_completes_nothing() {
+        let (stand, sensed) = board();
+        let mut line = Line::new(stand, &sensed, Millis(0));
+        line.pressed_by(Color::Black, Millis(1000));
+        assert_eq!(line.awaits(), None);
+    }
+
+    #[test]
+    fn a_press_that_nothing_answers_is_given_up() {
+        let (stand, sensed) = board();
+        let mut line = Line::new(stand, &sensed, Millis(0));
+        line.pressed_by(Color::White, Millis(1000));
+        assert_eq!(line.awaits(), Some(Millis(1000)));
+        line.age(&sensed, Millis(1000), Millis(1001 + GIVE_UP_MS));
+        assert_eq!(line.awaits(), None);
+        assert!(line.total(&sensed, Millis(1001 + GIVE_UP_MS)) >= weight::EMPTY_PRESS);
+    }
+}
