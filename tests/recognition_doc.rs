@@ -4,13 +4,14 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 26] = [
+const FILES: [&str; 27] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
     "board/occupancy.rs",
     "board/lines.rs",
     "board/grow.rs",
+    "board/presses.rs",
     "board/lever.rs",
     "board/sensed.rs",
     "board/suspect.rs",
