@@ -113,21 +113,20 @@ impl Core {
         lines.tick(now, &self.sensed);
         let best = lines.best();
         let Some(last) = best.plies.last() else { return };
-        // One half-move may be half of another; after two that fit, hands need not rest.
-        // A press that was heard before the last of them was read may be for the one before it.
         let press = setup.presses.last().filter(|pressed| **pressed + 500 >= last.at);
-        let whose = press.is_some_and(|pressed| *pressed < last.at);
-        let due = if best.plies.len() > needed && !whose {
-            now
-        } else {
-            since
-        };
+        // One half-move may be half of another; after two that fit, hands need not rest.
+        let due = if best.plies.len() > needed { now } else { since };
         if best.plies.len() < needed || !best.misplaced(&self.sensed).is_empty() || now < due {
             self.look_at(if now < due { due } else { now + 200 });
             return;
         }
-        let pressed = press.is_some();
-        if self.clock.runs() && !pressed && best.plies.len() == needed {
+        // A press that was heard before the last half-move was read may be for the one before it: the
+        // next one will tell whose clock is whose.
+        let tells = match press {
+            Some(pressed) => *pressed >= last.at || best.plies.len() == 1,
+            None => best.plies.len() > needed,
+        };
+        if self.clock.runs() && !tells {
             return;
         }
         let turn = best.turn();
@@ -136,9 +135,14 @@ impl Core {
         } else {
             !turn
         };
+        // Before anybody has pressed it is the first player's time that counts.
+        let counts = match press {
+            Some(_) => turn,
+            None if setup.presses.is_empty() => root,
+            None => !turn,
+        };
         if let Some(counting) = self.clock.counting() {
-            let counts_for_white = (turn == Color::White) == pressed;
-            self.clock.found(if counts_for_white {
+            self.clock.found(if counts == Color::White {
                 counting
             } else {
                 counting.other()

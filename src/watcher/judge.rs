@@ -221,11 +221,16 @@ impl Game {
     fn single_act(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
         let best = self.lines.best();
         let made = best.plies.get(self.announced());
-        if best.misplaced(ctx.sensed).is_empty() || made.is_none_or(|ply| ply.pressed != Some(press.at)) {
+        let Some(made) = made.filter(|ply| ply.pressed == Some(press.at)) else {
             return false;
-        }
+        };
         let before = self.stand().clone();
         let seen = self.seen_at(ctx, press);
+        // What was wrong before does not ask for another explanation.
+        let wrong = made.stand.placement().differing(&seen);
+        if !(wrong & best.misplaced(ctx.sensed)).any() {
+            return false;
+        }
         let by_one = match explain(&before, &seen) {
             Explanation::Illegal(act) => act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved,
             Explanation::PawnNotReplaced { .. }
