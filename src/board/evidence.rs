@@ -127,7 +127,9 @@ impl Line {
         } else {
             0.0
         };
-        before + weight::EARLY * early.min(3000) as f32 / 1000.0
+        // Where nothing else tells two half-moves of a player apart, they were played in the order in which they came.
+        let order = last.at.since(latest).min(EARLY_MS);
+        before + (weight::EARLY * early.min(3000) as f32 + weight::ORDER * order as f32) / 1000.0
     }
 
     /// What it costs that the piece of `candidate` went from square to square at once: a hand

@@ -39,6 +39,8 @@ pub const NEVER_THERE: f32 = 3.0;
 pub const GHOST: f32 = 0.6;
 /// A piece arrived well before the opponent's half-move that it answers, per second.
 pub const EARLY: f32 = 1.5;
+/// A piece arrived before the opponent's that it answers, per second.
+pub const ORDER: f32 = 0.5;
 /// A piece left one square and arrived on another at once, as if knocked.
 pub const AT_ONCE: f32 = 0.3;
 /// A man was taken, and the square where it stood was never felt empty.
