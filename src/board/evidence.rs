@@ -150,6 +150,18 @@ impl Line {
         }
     }
 
+    /// What it costs that a pawn became something else than a queen of which nothing is seen.
+    #[must_use]
+    pub(super) fn unseen_role(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+        let lesser = candidate.mv.promotion().filter(|role| *role != Role::Queen);
+        let seen = |role: Role| sensed.at(candidate.mv.to()) == Code::from(role.of(self.turn()));
+        if lesser.is_some_and(|role| !seen(role)) {
+            weight::UNDERPROMOTION
+        } else {
+            0.0
+        }
+    }
+
     /// True when the piece that `candidate` moves has left its square and one of the opponent's
     /// has arrived where it goes: it may have been taken there before it was seen.
     #[must_use]

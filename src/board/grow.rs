@@ -72,10 +72,9 @@ impl Lines {
             if fresh.is_empty() {
                 break;
             }
-            let known = self.lines.len();
-            self.take_in(now, sensed, limit, &fresh);
+            let taken = self.take_in(now, sensed, limit, &fresh);
             fresh.clear();
-            for parent in known..self.lines.len() {
+            for parent in taken {
                 self.propose(parent, Bitboard::FULL, sensed, limit, &mut fresh);
             }
             if fresh.len() > 4 * MOST_LINES {
@@ -92,12 +91,16 @@ impl Lines {
     }
 
     /// Makes the lines that are proposed at no more than `limit`, unless the same half-moves are there
-    /// for less.
-    fn take_in(&mut self, now: Millis, sensed: &Sensed, limit: f32, fresh: &[Proposal]) {
+    /// for less. Returns the indices of those that are new or have become cheaper: what follows from them has too.
+    fn take_in(&mut self, now: Millis, sensed: &Sensed, limit: f32, fresh: &[Proposal]) -> Vec<usize> {
+        let mut taken = Vec::new();
         let mut cheaper = Vec::new();
         for proposal in fresh.iter().filter(|proposal| proposal.cost <= limit) {
             match self.known(proposal) {
-                None => self.lines.push(self.made(proposal, now, sensed)),
+                None => {
+                    taken.push(self.lines.len());
+                    self.lines.push(self.made(proposal, now, sensed));
+                }
                 Some(i) if proposal.cost < self.lines[i].cost => {
                     cheaper.push((i, self.made(proposal, now, sensed)));
                 }
@@ -107,7 +110,11 @@ impl Lines {
         // Not before: other proposals go on from the lines as they were.
         for (i, line) in cheaper {
             self.replace(i, line);
+            if !taken.contains(&i) {
+                taken.push(i);
+            }
         }
+        taken
     }
 
     /// Index of the line with the half-moves that are proposed, if there is one.
@@ -167,6 +174,7 @@ impl Lines {
         let mut step = cost + line.unpressed();
         step += line.too_early(&candidate, sensed)
             + line.at_once(&candidate, sensed)
+            + line.unseen_role(&candidate, sensed)
             + line.unfelt(&candidate, sensed);
         Proposal {
             parent,

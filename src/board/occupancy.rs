@@ -1,7 +1,7 @@
 //! Boards that do not know their men: a square shows that something stands on it and not what, so that
 //! what was felt empty, and when, has to tell half-moves apart.
 
-use shakmaty::{Move, Role, Square};
+use shakmaty::{Move, Square};
 
 use super::{candidate::Candidate, evidence::SCAN_MS, line::Line, placement::Code, sensed::Sensed, weight};
 
@@ -35,20 +35,15 @@ impl Line {
     }
 
     /// What it costs that a board which does not know its men cannot tell `candidate` from others:
-    /// that no exchange was felt where a man was taken, that a pawn became something else than a
-    /// queen.
+    /// that no exchange was felt where a man was taken.
     #[must_use]
     pub(super) fn unfelt(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
         let to = candidate.mv.to();
         if sensed.at(to) != Code::MAN {
             return 0.0;
         }
-        let mut cost = 0.0;
-        if candidate.mv.promotion().is_some_and(|role| role != Role::Queen) {
-            cost += weight::UNDERPROMOTION;
-        }
         let Some(from) = candidate.mv.from().filter(|_| !candidate.mv.is_castle()) else {
-            return cost;
+            return 0.0;
         };
         // A man arrives after it has left, a promoted one after the pawn or before.
         let left = sensed.at(from).is_empty() && sensed.since(from) <= sensed.since(to) + SCAN_MS;
@@ -56,11 +51,7 @@ impl Line {
         if candidate.mv.is_en_passant() {
             let victim = Square::from_coords(to.file(), from.rank());
             let together = sensed.since(from).since(sensed.since(victim)) <= PASSING_MS;
-            return if left && together {
-                cost
-            } else {
-                cost + weight::UNFELT
-            };
+            return if left && together { 0.0 } else { weight::UNFELT };
         }
         let quiet = !candidate.mv.is_capture();
         let felt = if quiet {
@@ -68,6 +59,6 @@ impl Line {
         } else {
             left && exchanged
         };
-        cost + if felt { 0.0 } else { weight::UNFELT }
+        if felt { 0.0 } else { weight::UNFELT }
     }
 }

@@ -45,7 +45,7 @@ pub const ORDER: f32 = 0.5;
 pub const AT_ONCE: f32 = 0.3;
 /// A man was taken, and the square where it stood was never felt empty.
 pub const UNFELT: f32 = 3.5;
-/// A pawn became something else than a queen, on a board that cannot tell.
+/// A pawn became something else than a queen, and nothing was seen of it.
 pub const UNDERPROMOTION: f32 = 4.0;
 /// Rate at which a lasting difference adds to a line, per second.
 pub const LASTING_RATE: f32 = 0.25;
