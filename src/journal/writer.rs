@@ -291,10 +291,12 @@ impl Writer {
 
     fn unacked(&self, after: u64, limit: usize) -> Vec<Row> {
         let acked = &self.pending.acked;
-        // Acknowledgements that are not on disk yet would take the place of events in the answer.
+        // Acknowledgements that are not on disk yet would take the place of events in the answer. Most are of events
+        // before `after`.
+        let in_the_way = acked.range(after.saturating_add(1)..).count();
         let on_disk = self
             .store
-            .unacked(after, limit + acked.len())
+            .unacked(after, limit + in_the_way)
             .unwrap_or_else(|error| {
                 tracing::error!(%error, "cannot read the outbox");
                 Vec::new()
