@@ -35,12 +35,17 @@ struct Count {
     last: BTreeMap<String, u64>,
     events: u64,
     repeated: u64,
+    /// How many events of others came before the first of the board of which nothing waited.
+    before_quiet: Option<u64>,
 }
 
 impl Count {
     fn event(&mut self, board: &str, seq: u64) {
         let last = self.last.entry(board.to_owned()).or_default();
         assert!(seq <= *last + 1, "board {board}: {seq} came after {last}");
+        if board == "quiet" {
+            self.before_quiet.get_or_insert(self.events);
+        }
         if seq == *last + 1 {
             *last = seq;
             self.events += 1;
@@ -140,7 +145,7 @@ async fn many_boards_with_full_backlogs_reconnect() {
             stop_bound: Duration::from_secs(2),
         },
         topics.clone(),
-        ids.clone(),
+        ids.iter().cloned().chain(["quiet".parse().unwrap()]).collect(),
         journal.clone(),
         sender,
         Arc::new(|| {}),
@@ -150,26 +155,33 @@ async fn many_boards_with_full_backlogs_reconnect() {
             handle.states.set(StateKey::board(&topics, id, state), "newest");
         }
     }
-    let (counted, states) = (Arc::default(), Arc::default());
+    let counted: Arc<std::sync::Mutex<Count>> = Arc::default();
+    let states = Arc::default();
     let counter = tokio::spawn(count(mosquitto.port, Arc::clone(&counted), Arc::clone(&states)));
     tokio::time::sleep(Duration::from_millis(500)).await;
     let start = Instant::now();
     let stop = tokio_util::sync::CancellationToken::new();
     let task = tokio::spawn(publisher.run(stop.clone()));
-    // One board goes on meanwhile: its events come behind its own backlog, its states at once.
+    // One board goes on meanwhile: its events come behind its own backlog, its states at once. Another begins, of which
+    // nothing waits.
     let live = async {
-        for seq in backlog + 1..=backlog + 20 {
-            let entry = Entry {
-                board: "b0".into(),
-                events: vec![event("b0", seq)],
-                ..Entry::default()
-            };
-            journal.append(entry).await.await.unwrap();
+        while counted.lock().unwrap().events == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        for seq in 1..=20 {
+            for (board, seq) in [("b0", backlog + seq), ("quiet", seq)] {
+                let entry = Entry {
+                    board: board.into(),
+                    events: vec![event(board, seq)],
+                    ..Entry::default()
+                };
+                journal.append(entry).await.await.unwrap();
+            }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
     live.await;
-    let total = boards * backlog + 20;
+    let total = boards * backlog + 40;
     let mut largest = 0;
     let mut ticked = Instant::now();
     let deadline = start + Duration::from_secs(if boards == 1000 { 7200 } else { 120 });
@@ -193,10 +205,13 @@ async fn many_boards_with_full_backlogs_reconnect() {
         assert_eq!(states.len(), boards as usize, "every board's state came");
         states.values().max().unwrap().duration_since(start)
     };
-    let repeated = counted.lock().unwrap().repeated;
+    let (repeated, before_quiet) = {
+        let counted = counted.lock().unwrap();
+        (counted.repeated, counted.before_quiet.unwrap())
+    };
     println!(
         "{boards} boards, {total} events (written in {:.1} s): states right after {:.2} s, all delivered after {:.1} s \
-         ({:.0} a second), 0 lost, {} repeated; memory {before} then at most {largest} KiB",
+         ({:.0} a second), 0 lost, {} repeated; the board without a backlog after {before_quiet} of them; memory {before} then at most {largest} KiB",
         filled.as_secs_f64(),
         last_state.as_secs_f64(),
         drained.as_secs_f64(),
@@ -206,6 +221,10 @@ async fn many_boards_with_full_backlogs_reconnect() {
     assert!(
         last_state < Duration::from_secs(10),
         "states wait for the backlog: {last_state:?}"
+    );
+    assert!(
+        before_quiet < total / 2,
+        "a live event waited for {before_quiet} of {total}"
     );
     // The backlog stays on the disk.
     assert!(

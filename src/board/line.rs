@@ -129,6 +129,7 @@ impl Line {
             kind,
             at: at.unwrap_or(now),
             began: began.unwrap_or(now),
+            seen: at.is_some(),
             landed,
             pressed,
             missed: 0.0,
@@ -186,6 +187,13 @@ impl Line {
         line.trail &= line.differing;
         line.born = now;
         line
+    }
+
+    /// How many of the half-moves after the first `n` nobody saw who looks since `start`.
+    #[must_use]
+    pub fn unseen_since(&self, n: usize, start: Millis) -> usize {
+        let unseen = |ply: &&Ply| !ply.seen || ply.at <= start;
+        self.plies.iter().skip(n).filter(unseen).count()
     }
 
     /// What the line had cost before its half-moves, about.

@@ -64,6 +64,8 @@ pub struct Ply {
     pub at: Millis,
     /// When its first update came.
     pub began: Millis,
+    /// An update told of it; of one that nobody saw only a dump does.
+    pub seen: bool,
     /// The piece was read where it went.
     pub landed: bool,
     /// When its player pressed the clock.

@@ -257,7 +257,7 @@ impl Session {
     /// until it has come nothing else is said. Forgotten when the link goes.
     pub fn request_event_log(&mut self, now: Millis) {
         match self.phase {
-            Phase::Opening | Phase::Up => self.ask(Command::EventLog),
+            Phase::Opening | Phase::Up => self.ask_for_log(),
             Phase::Draining { .. } | Phase::Greeting { .. } => self.log_wanted = true,
             Phase::Down | Phase::Fetching { .. } => {}
         }
@@ -348,7 +348,7 @@ impl Session {
             self.ask(command);
         }
         if std::mem::take(&mut self.log_wanted) {
-            self.ask(Command::EventLog);
+            self.ask_for_log();
         }
         self.squares = None;
         self.clock_due = None;
@@ -357,18 +357,21 @@ impl Session {
 
     /// The handshake is said. What changed between its dump and its mode shows in another dump.
     fn opened(&mut self, now: Millis) {
-        self.phase = Phase::Up;
-        self.last_heard = now;
-        self.probed = None;
+        self.up(now);
         self.dump_due = now + MEND;
     }
 
     fn fetched(&mut self, now: Millis) {
+        self.up(now);
+        self.dump_due = now;
+    }
+
+    /// Deadlines count from now: none was kept while it was not the board's turn to speak.
+    fn up(&mut self, now: Millis) {
         self.phase = Phase::Up;
         self.last_heard = now;
         self.probed = None;
         self.clock_due = self.clock_due.map(|_| now + CLOCK_SILENCE);
-        self.dump_due = now;
     }
 
     /// The deadlines of a board that answers.
@@ -437,6 +440,17 @@ impl Session {
     fn ask(&mut self, command: Command) {
         if !self.queue.contains(&command) {
             self.queue.push_back(command);
+        }
+    }
+
+    /// A log is held against what stands there: what changed between the last dump and the mode, or was lost on the line,
+    /// is to be known before it.
+    fn ask_for_log(&mut self) {
+        if !self.queue.contains(&Command::EventLog) {
+            if self.queue.back() != Some(&Command::Dump) {
+                self.queue.push_back(Command::Dump);
+            }
+            self.queue.push_back(Command::EventLog);
         }
     }
 

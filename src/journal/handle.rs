@@ -23,6 +23,7 @@ pub(super) enum Request {
     Append(Entry, oneshot::Sender<Result<Written, AppendError>>),
     Acked(Vec<u64>),
     Unacked(u64, usize, oneshot::Sender<Vec<Row>>),
+    Latest(u64, usize, oneshot::Sender<Vec<(Row, bool)>>),
     Resume(String, oneshot::Sender<Resume>),
     Command(String, String, oneshot::Sender<Option<CommandRecord>>),
     Tick(oneshot::Sender<Stats>),
@@ -33,7 +34,7 @@ pub(super) enum Request {
 #[derive(Clone, Debug)]
 pub struct Journal {
     requests: mpsc::Sender<Request>,
-    /// Counts batches with new events: the publisher's wake-up call.
+    /// The position of the last event: the publisher's wake-up call.
     news: watch::Receiver<u64>,
     /// What is wrong now.
     trouble: watch::Receiver<Vec<Notice>>,
@@ -106,6 +107,11 @@ impl Journal {
         self.ask(|answer| Request::Unacked(after, limit, answer)).await
     }
 
+    /// The same, each with whether it is the first of its board that waits.
+    pub async fn latest(&self, after: u64, limit: usize) -> Vec<(Row, bool)> {
+        self.ask(|answer| Request::Latest(after, limit, answer)).await
+    }
+
     /// Where a board goes on.
     pub async fn resume(&self, board: &str) -> Resume {
         self.ask(|answer| Request::Resume(board.to_owned(), answer)).await
@@ -129,7 +135,7 @@ impl Journal {
         self.ask(Request::Close).await;
     }
 
-    /// Wakes up when there are new events to send.
+    /// Wakes up when there are new events to send; the position of the last.
     #[must_use]
     pub fn news(&self) -> watch::Receiver<u64> {
         self.news.clone()

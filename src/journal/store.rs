@@ -261,6 +261,17 @@ impl Store {
         rows.collect()
     }
 
+    /// Positions of events without acknowledgement among the last ones of `board` before number `seq`. Events of a board are
+    /// acknowledged in order, but for those that are under way at once, which are fewer than are looked at.
+    pub(crate) fn unacked_before(&self, board: &str, seq: u64) -> rusqlite::Result<Vec<u64>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT n FROM (SELECT n, acked FROM events WHERE board = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT 64)
+             WHERE acked = 0",
+        )?;
+        let rows = statement.query_map(params![board, seq], |row| row.get(0))?;
+        rows.collect()
+    }
+
     /// Number of events without acknowledgement.
     pub(crate) fn outbox(&self) -> rusqlite::Result<u64> {
         let depth = self

@@ -55,9 +55,11 @@ impl Writer {
         trouble: watch::Sender<Vec<Notice>>,
     ) -> rusqlite::Result<Self> {
         let depth = ready.store.outbox()?;
+        let position = ready.store.last_position()?;
+        news.send_replace(position);
         Ok(Self {
             settings,
-            position: ready.store.last_position()?,
+            position,
             store: ready.store,
             mark: ready.mark,
             resumes: ready.resumes,
@@ -112,6 +114,10 @@ impl Writer {
                 // Only what is settled may be seen: the group so far is not.
                 self.settle(std::mem::take(answers));
                 let _ = answer.send(self.unacked(after, limit));
+            }
+            Request::Latest(after, limit, answer) => {
+                self.settle(std::mem::take(answers));
+                let _ = answer.send(self.latest(after, limit));
             }
             Request::Resume(board, answer) => {
                 let _ = answer.send(self.resume(&board));
@@ -198,7 +204,7 @@ impl Writer {
             self.cover_pending();
         }
         if has_news {
-            self.news.send_modify(|count| *count += 1);
+            self.news.send_replace(self.position);
         }
         for (accepted, answer) in answers {
             // A caller that does not wait has dropped his end.
@@ -291,10 +297,12 @@ impl Writer {
 
     fn unacked(&self, after: u64, limit: usize) -> Vec<Row> {
         let acked = &self.pending.acked;
-        // Acknowledgements that are not on disk yet would take the place of events in the answer.
+        // Acknowledgements that are not on disk yet would take the place of events in the answer. Most are of events
+        // before `after`.
+        let in_the_way = acked.range(after.saturating_add(1)..).count();
         let on_disk = self
             .store
-            .unacked(after, limit + acked.len())
+            .unacked(after, limit + in_the_way)
             .unwrap_or_else(|error| {
                 tracing::error!(%error, "cannot read the outbox");
                 Vec::new()
@@ -306,6 +314,34 @@ impl Writer {
             .filter(|row| !acked.contains(&row.n))
             .take(limit)
             .collect()
+    }
+
+    fn latest(&self, after: u64, limit: usize) -> Vec<(Row, bool)> {
+        let rows = self.unacked(after, limit).into_iter();
+        rows.map(|row| {
+            let first = !self.waits_before(&row);
+            (row, first)
+        })
+        .collect()
+    }
+
+    /// True when an earlier event of the row's board waits.
+    fn waits_before(&self, row: &Row) -> bool {
+        let acked = &self.pending.acked;
+        let in_memory = self.pending.rows.iter().map(|new| &new.row);
+        let on_disk = self
+            .store
+            .unacked_before(&row.board, row.seq)
+            .unwrap_or_else(|error| {
+                tracing::error!(%error, "cannot read the outbox");
+                // It is sent in its turn.
+                vec![u64::MAX]
+            });
+        in_memory
+            .filter(|other| other.board == row.board && other.seq < row.seq)
+            .map(|other| other.n)
+            .chain(on_disk)
+            .any(|n| !acked.contains(&n))
     }
 
     fn command(&self, board: &str, reference: &str) -> Option<CommandRecord> {

@@ -53,7 +53,7 @@ pub enum Proof {
 pub enum Limit {
     /// More positions are reachable than the budget allows to look at.
     Positions(u32),
-    /// More than 32 men, which no game can bring about.
+    /// More than 16 men of a side, which no game can bring about.
     Men,
 }
 
@@ -101,6 +101,9 @@ pub fn can_mate(position: &Chess, winner: Color, budget: &Budget) -> Verdict {
     if let Some(proof) = quick_proof(&position, winner) {
         return Verdict::Unwinnable(proof);
     }
+    if is_crowd(&position) {
+        return Verdict::Undetermined(Limit::Men);
+    }
     let found = |rest: Vec<Move>| Verdict::Winnable(line.iter().copied().chain(rest).collect());
     if let Some(rest) = solver::line(&position, winner) {
         return found(rest);
@@ -110,6 +113,15 @@ pub fn can_mate(position: &Chess, winner: Color, budget: &Budget) -> Verdict {
         Closure::Mate(rest) => found(rest),
         Closure::Cut => Verdict::Undetermined(Limit::Positions(budget.closure_positions)),
     }
+}
+
+/// True where a side has more men than it begins with. The solver does not know such positions, and to look at them one by one
+/// takes seconds and leads nowhere.
+fn is_crowd(position: &Chess) -> bool {
+    let board = position.board();
+    Color::ALL
+        .into_iter()
+        .any(|side| board.by_color(side).count() > 16)
 }
 
 /// True where a queen, rook or knight on the loose breaks the argument of walls nearly always.

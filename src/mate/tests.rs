@@ -37,6 +37,19 @@ fn is_winnable(fen: &str, winner: Color) -> bool {
 }
 
 #[test]
+fn more_men_than_a_side_begins_with_are_not_searched_for_seconds() {
+    let fen: Fen = "rnbqkbnr/pppppppp/8/8/8/P7/PPPPPPPP/RNBQKBNR w - - 0 1"
+        .parse()
+        .expect("a FEN");
+    let crowd = fen
+        .into_position::<Chess>(CastlingMode::Standard)
+        .or_else(PositionError::ignore_too_much_material)
+        .expect("a position, if an odd one");
+    let verdict = can_mate(&crowd, Color::White, &Budget::default());
+    assert_eq!(verdict, Verdict::Undetermined(Limit::Men));
+}
+
+#[test]
 fn a_mate_on_the_board_needs_no_moves_whatever_the_material() {
     // A lone knight has mated: material is asked after.
     let smothered = "6rk/5Npp/8/8/8/8/8/K7 b - - 0 1";

@@ -1,7 +1,7 @@
 //! The lane of events: what of the journal's outbox is being sent on this connection.
 //!
 //! In order for each board. An event that the broker refuses holds its own board's lane for a
-//! while, not the others'.
+//! while, not the others'. What happens now at a board of which nothing waits goes before the backlog of others.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -21,6 +21,8 @@ pub(super) const LONG_HOLD: Duration = Duration::from_secs(300);
 struct Slot {
     row: Row,
     in_flight: bool,
+    /// It goes before the backlog.
+    is_live: bool,
 }
 
 /// The lane on one connection.
@@ -31,22 +33,31 @@ pub(super) struct Outbox {
     cursor: u64,
     /// The journal had no more.
     exhausted: bool,
+    /// The last position in the journal.
+    newest: u64,
+    /// Everything up to here was there before the connection, or was looked at for events that go before the backlog.
+    live: u64,
+    /// Boards of which nothing waited, and boards with a backlog: those that were looked at.
+    is_free: BTreeMap<String, bool>,
     held: BTreeMap<String, Instant>,
     /// Too large for this broker.
     skipped: BTreeSet<u64>,
 }
 
 impl Outbox {
-    /// A new connection: nothing is under way. Rests go on.
-    pub(super) fn restart(&mut self) {
+    /// A new connection: nothing is under way, and the journal's last position is `newest`. Rests go on.
+    pub(super) fn restart(&mut self, newest: u64) {
         *self = Self {
             held: std::mem::take(&mut self.held),
+            newest,
+            live: newest,
             ..Self::default()
         };
     }
 
-    /// The journal may have more.
-    pub(super) fn news(&mut self) {
+    /// The journal has more, up to `newest`.
+    pub(super) fn news(&mut self, newest: u64) {
+        self.newest = newest;
         self.exhausted = false;
     }
 
@@ -66,8 +77,41 @@ impl Outbox {
                 self.slots.push_back(Slot {
                     row,
                     in_flight: false,
+                    is_live: false,
                 });
             }
+        }
+    }
+
+    /// Where to look for events that may go before the backlog and how many, if there is one and they are to be looked for.
+    #[must_use]
+    pub(super) fn wants_live(&mut self) -> Option<(u64, usize)> {
+        self.live = self.live.max(self.cursor);
+        let waiting = self.slots.iter().filter(|slot| slot.is_live).count();
+        (!self.exhausted && self.cursor < self.live && self.live < self.newest && waiting < AHEAD)
+            .then_some((self.live, AHEAD))
+    }
+
+    /// Takes what the journal gave for [`Self::wants_live`]: rows, each with whether it is the first of its board that waits.
+    pub(super) fn load_live(&mut self, rows: Vec<(Row, bool)>, asked: usize) {
+        if rows.len() < asked {
+            self.live = self.newest;
+        }
+        for (row, is_first) in rows {
+            self.live = self.live.max(row.n);
+            let is_free = *self.is_free.entry(row.board.clone()).or_insert(is_first);
+            let is_known = self.slots.iter().any(|slot| slot.row.n == row.n);
+            if is_known || !is_free || self.held.contains_key(&row.board) || self.skipped.contains(&row.n) {
+                continue;
+            }
+            let backlog = |slot: &Slot| !slot.is_live && !slot.in_flight;
+            let place = self.slots.iter().position(backlog).unwrap_or(self.slots.len());
+            let slot = Slot {
+                row,
+                in_flight: false,
+                is_live: true,
+            };
+            self.slots.insert(place, slot);
         }
     }
 
@@ -100,6 +144,8 @@ impl Outbox {
         let board = slot.row.board.clone();
         self.slots
             .retain(|slot| slot.row.n != n && (slot.row.board != board || slot.in_flight));
+        // What follows waits for it.
+        self.is_free.insert(board.clone(), false);
         self.held.insert(board, until);
     }
 
@@ -160,7 +206,7 @@ mod tests {
         outbox.acked(4);
         assert!(outbox.is_drained());
         assert_eq!(outbox.wants(), None);
-        outbox.news();
+        outbox.news(4);
         assert_eq!(outbox.wants(), Some((4, AHEAD)));
     }
 
@@ -180,6 +226,40 @@ mod tests {
         // The journal still has 4, which is under way, and the two of the board that rested.
         outbox.load(vec![row(1, "a"), row(3, "a"), row(4, "b")], AHEAD);
         assert_eq!(sent_now(&mut outbox), [1, 3]);
+    }
+
+    #[test]
+    fn what_happens_now_goes_before_the_backlog_of_others() {
+        let mut outbox = Outbox::default();
+        outbox.restart(500);
+        let backlog = (1..=AHEAD as u64).map(|n| row(n, "a")).collect();
+        outbox.load(backlog, AHEAD);
+        assert_eq!(outbox.wants_live(), None);
+        outbox.sent(1);
+        // Of board `a` others wait, of `b` none.
+        outbox.news(503);
+        assert_eq!(outbox.wants_live(), Some((500, AHEAD)));
+        let rows = vec![
+            (row(501, "a"), false),
+            (row(502, "b"), true),
+            (row(503, "b"), false),
+        ];
+        outbox.load_live(rows, AHEAD);
+        assert_eq!(outbox.wants_live(), None);
+        let sent = sent_now(&mut outbox);
+        assert_eq!(sent[..3], [502, 503, 2]);
+        assert!(!sent.contains(&501));
+        // Refused: what follows waits for it.
+        outbox.hold(502, Instant::now() + HOLD);
+        outbox.news(504);
+        outbox.load_live(vec![(row(504, "b"), false)], AHEAD);
+        assert_eq!(outbox.next(), None);
+        // The backlog comes to what went before it.
+        for n in 1..=AHEAD as u64 {
+            outbox.acked(n);
+        }
+        outbox.load(vec![row(501, "a"), row(503, "b")], AHEAD);
+        assert_eq!(sent_now(&mut outbox), [501]);
     }
 
     #[test]

@@ -114,7 +114,10 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                     }
                     event => self.handle(event).await,
                 },
-                Ok(()) = self.core.news.changed() => self.core.outbox.news(),
+                Ok(()) = self.core.news.changed() => {
+                    let newest = *self.core.news.borrow_and_update();
+                    self.core.outbox.news(newest);
+                }
                 () = self.core.states.changed() => {}
                 Some(reply) = self.core.replies.recv(), if self.waiting_reply.is_none() => {
                     self.waiting_reply = Some(reply);
@@ -156,7 +159,8 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         self.connected_at = Some(Instant::now());
         self.window = Window::new(window);
         self.max_packet = max_packet;
-        self.core.outbox.restart();
+        let newest = *self.core.news.borrow();
+        self.core.outbox.restart(newest);
         self.core.states.restart();
         self.core.count(|figures| {
             figures.connected = true;
@@ -192,6 +196,10 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         while let Some((after, limit)) = self.core.outbox.wants() {
             let rows = self.core.journal.unacked(after, limit).await;
             self.core.outbox.load(rows, limit);
+        }
+        while let Some((after, limit)) = self.core.outbox.wants_live() {
+            let rows = self.core.journal.latest(after, limit).await;
+            self.core.outbox.load_live(rows, limit);
         }
     }
 

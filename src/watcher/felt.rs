@@ -157,6 +157,7 @@ impl Game {
                 kind: made.kind,
                 at: made.at,
                 began: made.at,
+                seen: true,
                 landed: made.landed,
                 pressed: None,
                 missed: 0.0,

@@ -24,6 +24,9 @@ const GIVEN_UP_MS: u64 = 20_000;
 /// taken back by others.
 const SURELY_FOUND: usize = 2;
 
+/// More half-moves than these that nobody saw are a tale, whatever they explain.
+const TALE: usize = 6;
+
 /// More squares than these are wrong where one half-move is under way or a man is knocked over.
 const FAR: usize = 2;
 
@@ -36,6 +39,8 @@ const CONTRADICTED: f32 = 0.5;
 /// A gap in the record that is not explained yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unbridged {
+    /// When the board was read again.
+    since: Millis,
     /// When it was said.
     told: Option<Millis>,
     /// It waits until the clock tells whether play goes on.
@@ -82,7 +87,11 @@ impl Game {
         if explained && !(self.unbridged.is_some() && self.exchanged_unseen(ctx)) {
             let missed = best.plies.len().saturating_sub(self.announced());
             let several_gone = best.differing().count() > 1;
-            if self.unbridged.take().is_some() {
+            let told = self.unbridged.is_some_and(|gap| gap.told.is_some());
+            if self.is_tale(best) || told && several_gone {
+                self.gap_told(ctx, false);
+                self.want_log(true);
+            } else if self.unbridged.take().is_some() {
                 if missed > 1 {
                     self.one_of_several(ctx, missed, limits);
                 }
@@ -93,12 +102,15 @@ impl Game {
             return;
         }
         let (mut found, cut) = self.bridged(ctx, limits);
+        found.retain(|line| !self.is_tale(line));
         let shortest = found.iter().map(|line| line.plies.len()).min();
         let missed = shortest.map(|plies| (self.base + plies).saturating_sub(self.plies()));
         let gap = self.unbridged.is_some();
-        if found.is_empty() && explained {
+        let told = self.unbridged.is_some_and(|gap| gap.told.is_some());
+        let several_gone = self.lines.best().differing().count() > 1;
+        if found.is_empty() && explained && !self.is_tale(self.lines.best()) && !(told && several_gone) {
             // One man is in a hand, most likely.
-            if gap && self.lines.best().differing().count() > 1 {
+            if gap && several_gone {
                 self.want_log(false);
             }
             self.unbridged = None;
@@ -131,6 +143,15 @@ impl Game {
             self.lines
                 .add(ctx.now, ctx.sensed, line, if i == 0 { 0.0 } else { 2.0 });
         }
+    }
+
+    /// True when `line` explains a gap with too many half-moves that nobody saw. Without a clock nothing would tell that play
+    /// goes on: any explanation is better than none then.
+    fn is_tale(&self, line: &Line) -> bool {
+        self.clock_used
+            && self
+                .unbridged
+                .is_some_and(|gap| line.unseen_since(self.announced(), gap.since) > TALE)
     }
 
     /// Lines that go on from the best ones, by legal half-moves found by search, to what stands on the board;
@@ -217,6 +238,7 @@ impl Game {
     pub(super) fn after_gap(&mut self, ctx: &mut Ctx<'_>) {
         self.recall_anew();
         self.unbridged = Some(Unbridged {
+            since: ctx.now,
             told: None,
             waits: self.waits_for_clock(ctx),
             tried: ctx.now,
@@ -263,7 +285,9 @@ impl Game {
     /// What stands on the board is far from the record, for nobody knows what was played: a part of it is
     /// not believed, and no press is judged.
     pub(super) fn lost_track(&self) -> bool {
-        self.unbridged.is_some_and(|gap| gap.told.is_some()) && self.lines.best().differing().count() > FAR
+        let best = self.lines.best();
+        let told = self.unbridged.is_some_and(|gap| gap.told.is_some());
+        told && best.differing().count() > FAR || self.is_tale(best)
     }
 
     /// Play goes on, and neither search nor the board's log tells how it came to this: what was missed is

@@ -77,6 +77,9 @@ impl Game {
     fn completed(&mut self, ctx: &mut Ctx<'_>, k: usize, ply: &Ply) -> Option<CompletedBy> {
         let best = self.lines.best();
         let reply = best.plies.get(k + 1);
+        if !ply.seen && self.lost_track() {
+            return None;
+        }
         let by = match ply.kind {
             PlyKind::Ruled(_) if best.differing().is_empty() || reply.is_some() => {
                 return ctx.still_for(RULED_MS).then_some(CompletedBy::Ruling);

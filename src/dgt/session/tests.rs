@@ -369,7 +369,7 @@ fn nothing_is_said_while_the_log_comes_and_nothing_after_it_is_lost() {
         bench.run(500);
         bench.session.handle_timeout(bench.now);
     }
-    assert_eq!(bench.commands_since(asked), [Command::EventLog]);
+    assert_eq!(bench.commands_since(asked), [Command::Dump, Command::EventLog]);
     // Held back by the board until the log is through.
     bench.put(52, 0);
     bench.put(36, 1);
@@ -378,8 +378,7 @@ fn nothing_is_said_while_the_log_comes_and_nothing_after_it_is_lost() {
     assert_eq!(bench.fields, 2);
     assert_eq!(bench.session.state(), SessionState::Up);
     let said = bench.commands_since(asked);
-    assert_eq!(said[0], Command::EventLog);
-    assert!(said.contains(&Command::Dump));
+    assert!(said[2..].contains(&Command::Dump));
     assert_eq!(bench.times_of(Command::EventLog).len(), 1);
     assert_eq!(bench.wishes, [0_u64; 0]);
 }
