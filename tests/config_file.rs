@@ -549,7 +549,7 @@ fn a_collector_needs_neither_name_nor_boards() {
     };
     let collector = read("[broadcast]\nfolder = \"out\"\nboards = [\"a/1\", \"b/1\"]\n").expect("good");
     assert_eq!(collector.broadcast.expect("one").boards, ["a/1", "b/1"]);
-    assert_eq!(collector.broker.client_id, "dgt2mqtt-dashboard");
+    assert_eq!(collector.brokers[0].client_id, "dgt2mqtt-dashboard");
     let own = read(&format!("{SMALL}[broadcast]\nfolder = \"out\"\n")).expect("good");
     assert_eq!(own.broadcast.expect("one").boards, ["hall/1"]);
     assert!(read("[broadcast]\nfolder = \"out\"\n").is_err(), "which boards?");

@@ -6,7 +6,10 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::writer::Told;
-use crate::journal::query::{Filter, each_event};
+use crate::{
+    event::Event,
+    journal::query::{Filter, each_event},
+};
 
 /// Events read at a time.
 const BATCH: usize = 512;
@@ -27,7 +30,7 @@ pub async fn follow(
         news.mark_unchanged();
         let from = path.clone();
         let read = tokio::task::spawn_blocking(move || batch(&from, after)).await;
-        let (told, last) = match read {
+        let (read, last) = match read {
             Ok(Ok(read)) => read,
             Ok(Err(error)) => {
                 if !failed {
@@ -38,15 +41,14 @@ pub async fn follow(
             }
             Err(_) => return,
         };
-        let is_all = told.len() < BATCH;
+        let more = read.len() >= BATCH;
         after = last;
-        for told in told {
-            tokio::select! {
-                sent = events.send(told) => if sent.is_err() { return },
-                () = stop.cancelled() => return,
-            }
+        let told = Told { events: read, more };
+        tokio::select! {
+            sent = events.send(told) => if sent.is_err() { return },
+            () = stop.cancelled() => return,
         }
-        if is_all {
+        if !more {
             tokio::select! {
                 changed = news.changed() => if changed.is_err() { return },
                 () = stop.cancelled() => return,
@@ -56,7 +58,7 @@ pub async fn follow(
 }
 
 /// The next events, and the position of the last.
-fn batch(path: &std::path::Path, after: u64) -> rusqlite::Result<(Vec<Told>, u64)> {
+fn batch(path: &std::path::Path, after: u64) -> rusqlite::Result<(Vec<(Event, i64)>, u64)> {
     let mut told = Vec::new();
     let mut last = after;
     let filter = Filter {

@@ -5,7 +5,12 @@ use std::{collections::HashSet, path::PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Id, Secret, broker::secret_file, read::Document, validate::within};
+use super::{
+    Id, Secret,
+    broker::{readable, secret_file},
+    read::Document,
+    validate::within,
+};
 use crate::{
     broadcast::{Delay, Pairings, Tournament},
     game::Period,
@@ -35,6 +40,9 @@ pub struct Lichess {
     pub token: Secret,
     /// `http://` or `https://`, host and perhaps port.
     pub server: String,
+    /// PEM file with the authorities that may have signed the server's certificate; none for those of
+    /// this system.
+    pub ca_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -59,6 +67,7 @@ struct RawLichess {
     round: Option<Spanned<String>>,
     token_file: Option<Spanned<PathBuf>>,
     server: Option<Spanned<String>>,
+    ca_file: Option<Spanned<PathBuf>>,
 }
 
 /// What the table says; `known` are the boards that may be named without their gateway.
@@ -110,6 +119,7 @@ pub(super) fn broadcast(
             },
             combined: raw.combined.unwrap_or(true),
             since_ms: 0,
+            until_ms: None,
         },
         pairings: pairings?,
         boards: boards?,
@@ -193,9 +203,14 @@ fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Docum
             text.to_owned()
         }
     };
+    let ca_file = match &raw.ca_file {
+        Some(file) => Some(readable(file, document)?),
+        None => None,
+    };
     Some(Lichess {
         round: round.get_ref().clone(),
         token: secret_file(file, document)?,
         server,
+        ca_file,
     })
 }

@@ -30,6 +30,8 @@ pub struct Board {
     told: Vec<(u64, u64)>,
     /// The gateway keeps nothing up to this.
     floor: u64,
+    /// Whether the gateway left a question for what was missed without an answer.
+    pub(super) is_untold: bool,
     pub(super) revision: u64,
 }
 
@@ -83,6 +85,12 @@ impl Board {
         self.events
             .extend(events.into_iter().map(|event| (event.seq, event)));
         self.forget();
+    }
+
+    /// Nobody tells what lies between.
+    pub(super) fn do_without(&mut self, after: u64, before: u64) {
+        self.is_untold = true;
+        self.take_history(after, before, Vec::new(), false);
     }
 
     /// The newest stretch that was not told: after which `seq` and before which.

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
+    broadcast::Pushed,
     config::Config,
     event::SCHEMA_VERSION,
     journal::{Notice, Stats},
@@ -54,6 +55,9 @@ pub struct Health {
     pub(super) journal: Stats,
     /// What an operator should see to now, and what was found at the start.
     notices: Vec<Notice>,
+    /// The push of the games to lichess; absent where nothing is pushed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lichess: Option<Pushed>,
 }
 
 impl Health {
@@ -64,6 +68,7 @@ impl Health {
         journal: Stats,
         broker: Figures,
         notices: Vec<Notice>,
+        lichess: Option<Pushed>,
     ) -> Self {
         let wall = jiff::Timestamp::now().as_millisecond();
         let age = |taken: i64| u32::try_from((wall - taken).max(0) / 1000).map_or(f64::INFINITY, f64::from);
@@ -76,6 +81,7 @@ impl Health {
             broker,
             journal,
             notices,
+            lichess,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 import { Board, described, differing } from "./board.js";
 import { fetched, h, say } from "./dom.js";
-import { hasResult, lastMove, timesNow, titleOf } from "./grid.js";
-import { REPORTS, clockText, reportName, seenMove, t, timeText, told } from "./words.js";
+import { hasResult, lastMove, timesNow, titleOf, unknownYet } from "./grid.js";
+import { REPORTS, clockText, dayTime, reportName, seenMove, t, timeText, told } from "./words.js";
 
 const dialog = document.getElementById("dialog");
 
@@ -126,7 +126,7 @@ function badge(irregularity) {
 
 function caseSection(item, board) {
   const it = item.irregularity;
-  if (!it) return h("section", { class: "case" }, h("p", {}, t("asking")));
+  if (!it) return h("section", { class: "case" }, h("p", {}, t(unknownYet(board))));
   const words = told(it);
   const button = (verb, fields, kind = "") =>
     h("button", { type: "button", class: kind, "data-verb": verb, onclick: () => confirmed(board, verb, fields, words.title) }, t(verb === "raised_by" ? "raised" : verb));
@@ -168,6 +168,12 @@ function caseLink(item) {
   const title = item.irregularity ? told(item.irregularity).title : item.id;
   return h("li", {}, h("a", { href: `#/report/${item.id}` }, title),
     h("span", { class: "muted" }, ` ${timeText(item.time, item.t)} · ${item.how ? t(item.how) : t("open")}`));
+}
+
+/** What lichess says of the game; `taken` is when it last took games. */
+function pushSection({ error, moves, file }, taken) {
+  return h("section", {}, h("h2", {}, t("broadcast")),
+    h("p", { class: error ? "refused" : "muted" }, error ? t("push_game_refused", { error, file }) : t("push_game", { time: dayTime(taken), n: moves ?? "–" })));
 }
 
 function liveBoards(detail, placement, off) {
@@ -226,6 +232,7 @@ export class Detail {
     const title = titleOf(detail, hall);
     const { open } = detail;
     const past = detail.cases.filter((item) => !open.some((other) => other.id === item.id));
+    const taken = hall.pushes.find((push) => push.round === detail.lichess?.round)?.taken;
     const act = (verb, run) => h("button", { type: "button", "data-verb": verb, onclick: () => run(detail) }, t(verb));
     place(this.head, [this.#part("head", [title, detail.players], () => h("div", {},
       h("p", { class: "back" }, h("a", { href: "#/" }, `← ${t("back")}`)),
@@ -233,7 +240,7 @@ export class Detail {
         h("h1", {}, title),
         h("p", { class: "versus" }, `${detail.players[0] ?? t("white")} – ${detail.players[1] ?? t("black")}`),
         this.clocks)))]);
-    const cases = open.map((item) => this.#part(item.id, item, () => caseSection(item, detail)));
+    const cases = open.map((item) => this.#part(item.id, [item, detail.past], () => caseSection(item, detail)));
     const live = open.length ? [] : [this.#part("live", [placement, detail.fen, detail.last_uci, playing], () => liveBoards(detail, placement, off))];
     const buttons = this.#part("buttons", [detail.game, detail.plies > 0], () => h("div", { class: "buttons" },
       act("report", report), playing ? act("result", result) : null,
@@ -241,8 +248,11 @@ export class Detail {
     place(this.body, [...cases, ...live, buttons]);
     place(this.aside, [
       this.#part("moves", detail.moves, () => h("section", {}, h("h2", {}, t("moves")), moveList(detail))),
-      this.#part("past", past, () => h("section", {}, h("h2", {}, t("cases")),
-        past.length ? h("ul", { class: "plain" }, past.map(caseLink)) : h("p", { class: "muted" }, t("no_cases")))),
+      this.#part("past", [past, detail.past], () => h("section", { class: "past" }, h("h2", {}, t("cases")),
+        past.length ? h("ul", { class: "plain" }, past.map(caseLink)) : null,
+        detail.past !== "told" ? h("p", { class: "note unknown" }, t(`past_${detail.past}`))
+          : past.length ? null : h("p", { class: "muted" }, t("no_cases")))),
+      ...(detail.lichess ? [this.#part("push", [detail.lichess, taken], () => pushSection(detail.lichess, taken))] : []),
       this.#part("notices", detail.notices, () => h("section", { hidden: !detail.notices.length }, h("h2", {}, t("notices")),
         h("ul", { class: "plain muted" }, detail.notices.slice(0, 8).map((notice) => h("li", {}, `${timeText(notice.time)} ${notice.text}`))))),
     ]);

@@ -12,16 +12,19 @@ export class History {
   #kind = "";
   #status = "";
   #shown = "";
+  #unknown = [];
 
   constructor() {
     this.element = h("section", { class: "history" });
   }
 
-  async show() {
+  async show(hall) {
     const cases = await fetched("/api/cases").catch(() => null);
-    const shown = JSON.stringify([cases, document.documentElement.lang]);
+    const unknown = [...hall.boards.values()].filter((board) => board.past !== "told").map((board) => board.board);
+    const shown = JSON.stringify([cases, unknown, document.documentElement.lang]);
     if (!cases || shown === this.#shown) return;
     this.#shown = shown;
+    this.#unknown = unknown;
     this.#draw(cases.filter((item) => item.irregularity));
   }
 
@@ -47,6 +50,7 @@ export class History {
         choice(t("board", { id: "" }), this.#board, [["", t("every_board")], ...boards.map((id) => [id, id])], (value) => { this.#board = value; }),
         choice(t("what"), this.#kind, [["", t("every_kind")], ...kinds.map((kind) => [kind, kindName(kind)])], (value) => { this.#kind = value; }),
         choice(t("status"), this.#status, [["", t("every_status")], ["open", t("open")], ["closed", t("closed")]], (value) => { this.#status = value; })),
+      ...(this.#unknown.length ? [h("p", { class: "note unknown" }, t("past_hall", { boards: this.#unknown.join(", ") }))] : []),
       shown.length ? this.#table(shown) : h("p", { class: "empty" }, t("nothing")));
     if (focus) this.element.querySelector(`[aria-label="${CSS.escape(focus)}"]`)?.focus();
   }

@@ -30,6 +30,22 @@ const WORDS = {
   away: ["No link", "Нет связи"],
   gateway_away: ["Gateway away", "Шлюз недоступен"],
   asking: ["An irregularity is open; its details are being fetched.", "Есть открытое нарушение; подробности запрашиваются."],
+  asking_away: ["An irregularity is open; its details are known when the gateway is back.", "Есть открытое нарушение; подробности станут известны, когда вернётся шлюз."],
+  asking_untold: ["An irregularity is open; the gateway does not tell its details (it takes no commands).", "Есть открытое нарушение; шлюз не сообщает подробностей (он не принимает команд)."],
+  past_asked: ["What happened before is being asked for.", "То, что было раньше, запрашивается."],
+  past_away: ["The gateway is away. Position and moves are as it last told them; what else happened is known when it is back.", "Шлюз недоступен. Позиция и ходы — по его последним данным; остальное станет известно, когда он вернётся."],
+  past_untold: ["The gateway does not tell what happened before this page was started (it takes no commands).", "Шлюз не сообщает, что было до запуска этой страницы (он не принимает команд)."],
+  past_hall: ["Not everything is known yet: board {boards}.", "Известно ещё не всё: доска {boards}."],
+  doubled: ["Two brokers have a gateway called {name}; one of them is not shown. Give them different names.", "У двух брокеров есть шлюз {name}; один из них не показан. Дайте им разные имена."],
+  broadcast: ["Broadcast", "Трансляция"],
+  push_card: ["not on lichess", "нет на lichess"],
+  push_game: ["lichess took it at {time}, moves: {n}.", "lichess принял в {time}, ходов: {n}."],
+  push_game_refused: ["lichess does not take it: {error}. The other games go on; look at {file}, and take moves back if they are wrong.", "lichess не принимает партию: {error}. Остальные партии транслируются; проверьте {file} и верните неверные ходы."],
+  push_begins: ["lichess ({round}): nothing was sent yet.", "lichess ({round}): ещё ничего не отправлено."],
+  push_taken: ["lichess ({round}): {n} games taken at {time}.", "lichess ({round}): в {time} принято партий: {n}."],
+  push_refused: ["Not taken: board {boards}.", "Не приняты: доска {boards}."],
+  push_error: ["lichess ({round}): nothing is taken: {error}", "lichess ({round}): ничего не принято: {error}"],
+  push_stuck: ["lichess ({round}): nothing is taken since {time}: {error}", "lichess ({round}): с {time} ничего не принимается: {error}"],
   start: ["Start position", "Начальная позиция"],
   illegal_mark: ["illegal", "невозможный"],
   last_move: ["last move {move}", "последний ход {move}"],
@@ -170,8 +186,12 @@ export function clockText(ms) {
   return `${hours}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
 }
 
+/** The time of day. */
+export const dayTime = (iso) =>
+  iso ? new Date(iso).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false }) : "";
+
 /** The time of day of an event. */
 export function timeText(iso, t) {
-  if (iso) return new Date(iso).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+  if (iso) return dayTime(iso);
   return t == null ? "" : `${t.toFixed(1)} s`;
 }
