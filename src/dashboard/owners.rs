@@ -36,6 +36,7 @@ impl Owners {
             Some(owner) if owner == broker => Claim::Own,
             Some(_) if comes && !is_online => {
                 self.brokers.insert(gateway.to_owned(), broker.to_owned());
+                self.doubled.remove(gateway);
                 Claim::Moved
             }
             Some(_) => {
@@ -61,5 +62,27 @@ impl Owners {
     /// Whether another broker has one of the same name.
     pub(super) fn is_doubled(&self, gateway: &str) -> bool {
         self.doubled.contains(gateway)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_gateway() {
+        let mut owners = Owners::default();
+        assert_eq!(owners.claim("one", "hall", false, false), Claim::Own);
+        assert_eq!(owners.claim("one", "hall", true, false), Claim::Own);
+        // What another broker has kept of a gateway of this name says nothing.
+        assert_eq!(owners.claim("two", "hall", false, true), Claim::Foreign);
+        assert!(!owners.is_doubled("hall"));
+        assert_eq!(owners.claim("two", "hall", true, true), Claim::Foreign);
+        assert!(owners.is_doubled("hall"));
+        assert_eq!(owners.broker_of("hall"), Some("one"));
+        // It has moved.
+        assert_eq!(owners.claim("two", "hall", true, false), Claim::Moved);
+        assert_eq!(owners.broker_of("hall"), Some("two"));
+        assert_eq!(owners.claim("one", "hall", false, true), Claim::Foreign);
     }
 }

@@ -42,7 +42,7 @@ const WORDS = {
   push_game: ["lichess took it at {time}, moves: {n}.", "lichess принял в {time}, ходов: {n}."],
   push_game_refused: ["lichess does not take it: {error}. The other games go on; look at {file}, and take moves back if they are wrong.", "lichess не принимает партию: {error}. Остальные партии транслируются; проверьте {file} и верните неверные ходы."],
   push_begins: ["lichess ({round}): nothing was sent yet.", "lichess ({round}): ещё ничего не отправлено."],
-  push_taken: ["lichess ({round}): {n} games taken at {time}.", "lichess ({round}): в {time} принято партий: {n}."],
+  push_taken: ["lichess ({round}): games taken: {n}, at {time}.", "lichess ({round}): в {time} принято партий: {n}."],
   push_refused: ["Not taken: board {boards}.", "Не приняты: доска {boards}."],
   push_error: ["lichess ({round}): nothing is taken: {error}", "lichess ({round}): ничего не принято: {error}"],
   push_stuck: ["lichess ({round}): nothing is taken since {time}: {error}", "lichess ({round}): с {time} ничего не принимается: {error}"],
