@@ -69,6 +69,13 @@ fn get(server: &Server, path: &str) -> Option<Value> {
     (status == 200).then(|| serde_json::from_str(&body).unwrap())
 }
 
+/// A picture, where pictures are wanted: `scripts/screenshots.sh`.
+fn picture(browser: &Browser, name: &str) {
+    if let Some(folder) = std::env::var_os("DGT2MQTT_SHOTS") {
+        browser.picture(&PathBuf::from(folder).join(name));
+    }
+}
+
 fn lichess_table(port: u16) -> String {
     format!(
         "lichess = {{ round = \"a1B2c3D4\", token_file = \"lichess-token\", server = \"http://127.0.0.1:{port}\" }}\n"
@@ -148,6 +155,7 @@ fn what_lichess_says_is_in_health_and_on_the_page() {
         "the push",
         "return /a1B2c3D4.*games taken: 1.*Not taken: board 2/.test(document.querySelector('.casts')?.textContent)",
     );
+    picture(&browser, "broadcast.png");
     let marked = "return [...document.querySelectorAll('.card')].filter((card) => !card.querySelector('.cast').hidden).map((card) => card.hash)";
     assert_eq!(browser.run(marked), json!(["#/board/gw/2"]));
     browser.open(&page.url("#/board/gw/1"));
@@ -160,6 +168,7 @@ fn what_lichess_says_is_in_health_and_on_the_page() {
         "its own answer",
         "return /does not take it: illegal.*game-2\\.pgn/.test(document.querySelector('aside')?.textContent)",
     );
+    picture(&browser, "broadcast-board.png");
     browser.click(".tongue");
     browser.until(
         "Russian",
@@ -225,6 +234,7 @@ fn a_page_that_is_opened_while_the_gateway_is_away_says_so_and_asks_later() {
         "an open irregularity",
         "return /known when the gateway is back/.test(document.querySelector('.case')?.textContent)",
     );
+    picture(&browser, "gateway-away.png");
     browser.open(&page.url("#/history"));
     browser.until(
         "what is not known",

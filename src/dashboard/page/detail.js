@@ -3,7 +3,7 @@
 import { Board, described, differing } from "./board.js";
 import { fetched, h, say } from "./dom.js";
 import { hasResult, lastMove, timesNow, titleOf, unknownYet } from "./grid.js";
-import { REPORTS, clockText, dayTime, reportName, seenMove, t, timeText, told } from "./words.js";
+import { REPORTS, clockText, dayTime, reportName, squaresOf, t, timeText, told } from "./words.js";
 
 const dialog = document.getElementById("dialog");
 
@@ -77,8 +77,6 @@ async function retract(board) {
   if (answer) await command(board, "retract", { to_ply: Number(answer.to_ply) });
 }
 
-const sideName = (side) => (side ? t(side) : "");
-
 /** A small table of two times. */
 function times(clock) {
   if (!clock) return null;
@@ -86,7 +84,8 @@ function times(clock) {
 }
 
 function penaltyText(penalty) {
-  return t(`penalty_${penalty.kind}`, { s: penalty.seconds, side: sideName(penalty.to) });
+  const side = penalty.to ? t(`to_${penalty.to}`) : "";
+  return t(`penalty_${penalty.kind}`, { s: penalty.seconds, side, to: side });
 }
 
 function figure(caption, placement, options = {}) {
@@ -95,15 +94,15 @@ function figure(caption, placement, options = {}) {
   return h("figure", {}, h("figcaption", {}, caption), board.element, options.note ? h("p", { class: "note" }, options.note) : null);
 }
 
-/** Three boards of an irregularity. */
-export function threeBoards(irregularity) {
+/** Three boards of an irregularity; `isNow` while what stood there then stands there still. */
+export function threeBoards(irregularity, isNow = false) {
   const target = irregularity.ruling.target_fen;
-  const { fen_before: before, placement: now, squares } = irregularity;
-  const off = differing(target ?? before, now);
+  const { fen_before: before, placement: then, squares } = irregularity;
+  const off = differing(target ?? before, then);
   const note = off.length ? t("squares_differ", { n: off.length, squares: off.join(", ") }) : t("as_recorded");
   return h("div", { class: "three" },
     figure(t("before"), before, { marked: squares }),
-    figure(t("now"), now, { wrong: off, note }),
+    figure(t(isNow ? "now" : "then"), then, { wrong: off, note }),
     target ? figure(t("should"), target, { marked: off }) : null);
 }
 
@@ -124,6 +123,10 @@ function badge(irregularity) {
   return h("span", { class: `badge ${irregularity.certainty}` }, t(irregularity.certainty));
 }
 
+/** Whether the board still stands as it did when the irregularity was told: then it is shown with that. */
+const standsStill = ({ irregularity }, board) =>
+  irregularity && (!board.placement || !differing(irregularity.placement, board.placement).length);
+
 function caseSection(item, board) {
   const it = item.irregularity;
   if (!it) return h("section", { class: "case" }, h("p", {}, t(unknownYet(board))));
@@ -139,7 +142,7 @@ function caseSection(item, board) {
         it.ruling.provisional ? h("p", { class: "note" }, t("provisional")) : null,
         item.amended ? h("p", { class: "note" }, t("amended")) : null),
       facts(item)),
-    threeBoards(it),
+    threeBoards(it, standsStill(item, board)),
     h("div", { class: "buttons" },
       button("dismiss", id, "primary"),
       button("accept", id),
@@ -158,8 +161,8 @@ function moveList(detail) {
       if (ply % 2) row.append(h("span", {}, "…"));
       list.append(row);
     }
-    const text = move.san ?? seenMove(move.uci);
-    row.append(h("span", { class: move.san ? "" : "illegal" }, text));
+    row.append(move.san ? h("span", {}, move.san)
+      : h("span", { class: "illegal" }, squaresOf(move.uci), " ", h("small", {}, t("illegal_mark"))));
   });
   return list;
 }
@@ -180,7 +183,7 @@ function liveBoards(detail, placement, off) {
   const note = off.length ? t("squares_differ", { n: off.length, squares: off.join(", ") })
     : t(detail.game == null ? "no_game" : "as_recorded");
   return h("div", { class: "three single" },
-    figure(t("now"), placement, { last: detail.last_uci, wrong: off.length <= 8 ? off : [], note }),
+    figure(t("live"), placement, { last: detail.last_uci, wrong: off.length <= 8 ? off : [], note }),
     off.length ? figure(t("record"), detail.fen, { last: detail.last_uci }) : null);
 }
 
@@ -240,8 +243,8 @@ export class Detail {
         h("h1", {}, title),
         h("p", { class: "versus" }, `${detail.players[0] ?? t("white")} – ${detail.players[1] ?? t("black")}`),
         this.clocks)))]);
-    const cases = open.map((item) => this.#part(item.id, [item, detail.past], () => caseSection(item, detail)));
-    const live = open.length ? [] : [this.#part("live", [placement, detail.fen, detail.last_uci, playing], () => liveBoards(detail, placement, off))];
+    const cases = open.map((item) => this.#part(item.id, [item, detail.past, standsStill(item, detail)], () => caseSection(item, detail)));
+    const live = open.length && open.every((item) => standsStill(item, detail)) ? [] : [this.#part("live", [placement, detail.fen, detail.last_uci, playing], () => liveBoards(detail, placement, off))];
     const buttons = this.#part("buttons", [detail.game, detail.plies > 0], () => h("div", { class: "buttons" },
       act("report", report), playing ? act("result", result) : null,
       playing && detail.plies ? h("button", { type: "button", "data-verb": "retract", onclick: () => retract(hall.boards.get(this.key) ?? detail) }, t("retract")) : null));
@@ -266,6 +269,6 @@ export class Detail {
     const runs = (side) => (now.running === side ? "▸ " : "");
     const text = now ? `${runs("white")}${clockText(now.white)} – ${clockText(now.black)}${now.running === "black" ? " ◂" : ""}` : t("no_clock");
     const last = lastMove(board);
-    say(this.clocks, [text, last, hasResult(board) ? board.result.replaceAll("-", "‑") : ""].filter(Boolean).join("   ·   "));
+    say(this.clocks, [text, last, hasResult(board) ? board.result.replaceAll("-", "‑") : ""].filter(Boolean).join(" · "));
   }
 }

@@ -96,6 +96,7 @@ class Card {
     this.flag.hidden = !first;
     for (const [i, side] of ["white", "black"].entries()) {
       say(this.players[side], board.players[i] ?? t(side));
+      this.players[side].title = board.players[i] ?? "";
       const turn = isPlaying(board) && board.to_move === side;
       this.players[side].parentElement.classList.toggle("turn", turn);
     }
