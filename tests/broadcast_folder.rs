@@ -209,6 +209,15 @@ fn the_daemon_writes_the_folder_and_goes_on_after_a_crash() {
             assert!(game["used"].as_array().unwrap()[1..].iter().all(Value::is_number));
         }
     }
+    // The same game from the journal, whatever is broadcast.
+    let kept = folder.path().join("kept");
+    fs::create_dir(&kept).unwrap();
+    let printed = program().args(["pgn", "--config"]).arg(&config).output().unwrap();
+    fs::write(kept.join("kept.pgn"), printed.stdout).unwrap();
+    if let Some(games) = read_by_others(&kept) {
+        assert_eq!(games[0]["moves"], serde_json::to_value(&moves).unwrap());
+        assert_eq!(games[0]["headers"]["Result"], "1-0");
+    }
     let index: Value =
         serde_json::from_str(&fs::read_to_string(folder.path().join("open/round-2/index.json")).unwrap())
             .unwrap();

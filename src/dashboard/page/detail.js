@@ -94,15 +94,15 @@ function figure(caption, placement, options = {}) {
   return h("figure", {}, h("figcaption", {}, caption), board.element, options.note ? h("p", { class: "note" }, options.note) : null);
 }
 
-/** Three boards of an irregularity; `isNow` while what stood there then stands there still. */
-export function threeBoards(irregularity, isNow = false) {
+/** Three boards of an irregularity. */
+export function threeBoards(irregularity) {
   const target = irregularity.ruling.target_fen;
   const { fen_before: before, placement: then, squares } = irregularity;
   const off = differing(target ?? before, then);
   const note = off.length ? t("squares_differ", { n: off.length, squares: off.join(", ") }) : t("as_recorded");
   return h("div", { class: "three" },
     figure(t("before"), before, { marked: squares }),
-    figure(t(isNow ? "now" : "then"), then, { wrong: off, note }),
+    figure(t("then"), then, { wrong: off, note }),
     target ? figure(t("should"), target, { marked: off }) : null);
 }
 
@@ -123,7 +123,7 @@ function badge(irregularity) {
   return h("span", { class: `badge ${irregularity.certainty}` }, t(irregularity.certainty));
 }
 
-/** Whether the board still stands as it did when the irregularity was told: then it is shown with that. */
+/** Whether the board still stands as it did when the irregularity was told: then it is not shown again. */
 const standsStill = ({ irregularity }, board) =>
   irregularity && (!board.placement || !differing(irregularity.placement, board.placement).length);
 
@@ -142,7 +142,7 @@ function caseSection(item, board) {
         it.ruling.provisional ? h("p", { class: "note" }, t("provisional")) : null,
         item.amended ? h("p", { class: "note" }, t("amended")) : null),
       facts(item)),
-    threeBoards(it, standsStill(item, board)),
+    threeBoards(it),
     h("div", { class: "buttons" },
       button("dismiss", id, "primary"),
       button("accept", id),
@@ -243,7 +243,12 @@ export class Detail {
         h("h1", {}, title),
         h("p", { class: "versus" }, `${detail.players[0] ?? t("white")} – ${detail.players[1] ?? t("black")}`),
         this.clocks)))]);
-    const cases = open.map((item) => this.#part(item.id, [item, detail.past, standsStill(item, detail)], () => caseSection(item, detail)));
+    const cases = open.map((item) => this.#part(item.id, [item, detail.past], () => caseSection(item, detail)));
+    // A word is changed where it stands: the buttons below it stay.
+    open.forEach((item, i) => {
+      const caption = cases[i].querySelectorAll("figcaption")[1];
+      if (caption) say(caption, t(standsStill(item, detail) ? "now" : "then"));
+    });
     const live = open.length && open.every((item) => standsStill(item, detail)) ? [] : [this.#part("live", [placement, detail.fen, detail.last_uci, playing], () => liveBoards(detail, placement, off))];
     const buttons = this.#part("buttons", [detail.game, detail.plies > 0], () => h("div", { class: "buttons" },
       act("report", report), playing ? act("result", result) : null,
