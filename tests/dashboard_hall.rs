@@ -14,7 +14,7 @@ use std::{
 };
 
 use broker::{Mosquitto, Subscriber, free_port};
-use browser::{Browser, Server, http};
+use browser::{Browser, Server, checker, http};
 use dgt2mqtt::link::file::read_capture;
 use hall::{Daemon, Seat, Simulator, configure, journal, program, vienna};
 use lichess::{GOOD, server};
@@ -73,6 +73,16 @@ fn get(server: &Server, path: &str) -> Option<Value> {
 fn picture(browser: &Browser, name: &str) {
     if let Some(folder) = std::env::var_os("DGT2MQTT_SHOTS") {
         browser.picture(&PathBuf::from(folder).join(name));
+    }
+}
+
+/// Nothing that is shown here is hard for anybody, light or dark.
+fn no_barriers(browser: &Browser) {
+    let Some(checker) = checker() else { return };
+    for theme in ["dark", "light"] {
+        browser.run(&format!("document.documentElement.dataset.theme = '{theme}'"));
+        let serious = browser.barriers(&checker);
+        assert!(serious.is_empty(), "{theme}: {serious:#?}");
     }
 }
 
@@ -156,6 +166,7 @@ fn what_lichess_says_is_in_health_and_on_the_page() {
         "return /a1B2c3D4.*games taken: 1.*Not taken: board 2/.test(document.querySelector('.casts')?.textContent)",
     );
     picture(&browser, "broadcast.png");
+    no_barriers(&browser);
     let marked = "return [...document.querySelectorAll('.card')].filter((card) => !card.querySelector('.cast').hidden).map((card) => card.hash)";
     assert_eq!(browser.run(marked), json!(["#/board/gw/2"]));
     browser.open(&page.url("#/board/gw/1"));
@@ -169,6 +180,7 @@ fn what_lichess_says_is_in_health_and_on_the_page() {
         "return /does not take it: illegal.*game-2\\.pgn/.test(document.querySelector('aside')?.textContent)",
     );
     picture(&browser, "broadcast-board.png");
+    no_barriers(&browser);
     browser.click(".tongue");
     browser.until(
         "Russian",
@@ -235,6 +247,7 @@ fn a_page_that_is_opened_while_the_gateway_is_away_says_so_and_asks_later() {
         "return /known when the gateway is back/.test(document.querySelector('.case')?.textContent)",
     );
     picture(&browser, "gateway-away.png");
+    no_barriers(&browser);
     browser.open(&page.url("#/history"));
     browser.until(
         "what is not known",

@@ -16,7 +16,7 @@ use dgt2mqtt::link::file::read_capture;
 use serde_json::{Value, json};
 
 use broker::{Mosquitto, free_port};
-use browser::{Browser, Server, http, http_full};
+use browser::{Browser, Server, checker, http, http_full};
 use hall::{Daemon, Seat, Simulator, configure, vienna};
 
 /// A hall with a broker, boards and a daemon.
@@ -302,16 +302,6 @@ fn who_may_not_see_the_page_does_not() {
     );
 }
 
-/// The accessibility checker, where it was installed.
-fn checker() -> Option<String> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/node_modules/axe-core/axe.min.js");
-    let text = fs::read_to_string(&file).ok();
-    if text.is_none() {
-        eprintln!("skipped: no axe-core (npm install --prefix target/tools axe-core)");
-    }
-    text
-}
-
 #[test]
 fn an_accessibility_checker_finds_nothing_serious() {
     let Some(axe) = checker() else { return };
@@ -337,14 +327,7 @@ fn an_accessibility_checker_finds_nothing_serious() {
             browser.open(&server.url(page));
             browser.run(&format!("document.documentElement.dataset.theme = '{theme}'"));
             browser.until("a page", "return document.querySelector('main h1, main h2')");
-            browser.run(&format!("{axe}; return true"));
-            let found = browser.run("return axe.run(document).then((found) => found.violations.map((one) => [one.impact, one.id, one.nodes.map((node) => node.html.slice(0, 120))]))");
-            let serious: Vec<_> = found
-                .as_array()
-                .unwrap()
-                .iter()
-                .filter(|one| ["serious", "critical"].contains(&one[0].as_str().unwrap_or_default()))
-                .collect();
+            let serious = browser.barriers(&axe);
             assert!(serious.is_empty(), "{theme} {page}: {serious:#?}");
         }
     }

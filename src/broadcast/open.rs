@@ -23,7 +23,8 @@ pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> (Rounds,
     let root = &settings.folder;
     let mut noted = note::read_all(root);
     let own = noted.remove(&settings.tournament.round);
-    let since_ms = own.as_ref().map_or(now_ms, |own| own.tournament.since_ms);
+    let noted_ms = own.as_ref().map(|own| own.tournament.since_ms);
+    let since_ms = settings.begins_ms.or(noted_ms).unwrap_or(now_ms);
     forget_later(root, &mut noted, since_ms);
 
     let current = Note {
@@ -156,6 +157,7 @@ mod tests {
             },
             pairings: Pairings::parse(&names, round).unwrap(),
             boards: vec!["7".into(), "8".into()],
+            begins_ms: None,
             lichess: Some(Lichess {
                 round: format!("a1B2c3D{round}"),
                 token: crate::config::Secret::new("lip_secret"),
@@ -325,6 +327,44 @@ mod tests {
         hall.begin(90, 4);
         let fourth = hall.file("round-4/game-1.pgn");
         assert!(fourth.contains("????.??.??"), "it begins now: {fourth}");
+    }
+
+    #[test]
+    fn a_round_may_begin_before_it_is_named_and_after() {
+        let mut hall = Hall::new();
+        hall.begin(0, 3);
+        hall.start(1, 1);
+        hall.play(2, 1, 1, "e2e4");
+        // Somebody tries something in the evening, and the next round is named too late.
+        hall.start(20, 2);
+        hall.play(21, 2, 1, "h2h4");
+        hall.end(22, 2);
+        hall.start(60, 3);
+        hall.play(61, 3, 1, "d2d4");
+        hall.begin(65, 3);
+        let begin = |minute: i64, begins: i64| {
+            let mut settings = settings(hall.root.path(), 4);
+            settings.begins_ms = Some(T0 + begins * MINUTE);
+            let (mut rounds, _) = open(&settings, "gw", T0 + minute * MINUTE);
+            for event in &hall.journal {
+                rounds.take(event, 0);
+            }
+            hall.write(&mut rounds, minute);
+        };
+        begin(90, 100);
+        assert!(!hall.file("round-4/game-1.pgn").contains("1. "), "not yet");
+        begin(91, 55);
+        let fourth = hall.file("round-4/game-1.pgn");
+        assert!(
+            fourth.contains("White4") && fourth.ends_with("1. d4 *\n"),
+            "{fourth}"
+        );
+        begin(92, 15);
+        let third = hall.file("round-3/game-1.pgn");
+        assert!(
+            third.contains("White3") && third.ends_with("1. e4 *\n"),
+            "{third}"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The events of a journal, from the first that is kept to those that come.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -13,6 +13,8 @@ use crate::{
 
 /// Events read at a time.
 const BATCH: usize = 512;
+/// A journal that cannot be read is tried again after this.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Tells the events of the journal at `path`, and those that are written to it: `news` wakes it up.
 ///
@@ -37,10 +39,15 @@ pub async fn follow(
                     tracing::warn!("broadcast: cannot read the journal {}: {error}", path.display());
                 }
                 failed = true;
-                (Vec::new(), after)
+                // Half of what was is not told: the public would see games go back.
+                tokio::select! {
+                    () = tokio::time::sleep(PATIENCE) => continue,
+                    () = stop.cancelled() => return,
+                }
             }
             Err(_) => return,
         };
+        failed = false;
         let more = read.len() >= BATCH;
         after = last;
         let told = Told { events: read, more };

@@ -27,6 +27,8 @@ pub struct Broadcast {
     pub pairings: Pairings,
     /// Boards in the order of the pairings: `BOARD`, or `GATEWAY/BOARD`.
     pub boards: Vec<String>,
+    /// When the round begins, as Unix time in milliseconds; none for when it is first broadcast.
+    pub begins_ms: Option<i64>,
     /// A round on lichess to push to.
     pub lichess: Option<Lichess>,
 }
@@ -53,6 +55,7 @@ pub(super) struct RawBroadcast {
     site: Option<String>,
     round: Option<Spanned<u32>>,
     rounds: Option<Spanned<u32>>,
+    begins: Option<Spanned<String>>,
     pairings: Option<Spanned<PathBuf>>,
     boards: Option<Vec<Spanned<String>>>,
     delay_minutes: Option<Spanned<u32>>,
@@ -92,6 +95,10 @@ pub(super) fn broadcast(
             })
             .ok(),
     };
+    let begins_ms = match &raw.begins {
+        Some(begins) => Some(moment(begins, document)?),
+        None => None,
+    };
     let boards = boards(raw.boards.as_deref(), known, document);
     let lichess = match &raw.lichess {
         None => None,
@@ -123,8 +130,22 @@ pub(super) fn broadcast(
         },
         pairings: pairings?,
         boards: boards?,
+        begins_ms,
         lichess,
     })
+}
+
+/// Unix time in milliseconds of a moment that is written with its offset.
+fn moment(text: &Spanned<String>, document: &mut Document<'_>) -> Option<i64> {
+    let moment = text.get_ref().parse::<jiff::Timestamp>();
+    if moment.is_err() {
+        document.problem(
+            text.span(),
+            format!("{:?} is no moment", text.get_ref()),
+            "write day, time and offset from UTC, as \"2026-11-21T14:00:00+01:00\"",
+        );
+    }
+    moment.ok().map(jiff::Timestamp::as_millisecond)
 }
 
 fn boards(
