@@ -4,6 +4,7 @@
 
 mod broker;
 mod hall;
+mod lichess;
 
 use std::{
     fs,
@@ -63,9 +64,14 @@ fn the_next_round_begins_at_sighup_and_the_former_one_is_completed_when_it_may()
     let config = configure(folder.path(), 1, &seats);
     fs::write(folder.path().join("pairings.csv"), PAIRINGS).unwrap();
     let rest = fs::read_to_string(&config).unwrap();
+    fs::write(folder.path().join("lichess-token"), "lip_secret").unwrap();
+    let (lichess, pushes) = lichess::server(vec![lichess::GOOD], None);
     let round = |number: u32| {
+        let push = format!(
+            "lichess = {{ round = \"a1B2c3D{number}\", token_file = \"lichess-token\", server = \"http://127.0.0.1:{lichess}\" }}\n"
+        );
         let text = format!(
-            "{rest}[broadcast]\nfolder = \"open\"\nround = {number}\nrounds = 5\npairings = \"pairings.csv\"\ndelay_minutes = 1\n"
+            "{rest}[broadcast]\nfolder = \"open\"\nround = {number}\nrounds = 5\npairings = \"pairings.csv\"\ndelay_minutes = 1\n{push}"
         );
         fs::write(&config, text).unwrap();
     };
@@ -154,6 +160,22 @@ fn the_next_round_begins_at_sighup_and_the_former_one_is_completed_when_it_may()
     assert_eq!(tournament["rounds"][2]["count"], 1);
     assert_eq!(tournament["rounds"][3]["live"], 1);
     assert!(daemon.stop());
+
+    // Each round went to its own round on lichess, to its end and not before it was public.
+    let pushes: Vec<_> = pushes.try_iter().collect();
+    let to = |round: &str| {
+        let path = format!("/round/a1b2c3d{round}/push ");
+        pushes.iter().filter(move |push| push.head[0].contains(&path))
+    };
+    let last = to("3").next_back().unwrap();
+    assert!(
+        last.body.contains("1. Nf3") && last.body.ends_with("1-0\n"),
+        "{}",
+        last.body
+    );
+    assert!(last.at - ended > Duration::from_secs(50));
+    assert!(to("4").next_back().unwrap().body.contains("Menchik"));
+    assert!(to("4").all(|push| !push.body.contains("Reti")));
 }
 
 struct Dashboard(Child);

@@ -140,8 +140,12 @@ impl Caller {
                 peace: peace(status, &headers),
             });
         }
-        serde_json::from_slice(&body)
-            .map_err(|error| self.unreachable(&format!("its answer cannot be read: {error}")))
+        let mut answer: Answer = serde_json::from_slice(&body)
+            .map_err(|error| self.unreachable(&format!("its answer cannot be read: {error}")))?;
+        for error in answer.games.iter_mut().filter_map(|game| game.error.as_mut()) {
+            *error = self.fit_to_tell(error);
+        }
+        Ok(answer)
     }
 
     fn request(&self, host: &str, pgn: String) -> Result<Request<Full<Bytes>>, PushError> {
@@ -187,18 +191,22 @@ impl Caller {
         Ok(TlsConnector::from(config))
     }
 
-    /// The server's own words, which may not tell the token to anybody.
+    /// The server's own words.
     fn said(&self, body: &[u8]) -> String {
         #[derive(Deserialize)]
         struct Refusal {
             error: String,
         }
-        let said = match serde_json::from_slice::<Refusal>(body) {
-            Ok(refusal) => refusal.error,
-            Err(_) => String::from_utf8_lossy(body).into_owned(),
-        };
-        let said = said.replace(self.settings.token.reveal(), "...");
-        said.trim().chars().take(MAX_SAID).collect()
+        match serde_json::from_slice::<Refusal>(body) {
+            Ok(refusal) => self.fit_to_tell(&refusal.error),
+            Err(_) => self.fit_to_tell(&String::from_utf8_lossy(body)),
+        }
+    }
+
+    /// Words of the server, short and without the token.
+    fn fit_to_tell(&self, words: &str) -> String {
+        let words = words.replace(self.settings.token.reveal(), "...");
+        words.trim().chars().take(MAX_SAID).collect()
     }
 
     fn unreachable(&self, reason: &impl ToString) -> PushError {
