@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods)] // the writer runs on the wall clock and has the disk wait elsewhere.
 
 pub mod folder;
+mod index;
 mod kept;
 pub mod lichess;
 mod note;

@@ -4,9 +4,10 @@
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use super::{
+    index::{RoundCount, TournamentFile},
     kept::Kept,
     note::{self, Note},
-    round::{Round, RoundCount, Tournament, TournamentFile},
+    round::{Round, Tournament},
     rounds::Rounds,
 };
 use crate::config::{Broadcast, Lichess};

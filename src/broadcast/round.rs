@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    index::{Index, IndexPairing, RoundCount, TournamentFile, json},
     kept::Kept,
     pairings::{Pairing, Pairings, Player},
     record::{Delay, Record, Shown},
@@ -161,7 +162,13 @@ impl Round {
         if self.tournament.combined {
             files.insert(format!("{folder}/games.pgn"), games.join("\n"));
         }
-        files.insert(format!("{folder}/index.json"), json(&index(&boards)));
+        let pairings = boards
+            .iter()
+            .map(|board| IndexPairing::new(&board.pairing, &board.pgn.result, board.live));
+        let index = Index {
+            pairings: pairings.collect(),
+        };
+        files.insert(format!("{folder}/index.json"), json(&index));
         files.insert("tournament.json".into(), json(&self.summary(count(&boards))));
         files
     }
@@ -357,78 +364,6 @@ fn time_control(periods: &[Period]) -> Option<String> {
     };
     let parts: Vec<_> = periods.iter().map(period).collect();
     (!parts.is_empty()).then(|| parts.join(":"))
-}
-
-/// `tournament.json`.
-#[derive(Serialize, Deserialize)]
-pub(super) struct TournamentFile {
-    id: String,
-    name: String,
-    pub(super) rounds: Vec<RoundCount>,
-}
-
-/// How many games a round has, and how many of them go on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct RoundCount {
-    pub(super) count: usize,
-    pub(super) live: usize,
-}
-
-/// `index.json` of a round.
-#[derive(Serialize)]
-struct Index<'a> {
-    pairings: Vec<IndexPairing<'a>>,
-}
-
-#[derive(Serialize)]
-struct IndexPairing<'a> {
-    white: IndexPlayer<'a>,
-    black: IndexPlayer<'a>,
-    result: &'a str,
-    live: bool,
-}
-
-#[derive(Serialize)]
-struct IndexPlayer<'a> {
-    fname: Option<&'a str>,
-    mname: Option<&'a str>,
-    lname: Option<&'a str>,
-    title: Option<&'a str>,
-    federation: Option<&'a str>,
-}
-
-fn index(boards: &[Board]) -> Index<'_> {
-    let pairings = boards.iter().map(|board| IndexPairing {
-        white: index_player(&board.pairing.white),
-        black: index_player(&board.pairing.black),
-        result: &board.pgn.result,
-        live: board.live,
-    });
-    Index {
-        pairings: pairings.collect(),
-    }
-}
-
-/// `Last, First` taken apart.
-fn index_player(player: &Player) -> IndexPlayer<'_> {
-    let (last, first) = match player.name.split_once(',') {
-        Some((last, first)) => (last.trim(), Some(first.trim())),
-        None => (player.name.trim(), None),
-    };
-    IndexPlayer {
-        fname: first.filter(|name| !name.is_empty()),
-        mname: None,
-        lname: (!last.is_empty()).then_some(last),
-        title: player.title.as_deref(),
-        federation: player.federation.as_deref(),
-    }
-}
-
-fn json(value: &impl Serialize) -> String {
-    // Texts, numbers and truth values: there is nothing in them that JSON cannot say.
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    text
 }
 
 #[cfg(test)]

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::round::{Files, Published, Round, RoundCount};
+use super::{
+    index::RoundCount,
+    round::{Files, Published, Round},
+};
 use crate::event::Event;
 
 /// Rounds of one tournament.
