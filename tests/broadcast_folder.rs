@@ -10,7 +10,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use dgt2mqtt::{
@@ -20,7 +20,7 @@ use dgt2mqtt::{
 use serde_json::Value;
 
 use broker::Mosquitto;
-use hall::{Daemon, one_board, program};
+use hall::{Daemon, one_board, program, until};
 
 /// Reads every PGN below the folder with python-chess and prints one JSON object a game.
 const READER: &str = r#"
@@ -140,17 +140,6 @@ fn every_fixture_gives_a_file_that_others_can_read() {
         if !chess960 {
             assert_eq!(game["moves"], serde_json::to_value(moves).unwrap(), "{name}");
         }
-    }
-}
-
-fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + patience;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

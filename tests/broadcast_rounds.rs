@@ -14,19 +14,8 @@ use std::{
 };
 
 use dgt2mqtt::link::file::read_capture;
-use hall::{Daemon, Seat, Simulator, configure, journal, program};
+use hall::{Daemon, Seat, Simulator, configure, journal, program, until};
 use serde_json::Value;
-
-fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + patience;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
 
 fn hang_up(pid: u32) {
     let sent = Command::new("kill").args(["-HUP", &pid.to_string()]).status();

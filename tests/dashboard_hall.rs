@@ -10,7 +10,7 @@ mod lichess;
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use broker::{Mosquitto, Subscriber, free_port};
@@ -52,15 +52,8 @@ fn change(config: &Path, change: impl Fn(String) -> String) {
     fs::write(config, change(text)).unwrap();
 }
 
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    hall::until(what, Duration::from_secs(30), look)
 }
 
 /// The JSON of a path of the page's server.
@@ -297,11 +290,9 @@ fn a_gateway_that_takes_no_commands_tells_no_past() {
     let past = || Some(get(&page, "/api/board/gw/1")?["past"].as_str()?.to_owned());
     until("a question", || (past()? == "asked").then_some(()));
     // Three questions are asked, twenty seconds apart.
-    let deadline = Instant::now() + Duration::from_secs(90);
-    while past().as_deref() != Some("untold") {
-        assert!(Instant::now() < deadline, "{:?}", past());
-        std::thread::sleep(Duration::from_millis(500));
-    }
+    hall::until("the end of asking", Duration::from_secs(90), || {
+        (past()? == "untold").then_some(())
+    });
 }
 
 #[test]
