@@ -148,9 +148,19 @@ fn a_real_systemd_starts_watches_and_stops_the_service() {
     let config = format!(
         "[gateway]\nname = \"hall\"\n[broker]\nurls = [\"mqtt://127.0.0.1:1\"]\n[[board]]\nid = \"1\"\nport = \"{port}\"\n"
     );
-    let Some(systemd) = Systemd::boot(folder.path(), "dgt2mqtt", UNIT, &[(CONFIG, &config)]) else {
+    // The password is given as the manual says.
+    let secret = "[Service]\nLoadCredential=mqtt-password:/etc/dgt2mqtt/mqtt-password\n\
+        Environment=DGT2MQTT__BROKER__USERNAME=dgt2mqtt\n\
+        Environment=DGT2MQTT__BROKER__PASSWORD_FILE=/run/credentials/dgt2mqtt.service/mqtt-password\n";
+    let files = [
+        (CONFIG, config.as_str()),
+        ("etc/dgt2mqtt/mqtt-password", "correct-horse\n"),
+        ("etc/systemd/system/dgt2mqtt.service.d/secret.conf", secret),
+    ];
+    let Some(systemd) = Systemd::boot(folder.path(), "dgt2mqtt", UNIT, &files) else {
         return;
     };
+    systemd.inside("chmod", &["600", "/etc/dgt2mqtt/mqtt-password"]);
 
     // Type=notify: `start` returns when the daemon says that it is ready, as a user that systemd made up.
     assert!(systemd.control(&["start", "dgt2mqtt"]).0, "{}", systemd.log());
@@ -182,7 +192,7 @@ fn a_real_systemd_starts_watches_and_stops_the_service() {
         s.show(&["ActiveState", "NRestarts"]) == ["active", "1"] && s.show(&["MainPID"])[0] != first
     });
 
-    // A reload begins the next round; one with a mistake fails, and the service goes on.
+    // A reload begins the next round; a mistake is told, and the service goes on.
     let second = systemd.show(&["MainPID"]).remove(0);
     let write = |text: &str| systemd.inside("sh", &["-c", &format!("printf '{text}' >> /{CONFIG}")]);
     write("[broadcast]\\nfolder = \"/var/lib/dgt2mqtt/open\"\\nround = 3\\n");
@@ -193,8 +203,10 @@ fn a_real_systemd_starts_watches_and_stops_the_service() {
             .contains("game-1.pgn")
     });
     write("rund = 4\\n");
-    assert!(!systemd.control(&["reload", "dgt2mqtt"]).0);
-    systemd.wait("why", |s| s.log().contains("did you mean `round`?"));
+    assert!(systemd.control(&["reload", "dgt2mqtt"]).0);
+    systemd.wait("why", |s| {
+        s.log().contains("is not taken over") && s.log().contains("did you mean `round`?")
+    });
     assert_eq!(systemd.show(&["ActiveState", "MainPID"]), ["active", &second]);
     systemd.inside("sh", &["-c", &format!("sed -i /rund/d /{CONFIG}")]);
 
@@ -213,6 +225,7 @@ fn a_real_systemd_starts_watches_and_stops_the_service() {
         ["failed", "78", "0"]
     );
     assert!(systemd.log().contains("the key `bogus` is unknown here"));
+    assert!(!systemd.log().contains("correct-horse"));
 }
 
 /// What the page's server answers: the first line, and the rest.
