@@ -160,6 +160,11 @@ fn what_lichess_says_is_in_health_and_on_the_page() {
     );
     picture(&browser, "broadcast.png");
     no_barriers(&browser);
+    assert_eq!(
+        of("2")["players"],
+        json!(["Menchik, V", "Thomas, G"]),
+        "by the pairings"
+    );
     let marked = "return [...document.querySelectorAll('.card')].filter((card) => !card.querySelector('.cast').hidden).map((card) => card.hash)";
     assert_eq!(browser.run(marked), json!(["#/board/gw/2"]));
     browser.open(&page.url("#/board/gw/1"));

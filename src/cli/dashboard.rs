@@ -196,6 +196,7 @@ pub(super) fn open(
             Ok(())
         });
     }
+    parts.spawn(tell_paired(settings.clone(), shared.clone(), stop.clone()));
     let (pushed_sender, pushed) = watch::channel(None);
     let (hall, end) = (shared.clone(), stop.clone());
     parts.spawn(async move {
@@ -220,6 +221,28 @@ fn tables(settings: &Broadcast) -> Vec<BoardKey> {
         })
     };
     settings.boards.iter().filter_map(key).collect()
+}
+
+/// Has the page show who plays whom, if our own pairings say so.
+async fn tell_paired(
+    mut settings: watch::Receiver<Option<Broadcast>>,
+    shared: Shared,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    let telling = async {
+        loop {
+            let paired = settings.borrow_and_update().as_ref().map(Broadcast::players);
+            shared.paired(paired.unwrap_or_default());
+            if settings.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    tokio::select! {
+        () = telling => {}
+        () = stop.cancelled() => {}
+    }
+    Ok(())
 }
 
 /// Has the page show what lichess says.

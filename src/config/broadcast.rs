@@ -1,6 +1,9 @@
 //! The broadcast: where its files go, who plays, how far the public is behind.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::PathBuf,
+};
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -12,7 +15,7 @@ use super::{
     validate::within,
 };
 use crate::{
-    broadcast::{Delay, Pairings, Tournament},
+    broadcast::{Delay, Pairings, Player, Tournament},
     game::Period,
 };
 
@@ -31,6 +34,21 @@ pub struct Broadcast {
     pub begins_ms: Option<i64>,
     /// A round on lichess to push to.
     pub lichess: Option<Lichess>,
+}
+
+impl Broadcast {
+    /// Who plays whom by the pairings, White and Black, by board as it is named in `boards`.
+    #[must_use]
+    pub fn players(&self) -> BTreeMap<String, [Option<String>; 2]> {
+        let name = |player: &Player| Some(player.name.clone()).filter(|name| !name.is_empty());
+        let pairs = self.boards.iter().zip(&self.pairings.boards);
+        pairs
+            .filter_map(|(board, pairing)| {
+                let pairing = pairing.as_ref()?;
+                Some((board.clone(), [name(&pairing.white), name(&pairing.black)]))
+            })
+            .collect()
+    }
 }
 
 /// A broadcast round on lichess.

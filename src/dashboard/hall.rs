@@ -26,6 +26,9 @@ pub struct BoardKey {
     pub board: String,
 }
 
+/// Players by board.
+pub type Paired = BTreeMap<String, [Option<String>; 2]>;
+
 /// What is known of a gateway.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Gateway {
@@ -35,6 +38,8 @@ pub(super) struct Gateway {
     pub version: Option<String>,
     /// Its boards, if it says so: what is retained of others is of an older configuration.
     pub boards: Option<Vec<String>>,
+    /// Who plays whom at its boards, if it says so.
+    pub paired: Paired,
     /// What its operator should see to, in words.
     pub notices: Vec<String>,
     pub(super) revision: u64,
@@ -51,6 +56,8 @@ pub struct Hall {
     pub(super) owners: Owners,
     /// What lichess says, by the gateway that pushes; this program itself has no name.
     pub(super) pushes: Pushes,
+    /// Who plays whom by the pairings of this program's own broadcast, by `GATEWAY/BOARD`.
+    paired: Paired,
     /// Grows with every change.
     pub(super) revision: u64,
 }
@@ -93,6 +100,24 @@ impl Hall {
     /// What lichess says of the games that this program broadcasts itself.
     pub fn take_pushed(&mut self, pushed: Option<Pushed>) {
         self.push_changed("", pushed);
+    }
+
+    /// Who plays whom by the pairings of this program's own broadcast, by `GATEWAY/BOARD`.
+    pub fn take_paired(&mut self, paired: Paired) {
+        self.paired = paired;
+        self.pair();
+    }
+
+    /// Tells the boards who plays there.
+    fn pair(&mut self) {
+        self.revision += 1;
+        for (key, board) in &mut self.boards {
+            let paired = pairing(&self.paired, &self.gateways, key);
+            if board.paired != paired {
+                board.paired = paired;
+                board.revision = self.revision;
+            }
+        }
     }
 
     /// Boards whose games lichess sees otherwise now are shown anew.
@@ -198,6 +223,7 @@ impl Hall {
                 let info = json();
                 gateway.version = info["version"].as_str().map(str::to_owned);
                 gateway.boards = serde_json::from_value(info["boards"].clone()).ok();
+                gateway.paired = serde_json::from_value(info["players"].clone()).unwrap_or_default();
             }
             _ => {
                 let health = json();
@@ -212,11 +238,15 @@ impl Hall {
             self.revision += 1;
             gateway.revision = self.revision;
         }
+        let is_paired_anew = before.paired != gateway.paired;
         if before.online != gateway.online || before.boards != gateway.boards {
             // Its boards are shown as it is.
             for (_, board) in self.boards.iter_mut().filter(|(key, _)| key.gateway == name) {
                 board.revision = self.revision;
             }
+        }
+        if is_paired_anew {
+            self.pair();
         }
         if state == "health" {
             self.push_changed(name, pushed);
@@ -238,7 +268,11 @@ impl Hall {
         if is_new && self.boards.len() >= MAX_BOARDS {
             return None;
         }
+        let paired = pairing(&self.paired, &self.gateways, &key);
         let board = self.boards.entry(key).or_default();
+        if is_new {
+            board.paired = paired;
+        }
         let changed = change(board);
         if changed {
             self.revision += 1;
@@ -246,6 +280,17 @@ impl Hall {
         }
         Some(changed)
     }
+}
+
+/// Who plays at a board: our own pairings first, then those of its gateway.
+fn pairing(
+    own: &Paired,
+    gateways: &BTreeMap<String, Gateway>,
+    key: &BoardKey,
+) -> Option<[Option<String>; 2]> {
+    let full = format!("{}/{}", key.gateway, key.board);
+    let of_gateway = || gateways.get(&key.gateway)?.paired.get(&key.board);
+    own.get(&full).or_else(of_gateway).cloned()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use tokio::sync::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    hall::{BoardKey, Hall},
+    hall::{BoardKey, Hall, Paired},
     owners::Claim,
 };
 use crate::{
@@ -78,6 +78,11 @@ impl Shared {
     /// What lichess says of the games that this program broadcasts itself; none where it pushes nothing.
     pub fn pushed(&self, pushed: Option<Pushed>) {
         self.change(|hall, _| hall.take_pushed(pushed));
+    }
+
+    /// Who plays whom in the broadcast of this program.
+    pub fn paired(&self, paired: Paired) {
+        self.change(|hall, _| hall.take_paired(paired));
     }
 
     fn change(&self, change: impl FnOnce(&mut Hall, u64)) {

@@ -21,7 +21,7 @@ mod view;
 pub use access::Access;
 pub use board::Board;
 pub use collect::collect;
-pub use hall::{BoardKey, Hall};
+pub use hall::{BoardKey, Hall, Paired};
 pub use listener::{Ask, AskError, Asks, Listener, Shared};
 pub use pushed::{PushView, PushedView};
 pub use server::serve;

@@ -264,6 +264,7 @@ impl Daemon {
             );
         }
         self.caster.change(config.broadcast);
+        self.say_info();
     }
 
     async fn tick(&mut self, feed_watchdog: bool) {

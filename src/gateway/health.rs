@@ -1,11 +1,13 @@
 //! What the gateway says of itself: `info` once, `health` now and then.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     broadcast::Pushed,
-    config::Config,
+    config::{Broadcast, Config},
     event::SCHEMA_VERSION,
     journal::{Notice, Stats},
     mqtt::Figures,
@@ -23,6 +25,9 @@ pub struct GatewayInfo {
     boot_id: String,
     /// Ids of the boards.
     boards: Vec<String>,
+    /// Names of the players by board, White's and Black's, where the pairings of a broadcast have them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    players: BTreeMap<String, [Option<String>; 2]>,
 }
 
 impl GatewayInfo {
@@ -32,8 +37,23 @@ impl GatewayInfo {
             schema_version: SCHEMA_VERSION,
             boot_id: boot_id.to_owned(),
             boards: config.boards.iter().map(|board| board.id.to_string()).collect(),
+            players: players(config),
         }
     }
+}
+
+/// Who plays at our own boards by the pairings.
+fn players(config: &Config) -> BTreeMap<String, [Option<String>; 2]> {
+    let named = config.broadcast.as_ref().map(Broadcast::players);
+    let own = named.into_iter().flatten().filter_map(|(board, players)| {
+        let own = match board.split_once('/') {
+            None => board.as_str(),
+            Some((gateway, board)) if gateway == config.gateway.as_str() => board,
+            Some(_) => return None,
+        };
+        Some((own.to_owned(), players))
+    });
+    own.collect()
 }
 
 /// Payload of the gateway's `health`.

@@ -211,6 +211,32 @@ fn what_lichess_says_of_a_game_is_shown_at_its_board() {
 }
 
 #[test]
+fn names_are_those_of_the_pairings_where_there_are_some() {
+    let mut hall = online();
+    hall.take("gw/board/7/pgn", b"[White \"A\"]\n[Black \"?\"]\n\n*\n", 0);
+    let names = |hall: &Hall| serde_json::to_value(hall.view(0)).unwrap()["boards"][0]["players"].clone();
+    assert_eq!(names(&hall), json!(["A", null]));
+    let seen = hall.revision();
+    hall.take(
+        "gw/info",
+        br#"{"version":"1","boards":["7"],"players":{"7":["Reti, R","Tartakower, S"]}}"#,
+        0,
+    );
+    assert_eq!(names(&hall), json!(["Reti, R", "Tartakower, S"]));
+    assert_eq!(hall.changed_boards(seen, 0).len(), 1);
+    let own = [Some("Menchik, V".to_owned()), None];
+    hall.take_paired(Paired::from([("gw/7".to_owned(), own)]));
+    assert_eq!(
+        names(&hall),
+        json!(["Menchik, V", null]),
+        "our own broadcast knows better"
+    );
+    hall.take_paired(Paired::new());
+    hall.take("gw/info", br#"{"version":"1","boards":["7"]}"#, 0);
+    assert_eq!(names(&hall), json!(["A", null]));
+}
+
+#[test]
 fn memory_is_bounded() {
     let mut hall = online();
     for seq in 1..=2_000 {
