@@ -167,7 +167,9 @@ fn the_daemon_writes_the_folder_and_goes_on_after_a_crash() {
     daemon.kill();
     let daemon = Daemon::start(&config);
     until("the result", Duration::from_secs(60), || {
-        read().trim_end().ends_with("1-0").then_some(())
+        let text = read();
+        assert!(text.contains("4. "), "what was public went back: {text}");
+        text.trim_end().ends_with("1-0").then_some(())
     });
     assert!(daemon.stop());
 

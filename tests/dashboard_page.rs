@@ -388,6 +388,20 @@ fn pictures() {
     browser.until("the case", TITLE);
     pause();
     shot("irregularity-russian.png");
+    browser.open(&server.url("#/history"));
+    pause();
+    shot("history-russian.png");
+    browser.run("document.querySelector('tbody a[href*=report]').click()");
+    browser.until("a report", "return document.querySelector('.report .three')");
+    assert_eq!(browser.sheets(), 1);
+    pause();
+    shot("report-russian.png");
+    browser.open(&server.url("#/board/gw/2"));
+    pause();
+    browser.click("[data-verb=report]");
+    pause();
+    shot("question-russian.png");
+    browser.click("dialog .plain");
     let phone =
         json!({ "mobileEmulation": { "deviceMetrics": { "width": 390, "height": 844, "pixelRatio": 2.0 } } });
     let phone = Browser::start(&phone).expect("a browser");

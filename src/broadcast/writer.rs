@@ -114,7 +114,12 @@ impl Writer {
                     }
                 }
                 () = wait => due = self.write().await,
-                () = stop.cancelled() => return,
+                () = stop.cancelled() => {
+                    if due.is_some() {
+                        self.write().await;
+                    }
+                    return;
+                }
             }
         }
     }
