@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes pictures of the arbiter's page: the grid, an irregularity, dark, on a phone.
+# Makes pictures of the arbiter's page: the grid, an irregularity, dark, on a phone, a broadcast, a gateway that is away.
 # usage: scripts/screenshots.sh [FOLDER]     (default: target/screenshots)
 # Needs mosquitto, chromium and chromium-driver from the distribution.
 set -euo pipefail
@@ -7,5 +7,8 @@ cd "$(dirname "$0")/.."
 export PATH="$PATH:/usr/sbin:/sbin"
 folder=${1:-target/screenshots}
 mkdir -p "$folder"
-DGT2MQTT_SHOTS=$(realpath "$folder") cargo test --locked --test dashboard_page -- --ignored --exact pictures
+DGT2MQTT_SHOTS=$(realpath "$folder")
+export DGT2MQTT_SHOTS
+cargo test --locked --test dashboard_page -- --ignored --exact pictures
+cargo test --locked --test dashboard_hall -- what_lichess a_page_that_is_opened
 echo "the pictures are in $folder" >&2

@@ -10,7 +10,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use dgt2mqtt::{
@@ -20,7 +20,7 @@ use dgt2mqtt::{
 use serde_json::Value;
 
 use broker::Mosquitto;
-use hall::{Daemon, one_board, program};
+use hall::{Daemon, one_board, program, until};
 
 /// Reads every PGN below the folder with python-chess and prints one JSON object a game.
 const READER: &str = r#"
@@ -143,17 +143,6 @@ fn every_fixture_gives_a_file_that_others_can_read() {
     }
 }
 
-fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + patience;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 /// A daemon that is killed in the middle of a game goes on with it in the same file.
 #[test]
 fn the_daemon_writes_the_folder_and_goes_on_after_a_crash() {
@@ -178,7 +167,9 @@ fn the_daemon_writes_the_folder_and_goes_on_after_a_crash() {
     daemon.kill();
     let daemon = Daemon::start(&config);
     until("the result", Duration::from_secs(60), || {
-        read().trim_end().ends_with("1-0").then_some(())
+        let text = read();
+        assert!(text.contains("4. "), "what was public went back: {text}");
+        text.trim_end().ends_with("1-0").then_some(())
     });
     assert!(daemon.stop());
 
@@ -208,6 +199,15 @@ fn the_daemon_writes_the_folder_and_goes_on_after_a_crash() {
             assert!(missing <= without_clock, "{clocks:?}");
             assert!(game["used"].as_array().unwrap()[1..].iter().all(Value::is_number));
         }
+    }
+    // The same game from the journal, whatever is broadcast.
+    let kept = folder.path().join("kept");
+    fs::create_dir(&kept).unwrap();
+    let printed = program().args(["pgn", "--config"]).arg(&config).output().unwrap();
+    fs::write(kept.join("kept.pgn"), printed.stdout).unwrap();
+    if let Some(games) = read_by_others(&kept) {
+        assert_eq!(games[0]["moves"], serde_json::to_value(&moves).unwrap());
+        assert_eq!(games[0]["headers"]["Result"], "1-0");
     }
     let index: Value =
         serde_json::from_str(&fs::read_to_string(folder.path().join("open/round-2/index.json")).unwrap())

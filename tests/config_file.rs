@@ -503,13 +503,16 @@ fn a_broadcast_is_checked_with_its_pairings() {
     let path = folder.path().join("dgt2mqtt.toml");
     let read =
         |broadcast: &str| Config::from_text(&format!("{SMALL}[broadcast]\n{broadcast}"), &path, &home());
-    let good = read("folder = \"out\"\npairings = \"pairings.csv\"\ndelay_minutes = 15\nround = 3\n");
+    let good = read(
+        "folder = \"out\"\npairings = \"pairings.csv\"\ndelay_minutes = 15\nround = 3\nbegins = \"2026-11-21T14:00:00+01:00\"\n",
+    );
     let broadcast = good
         .unwrap_or_else(|error| panic!("{error}"))
         .broadcast
         .expect("one");
     assert_eq!(broadcast.folder, folder.path().join("out"));
     assert_eq!(broadcast.tournament.delay.ms, 15 * 60_000);
+    assert_eq!(broadcast.begins_ms, Some(1_795_266_000_000));
     assert_eq!((broadcast.tournament.round, broadcast.tournament.rounds), (3, 3));
     assert_eq!(broadcast.boards, ["1"]);
     assert_eq!(broadcast.pairings.boards.len(), 1);
@@ -520,6 +523,14 @@ fn a_broadcast_is_checked_with_its_pairings() {
         ("folder = \"out\"\nboards = [\"a/B\"]", "names no board"),
         ("folder = \"out\"\npairings = \"none.csv\"", "none.csv"),
         ("folder = \"out\"\ndelay_minutes = 601", "out of bounds"),
+        (
+            "folder = \"out\"\nbegins = \"2026-11-21 14:00\"",
+            "write day, time and offset from UTC",
+        ),
+        (
+            "folder = \"out\"\nlichess = { round = \"a1B2c3D4\", token_file = \"lichess-token\", ca_file = \"none.pem\" }",
+            "none.pem",
+        ),
         (
             "folder = \"out\"\nlichess = { round = \"abc\", token_file = \"lichess-token\" }",
             "no round of lichess",
@@ -549,7 +560,7 @@ fn a_collector_needs_neither_name_nor_boards() {
     };
     let collector = read("[broadcast]\nfolder = \"out\"\nboards = [\"a/1\", \"b/1\"]\n").expect("good");
     assert_eq!(collector.broadcast.expect("one").boards, ["a/1", "b/1"]);
-    assert_eq!(collector.broker.client_id, "dgt2mqtt-dashboard");
+    assert_eq!(collector.brokers[0].client_id, "dgt2mqtt-dashboard");
     let own = read(&format!("{SMALL}[broadcast]\nfolder = \"out\"\n")).expect("good");
     assert_eq!(own.broadcast.expect("one").boards, ["hall/1"]);
     assert!(read("[broadcast]\nfolder = \"out\"\n").is_err(), "which boards?");

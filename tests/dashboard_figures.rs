@@ -14,18 +14,38 @@ use serde_json::{Value, json};
 use broker::{Mosquitto, free_port};
 use browser::{Browser, Server};
 
+const BOARDS: usize = 200;
+
 /// A hall of 200 boards on one page: how long a move takes from the broker to the screen, and
 /// whether the page grows. Prints the figures of docs/benchmarks.md.
 #[test]
 #[ignore = "takes a minute; its figures are in docs/benchmarks.md"]
 fn two_hundred_boards() {
-    const BOARDS: usize = 200;
-    const MOVES: usize = 2_000;
-    let Some(browser) = Browser::start(
+    let Some(hall) = measure(2_000) else { return };
+    assert!(hall.late(0.95) < 200.0, "{}", hall.late(0.95));
+}
+
+/// The same for some seconds, on a machine that may have other things to do.
+#[test]
+fn two_hundred_boards_for_some_seconds() {
+    let Some(hall) = measure(300) else { return };
+    assert!(hall.late(0.5) < 200.0, "{}", hall.late(0.5));
+}
+
+/// How late the moves were seen, in milliseconds, the earliest first.
+struct Seen(Vec<f64>);
+
+impl Seen {
+    fn late(&self, share: f64) -> f64 {
+        self.0[((self.0.len() - 1) as f64 * share) as usize]
+    }
+}
+
+/// Plays `moves` half-moves at 200 boards.
+fn measure(moves: usize) -> Option<Seen> {
+    let browser = Browser::start(
         &json!({ "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc", "--enable-precise-memory-info"] }),
-    ) else {
-        return;
-    };
+    )?;
     let folder = tempfile::tempdir().unwrap();
     let broker = Mosquitto::start(folder.path(), "");
     let server = Server::start(broker.port, free_port(), &[]);
@@ -59,7 +79,7 @@ fn two_hundred_boards() {
     };
     let before = heap(&browser);
     let start = Instant::now();
-    for made in 0..MOVES {
+    for made in 0..moves {
         gateway.game(made % BOARDS + 1, made + 1);
         // 50 half-moves a second: far more than 200 boards ever play.
         let due = start + Duration::from_millis(20 * made as u64);
@@ -75,7 +95,7 @@ fn two_hundred_boards() {
         .filter_map(Value::as_f64)
         .collect();
     seen.sort_by(f64::total_cmp);
-    let at = |share: f64| seen[((seen.len() - 1) as f64 * share) as usize];
+    let seen = Seen(seen);
     let resident = fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
     let resident = resident
         .lines()
@@ -83,16 +103,16 @@ fn two_hundred_boards() {
         .unwrap()
         .to_owned();
     println!(
-        "{} of {MOVES} moves seen; to the screen in ms: median {}, 95 % {}, longest {}; heap of the page {before:.1} -> {after:.1} MiB; server {resident}",
-        seen.len(),
-        at(0.5),
-        at(0.95),
-        at(1.0)
+        "{} of {moves} moves seen; to the screen in ms: median {}, 95 % {}, longest {}; heap of the page {before:.1} -> {after:.1} MiB; server {resident}",
+        seen.0.len(),
+        seen.late(0.5),
+        seen.late(0.95),
+        seen.late(1.0)
     );
     // Moves on a board that come together are drawn together.
-    assert!(seen.len() > MOVES / 2, "{}", seen.len());
-    assert!(at(0.95) < 200.0, "{}", at(0.95));
+    assert!(seen.0.len() > moves / 2, "{}", seen.0.len());
     assert!(after < before + 20.0, "the page grows: {before} -> {after}");
+    Some(seen)
 }
 
 /// A gateway of our own, that says what it is told.

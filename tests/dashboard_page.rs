@@ -16,7 +16,7 @@ use dgt2mqtt::link::file::read_capture;
 use serde_json::{Value, json};
 
 use broker::{Mosquitto, free_port};
-use browser::{Browser, Server, http, http_full};
+use browser::{Browser, Server, checker, http, http_full};
 use hall::{Daemon, Seat, Simulator, configure, vienna};
 
 /// A hall with a broker, boards and a daemon.
@@ -111,9 +111,19 @@ fn an_arbiter_reads_and_answers_and_nothing_is_lost() {
         browser.run("return document.querySelectorAll('.case figure').length"),
         3
     );
+    // Those that are not as they should be: four, unless a hand was quicker still.
+    let differing = browser.run(
+        "return Promise.all([fetch('/api/board/gw/2').then((answer) => answer.json()), import('/board.js')])
+           .then(([board, { differing }]) => differing(board.open[0].irregularity.ruling.target_fen, board.open[0].irregularity.placement))",
+    );
+    let differing = differing.as_array().unwrap();
+    assert!(
+        differing.contains(&json!("c1")) && differing.contains(&json!("e1")),
+        "{differing:?}"
+    );
     assert_eq!(
         browser.run("return document.querySelectorAll('.case .wrong').length"),
-        4
+        differing.len()
     );
     assert!(
         browser
@@ -302,16 +312,6 @@ fn who_may_not_see_the_page_does_not() {
     );
 }
 
-/// The accessibility checker, where it was installed.
-fn checker() -> Option<String> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/node_modules/axe-core/axe.min.js");
-    let text = fs::read_to_string(&file).ok();
-    if text.is_none() {
-        eprintln!("skipped: no axe-core (npm install --prefix target/tools axe-core)");
-    }
-    text
-}
-
 #[test]
 fn an_accessibility_checker_finds_nothing_serious() {
     let Some(axe) = checker() else { return };
@@ -337,14 +337,7 @@ fn an_accessibility_checker_finds_nothing_serious() {
             browser.open(&server.url(page));
             browser.run(&format!("document.documentElement.dataset.theme = '{theme}'"));
             browser.until("a page", "return document.querySelector('main h1, main h2')");
-            browser.run(&format!("{axe}; return true"));
-            let found = browser.run("return axe.run(document).then((found) => found.violations.map((one) => [one.impact, one.id, one.nodes.map((node) => node.html.slice(0, 120))]))");
-            let serious: Vec<_> = found
-                .as_array()
-                .unwrap()
-                .iter()
-                .filter(|one| ["serious", "critical"].contains(&one[0].as_str().unwrap_or_default()))
-                .collect();
+            let serious = browser.barriers(&axe);
             assert!(serious.is_empty(), "{theme} {page}: {serious:#?}");
         }
     }
@@ -405,6 +398,20 @@ fn pictures() {
     browser.until("the case", TITLE);
     pause();
     shot("irregularity-russian.png");
+    browser.open(&server.url("#/history"));
+    pause();
+    shot("history-russian.png");
+    browser.run("document.querySelector('tbody a[href*=report]').click()");
+    browser.until("a report", "return document.querySelector('.report .three')");
+    assert_eq!(browser.sheets(), 1);
+    pause();
+    shot("report-russian.png");
+    browser.open(&server.url("#/board/gw/2"));
+    pause();
+    browser.click("[data-verb=report]");
+    pause();
+    shot("question-russian.png");
+    browser.click("dialog .plain");
     let phone =
         json!({ "mobileEmulation": { "deviceMetrics": { "width": 390, "height": 844, "pixelRatio": 2.0 } } });
     let phone = Browser::start(&phone).expect("a browser");

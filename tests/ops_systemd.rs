@@ -1,9 +1,11 @@
-//! The unit under a real systemd: started when ready, restarted when stuck, stopped when told, left alone when the
-//! configuration is bad.
+//! The units under a real systemd: started when ready, restarted when stuck, reloaded, stopped when told, left alone
+//! when the configuration is bad.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test, with processes of its own.
 
 use std::{
     fs,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, Command, Stdio},
@@ -11,6 +13,7 @@ use std::{
 };
 
 const UNIT: &str = include_str!("../systemd/dgt2mqtt.service");
+const PAGE: &str = include_str!("../systemd/dgt2mqtt-dashboard.service");
 const CONFIG: &str = "etc/dgt2mqtt/dgt2mqtt.toml";
 
 /// A systemd in name spaces of its own.
@@ -18,20 +21,28 @@ struct Systemd {
     outside: Child,
     /// Its process id, as seen from here.
     init: String,
+    /// The service that is looked at.
+    service: &'static str,
 }
 
 impl Systemd {
-    /// Boots it with the program and the unit; none, with a message, where that cannot be done.
-    fn boot(folder: &Path, config: &str) -> Option<Self> {
-        for part in ["usr/bin", "etc/systemd/system/dgt2mqtt.service.d", "etc/dgt2mqtt"] {
-            fs::create_dir_all(folder.join(part)).unwrap();
-        }
+    /// Boots it with the program, the unit of `service` and files in `/etc`; none, with a message, where
+    /// that cannot be done.
+    fn boot(folder: &Path, service: &'static str, unit: &str, files: &[(&str, &str)]) -> Option<Self> {
+        fs::create_dir_all(folder.join("usr/bin")).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_dgt2mqtt"), folder.join("usr/bin/dgt2mqtt")).unwrap();
-        fs::write(folder.join("etc/systemd/system/dgt2mqtt.service"), UNIT).unwrap();
+        let unit_path = format!("etc/systemd/system/{service}.service");
         // So that the test need not wait for half a minute.
-        let impatient = folder.join("etc/systemd/system/dgt2mqtt.service.d/impatient.conf");
-        fs::write(impatient, "[Service]\nWatchdogSec=3s\nRestartSec=100ms\n").unwrap();
-        fs::write(folder.join(CONFIG), config).unwrap();
+        let impatient = (
+            "[Service]\nWatchdogSec=3s\nRestartSec=100ms\n",
+            format!("{unit_path}.d/impatient.conf"),
+        );
+        let own = [(impatient.1.as_str(), impatient.0), (&unit_path, unit)];
+        for (path, text) in own.iter().chain(files) {
+            let path = folder.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
         let outside = Command::new("unshare")
             .args(["--pid", "--fork", "--kill-child"])
             .args(["--mount", "--cgroup", "--uts", "--ipc"])
@@ -45,6 +56,7 @@ impl Systemd {
         let mut systemd = Self {
             outside,
             init: String::new(),
+            service,
         };
         let deadline = Instant::now() + Duration::from_secs(60);
         while Instant::now() < deadline && systemd.outside.try_wait().unwrap().is_none() {
@@ -59,6 +71,7 @@ impl Systemd {
                 return Some(systemd);
             }
         }
+        eprintln!("skipped: no systemd can be booted here (that needs root, unshare, overlayfs and systemd)");
         None
     }
 
@@ -82,7 +95,7 @@ impl Systemd {
     /// Properties of our service, in the order asked for.
     fn show(&self, properties: &[&str]) -> Vec<String> {
         let ask = format!("--property={}", properties.join(","));
-        let said = self.control(&["show", "dgt2mqtt", &ask]).1;
+        let said = self.control(&["show", self.service, &ask]).1;
         let value = |property: &&str| {
             let prefix = format!("{property}=");
             let line = said.lines().find_map(|line| line.strip_prefix(&prefix));
@@ -93,7 +106,7 @@ impl Systemd {
 
     /// What the service has logged.
     fn log(&self) -> String {
-        self.inside("journalctl", &["-u", "dgt2mqtt", "--no-pager", "-o", "cat"])
+        self.inside("journalctl", &["-u", self.service, "--no-pager", "-o", "cat"])
             .1
     }
 
@@ -135,10 +148,19 @@ fn a_real_systemd_starts_watches_and_stops_the_service() {
     let config = format!(
         "[gateway]\nname = \"hall\"\n[broker]\nurls = [\"mqtt://127.0.0.1:1\"]\n[[board]]\nid = \"1\"\nport = \"{port}\"\n"
     );
-    let Some(systemd) = Systemd::boot(folder.path(), &config) else {
-        eprintln!("skipped: no systemd can be booted here (that needs root, unshare, overlayfs and systemd)");
+    // The password is given as the manual says.
+    let secret = "[Service]\nLoadCredential=mqtt-password:/etc/dgt2mqtt/mqtt-password\n\
+        Environment=DGT2MQTT__BROKER__USERNAME=dgt2mqtt\n\
+        Environment=DGT2MQTT__BROKER__PASSWORD_FILE=/run/credentials/dgt2mqtt.service/mqtt-password\n";
+    let files = [
+        (CONFIG, config.as_str()),
+        ("etc/dgt2mqtt/mqtt-password", "correct-horse\n"),
+        ("etc/systemd/system/dgt2mqtt.service.d/secret.conf", secret),
+    ];
+    let Some(systemd) = Systemd::boot(folder.path(), "dgt2mqtt", UNIT, &files) else {
         return;
     };
+    systemd.inside("chmod", &["600", "/etc/dgt2mqtt/mqtt-password"]);
 
     // Type=notify: `start` returns when the daemon says that it is ready, as a user that systemd made up.
     assert!(systemd.control(&["start", "dgt2mqtt"]).0, "{}", systemd.log());
@@ -170,6 +192,24 @@ fn a_real_systemd_starts_watches_and_stops_the_service() {
         s.show(&["ActiveState", "NRestarts"]) == ["active", "1"] && s.show(&["MainPID"])[0] != first
     });
 
+    // A reload begins the next round; a mistake is told, and the service goes on.
+    let second = systemd.show(&["MainPID"]).remove(0);
+    let write = |text: &str| systemd.inside("sh", &["-c", &format!("printf '{text}' >> /{CONFIG}")]);
+    write("[broadcast]\\nfolder = \"/var/lib/dgt2mqtt/open\"\\nround = 3\\n");
+    assert!(systemd.control(&["reload", "dgt2mqtt"]).0, "{}", systemd.log());
+    systemd.wait("the round begins", |s| {
+        s.inside("ls", &["/var/lib/private/dgt2mqtt/open/round-3"])
+            .1
+            .contains("game-1.pgn")
+    });
+    write("rund = 4\\n");
+    assert!(systemd.control(&["reload", "dgt2mqtt"]).0);
+    systemd.wait("why", |s| {
+        s.log().contains("is not taken over") && s.log().contains("did you mean `round`?")
+    });
+    assert_eq!(systemd.show(&["ActiveState", "MainPID"]), ["active", &second]);
+    systemd.inside("sh", &["-c", &format!("sed -i /rund/d /{CONFIG}")]);
+
     let asked = Instant::now();
     assert!(systemd.control(&["stop", "dgt2mqtt"]).0);
     assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
@@ -185,4 +225,85 @@ fn a_real_systemd_starts_watches_and_stops_the_service() {
         ["failed", "78", "0"]
     );
     assert!(systemd.log().contains("the key `bogus` is unknown here"));
+    assert!(!systemd.log().contains("correct-horse"));
+}
+
+/// What the page's server answers: the first line, and the rest.
+fn asked(port: u16, path: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (first, rest) = answer.split_once("\r\n").unwrap_or((&answer, ""));
+    (first.to_owned(), rest.to_owned())
+}
+
+#[test]
+fn a_real_systemd_serves_the_page() {
+    const SERVICE: &str = "dgt2mqtt-dashboard";
+    const TOKEN: &str = "0123456789abcdef";
+    let folder = tempfile::tempdir().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let drop_in = format!(
+        "[Service]\nLoadCredential=token:/etc/dgt2mqtt/dashboard-token\n\
+         SupplementaryGroups=users\nReadWritePaths=/srv/broadcast\nUMask=0022\n\
+         Environment=\"OPTIONS=--listen 127.0.0.1:{port} --token-file /run/credentials/{SERVICE}.service/token\"\n"
+    );
+    let config = "[broker]\nurls = [\"mqtt://127.0.0.1:1\"]\n[broadcast]\nfolder = \"/srv/broadcast/open\"\nboards = [\"hall/1\"]\nround = 1\n";
+    let files = [
+        (
+            "etc/systemd/system/dgt2mqtt-dashboard.service.d/token.conf",
+            drop_in.as_str(),
+        ),
+        ("etc/dgt2mqtt/dashboard.toml", config),
+        ("etc/dgt2mqtt/dashboard-token", TOKEN),
+    ];
+    let Some(systemd) = Systemd::boot(folder.path(), SERVICE, PAGE, &files) else {
+        return;
+    };
+    systemd.inside("chmod", &["600", "/etc/dgt2mqtt/dashboard-token"]);
+    systemd.inside("install", &["-d", "-m", "2775", "-g", "users", "/srv/broadcast"]);
+    assert!(systemd.control(&["start", SERVICE]).0, "{}", systemd.log());
+    // Whoever has the token gets the page, whoever has not a question for it.
+    assert!(asked(port, "/").0.contains("401"));
+    let (first, rest) = asked(port, &format!("/?token={TOKEN}"));
+    assert!(
+        first.contains("303") && rest.contains("dgt2mqtt_token="),
+        "{first}"
+    );
+    assert!(!systemd.log().contains(TOKEN), "{}", systemd.log());
+    let pid = systemd.show(&["MainPID"]).remove(0);
+    let owner = systemd.inside("stat", &["-c", "%u", &format!("/proc/{pid}")]).1;
+    assert!(owner.trim().parse::<u32>().unwrap() > 1000, "{owner}");
+
+    // The next round, and a watchdog that is fed.
+    systemd.inside(
+        "sed",
+        &["-i", "s/round = 1/round = 2/", "/etc/dgt2mqtt/dashboard.toml"],
+    );
+    assert!(systemd.control(&["reload", SERVICE]).0);
+    systemd.wait("the round begins", |s| {
+        let file = "/srv/broadcast/open/round-2/game-1.pgn";
+        // Whoever takes the files to the public may read them.
+        s.inside("stat", &["-c", "%a %G", file]).1 == "644 users\n"
+    });
+    std::thread::sleep(Duration::from_secs(4));
+    assert_eq!(systemd.show(&["MainPID", "NRestarts"]), [pid.as_str(), "0"]);
+    systemd.inside("kill", &["-STOP", &pid]);
+    systemd.wait("it is started again", |s| {
+        s.show(&["ActiveState", "NRestarts"]) == ["active", "1"]
+    });
+
+    let begun = Instant::now();
+    assert!(systemd.control(&["stop", SERVICE]).0);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_eq!(systemd.show(&["ActiveState", "Result"]), ["inactive", "success"]);
 }

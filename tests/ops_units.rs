@@ -1,16 +1,22 @@
-//! The systemd unit is accepted by systemd, hardened, and leaves open what the daemon needs.
+//! The systemd units are accepted by systemd, hardened, and leave open what the daemon and the page need.
 
 use std::{fs, path::Path, process::Command};
 
 const UNIT: &str = include_str!("../systemd/dgt2mqtt.service");
+const PAGE: &str = include_str!("../systemd/dgt2mqtt-dashboard.service");
+const UNITS: [(&str, &str); 2] = [("dgt2mqtt.service", UNIT), ("dgt2mqtt-dashboard.service", PAGE)];
 
 /// The exposure that systemd may compute at most, in tenths.
 const THRESHOLD: &str = "25";
 
 /// The values of a setting, comments excluded.
 fn values(key: &str) -> Vec<&'static str> {
+    values_of(UNIT, key)
+}
+
+fn values_of(unit: &'static str, key: &str) -> Vec<&'static str> {
     let prefix = format!("{key}=");
-    UNIT.lines()
+    unit.lines()
         .filter_map(|line| line.strip_prefix(&prefix))
         .collect()
 }
@@ -23,32 +29,31 @@ fn has_systemd_analyze() -> bool {
     found
 }
 
-/// The unit with the program that was just built, because systemd looks whether it exists.
-fn installed(folder: &Path) -> std::path::PathBuf {
-    let path = folder.join("dgt2mqtt.service");
-    fs::write(
-        &path,
-        UNIT.replace("/usr/bin/dgt2mqtt", env!("CARGO_BIN_EXE_dgt2mqtt")),
-    )
-    .expect("a unit");
+/// A unit with the program that was just built, because systemd looks whether it exists.
+fn installed(folder: &Path, (name, unit): (&str, &str)) -> std::path::PathBuf {
+    let path = folder.join(name);
+    let program = env!("CARGO_BIN_EXE_dgt2mqtt");
+    fs::write(&path, unit.replace("/usr/bin/dgt2mqtt ", &format!("{program} "))).expect("a unit");
     path
 }
 
 #[test]
-fn systemd_accepts_the_unit() {
+fn systemd_accepts_the_units() {
     if !has_systemd_analyze() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let output = Command::new("systemd-analyze")
-        .args(["verify", "--man=no"])
-        .arg(installed(folder.path()))
-        .output()
-        .expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    // What it says of other units of this machine is not about ours.
-    let about_ours: Vec<_> = said.lines().filter(|line| line.contains("dgt2mqtt")).collect();
-    assert!(about_ours.is_empty(), "{said}");
+    for unit in UNITS {
+        let output = Command::new("systemd-analyze")
+            .args(["verify", "--man=no"])
+            .arg(installed(folder.path(), unit))
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        // What it says of other units of this machine is not about ours.
+        let about_ours: Vec<_> = said.lines().filter(|line| line.contains("dgt2mqtt")).collect();
+        assert!(about_ours.is_empty(), "{said}");
+    }
 }
 
 #[test]
@@ -57,7 +62,7 @@ fn systemd_would_notice_a_mistake() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let path = installed(folder.path());
+    let path = installed(folder.path(), UNITS[0]);
     let wrong = fs::read_to_string(&path)
         .expect("the unit")
         .replace("WatchdogSec=", "WatchdogSecs=");
@@ -71,24 +76,48 @@ fn systemd_would_notice_a_mistake() {
 }
 
 #[test]
-fn the_unit_is_hardened() {
+fn the_units_are_hardened() {
     if !has_systemd_analyze() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let output = Command::new("systemd-analyze")
-        .args(["security", "--offline=true", "--no-pager"])
-        .arg(format!("--threshold={THRESHOLD}"))
-        .arg(installed(folder.path()))
-        .output()
-        .expect("it runs");
-    let table = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success(),
-        "{table}{}",
-        String::from_utf8_lossy(&output.stderr)
+    for unit in UNITS {
+        let output = Command::new("systemd-analyze")
+            .args(["security", "--offline=true", "--no-pager"])
+            .arg(format!("--threshold={THRESHOLD}"))
+            .arg(installed(folder.path(), unit))
+            .output()
+            .expect("it runs");
+        let table = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success(),
+            "{table}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let overall = table.lines().find(|line| line.contains("Overall exposure level"));
+        println!("{}: {}", unit.0, overall.expect("a sum"));
+    }
+}
+
+/// What protects the daemon protects the page, too, but for what concerns serial ports.
+#[test]
+fn the_page_is_hardened_as_the_daemon_is() {
+    let begin = |unit: &'static str| {
+        let lines = unit
+            .lines()
+            .skip_while(|line| !line.starts_with("CapabilityBoundingSet="));
+        lines.take_while(|line| !line.is_empty())
+    };
+    let page: Vec<_> = begin(PAGE).collect();
+    for line in begin(UNIT) {
+        assert!(page.contains(&line), "{line} is missing");
+    }
+    assert_eq!(values_of(PAGE, "PrivateDevices"), ["yes"]);
+    assert!(values_of(PAGE, "DeviceAllow").is_empty() && values_of(PAGE, "SupplementaryGroups").is_empty());
+    assert_eq!(
+        values_of(PAGE, "RestrictAddressFamilies"),
+        values("RestrictAddressFamilies")
     );
-    assert!(table.contains("Overall exposure level"), "{table}");
 }
 
 #[test]
@@ -126,4 +155,12 @@ fn the_unit_and_the_program_agree() {
         .expect("seconds");
     assert!(stop > 60, "a stop may take limits.shutdown_timeout_s, 60 at most");
     assert!(values("ExecStart")[0].contains(" run --config /etc/dgt2mqtt/dgt2mqtt.toml"));
+    assert_eq!(values_of(PAGE, "Type"), ["notify"]);
+    assert_eq!(values_of(PAGE, "RestartPreventExitStatus"), ["78"]);
+    for unit in [UNIT, PAGE] {
+        assert_eq!(
+            values_of(unit, "ExecReload").last(),
+            Some(&"/bin/kill -HUP $MAINPID")
+        );
+    }
 }

@@ -16,6 +16,12 @@ pub struct FolderError {
     source: io::Error,
 }
 
+impl FolderError {
+    pub(super) fn new(path: PathBuf, source: io::Error) -> Self {
+        Self { path, source }
+    }
+}
+
 /// A folder of broadcast files, and what was last written into it.
 #[derive(Debug)]
 pub struct Folder {
@@ -60,7 +66,7 @@ impl Folder {
 }
 
 /// Programs that watch the folder for `.pgn` and `.json` do not see the file while it is written.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -71,21 +77,6 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     // Without this a loss of power may leave the new name with nothing in it.
     file.sync_data()?;
     fs::rename(&temporary, path)
-}
-
-/// When `round` was first broadcast into this folder, as Unix time in milliseconds: games that began
-/// before belong to an earlier round. Noted in a file, so that a restart knows it.
-///
-/// # Errors
-/// When the note cannot be written.
-pub fn round_began(root: &Path, round: u32, now_ms: i64) -> Result<i64, FolderError> {
-    let path = root.join(format!("round-{round}/.begun"));
-    let noted = fs::read_to_string(&path).ok();
-    if let Some(noted) = noted.and_then(|text| text.trim().parse().ok()) {
-        return Ok(noted);
-    }
-    replace(&path, &format!("{now_ms}\n")).map_err(|source| FolderError { path, source })?;
-    Ok(now_ms)
 }
 
 #[cfg(test)]
@@ -133,13 +124,5 @@ mod tests {
         fs::remove_file(&path).unwrap();
         folder.write(files("one")).unwrap();
         assert!(path.join("game-1.pgn").exists());
-    }
-
-    #[test]
-    fn the_begin_of_a_round_outlives_a_restart() {
-        let root = tempfile::tempdir().unwrap();
-        assert_eq!(round_began(root.path(), 2, 1_000).unwrap(), 1_000);
-        assert_eq!(round_began(root.path(), 2, 9_000).unwrap(), 1_000);
-        assert_eq!(round_began(root.path(), 3, 9_000).unwrap(), 9_000);
     }
 }

@@ -1,21 +1,29 @@
 //! Games for the public: the folder of PGN files that broadcasting tools know, with pairings and delay.
 //!
-//! The core is pure: events and a time in, contents of files out ([`Round`]). Around it [`Writer`] puts
-//! them on the disk, [`follow`] brings it the events of a journal, and [`push`] sends the games to lichess.
+//! The core is pure: events and a time in, contents of files out ([`Round`]). Around it `Writer` puts
+//! them on the disk, [`follow`] brings it the events of a journal, and [`push`] sends the games to lichess;
+//! [`broadcast`] has all of them work together.
 #![allow(clippy::disallowed_methods)] // the writer runs on the wall clock and has the disk wait elsewhere.
 
 pub mod folder;
+mod index;
+mod kept;
 pub mod lichess;
+mod note;
+mod open;
 pub mod pairings;
 pub mod record;
 pub mod round;
+mod rounds;
+mod run;
 pub mod tail;
-pub mod writer;
+mod writer;
 
 pub use folder::{Folder, FolderError};
-pub use lichess::push;
+pub use lichess::{Pushed, PushedGame, push};
 pub use pairings::{Pairing, Pairings, PairingsError, Player};
 pub use record::{Delay, Record, Shown};
-pub use round::{Files, Round, Tournament};
+pub use round::{Files, Published, Round, Tournament};
+pub use run::broadcast;
 pub use tail::follow;
-pub use writer::{Told, Writer};
+pub use writer::Told;

@@ -4,6 +4,7 @@
 //! game are acts like moves, so nothing of what is held back shows.
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Chess, Color, fen::Fen, san::SanPlus, uci::UciMove};
 
 use crate::{
@@ -17,7 +18,7 @@ const MAX_GAMES: usize = 3;
 const MAX_ACTS: usize = 4_000;
 
 /// How far the public is behind the board. Both must be satisfied.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delay {
     /// Milliseconds.
     pub ms: i64,
@@ -97,6 +98,10 @@ impl Record {
             Body::GameEnded { result, .. } => What::Ended { result: *result },
             _ => return false,
         };
+        // What goes on with a game that began before, or in another round, is none of ours.
+        if !matches!(what, What::Started(_)) && !self.acts.iter().rev().any(|act| act.game == game) {
+            return false;
+        }
         if self.acts.len() >= MAX_ACTS && matches!(what, What::Moved(_) | What::Retracted { .. }) {
             return false;
         }

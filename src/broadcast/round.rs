@@ -2,19 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
+    index::{Index, IndexPairing, RoundCount, TournamentFile, json},
+    kept::Kept,
     pairings::{Pairing, Pairings, Player},
     record::{Delay, Record, Shown},
 };
 use crate::{
-    event::{Event, GameResult},
+    event::{Body, Event, GameResult},
     game::{Period, Pgn},
 };
 
 /// What is the same for all games of the round.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tournament {
     /// Name, for the tag `Event`.
     pub name: Option<String>,
@@ -30,8 +32,10 @@ pub struct Tournament {
     pub delay: Delay,
     /// Whether all games are put into one file as well.
     pub combined: bool,
-    /// Moment before which games belong to an earlier round, as Unix time in milliseconds.
+    /// Games that begin before this belong to an earlier round: Unix time in milliseconds.
     pub since_ms: i64,
+    /// Games that begin from then on belong to a later round; none while there is no later one.
+    pub until_ms: Option<i64>,
 }
 
 /// A round while it is played.
@@ -41,6 +45,19 @@ pub struct Round {
     pairings: Pairings,
     /// In their order: the first plays the first pairing.
     tables: Vec<Table>,
+    /// What the folder says of games, by their numbers: it stays where nothing else is known of them.
+    kept: BTreeMap<usize, Kept>,
+    /// What there is of the other rounds, by their numbers.
+    others: BTreeMap<u32, RoundCount>,
+}
+
+/// A game as it is public.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Published {
+    /// `GATEWAY/BOARD`; none for a pairing without a board.
+    pub board: Option<String>,
+    /// Its file.
+    pub pgn: String,
 }
 
 #[derive(Clone, Debug)]
@@ -82,14 +99,37 @@ impl Round {
             tournament,
             pairings,
             tables: tables.collect(),
+            kept: BTreeMap::new(),
+            others: BTreeMap::new(),
         }
     }
 
-    /// Takes an event of any board. True when something may have to be written.
+    /// Its number, from 1.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.tournament.round
+    }
+
+    /// What the folder says of a game of this round stays until more is known of it.
+    pub(super) fn keep(&mut self, game: usize, kept: Kept) {
+        self.kept.insert(game, kept);
+    }
+
+    /// What there is of another round.
+    pub(super) fn know_other(&mut self, number: u32, count: RoundCount) {
+        self.others.insert(number, count);
+    }
+
+    /// Takes an event of any board. True when something may have to be written. A game belongs to the
+    /// round in which it began, to its end.
     pub fn take(&mut self, event: &Event, now_ms: i64) -> bool {
         let told = event.time.as_deref().and_then(|time| time.parse().ok());
         let at_ms = told.map_or(now_ms, jiff::Timestamp::as_millisecond);
-        if at_ms < self.tournament.since_ms {
+        let Tournament {
+            since_ms, until_ms, ..
+        } = self.tournament;
+        let is_ours = since_ms <= at_ms && until_ms.is_none_or(|until_ms| at_ms < until_ms);
+        if !is_ours && matches!(event.body, Body::GameStarted { .. }) {
             return false;
         }
         let table = event.id.rsplit_once('/').map_or("", |(table, _)| table);
@@ -115,16 +155,42 @@ impl Round {
         let boards = self.boards(now_ms);
         let folder = format!("round-{}", self.tournament.round);
         let mut files = Files::new();
-        let games: Vec<String> = boards.iter().map(|board| board.pgn.text()).collect();
+        let games: Vec<String> = boards.iter().map(Board::text).collect();
         for (number, game) in (1..).zip(&games) {
             files.insert(format!("{folder}/game-{number}.pgn"), game.clone());
         }
         if self.tournament.combined {
             files.insert(format!("{folder}/games.pgn"), games.join("\n"));
         }
-        files.insert(format!("{folder}/index.json"), json(&index(&boards)));
-        files.insert("tournament.json".into(), json(&self.summary(&boards)));
+        let pairings = boards
+            .iter()
+            .map(|board| IndexPairing::new(&board.pairing, &board.pgn.result, board.live));
+        let index = Index {
+            pairings: pairings.collect(),
+        };
+        files.insert(format!("{folder}/index.json"), json(&index));
+        files.insert("tournament.json".into(), json(&self.summary(count(&boards))));
         files
+    }
+
+    /// How many games there are at `now_ms`.
+    pub(super) fn count(&mut self, now_ms: i64) -> RoundCount {
+        count(&self.boards(now_ms))
+    }
+
+    /// The games among `files`, in their order.
+    #[must_use]
+    pub fn published(&self, files: &Files) -> Vec<Published> {
+        let number = self.tournament.round;
+        let games = (1..).map_while(|game| files.get(&format!("round-{number}/game-{game}.pgn")));
+        let boards = self.tables.iter().map(|table| Some(table.id.clone()));
+        let games = games.zip(boards.chain(std::iter::repeat(None)));
+        games
+            .map(|(pgn, board)| Published {
+                board,
+                pgn: pgn.clone(),
+            })
+            .collect()
     }
 
     fn boards(&mut self, now_ms: i64) -> Vec<Board> {
@@ -138,7 +204,8 @@ impl Round {
                     .get_mut(i)
                     .and_then(|table| table.shown(now_ms, delay));
                 let pairing = self.pairings.boards.get(i).cloned().flatten();
-                let mut board = self.board(i + 1, pairing, shown);
+                let kept = self.kept.get(&(i + 1)).filter(|_| shown.is_none()).cloned();
+                let mut board = self.board(i + 1, pairing, shown, kept);
                 // A reader tells games apart by their players, so no two may be the same.
                 let nameless = board.players().iter().all(|name| name == "?");
                 if nameless || !seen.insert(board.players()) {
@@ -149,8 +216,15 @@ impl Round {
             .collect()
     }
 
-    fn board(&self, number: usize, pairing: Option<Pairing>, shown: Option<Shown>) -> Board {
-        let live = shown.as_ref().is_some_and(|shown| shown.live);
+    fn board(
+        &self,
+        number: usize,
+        pairing: Option<Pairing>,
+        shown: Option<Shown>,
+        kept: Option<Kept>,
+    ) -> Board {
+        let live = shown.as_ref().map(|shown| shown.live);
+        let live = live.unwrap_or_else(|| kept.as_ref().is_some_and(Kept::is_live));
         let names = shown.as_ref().map(|shown| shown.players.clone());
         // The pairings know; a name in the table of a board is for halls without them.
         let pairing = pairing.unwrap_or_else(|| {
@@ -160,7 +234,15 @@ impl Round {
         let date = shown.as_ref().and_then(|shown| shown.date.clone());
         let mut pgn = shown.map_or_else(unplayed, |shown| shown.pgn);
         pgn.tags = self.tags(number, &pairing, date);
-        Board { pairing, pgn, live }
+        if let Some(kept) = &kept {
+            kept.result().clone_into(&mut pgn.result);
+        }
+        Board {
+            pairing,
+            pgn,
+            live,
+            kept,
+        }
     }
 
     fn tags(&self, number: usize, pairing: &Pairing, date: Option<String>) -> Vec<(String, String)> {
@@ -208,18 +290,18 @@ impl Round {
         tags
     }
 
-    fn summary(&self, boards: &[Board]) -> TournamentFile {
+    fn summary(&self, own: RoundCount) -> TournamentFile {
         let Tournament {
             name, round, rounds, ..
         } = &self.tournament;
         let name = name.clone().or_else(|| self.pairings.name.clone());
         let name = name.unwrap_or_else(|| "?".into());
-        let live = boards.iter().filter(|board| board.live).count();
-        let count = |number| if number == *round { boards.len() } else { 0 };
-        let rounds = (1..=*rounds.max(round)).map(|number| RoundCount {
-            count: count(number),
-            live: if number == *round { live } else { 0 },
-        });
+        let count = |number| match self.others.get(&number) {
+            _ if number == *round => own,
+            Some(other) => *other,
+            None => RoundCount::default(),
+        };
+        let rounds = (1..=*rounds.max(round)).map(count);
         TournamentFile {
             id: name.clone(),
             name,
@@ -233,13 +315,28 @@ struct Board {
     pairing: Pairing,
     pgn: Pgn,
     live: bool,
+    kept: Option<Kept>,
 }
 
 impl Board {
+    fn text(&self) -> String {
+        match &self.kept {
+            Some(kept) => kept.text().to_owned(),
+            None => self.pgn.text(),
+        }
+    }
+
     fn players(&self) -> Vec<String> {
         let is_name = |name: &&(String, String)| name.0 == "White" || name.0 == "Black";
         let names = self.pgn.tags.iter().filter(is_name);
         names.map(|(_, value)| value.clone()).collect()
+    }
+}
+
+fn count(boards: &[Board]) -> RoundCount {
+    RoundCount {
+        count: boards.len(),
+        live: boards.iter().filter(|board| board.live).count(),
     }
 }
 
@@ -267,77 +364,6 @@ fn time_control(periods: &[Period]) -> Option<String> {
     };
     let parts: Vec<_> = periods.iter().map(period).collect();
     (!parts.is_empty()).then(|| parts.join(":"))
-}
-
-/// `tournament.json`.
-#[derive(Serialize)]
-struct TournamentFile {
-    id: String,
-    name: String,
-    rounds: Vec<RoundCount>,
-}
-
-#[derive(Serialize)]
-struct RoundCount {
-    count: usize,
-    live: usize,
-}
-
-/// `index.json` of a round.
-#[derive(Serialize)]
-struct Index<'a> {
-    pairings: Vec<IndexPairing<'a>>,
-}
-
-#[derive(Serialize)]
-struct IndexPairing<'a> {
-    white: IndexPlayer<'a>,
-    black: IndexPlayer<'a>,
-    result: &'a str,
-    live: bool,
-}
-
-#[derive(Serialize)]
-struct IndexPlayer<'a> {
-    fname: Option<&'a str>,
-    mname: Option<&'a str>,
-    lname: Option<&'a str>,
-    title: Option<&'a str>,
-    federation: Option<&'a str>,
-}
-
-fn index(boards: &[Board]) -> Index<'_> {
-    let pairings = boards.iter().map(|board| IndexPairing {
-        white: index_player(&board.pairing.white),
-        black: index_player(&board.pairing.black),
-        result: &board.pgn.result,
-        live: board.live,
-    });
-    Index {
-        pairings: pairings.collect(),
-    }
-}
-
-/// `Last, First` taken apart.
-fn index_player(player: &Player) -> IndexPlayer<'_> {
-    let (last, first) = match player.name.split_once(',') {
-        Some((last, first)) => (last.trim(), Some(first.trim())),
-        None => (player.name.trim(), None),
-    };
-    IndexPlayer {
-        fname: first.filter(|name| !name.is_empty()),
-        mname: None,
-        lname: (!last.is_empty()).then_some(last),
-        title: player.title.as_deref(),
-        federation: player.federation.as_deref(),
-    }
-}
-
-fn json(value: &impl Serialize) -> String {
-    // Texts, numbers and truth values: there is nothing in them that JSON cannot say.
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    text
 }
 
 #[cfg(test)]

@@ -1,15 +1,20 @@
 //! The events of a journal, from the first that is kept to those that come.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::writer::Told;
-use crate::journal::query::{Filter, each_event};
+use crate::{
+    event::Event,
+    journal::query::{Filter, each_event},
+};
 
 /// Events read at a time.
 const BATCH: usize = 512;
+/// A journal that cannot be read is tried again after this.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Tells the events of the journal at `path`, and those that are written to it: `news` wakes it up.
 ///
@@ -27,26 +32,30 @@ pub async fn follow(
         news.mark_unchanged();
         let from = path.clone();
         let read = tokio::task::spawn_blocking(move || batch(&from, after)).await;
-        let (told, last) = match read {
+        let (read, last) = match read {
             Ok(Ok(read)) => read,
             Ok(Err(error)) => {
                 if !failed {
                     tracing::warn!("broadcast: cannot read the journal {}: {error}", path.display());
                 }
                 failed = true;
-                (Vec::new(), after)
+                // Half of what was is not told: the public would see games go back.
+                tokio::select! {
+                    () = tokio::time::sleep(PATIENCE) => continue,
+                    () = stop.cancelled() => return,
+                }
             }
             Err(_) => return,
         };
-        let is_all = told.len() < BATCH;
+        failed = false;
+        let more = read.len() >= BATCH;
         after = last;
-        for told in told {
-            tokio::select! {
-                sent = events.send(told) => if sent.is_err() { return },
-                () = stop.cancelled() => return,
-            }
+        let told = Told { events: read, more };
+        tokio::select! {
+            sent = events.send(told) => if sent.is_err() { return },
+            () = stop.cancelled() => return,
         }
-        if is_all {
+        if !more {
             tokio::select! {
                 changed = news.changed() => if changed.is_err() { return },
                 () = stop.cancelled() => return,
@@ -56,7 +65,7 @@ pub async fn follow(
 }
 
 /// The next events, and the position of the last.
-fn batch(path: &std::path::Path, after: u64) -> rusqlite::Result<(Vec<Told>, u64)> {
+fn batch(path: &std::path::Path, after: u64) -> rusqlite::Result<(Vec<(Event, i64)>, u64)> {
     let mut told = Vec::new();
     let mut last = after;
     let filter = Filter {

@@ -10,10 +10,15 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    folder::{Folder, FolderError, round_began},
-    round::{Files, Round, Tournament},
+    folder::{Folder, FolderError},
+    open::open,
+    round::{Files, Published},
+    rounds::{Picture, Rounds},
 };
-use crate::config::Broadcast;
+use crate::{
+    config::{Broadcast, Lichess},
+    event::Event,
+};
 
 /// Moves of many boards that come at once are written together. No viewer sees the difference.
 const TOGETHER: Duration = Duration::from_millis(100);
@@ -22,54 +27,70 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The wall clock may be set while something waits to become public: it is looked at so often.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// An event, and its time in Unix milliseconds should it have none itself.
-pub type Told = (crate::event::Event, i64);
+/// Events that are told together.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// Each with its time in Unix milliseconds, should it have none itself.
+    pub events: Vec<(Event, i64)>,
+    /// Others of an earlier time follow at once: nothing is written before them, for the public
+    /// would see games go back.
+    pub more: bool,
+}
+
+/// Games as they were last written, for those who send them on.
+pub(super) type Games = watch::Receiver<Vec<Published>>;
 
 /// A broadcast: events in, files out.
 #[derive(Debug)]
-pub struct Writer {
-    round: Round,
+pub(super) struct Writer {
+    rounds: Rounds,
     folder: Option<Folder>,
-    /// The games as they were last written, for those who send them on.
-    games: watch::Sender<Vec<String>>,
-    round_number: u32,
+    current: watch::Sender<Vec<Published>>,
+    former: watch::Sender<Vec<Published>>,
     failed: bool,
+}
+
+/// Who sends games on.
+pub(super) struct Readers {
+    pub(super) current: Games,
+    /// Those of the former round, and where they go.
+    pub(super) former: Option<(Lichess, Games)>,
 }
 
 impl Writer {
     /// A broadcast as it is configured, of the boards of `gateway` where their names name no other.
-    /// What it shows is handed to the receiver as well.
-    #[must_use]
-    pub fn new(settings: &Broadcast, gateway: &str) -> (Self, watch::Receiver<Vec<String>>) {
-        let now = Timestamp::now().as_millisecond();
-        let tournament = &settings.tournament;
-        let began = round_began(&settings.folder, tournament.round, now);
-        let tournament = Tournament {
-            since_ms: began.unwrap_or_else(|error| {
-                tracing::error!("broadcast: {error}");
-                now
-            }),
-            ..tournament.clone()
-        };
-        let full = |board: &String| match board.contains('/') {
-            true => board.clone(),
-            false => format!("{gateway}/{board}"),
-        };
-        let tables = settings.boards.iter().map(full).collect();
-        let (games, receiver) = watch::channel(Vec::new());
+    pub(super) fn new(settings: &Broadcast, gateway: &str) -> (Self, Readers) {
+        let (rounds, lichess) = open(settings, gateway, Timestamp::now().as_millisecond());
+        let (number, before) = rounds.numbers();
+        let folder = settings.folder.display();
+        let boards = settings.boards.len();
+        match before {
+            None => tracing::info!("broadcast: round {number}, boards: {boards}, to {folder}"),
+            Some(before) => tracing::info!(
+                "broadcast: round {number}, boards: {boards}, to {folder}; what is to come of round {before} is still written"
+            ),
+        }
+        let (current, current_games) = watch::channel(Vec::new());
+        let (former, former_games) = watch::channel(Vec::new());
         let writer = Self {
-            round_number: tournament.round,
-            round: Round::new(tournament, settings.pairings.clone(), tables),
+            rounds,
             folder: Some(Folder::new(settings.folder.clone())),
-            games,
+            current,
+            former,
             failed: false,
         };
-        (writer, receiver)
+        let readers = Readers {
+            current: current_games,
+            former: lichess.map(|lichess| (lichess, former_games)),
+        };
+        (writer, readers)
     }
 
     /// Writes until `stop`, or until nobody tells events any more.
-    pub async fn run(mut self, mut events: mpsc::Receiver<Told>, stop: CancellationToken) {
-        let mut due = Some(Instant::now());
+    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Told>, stop: CancellationToken) {
+        // What was public before stays as it is until everything was told that happened meanwhile.
+        let mut due: Option<Instant> = None;
+        let mut changed = true;
         loop {
             let wait = async {
                 match due {
@@ -79,14 +100,26 @@ impl Writer {
             };
             tokio::select! {
                 told = events.recv() => {
-                    let Some((event, at_ms)) = told else { return };
-                    if self.round.take(&event, at_ms) {
+                    let Some(told) = told else { return };
+                    for (event, at_ms) in &told.events {
+                        changed |= self.rounds.take(event, *at_ms);
+                    }
+                    if told.more {
+                        due = None;
+                        changed = true;
+                    } else if changed {
+                        changed = false;
                         let soon = Instant::now() + TOGETHER;
                         due = Some(due.map_or(soon, |due| due.min(soon)));
                     }
                 }
                 () = wait => due = self.write().await,
-                () = stop.cancelled() => return,
+                () = stop.cancelled() => {
+                    if due.is_some() {
+                        self.write().await;
+                    }
+                    return;
+                }
             }
         }
     }
@@ -94,8 +127,13 @@ impl Writer {
     /// Writes what is public now; when to look again.
     async fn write(&mut self) -> Option<Instant> {
         let now_ms = Timestamp::now().as_millisecond();
-        let files = self.round.files(now_ms);
-        self.tell_games(&files);
+        let Picture {
+            files,
+            current,
+            former,
+        } = self.rounds.picture(now_ms);
+        tell(&self.current, current);
+        tell(&self.former, former);
         let written = self.put(files).await;
         if let Err(error) = written {
             if !self.failed {
@@ -108,7 +146,7 @@ impl Writer {
             tracing::info!("broadcast: the folder can be written again");
             self.failed = false;
         }
-        let next_ms = self.round.next_change_ms(now_ms)?;
+        let next_ms = self.rounds.next_change_ms(now_ms)?;
         let wait = Duration::from_millis(u64::try_from(next_ms - now_ms).unwrap_or(0));
         Some(Instant::now() + wait.min(LONGEST_WAIT))
     }
@@ -133,16 +171,12 @@ impl Writer {
             }
         }
     }
+}
 
-    fn tell_games(&self, files: &Files) {
-        let games: Vec<String> = (1..)
-            .map_while(|number| files.get(&format!("round-{}/game-{number}.pgn", self.round_number)))
-            .cloned()
-            .collect();
-        self.games.send_if_modified(|former| {
-            let changed = *former != games;
-            *former = games;
-            changed
-        });
-    }
+fn tell(to: &watch::Sender<Vec<Published>>, games: Vec<Published>) {
+    to.send_if_modified(|former| {
+        let changed = *former != games;
+        *former = games;
+        changed
+    });
 }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{check, journal, logging, names, pgn, reach, run};
 use crate::{
-    config::{Config, Env},
+    config::{Config, ConfigError, Env},
     journal::query::Filter,
 };
 
@@ -19,10 +19,10 @@ struct File {
 }
 
 impl File {
-    fn load(&self) -> anyhow::Result<Config> {
+    fn load(&self) -> Result<Config, ConfigError> {
         let env = Env::from_process();
         let path = Config::find(self.config.as_deref(), &env)?;
-        Ok(Config::load(&path, &env)?)
+        Config::load(&path, &env)
     }
 }
 
@@ -37,7 +37,7 @@ impl Run {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let config = self.file.load()?;
         logging::init();
-        run::run(config)
+        run::run(config, || self.file.load())
     }
 }
 

@@ -9,32 +9,36 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
-use tokio::{net::TcpListener, sync::mpsc, task::JoinSet};
+use sd_notify::NotifyState;
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, watch},
+    task::JoinSet,
+};
 use tokio_util::sync::CancellationToken;
 
-use super::{exit, logging};
+use super::{exit, logging, reload};
 use crate::{
-    broadcast::{Writer, push},
-    config::{BrokerUrl, Collector, Config, Env, Secret},
-    dashboard::{Access, BoardKey, Listener, Shared, collect, livechess, serve},
+    broadcast::{Pushed, broadcast},
+    config::{Broadcast, Broker, BrokerUrl, Collector, Config, ConfigError, Env, Secret},
+    dashboard::{Access, Asks, BoardKey, Listener, Shared, collect, livechess, serve},
     mqtt::rumqtt::RumqttDial,
 };
 
 /// Commands of pages that may wait.
 const ASKS: usize = 32;
-/// Events on their way to a broadcast.
-const TOLD: usize = 64;
 /// How long an attempt to connect may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pages that are open are told farewell within this time.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Serve the arbiter's page: all boards of all gateways of a broker.
+/// Serve the arbiter's page: all boards of all gateways of a broker, or of several.
 #[derive(Debug, Args)]
 pub(super) struct Dashboard {
-    /// The broker, mqtt://HOST[:PORT] or mqtts://; else that of the configuration, else localhost
+    /// The broker, mqtt://HOST[:PORT] or mqtts://; else that of the configuration, else localhost. May
+    /// be given several times: login and certificates are the same for all
     #[arg(long, value_name = "URL")]
-    broker: Option<BrokerUrl>,
+    broker: Vec<BrokerUrl>,
     /// Where the page is served
     #[arg(long, value_name = "ADDRESS:PORT", default_value_t = default_listen())]
     listen: SocketAddr,
@@ -70,26 +74,26 @@ impl Dashboard {
     }
 
     fn collector(&self) -> anyhow::Result<Collector> {
-        let env = Env::from_process();
-        let mut collector = match &self.config {
-            Some(path) => Config::load_collector(path, &env)?,
-            None => Collector::default(),
-        };
-        if let Some(url) = &self.broker {
-            let is_other = collector.broker.tls.is_some() != url.tls;
-            if is_other && url.tls {
-                bail!(
-                    "for mqtts:// the configuration must say which authorities to trust: name one with --config whose `urls` begin with mqtts://"
-                );
-            }
-            collector.broker.urls = vec![url.clone()];
-            if is_other {
-                collector.broker.tls = None;
-            }
+        let mut collector = self.configured()?;
+        if !self.broker.is_empty() {
+            let brokers = self.broker.iter().map(|url| {
+                let common = collector.brokers.first().context("no broker is configured")?;
+                at(url, common)
+            });
+            collector.brokers = brokers.collect::<anyhow::Result<_>>()?;
         }
-        // Two pages at one broker must not throw each other out.
-        collector.broker.client_id = format!("dgt2mqtt-dashboard-{:08x}", fastrand::u32(..));
+        for broker in &mut collector.brokers {
+            // Two pages at one broker must not throw each other out.
+            broker.client_id = format!("dgt2mqtt-dashboard-{:08x}", fastrand::u32(..));
+        }
         Ok(collector)
+    }
+
+    fn configured(&self) -> Result<Collector, ConfigError> {
+        match &self.config {
+            Some(path) => Config::load_collector(path, &Env::from_process()),
+            None => Ok(Collector::default()),
+        }
     }
 
     /// The token, if the page can be reached from elsewhere or one is wanted.
@@ -122,14 +126,30 @@ impl Dashboard {
         introduce(address, token.as_ref(), self.token_file.is_none());
         let stop = CancellationToken::new();
         let shared = Shared::default();
-        let mut parts = open(collector, listener, token, &shared, &stop)?;
+        let (settings, receiver) = watch::channel(collector.broadcast.clone());
+        let mut parts = open(collector, receiver, listener, token, &shared, &stop)?;
         if let Some(port) = self.livechess {
             serve_livechess(port, shared, &mut parts, &stop).await?;
         }
+        notify(NotifyState::Ready);
+        let read_again = reload::at_hangup(
+            || self.configured(),
+            async |collector| {
+                tracing::info!("the configuration was read again; [broadcast] is taken over");
+                settings.send_if_modified(|present| {
+                    let changed = *present != collector.broadcast;
+                    *present = collector.broadcast;
+                    changed
+                });
+            },
+        );
         tokio::select! {
             stopped = exit::stopped() => stopped.context("cannot wait for signals")?,
+            ended = read_again => ended?,
+            () = feed_watchdog() => {}
             Some(ended) = parts.join_next() => ended??,
         }
+        notify(NotifyState::Stopping);
         stop.cancel();
         let farewell = async { while parts.join_next().await.is_some() {} };
         // Whoever does not go is dropped with the runtime.
@@ -138,55 +158,119 @@ impl Dashboard {
     }
 }
 
-/// The parts of a page, at work until `stop`: what listens to the broker, and the server.
+/// The broker at `url`, with the login and certificates of `common`.
+fn at(url: &BrokerUrl, common: &Broker) -> anyhow::Result<Broker> {
+    if url.tls && common.tls.is_none() {
+        bail!(
+            "for mqtts:// the configuration must say which authorities to trust: name one with --config whose `urls` begin with mqtts://"
+        );
+    }
+    Ok(Broker {
+        urls: vec![url.clone()],
+        tls: common.tls.clone().filter(|_| url.tls),
+        ..common.clone()
+    })
+}
+
+/// The parts of a page, at work until `stop`: what listens to the brokers, the broadcast with the newest
+/// of `settings`, and the server.
 pub(super) fn open(
     collector: Collector,
+    settings: watch::Receiver<Option<Broadcast>>,
     listener: TcpListener,
     token: Option<Secret>,
     shared: &Shared,
     stop: &CancellationToken,
 ) -> anyhow::Result<JoinSet<anyhow::Result<()>>> {
-    let (asks, receiver) = mpsc::channel(ASKS);
     let mut parts = JoinSet::new();
-    let Some(url) = collector.broker.urls.first().cloned() else {
-        bail!("no broker is configured");
-    };
-    let dial = RumqttDial::without_will(collector.broker, CONNECT_TIMEOUT);
-    let listening =
-        Listener::new(dial, url, collector.base_topic, shared.clone(), receiver).run(stop.clone());
-    parts.spawn(async {
-        listening.await;
-        Ok(())
-    });
-    if let Some(settings) = &collector.broadcast {
-        // The configuration has seen to it that each is `GATEWAY/BOARD`.
-        let tables = settings.boards.iter().filter_map(|name| {
-            let (gateway, board) = name.split_once('/')?;
-            Some(BoardKey {
-                gateway: gateway.to_owned(),
-                board: board.to_owned(),
-            })
-        });
-        let (writer, games) = Writer::new(settings, "");
-        let (sender, events) = mpsc::channel(TOLD);
-        let collecting = collect(shared.clone(), tables.collect(), sender, stop.clone());
-        let writing = writer.run(events, stop.clone());
-        let pushing = settings
-            .lichess
-            .clone()
-            .map(|lichess| push(lichess, games, stop.clone()));
+    let mut asks = Asks::default();
+    for broker in collector.brokers {
+        let (sender, receiver) = mpsc::channel(ASKS);
+        let urls = broker.urls.clone();
+        let dial = RumqttDial::without_will(broker, CONNECT_TIMEOUT);
+        let listening = Listener::new(dial, urls, collector.base_topic.clone(), shared.clone(), receiver);
+        asks.add(listening.broker(), sender);
+        let listening = listening.run(stop.clone());
         parts.spawn(async {
-            tokio::join!(collecting, writing, async {
-                if let Some(pushing) = pushing {
-                    pushing.await;
-                }
-            });
+            listening.await;
             Ok(())
         });
     }
+    parts.spawn(tell_paired(settings.clone(), shared.clone(), stop.clone()));
+    let (pushed_sender, pushed) = watch::channel(None);
+    let (hall, end) = (shared.clone(), stop.clone());
+    parts.spawn(async move {
+        let source =
+            |settings: &Broadcast, events, stop| collect(hall.clone(), tables(settings), events, stop);
+        broadcast(settings, "", source, pushed_sender, end).await;
+        Ok(())
+    });
+    parts.spawn(tell_pushed(pushed, shared.clone()));
     let serving = serve(listener, Access::new(token), shared.clone(), asks, stop.clone());
     parts.spawn(async { serving.await.context("the page cannot be served any more") });
     Ok(parts)
+}
+
+/// The boards of a broadcast. The configuration has seen to it that each is `GATEWAY/BOARD`.
+fn tables(settings: &Broadcast) -> Vec<BoardKey> {
+    let key = |name: &String| {
+        let (gateway, board) = name.split_once('/')?;
+        Some(BoardKey {
+            gateway: gateway.to_owned(),
+            board: board.to_owned(),
+        })
+    };
+    settings.boards.iter().filter_map(key).collect()
+}
+
+/// Has the page show who plays whom, if our own pairings say so.
+async fn tell_paired(
+    mut settings: watch::Receiver<Option<Broadcast>>,
+    shared: Shared,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    let telling = async {
+        loop {
+            let paired = settings.borrow_and_update().as_ref().map(Broadcast::players);
+            shared.paired(paired.unwrap_or_default());
+            if settings.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    tokio::select! {
+        () = telling => {}
+        () = stop.cancelled() => {}
+    }
+    Ok(())
+}
+
+/// Has the page show what lichess says.
+async fn tell_pushed(mut pushed: watch::Receiver<Option<Pushed>>, shared: Shared) -> anyhow::Result<()> {
+    while pushed.changed().await.is_ok() {
+        let now = pushed.borrow_and_update().clone();
+        shared.pushed(now);
+    }
+    Ok(())
+}
+
+/// Feeds the watchdog of the service manager, if there is one: as long as this runs, the page is served.
+async fn feed_watchdog() {
+    let Some(period) = sd_notify::watchdog_enabled() else {
+        return std::future::pending().await;
+    };
+    let mut tick = tokio::time::interval(period / 3);
+    loop {
+        tick.tick().await;
+        notify(NotifyState::Watchdog);
+    }
+}
+
+/// Tells the service manager; without one nothing happens.
+fn notify(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::debug!(%error, "cannot notify the service manager");
+    }
 }
 
 /// Adds the local interface to the parts of a page.

@@ -15,6 +15,7 @@ mod pgn;
 mod ports;
 mod reach;
 mod record;
+mod reload;
 mod replay;
 pub mod rule;
 mod run;

@@ -1,17 +1,24 @@
 //! `dgt2mqtt run`: the daemon.
 
 use anyhow::Context;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::mpsc,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::{config::Config, gateway};
+use super::reload;
+use crate::{
+    config::{Config, ConfigError},
+    gateway,
+};
 
 /// Runs the daemon until SIGTERM or SIGINT, then stops it within its bound; a second signal ends it
-/// at once.
+/// at once. At SIGHUP the configuration is read again by `read`.
 ///
 /// # Errors
 /// When the daemon cannot start, fails, or is ended by a second signal.
-pub(super) fn run(config: Config) -> anyhow::Result<()> {
+pub(super) fn run(config: Config, read: impl Fn() -> Result<Config, ConfigError>) -> anyhow::Result<()> {
     let boards: Vec<_> = config.boards.iter().map(|board| board.id.as_str()).collect();
     tracing::info!(
         "dgt2mqtt {}, gateway {:?}, boards: {}; journal: {}",
@@ -24,14 +31,19 @@ pub(super) fn run(config: Config) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let ended = runtime.block_on(run_until_signal(config));
+    let ended = runtime.block_on(run_until_signal(config, read));
     // A search for a mate that is still going on is not waited for.
     runtime.shutdown_background();
     ended
 }
 
-async fn run_until_signal(config: Config) -> anyhow::Result<()> {
+async fn run_until_signal(
+    config: Config,
+    read: impl Fn() -> Result<Config, ConfigError>,
+) -> anyhow::Result<()> {
     let shutdown = CancellationToken::new();
+    let (sender, changes) = mpsc::channel(1);
+    let again = reload::at_hangup(read, async |config| drop(sender.send(config).await));
     let signals = async {
         let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
         let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
@@ -49,9 +61,10 @@ async fn run_until_signal(config: Config) -> anyhow::Result<()> {
         }
         anyhow::bail!("ended at once by a second signal; what was not delivered is in the journal")
     };
-    let daemon = gateway::run(config, shutdown.clone());
+    let daemon = gateway::run_changing(config, changes, shutdown.clone());
     tokio::select! {
         outcome = daemon => outcome.map_err(Into::into),
         ended = signals => ended,
+        ended = again => ended,
     }
 }

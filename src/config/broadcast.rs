@@ -1,13 +1,21 @@
 //! The broadcast: where its files go, who plays, how far the public is behind.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::PathBuf,
+};
 
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Id, Secret, broker::secret_file, read::Document, validate::within};
+use super::{
+    Id, Secret,
+    broker::{readable, secret_file},
+    read::Document,
+    validate::within,
+};
 use crate::{
-    broadcast::{Delay, Pairings, Tournament},
+    broadcast::{Delay, Pairings, Player, Tournament},
     game::Period,
 };
 
@@ -22,8 +30,25 @@ pub struct Broadcast {
     pub pairings: Pairings,
     /// Boards in the order of the pairings: `BOARD`, or `GATEWAY/BOARD`.
     pub boards: Vec<String>,
+    /// When the round begins, as Unix time in milliseconds; none for when it is first broadcast.
+    pub begins_ms: Option<i64>,
     /// A round on lichess to push to.
     pub lichess: Option<Lichess>,
+}
+
+impl Broadcast {
+    /// Who plays whom by the pairings, White and Black, by board as it is named in `boards`.
+    #[must_use]
+    pub fn players(&self) -> BTreeMap<String, [Option<String>; 2]> {
+        let name = |player: &Player| Some(player.name.clone()).filter(|name| !name.is_empty());
+        let pairs = self.boards.iter().zip(&self.pairings.boards);
+        pairs
+            .filter_map(|(board, pairing)| {
+                let pairing = pairing.as_ref()?;
+                Some((board.clone(), [name(&pairing.white), name(&pairing.black)]))
+            })
+            .collect()
+    }
 }
 
 /// A broadcast round on lichess.
@@ -35,6 +60,9 @@ pub struct Lichess {
     pub token: Secret,
     /// `http://` or `https://`, host and perhaps port.
     pub server: String,
+    /// PEM file with the authorities that may have signed the server's certificate; none for those of
+    /// this system.
+    pub ca_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -45,6 +73,7 @@ pub(super) struct RawBroadcast {
     site: Option<String>,
     round: Option<Spanned<u32>>,
     rounds: Option<Spanned<u32>>,
+    begins: Option<Spanned<String>>,
     pairings: Option<Spanned<PathBuf>>,
     boards: Option<Vec<Spanned<String>>>,
     delay_minutes: Option<Spanned<u32>>,
@@ -59,6 +88,7 @@ struct RawLichess {
     round: Option<Spanned<String>>,
     token_file: Option<Spanned<PathBuf>>,
     server: Option<Spanned<String>>,
+    ca_file: Option<Spanned<PathBuf>>,
 }
 
 /// What the table says; `known` are the boards that may be named without their gateway.
@@ -82,6 +112,10 @@ pub(super) fn broadcast(
                 document.problem(file.span(), format!("the pairings do not fit: {error}"), help);
             })
             .ok(),
+    };
+    let begins_ms = match &raw.begins {
+        Some(begins) => Some(moment(begins, document)?),
+        None => None,
     };
     let boards = boards(raw.boards.as_deref(), known, document);
     let lichess = match &raw.lichess {
@@ -110,11 +144,26 @@ pub(super) fn broadcast(
             },
             combined: raw.combined.unwrap_or(true),
             since_ms: 0,
+            until_ms: None,
         },
         pairings: pairings?,
         boards: boards?,
+        begins_ms,
         lichess,
     })
+}
+
+/// Unix time in milliseconds of a moment that is written with its offset.
+fn moment(text: &Spanned<String>, document: &mut Document<'_>) -> Option<i64> {
+    let moment = text.get_ref().parse::<jiff::Timestamp>();
+    if moment.is_err() {
+        document.problem(
+            text.span(),
+            format!("{:?} is no moment", text.get_ref()),
+            "write day, time and offset from UTC, as \"2026-11-21T14:00:00+01:00\"",
+        );
+    }
+    moment.ok().map(jiff::Timestamp::as_millisecond)
 }
 
 fn boards(
@@ -193,9 +242,14 @@ fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Docum
             text.to_owned()
         }
     };
+    let ca_file = match &raw.ca_file {
+        Some(file) => Some(readable(file, document)?),
+        None => None,
+    };
     Some(Lichess {
         round: round.get_ref().clone(),
         token: secret_file(file, document)?,
         server,
+        ca_file,
     })
 }

@@ -215,7 +215,7 @@ fn tls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Tls> {
 }
 
 /// The path of a file that can be opened.
-fn readable(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<PathBuf> {
+pub(super) fn readable(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<PathBuf> {
     let path = document.resolve(file.get_ref());
     match File::open(&path).and_then(|file| file.metadata()) {
         Ok(kind) if kind.is_file() => Some(path),

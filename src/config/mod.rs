@@ -65,8 +65,8 @@ pub struct Config {
 pub struct Collector {
     /// First levels of every topic.
     pub base_topic: BaseTopic,
-    /// The broker.
-    pub broker: Broker,
+    /// The brokers; one in a configuration.
+    pub brokers: Vec<Broker>,
     /// Games for the public, if wanted.
     pub broadcast: Option<Broadcast>,
 }
@@ -183,13 +183,13 @@ impl Default for Collector {
     fn default() -> Self {
         Self {
             base_topic: BaseTopic::default(),
-            broker: Broker {
+            brokers: vec![Broker {
                 urls: vec![BrokerUrl::default()],
                 client_id: "dgt2mqtt-dashboard".to_owned(),
                 login: None,
                 tls: None,
                 keep_alive: Duration::from_secs(15),
-            },
+            }],
             broadcast: None,
         }
     }

@@ -105,7 +105,7 @@ pub(super) fn collector(raw: RawConfig, document: &mut Document<'_>) -> Option<C
     };
     Some(Collector {
         base_topic: base_topic?,
-        broker: broker?,
+        brokers: vec![broker?],
         broadcast,
     })
 }

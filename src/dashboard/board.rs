@@ -7,6 +7,9 @@ use crate::{
     watcher::{BoardInfo, ClockView, GameView, PositionView},
 };
 
+/// White's and Black's.
+pub(super) type Players = [Option<String>; 2];
+
 /// Events kept of each board; older ones are in the gateway's journal.
 const MAX_EVENTS: usize = 500;
 
@@ -21,8 +24,10 @@ pub struct Board {
     pub(super) clock: Option<ClockState>,
     /// When the clock was told.
     pub(super) clock_at_ms: u64,
-    /// Names of the players, White's and Black's.
-    pub(super) players: [Option<String>; 2],
+    /// Names of the players, White's and Black's, as the game's PGN has them.
+    named: Players,
+    /// The same by the pairings of a broadcast.
+    pub(super) paired: Option<Players>,
     pub(super) pgn: String,
     /// By `seq`.
     pub(super) events: BTreeMap<u64, Event>,
@@ -30,6 +35,8 @@ pub struct Board {
     told: Vec<(u64, u64)>,
     /// The gateway keeps nothing up to this.
     floor: u64,
+    /// Whether the gateway left a question for what was missed without an answer.
+    pub(super) is_untold: bool,
     pub(super) revision: u64,
 }
 
@@ -55,11 +62,17 @@ impl Board {
             "pgn" => {
                 self.pgn = String::from_utf8_lossy(payload).into_owned();
                 let name = |tag| tag_of(&self.pgn, tag).filter(|name| name != "?");
-                self.players = [name("White"), name("Black")];
+                self.named = [name("White"), name("Black")];
                 true
             }
             _ => false,
         }
+    }
+
+    /// Names of the players, White's and Black's. The pairings know; what the board is configured with is
+    /// for halls without them.
+    pub(super) fn players(&self) -> Players {
+        self.paired.clone().unwrap_or_else(|| self.named.clone())
     }
 
     /// Takes an event as it happens. True when it was not known.
@@ -83,6 +96,12 @@ impl Board {
         self.events
             .extend(events.into_iter().map(|event| (event.seq, event)));
         self.forget();
+    }
+
+    /// Nobody tells what lies between.
+    pub(super) fn do_without(&mut self, after: u64, before: u64) {
+        self.is_untold = true;
+        self.take_history(after, before, Vec::new(), false);
     }
 
     /// The newest stretch that was not told: after which `seq` and before which.

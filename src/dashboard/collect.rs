@@ -18,9 +18,11 @@ pub async fn collect(
 ) {
     let mut changes = shared.changes();
     let mut sent: HashMap<BoardKey, u64> = HashMap::new();
+    // Whoever waits for them hears at once that there are none yet.
+    let mut is_first = true;
     loop {
         let now_ms = jiff::Timestamp::now().as_millisecond();
-        let mut news: Vec<Told> = Vec::new();
+        let mut news = Told::default();
         {
             let hall = shared.hall();
             let complete = tables.iter().filter_map(|key| {
@@ -31,13 +33,14 @@ pub async fn collect(
                 let last = sent.entry(key.clone()).or_default();
                 for (seq, event) in board.events.range(*last + 1..) {
                     *last = *seq;
-                    news.push((event.clone(), now_ms));
+                    news.events.push((event.clone(), now_ms));
                 }
             }
         }
-        for told in news {
+        if is_first || !news.events.is_empty() {
+            is_first = false;
             tokio::select! {
-                sent = events.send(told) => if sent.is_err() { return },
+                sent = events.send(news) => if sent.is_err() { return },
                 () = stop.cancelled() => return,
             }
         }

@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::board::Board;
-use crate::event::Event;
+use super::{
+    board::Board,
+    owners::{Claim, Owners},
+    pushed::Pushes,
+};
+use crate::{broadcast::Pushed, event::Event};
 
 /// Boards beyond this are not taken: a broker that is not ours must not fill memory.
 const MAX_BOARDS: usize = 2_000;
@@ -22,6 +26,9 @@ pub struct BoardKey {
     pub board: String,
 }
 
+/// Players by board.
+pub type Paired = BTreeMap<String, [Option<String>; 2]>;
+
 /// What is known of a gateway.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Gateway {
@@ -31,6 +38,8 @@ pub(super) struct Gateway {
     pub version: Option<String>,
     /// Its boards, if it says so: what is retained of others is of an older configuration.
     pub boards: Option<Vec<String>>,
+    /// Who plays whom at its boards, if it says so.
+    pub paired: Paired,
     /// What its operator should see to, in words.
     pub notices: Vec<String>,
     pub(super) revision: u64,
@@ -44,6 +53,11 @@ pub struct Hall {
     /// Whether the broker is connected, by its address.
     pub(super) brokers: BTreeMap<String, bool>,
     pub(super) brokers_revision: u64,
+    pub(super) owners: Owners,
+    /// What lichess says, by the gateway that pushes; this program itself has no name.
+    pub(super) pushes: Pushes,
+    /// Who plays whom by the pairings of this program's own broadcast, by `GATEWAY/BOARD`.
+    paired: Paired,
     /// Grows with every change.
     pub(super) revision: u64,
 }
@@ -60,6 +74,63 @@ impl Hall {
         if self.brokers.insert(address.to_owned(), connected) != Some(connected) {
             self.revision += 1;
             self.brokers_revision = self.revision;
+        }
+    }
+
+    /// Whose a message is that came over `broker`; `topic` without the base.
+    pub(super) fn claim(&mut self, broker: &str, topic: &str, payload: &[u8]) -> Claim {
+        let (gateway, rest) = topic.split_once('/').unwrap_or((topic, ""));
+        let comes = rest == "status" && payload == b"online";
+        let is_online = self.is_online(gateway);
+        let was_doubled = self.owners.is_doubled(gateway);
+        let claim = self.owners.claim(broker, gateway, comes, is_online);
+        if self.owners.is_doubled(gateway) != was_doubled {
+            self.revision += 1;
+            self.brokers_revision = self.revision;
+        }
+        claim
+    }
+
+    /// The broker at which a gateway is.
+    #[must_use]
+    pub fn broker_of(&self, gateway: &str) -> Option<&str> {
+        self.owners.broker_of(gateway)
+    }
+
+    /// What lichess says of the games that this program broadcasts itself.
+    pub fn take_pushed(&mut self, pushed: Option<Pushed>) {
+        self.push_changed("", pushed);
+    }
+
+    /// Who plays whom by the pairings of this program's own broadcast, by `GATEWAY/BOARD`.
+    pub fn take_paired(&mut self, paired: Paired) {
+        self.paired = paired;
+        self.pair();
+    }
+
+    /// Tells the boards who plays there.
+    fn pair(&mut self) {
+        self.revision += 1;
+        for (key, board) in &mut self.boards {
+            let paired = pairing(&self.paired, &self.gateways, key);
+            if board.paired != paired {
+                board.paired = paired;
+                board.revision = self.revision;
+            }
+        }
+    }
+
+    /// Boards whose games lichess sees otherwise now are shown anew.
+    fn push_changed(&mut self, source: &str, pushed: Option<Pushed>) {
+        let Some(concerned) = self.pushes.set(source, pushed) else {
+            return;
+        };
+        self.revision += 1;
+        self.brokers_revision = self.revision;
+        for (key, board) in &mut self.boards {
+            if concerned.contains(&format!("{}/{}", key.gateway, key.board)) {
+                board.revision = self.revision;
+            }
         }
     }
 
@@ -94,6 +165,14 @@ impl Hall {
             true
         })
         .unwrap_or_default()
+    }
+
+    /// Nobody tells what lies after `after` and before `before`: the board is shown without it.
+    pub fn do_without(&mut self, key: &BoardKey, after: u64, before: u64) {
+        self.with_board(&key.gateway, &key.board, |board| {
+            board.do_without(after, before);
+            true
+        });
     }
 
     /// Events that are missing, by board, newest first: after which `seq` and before which.
@@ -133,8 +212,10 @@ impl Hall {
         if self.gateways.len() >= MAX_BOARDS && !self.gateways.contains_key(name) {
             return None;
         }
+        let revision = self.revision;
         let gateway = self.gateways.entry(name.to_owned()).or_default();
         let before = gateway.clone();
+        let mut pushed = None;
         let json = || serde_json::from_slice::<Value>(payload).unwrap_or_default();
         match state {
             "status" => gateway.online = payload == b"online",
@@ -142,9 +223,11 @@ impl Hall {
                 let info = json();
                 gateway.version = info["version"].as_str().map(str::to_owned);
                 gateway.boards = serde_json::from_value(info["boards"].clone()).ok();
+                gateway.paired = serde_json::from_value(info["players"].clone()).unwrap_or_default();
             }
             _ => {
                 let health = json();
+                pushed = serde_json::from_value(health["lichess"].clone()).ok();
                 let notices = health["notices"].as_array().cloned().unwrap_or_default();
                 let words = notices.iter().filter_map(|notice| notice["message"].as_str());
                 gateway.notices = words.map(str::to_owned).collect();
@@ -154,12 +237,21 @@ impl Hall {
         if changed {
             self.revision += 1;
             gateway.revision = self.revision;
+        }
+        let is_paired_anew = before.paired != gateway.paired;
+        if before.online != gateway.online || before.boards != gateway.boards {
             // Its boards are shown as it is.
             for (_, board) in self.boards.iter_mut().filter(|(key, _)| key.gateway == name) {
                 board.revision = self.revision;
             }
         }
-        Some(changed)
+        if is_paired_anew {
+            self.pair();
+        }
+        if state == "health" {
+            self.push_changed(name, pushed);
+        }
+        Some(self.revision != revision)
     }
 
     fn with_board(
@@ -176,7 +268,11 @@ impl Hall {
         if is_new && self.boards.len() >= MAX_BOARDS {
             return None;
         }
+        let paired = pairing(&self.paired, &self.gateways, &key);
         let board = self.boards.entry(key).or_default();
+        if is_new {
+            board.paired = paired;
+        }
         let changed = change(board);
         if changed {
             self.revision += 1;
@@ -184,6 +280,17 @@ impl Hall {
         }
         Some(changed)
     }
+}
+
+/// Who plays at a board: our own pairings first, then those of its gateway.
+fn pairing(
+    own: &Paired,
+    gateways: &BTreeMap<String, Gateway>,
+    key: &BoardKey,
+) -> Option<[Option<String>; 2]> {
+    let full = format!("{}/{}", key.gateway, key.board);
+    let of_gateway = || gateways.get(&key.gateway)?.paired.get(&key.board);
+    own.get(&full).or_else(of_gateway).cloned()
 }
 
 #[cfg(test)]

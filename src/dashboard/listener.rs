@@ -7,11 +7,18 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{
+    mpsc::{self, error::TrySendError},
+    oneshot, watch,
+};
 use tokio_util::sync::CancellationToken;
 
-use super::hall::{BoardKey, Hall};
+use super::{
+    hall::{BoardKey, Hall, Paired},
+    owners::Claim,
+};
 use crate::{
+    broadcast::Pushed,
     config::{BaseTopic, BrokerUrl},
     link::Backoff,
     mqtt::{Arrived, BrokerLink, Dial, LinkEvent, Message, Qos, link::Ticket},
@@ -68,6 +75,16 @@ impl Shared {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
+    /// What lichess says of the games that this program broadcasts itself; none where it pushes nothing.
+    pub fn pushed(&self, pushed: Option<Pushed>) {
+        self.change(|hall, _| hall.take_pushed(pushed));
+    }
+
+    /// Who plays whom in the broadcast of this program.
+    pub fn paired(&self, paired: Paired) {
+        self.change(|hall, _| hall.take_paired(paired));
+    }
+
     fn change(&self, change: impl FnOnce(&mut Hall, u64)) {
         let now = self.now_ms();
         let mut hall = self.hall();
@@ -97,8 +114,28 @@ pub struct Ask {
     pub answer: oneshot::Sender<Result<Value, AskError>>,
 }
 
-/// Where commands go in; bounded.
-pub type Asks = mpsc::Sender<Ask>;
+/// Where commands go in, by the name of the broker; bounded.
+#[derive(Clone, Debug, Default)]
+pub struct Asks(Vec<(String, mpsc::Sender<Ask>)>);
+
+impl Asks {
+    /// Commands for the gateways at `broker` go to `sender`.
+    pub fn add(&mut self, broker: &str, sender: mpsc::Sender<Ask>) {
+        self.0.push((broker.to_owned(), sender));
+    }
+
+    /// Hands a command to the broker at which its gateway is, to the first where that is not known.
+    ///
+    /// # Errors
+    /// When too many wait.
+    pub fn try_send(&self, broker: Option<&str>, ask: Ask) -> Result<(), TrySendError<Ask>> {
+        let named = self.0.iter().find(|(name, _)| Some(name.as_str()) == broker);
+        match named.or_else(|| self.0.first()) {
+            Some((_, sender)) => sender.try_send(ask),
+            None => Err(TrySendError::Closed(ask)),
+        }
+    }
+}
 
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -131,7 +168,9 @@ enum Waiting {
 /// Keeps a connection to a broker.
 pub struct Listener<D> {
     dial: D,
-    url: BrokerUrl,
+    urls: Vec<BrokerUrl>,
+    /// Its addresses, for people.
+    broker: String,
     base: BaseTopic,
     shared: Shared,
     asks: mpsc::Receiver<Ask>,
@@ -145,11 +184,20 @@ pub struct Listener<D> {
 }
 
 impl<D: Dial> Listener<D> {
-    /// A listener at `url`; commands for it come by the receiver's other end.
-    pub fn new(dial: D, url: BrokerUrl, base: BaseTopic, shared: Shared, asks: mpsc::Receiver<Ask>) -> Self {
+    /// A listener at a broker, whose addresses are tried in turn; commands for it come by the receiver's
+    /// other end.
+    pub fn new(
+        dial: D,
+        urls: Vec<BrokerUrl>,
+        base: BaseTopic,
+        shared: Shared,
+        asks: mpsc::Receiver<Ask>,
+    ) -> Self {
+        let addresses: Vec<String> = urls.iter().map(ToString::to_string).collect();
         Self {
             dial,
-            url,
+            urls,
+            broker: addresses.join(", "),
             base,
             shared,
             asks,
@@ -161,24 +209,30 @@ impl<D: Dial> Listener<D> {
         }
     }
 
+    /// The broker's addresses.
+    pub fn broker(&self) -> &str {
+        &self.broker
+    }
+
     /// Listens until `stop`.
     pub async fn run(mut self, stop: CancellationToken) {
         let (first, longest, stable) = BACKOFF_MS;
         let mut backoff = Backoff::new(first, longest, stable);
         let mut rng = fastrand::Rng::new();
-        let address = self.url.to_string();
         let mut said = false;
-        self.shared.change(|hall, _| hall.broker(&address, false));
-        while !stop.is_cancelled() {
+        let broker = self.broker.clone();
+        self.shared.change(|hall, _| hall.broker(&broker, false));
+        for url in self.urls.clone().iter().cycle() {
             let since = self.shared.now_ms();
-            let (connected, reason) = match self.dial.dial(&self.url) {
+            let address = url.to_string();
+            let (connected, reason) = match self.dial.dial(url) {
                 Ok(link) => tokio::select! {
                     ended = self.session(link, &address) => ended,
                     () = stop.cancelled() => return,
                 },
                 Err(reason) => (false, reason),
             };
-            self.shared.change(|hall, _| hall.broker(&address, false));
+            self.shared.change(|hall, _| hall.broker(&broker, false));
             for (_, (_, waiting)) in self.waiting.drain() {
                 answer(waiting, Err(AskError::NoAnswer));
             }
@@ -217,9 +271,16 @@ impl<D: Dial> Listener<D> {
                         if link.subscribe(&self.filters(), true).is_err() {
                             return (true, "the connection takes nothing".to_owned());
                         }
-                        self.shared.change(|hall, _| hall.broker(address, true));
+                        let broker = self.broker.clone();
+                        self.shared.change(|hall, _| hall.broker(&broker, true));
                     }
-                    LinkEvent::Arrived(arrived) => self.arrived(&arrived),
+                    LinkEvent::Arrived(arrived) => {
+                        let is_newcomer = self.arrived(&arrived);
+                        // What it had retained was left out while it was taken for another.
+                        if is_newcomer && link.subscribe(&self.filters(), true).is_err() {
+                            return (true, "the connection takes nothing".to_owned());
+                        }
+                    }
                     LinkEvent::SubscriptionRefused(reason) => {
                         tracing::error!("the broker {address} refuses a subscription: {reason}");
                     }
@@ -255,22 +316,32 @@ impl<D: Dial> Listener<D> {
             .collect()
     }
 
-    fn arrived(&mut self, arrived: &Arrived) {
+    /// Takes a message. True when with it a gateway came over from another broker.
+    fn arrived(&mut self, arrived: &Arrived) -> bool {
         let rest = arrived.topic.strip_prefix(self.base.as_str());
         let Some(topic) = rest.and_then(|rest| rest.strip_prefix('/')) else {
-            return;
+            return false;
         };
         let levels: Vec<&str> = topic.split('/').collect();
         if let [.., "reply", _] = levels[..] {
-            return self.replied(&arrived.payload);
+            self.replied(&arrived.payload);
+            return false;
         }
         // An event that lies on the broker is somebody's mistake, and old.
         if arrived.retain && levels.contains(&"event") {
-            return;
+            return false;
         }
-        self.shared.change(|hall, now| {
-            hall.take(topic, &arrived.payload, now);
-        });
+        let mut is_newcomer = false;
+        self.shared.change(
+            |hall, now| match hall.claim(&self.broker, topic, &arrived.payload) {
+                Claim::Foreign => {}
+                claim => {
+                    is_newcomer = claim == Claim::Moved;
+                    hall.take(topic, &arrived.payload, now);
+                }
+            },
+        );
+        is_newcomer
     }
 
     fn replied(&mut self, payload: &[u8]) {
@@ -361,10 +432,7 @@ impl<D: Dial> Listener<D> {
         *count += 1;
         if *count >= MAX_UNANSWERED {
             *count = 0;
-            let nothing = json!({ "events": [], "more": false });
-            self.shared.change(|hall, _| {
-                hall.take_history(key, after, before, &nothing);
-            });
+            self.shared.change(|hall, _| hall.do_without(key, after, before));
         }
     }
 
@@ -374,6 +442,7 @@ impl<D: Dial> Listener<D> {
         let wanted: Vec<(BoardKey, u64, u64)> = {
             let hall = self.shared.hall();
             hall.wanted()
+                .filter(|(key, _, _)| hall.broker_of(&key.gateway) == Some(&self.broker))
                 .filter(|(key, _, _)| !self.asked.contains_key(key))
                 .map(|(key, after, before)| (key.clone(), after, before))
                 .take(QUESTIONS.saturating_sub(under_way))

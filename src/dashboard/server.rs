@@ -111,6 +111,7 @@ async fn command(State(page): State<Page>, Json(body): Json<CommandBody>) -> Res
         );
     }
     let (answer, answered) = oneshot::channel();
+    let broker = page.shared.hall().broker_of(&gateway).map(str::to_owned);
     let ask = Ask {
         gateway,
         board: Some(board),
@@ -118,7 +119,7 @@ async fn command(State(page): State<Page>, Json(body): Json<CommandBody>) -> Res
         fields,
         answer,
     };
-    if page.asks.try_send(ask).is_err() {
+    if page.asks.try_send(broker.as_deref(), ask).is_err() {
         return failed(
             StatusCode::SERVICE_UNAVAILABLE,
             "busy",

@@ -66,11 +66,7 @@ impl Told {
         self.revision = Some(hall.revision());
         let boards = hall.changed_boards(revision, now);
         let links = hall.changed_links(revision);
-        let (gateways, brokers_away) = links.unzip();
-        message(
-            "change",
-            &json!({ "boards": boards, "gateways": gateways, "brokers_away": brokers_away }),
-        )
+        message("change", &json!({ "boards": boards, "links": links }))
     }
 }
 

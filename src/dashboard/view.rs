@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::{
     board::Board,
     hall::{BoardKey, Hall},
+    pushed::{PushView, PushedView},
 };
 use crate::{
     event::{Amendment, Body, ClockState, Event, GameResult, Irregularity, Resolution},
@@ -16,10 +17,19 @@ use crate::{
 pub struct HallView {
     /// Boards in the order of their names.
     pub boards: Vec<BoardView>,
+    /// The rest.
+    pub links: LinksView,
+}
+
+/// What is there besides boards.
+#[derive(Debug, Serialize)]
+pub struct LinksView {
     /// Gateways in the order of their names.
     pub gateways: Vec<GatewayView>,
     /// Addresses of brokers that are not connected.
     pub brokers_away: Vec<String>,
+    /// What lichess says of the games that are pushed there.
+    pub pushes: Vec<PushView>,
 }
 
 /// A gateway.
@@ -29,6 +39,8 @@ pub struct GatewayView {
     online: bool,
     version: Option<String>,
     notices: Vec<String>,
+    /// Whether another broker has a gateway of the same name, which is not shown.
+    doubled: bool,
 }
 
 /// A board in the grid.
@@ -56,6 +68,24 @@ pub struct BoardView {
     clock_age_ms: u64,
     problems: Vec<String>,
     open: Vec<CaseView>,
+    /// What is known of the events before the page was opened.
+    past: PastView,
+    /// What lichess says of its game, if it is pushed there.
+    lichess: Option<PushedView>,
+}
+
+/// What is known of the events that the page did not hear itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PastView {
+    /// Everything that is kept.
+    Told,
+    /// They are being asked for.
+    Asked,
+    /// They are asked for as soon as the gateway is there.
+    Away,
+    /// The gateway does not tell.
+    Untold,
 }
 
 /// An irregularity and what became of it.
@@ -107,8 +137,7 @@ impl Hall {
     pub fn view(&self, now_ms: u64) -> HallView {
         HallView {
             boards: self.changed_boards(0, now_ms),
-            gateways: self.gateway_views(),
-            brokers_away: self.brokers_away(),
+            links: self.links(),
         }
     }
 
@@ -123,10 +152,18 @@ impl Hall {
 
     /// The rest, if any of it changed after `revision`.
     #[must_use]
-    pub fn changed_links(&self, revision: u64) -> Option<(Vec<GatewayView>, Vec<String>)> {
+    pub fn changed_links(&self, revision: u64) -> Option<LinksView> {
         let changed = self.brokers_revision > revision
             || self.gateways.values().any(|gateway| gateway.revision > revision);
-        changed.then(|| (self.gateway_views(), self.brokers_away()))
+        changed.then(|| self.links())
+    }
+
+    fn links(&self) -> LinksView {
+        LinksView {
+            gateways: self.gateway_views(),
+            brokers_away: self.brokers_away(),
+            pushes: self.pushes.views(),
+        }
     }
 
     /// One board in full.
@@ -174,7 +211,7 @@ impl Hall {
             online: board.online == Some(true) && gateway_online,
             gateway_online,
             game: game.game,
-            players: board.players.clone(),
+            players: board.players(),
             placement: board.position.placement.clone(),
             fen: game.fen.clone(),
             to_move: game.to_move,
@@ -187,6 +224,13 @@ impl Hall {
             clock_age_ms: now_ms.saturating_sub(board.clock_at_ms),
             problems: board.position.problems.clone(),
             open: open.iter().map(|id| board.case(key, id)).collect(),
+            past: match board.wanted() {
+                Some(_) if gateway_online => PastView::Asked,
+                Some(_) => PastView::Away,
+                None if board.is_untold => PastView::Untold,
+                None => PastView::Told,
+            },
+            lichess: self.pushes.of(&format!("{}/{}", key.gateway, key.board)),
         }
     }
 
@@ -196,6 +240,7 @@ impl Hall {
             online: gateway.online,
             version: gateway.version.clone(),
             notices: gateway.notices.clone(),
+            doubled: self.owners.is_doubled(name),
         });
         views.collect()
     }
@@ -226,7 +271,7 @@ impl Board {
             game: event.and_then(|event| event.game),
             time: event.and_then(|event| event.time.clone()),
             t: event.map(|event| event.t),
-            players: self.players.clone(),
+            players: self.players(),
             irregularity,
             amended: false,
             how: None,

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     announce::Announcer,
     board::{BoardError, BoardPlan, BoardTask, Shared},
+    caster::Caster,
     clock::Clock,
     commands::{BoardCommand, pong},
     discovery,
@@ -28,7 +29,6 @@ use super::{
     ports::Ports,
 };
 use crate::{
-    broadcast::{self, Writer},
     config::{Config, Id},
     journal::{Journal, JournalError, JournalSettings, Notice},
     link::SourceSyntaxError,
@@ -42,8 +42,6 @@ use crate::{
 const COMMANDS: (usize, usize) = (64, 8);
 /// Reads of the journal for `history` at the same time.
 const MAX_READERS: usize = 8;
-/// Events on their way from the journal to the broadcast.
-const TOLD: usize = 64;
 /// Events kept in memory while the disk refuses.
 const MAX_IN_MEMORY: usize = 10_000;
 /// How long a connection attempt may take, and an acknowledgement.
@@ -77,9 +75,22 @@ pub enum GatewayError {
 /// # Errors
 /// When it cannot start (journal, ports), or when its publisher fails.
 pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), GatewayError> {
+    let (_none, changes) = mpsc::channel(1);
+    run_changing(config, changes, shutdown).await
+}
+
+/// As [`run`]; what `changes` say of the broadcast is taken over while everything else goes on.
+///
+/// # Errors
+/// As there.
+pub async fn run_changing(
+    config: Config,
+    changes: mpsc::Receiver<Config>,
+    shutdown: CancellationToken,
+) -> Result<(), GatewayError> {
     let mut daemon = Daemon::start(config).await?;
     notify(&[NotifyState::Ready]);
-    let outcome = daemon.work(&shutdown).await;
+    let outcome = daemon.work(changes, &shutdown).await;
     notify(&[NotifyState::Stopping]);
     daemon.stop().await;
     outcome
@@ -100,7 +111,7 @@ struct Daemon {
     requests: mpsc::Receiver<Request>,
     stop_boards: CancellationToken,
     stop_publisher: CancellationToken,
-    broadcast: JoinSet<()>,
+    caster: Caster,
     readers: JoinSet<()>,
     announcer: Announcer,
     /// What was found at the start.
@@ -131,6 +142,8 @@ impl Daemon {
             request_sender,
             Arc::new(move || pulse.beat()),
         );
+        // What the boards say at the end is written, too.
+        let caster = Caster::start(&config, &journal, stop_publisher.clone());
         let mut publishers = JoinSet::new();
         publishers.spawn(publisher.run(stop_publisher.clone()));
         let mut daemon = Self {
@@ -154,7 +167,7 @@ impl Daemon {
             requests,
             stop_boards: CancellationToken::new(),
             stop_publisher,
-            broadcast: JoinSet::new(),
+            caster,
             readers: JoinSet::new(),
             announcer: Announcer::new(plans.len()),
             plans,
@@ -170,28 +183,7 @@ impl Daemon {
         for notice in &daemon.notices {
             daemon.announcer.announce(notice.clone());
         }
-        daemon.start_broadcast();
         Ok(daemon)
-    }
-
-    /// The broadcast reads the journal beside everything else: its troubles are its own.
-    fn start_broadcast(&mut self) {
-        let Some(settings) = &self.config.broadcast else {
-            return;
-        };
-        let (writer, games) = Writer::new(settings, self.config.gateway.as_str());
-        let (sender, events) = mpsc::channel(TOLD);
-        // What the boards say at the end is written, too.
-        let stop = self.stop_publisher.clone();
-        let news = self.shared.journal.news();
-        let path = self.config.journal.path.clone();
-        self.broadcast
-            .spawn(broadcast::follow(path, news, sender, stop.clone()));
-        if let Some(lichess) = &settings.lichess {
-            self.broadcast
-                .spawn(broadcast::push(lichess.clone(), games, stop.clone()));
-        }
-        self.broadcast.spawn(writer.run(events, stop));
     }
 
     fn publisher_handle(&self) -> &PublisherHandle {
@@ -239,7 +231,11 @@ impl Daemon {
     }
 
     /// Until `shutdown`, or a failure that only a restart of the process can mend.
-    async fn work(&mut self, shutdown: &CancellationToken) -> Result<(), GatewayError> {
+    async fn work(
+        &mut self,
+        mut changes: mpsc::Receiver<Config>,
+        shutdown: &CancellationToken,
+    ) -> Result<(), GatewayError> {
         let watchdog = sd_notify::watchdog_enabled();
         let mut tick = tokio::time::interval(TICK.min(watchdog.map_or(TICK, |period| period / 3)));
         loop {
@@ -250,10 +246,25 @@ impl Daemon {
                     return Err(GatewayError::Publisher(reason));
                 }
                 Some(request) = self.requests.recv() => self.dispatch(request),
+                Some(config) = changes.recv() => self.change(config),
                 _ = tick.tick() => self.tick(watchdog.is_some()).await,
                 () = shutdown.cancelled() => return Ok(()),
             }
         }
+    }
+
+    /// Takes over what the new configuration says of the broadcast: the next round.
+    fn change(&mut self, config: Config) {
+        self.config.broadcast.clone_from(&config.broadcast);
+        if self.config == config {
+            tracing::info!("the configuration was read again");
+        } else {
+            tracing::warn!(
+                "the configuration was read again, and only [broadcast] was taken over: what else has changed in it wants a restart"
+            );
+        }
+        self.caster.change(config.broadcast);
+        self.say_info();
     }
 
     async fn tick(&mut self, feed_watchdog: bool) {
@@ -275,7 +286,16 @@ impl Daemon {
         let restarts = self.failures.values().map(|count| u64::from(*count)).sum();
         let boards = self.plans.len();
         let figures = self.publisher_handle().figures();
-        let health = Health::new(self.clock.now(), boards, restarts, stats, figures, notices);
+        let pushed = self.caster.pushed();
+        let health = Health::new(
+            self.clock.now(),
+            boards,
+            restarts,
+            stats,
+            figures,
+            notices,
+            pushed,
+        );
         if let Some(metrics) = &self.metrics {
             metrics.tell(&health);
             if Instant::now() < self.next_health {
@@ -382,7 +402,7 @@ impl Daemon {
             tracing::warn!("the broker did not take everything in time; the rest goes after the next start");
         }
         self.publisher.abort_all();
-        self.broadcast.shutdown().await;
+        self.caster.stop().await;
         if timeout(bound / 4, self.shared.journal.close()).await.is_err() {
             tracing::error!("the journal did not close in time");
         }

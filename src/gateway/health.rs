@@ -1,10 +1,13 @@
 //! What the gateway says of itself: `info` once, `health` now and then.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    config::Config,
+    broadcast::Pushed,
+    config::{Broadcast, Config},
     event::SCHEMA_VERSION,
     journal::{Notice, Stats},
     mqtt::Figures,
@@ -22,6 +25,9 @@ pub struct GatewayInfo {
     boot_id: String,
     /// Ids of the boards.
     boards: Vec<String>,
+    /// Names of the players by board, White's and Black's, where the pairings of a broadcast have them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    players: BTreeMap<String, [Option<String>; 2]>,
 }
 
 impl GatewayInfo {
@@ -31,8 +37,23 @@ impl GatewayInfo {
             schema_version: SCHEMA_VERSION,
             boot_id: boot_id.to_owned(),
             boards: config.boards.iter().map(|board| board.id.to_string()).collect(),
+            players: players(config),
         }
     }
+}
+
+/// Who plays at our own boards by the pairings.
+fn players(config: &Config) -> BTreeMap<String, [Option<String>; 2]> {
+    let named = config.broadcast.as_ref().map(Broadcast::players);
+    let own = named.into_iter().flatten().filter_map(|(board, players)| {
+        let own = match board.split_once('/') {
+            None => board.as_str(),
+            Some((gateway, board)) if gateway == config.gateway.as_str() => board,
+            Some(_) => return None,
+        };
+        Some((own.to_owned(), players))
+    });
+    own.collect()
 }
 
 /// Payload of the gateway's `health`.
@@ -54,6 +75,9 @@ pub struct Health {
     pub(super) journal: Stats,
     /// What an operator should see to now, and what was found at the start.
     notices: Vec<Notice>,
+    /// The push of the games to lichess; absent where nothing is pushed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lichess: Option<Pushed>,
 }
 
 impl Health {
@@ -64,6 +88,7 @@ impl Health {
         journal: Stats,
         broker: Figures,
         notices: Vec<Notice>,
+        lichess: Option<Pushed>,
     ) -> Self {
         let wall = jiff::Timestamp::now().as_millisecond();
         let age = |taken: i64| u32::try_from((wall - taken).max(0) / 1000).map_or(f64::INFINITY, f64::from);
@@ -76,6 +101,7 @@ impl Health {
             broker,
             journal,
             notices,
+            lichess,
         }
     }
 }

@@ -8,6 +8,7 @@
 mod allowance;
 mod announce;
 mod board;
+mod caster;
 mod clock;
 mod commands;
 mod daemon;
@@ -21,5 +22,5 @@ mod metrics;
 mod ports;
 mod trouble;
 
-pub use daemon::{GatewayError, run};
+pub use daemon::{GatewayError, run, run_changing};
 pub use health::{GatewayInfo, Health};

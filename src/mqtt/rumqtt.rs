@@ -310,7 +310,7 @@ fn explain(error: &ConnectionError) -> String {
         ConnectionError::MqttState(StateError::ConnectionAborted) => {
             "the broker closed the connection".to_owned()
         }
-        other => tls::explain(other).unwrap_or_else(|| other.to_string()),
+        other => tls::explain(other).map_or_else(|| other.to_string(), |what| format!("the broker {what}")),
     }
 }
 

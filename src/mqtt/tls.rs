@@ -60,8 +60,9 @@ pub fn client_config(settings: &Tls) -> Result<Arc<ClientConfig>, TlsError> {
     Ok(Arc::new(config))
 }
 
-/// What is wrong with the other side, for a person; none when `error` is not about TLS.
-pub(super) fn explain(error: &(dyn Error + 'static)) -> Option<String> {
+/// What is wrong with the other side, for a person, to be read after its name; none when `error` is
+/// not about TLS.
+pub(crate) fn explain(error: &(dyn Error + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         let within = error
@@ -86,7 +87,7 @@ fn words(error: &RustlsError) -> String {
                 "its certificate was not signed by an authority of `ca_file`"
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                "its certificate is made out for another name than that in `urls`"
+                "its certificate is made out for another name than that in its address"
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                 "its certificate has expired (or the clock of this computer is wrong)"
@@ -107,7 +108,7 @@ fn words(error: &RustlsError) -> String {
         RustlsError::InvalidMessage(_) => "it does not speak TLS on this port",
         _ => "the handshake failed",
     };
-    format!("the broker cannot be trusted: {what} ({error})")
+    format!("cannot be trusted: {what} ({error})")
 }
 
 fn certificates(what: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {

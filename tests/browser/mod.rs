@@ -26,6 +26,16 @@ pub fn is_there(program: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
+/// The accessibility checker, where it was installed.
+pub fn checker() -> Option<String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/node_modules/axe-core/axe.min.js");
+    let text = std::fs::read_to_string(&file).ok();
+    if text.is_none() {
+        eprintln!("skipped: no axe-core (npm install --prefix target/tools axe-core)");
+    }
+    text
+}
+
 /// A browser with one page; gone with the value.
 pub struct Browser {
     driver: Child,
@@ -138,6 +148,21 @@ impl Browser {
             .flatten()
             .filter(|line| line["level"] == "SEVERE");
         severe.map(|line| line["message"].to_string()).collect()
+    }
+
+    /// What `checker` finds that is serious for somebody who does not see or hear, or uses no mouse.
+    pub fn barriers(&self, checker: &str) -> Vec<Value> {
+        self.run(&format!("{checker}; return true"));
+        let found = self.run("return axe.run(document).then((found) => found.violations.map((one) => [one.impact, one.id, one.nodes.map((node) => node.html.slice(0, 120))]))");
+        let is_serious =
+            |one: &&Value| ["serious", "critical"].contains(&one[0].as_str().unwrap_or_default());
+        found
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(is_serious)
+            .cloned()
+            .collect()
     }
 
     /// A picture of what is seen.

@@ -23,6 +23,18 @@ pub fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
 }
 
+/// Waits until there is something to be found.
+pub fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + patience;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 /// Captures of real boards; empty, with a message, where they are not at hand.
 pub fn real_captures() -> Vec<PathBuf> {
     let corpus = std::env::var_os("DGT2MQTT_CORPUS").map_or_else(

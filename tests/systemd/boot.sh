@@ -32,5 +32,7 @@ mount --bind /dev/pts dev/pts
 
 mkdir -p old
 pivot_root . old
+# systemd hands credentials to services by mounts that spread; outside they do not.
+mount --make-rshared /
 exec chroot . /usr/bin/env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     /lib/systemd/systemd --unit=basic.target --show-status=false

@@ -5,8 +5,10 @@ mod trf;
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 /// A player as the tags name one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Player {
     /// `Last, First`.
     pub name: String,
@@ -21,7 +23,7 @@ pub struct Player {
 }
 
 /// A game to be played.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pairing {
     /// White.
     pub white: Player,
@@ -30,7 +32,7 @@ pub struct Pairing {
 }
 
 /// What a file of pairings says of one round.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pairings {
     /// Name of the tournament, where the file has it.
     pub name: Option<String>,

@@ -19,7 +19,7 @@ use std::{
 
 use anyhow::Context;
 use clap::Args;
-use tokio::{net::TcpListener, task::JoinSet, time::timeout};
+use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::{broker::Broker, subscriber::Subscriber, teller::Teller};
@@ -105,9 +105,12 @@ impl Demo {
             let page = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
             let page = page.context("cannot serve the page")?;
             let place = page.local_addr().context("the page has no address")?;
-            let mut broker = Collector::default();
-            broker.broker.urls = vec![url(address)];
-            let mut page = dashboard::open(broker, page, None, &Shared::default(), &stop)?;
+            let mut collector = Collector::default();
+            for broker in &mut collector.brokers {
+                broker.urls = vec![url(address)];
+            }
+            let (_none, settings) = watch::channel(None);
+            let mut page = dashboard::open(collector, settings, page, None, &Shared::default(), &stop)?;
             parts.spawn(async move { page.join_next().await.transpose()?.unwrap_or(Ok(())) });
             say(&format!(
                 "The arbiter's page shows the board at http://{place}/\n\n"

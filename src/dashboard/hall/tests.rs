@@ -170,6 +170,73 @@ fn a_gateway_that_is_away_or_has_nothing_is_not_asked_for_ever() {
 }
 
 #[test]
+fn two_gateways_of_one_name_are_told() {
+    let mut hall = Hall::default();
+    let say = |hall: &mut Hall, broker: &str| {
+        let claim = hall.claim(broker, "gw/status", b"online");
+        if claim != Claim::Foreign {
+            hall.take("gw/status", b"online", 0);
+        }
+    };
+    say(&mut hall, "mqtt://one");
+    let seen = hall.revision();
+    say(&mut hall, "mqtt://two");
+    let view = serde_json::to_value(hall.changed_links(seen)).unwrap();
+    assert_eq!(view["gateways"][0]["doubled"], true);
+    assert_eq!(hall.broker_of("gw"), Some("mqtt://one"));
+}
+
+#[test]
+fn what_lichess_says_of_a_game_is_shown_at_its_board() {
+    let mut hall = online();
+    hall.take("gw/board/7/status", b"online", 0);
+    hall.take("gw/board/8/status", b"online", 0);
+    let seen = hall.revision();
+    let game = json!({"board":"gw/7","game":1,"moves":null,"error":"illegal"});
+    let health = json!({"lichess":{"round":"a1B2c3D4","taken":null,"error":null,"games":[game]}});
+    assert!(hall.take("gw/health", health.to_string().as_bytes(), 0));
+    let changed = serde_json::to_value(hall.changed_boards(seen, 0)).unwrap();
+    assert_eq!(
+        changed.as_array().unwrap().len(),
+        1,
+        "the other board has nothing new"
+    );
+    assert_eq!(changed[0]["lichess"]["error"], "illegal");
+    assert_eq!(changed[0]["lichess"]["file"], "game-1.pgn");
+    // The push has ended.
+    assert!(hall.take("gw/health", b"{}", 0));
+    let view = serde_json::to_value(hall.view(0)).unwrap();
+    assert_eq!(view["boards"][0]["lichess"], Value::Null);
+    assert_eq!(view["links"]["pushes"], json!([]));
+}
+
+#[test]
+fn names_are_those_of_the_pairings_where_there_are_some() {
+    let mut hall = online();
+    hall.take("gw/board/7/pgn", b"[White \"A\"]\n[Black \"?\"]\n\n*\n", 0);
+    let names = |hall: &Hall| serde_json::to_value(hall.view(0)).unwrap()["boards"][0]["players"].clone();
+    assert_eq!(names(&hall), json!(["A", null]));
+    let seen = hall.revision();
+    hall.take(
+        "gw/info",
+        br#"{"version":"1","boards":["7"],"players":{"7":["Reti, R","Tartakower, S"]}}"#,
+        0,
+    );
+    assert_eq!(names(&hall), json!(["Reti, R", "Tartakower, S"]));
+    assert_eq!(hall.changed_boards(seen, 0).len(), 1);
+    let own = [Some("Menchik, V".to_owned()), None];
+    hall.take_paired(Paired::from([("gw/7".to_owned(), own)]));
+    assert_eq!(
+        names(&hall),
+        json!(["Menchik, V", null]),
+        "our own broadcast knows better"
+    );
+    hall.take_paired(Paired::new());
+    hall.take("gw/info", br#"{"version":"1","boards":["7"]}"#, 0);
+    assert_eq!(names(&hall), json!(["A", null]));
+}
+
+#[test]
 fn memory_is_bounded() {
     let mut hall = online();
     for seq in 1..=2_000 {

@@ -140,7 +140,7 @@ pub(super) fn round(hall: &Hall, id: &str, index: usize) -> Option<Value> {
         return None;
     }
     let pairing = |(nr, (key, board)): (usize, (&BoardKey, &Board))| {
-        let [white, black] = board.players.clone().map(player);
+        let [white, black] = board.players().map(player);
         json!({ "nr": nr, "uuid": game_id(key, board), "white": white, "black": black,
                 "live": board.game.game.is_some() && result(board).is_none(), "result": result(board) })
     };

@@ -9,7 +9,7 @@ import { language, setLanguage, t, told } from "./words.js";
 /** Nothing heard for so long, though the server speaks every five seconds: the connection is dead. */
 const SILENCE_MS = 13_000;
 
-const hall = { boards: new Map(), gateways: new Map(), brokersAway: [], heard: false };
+const hall = { boards: new Map(), gateways: new Map(), brokersAway: [], pushes: [], heard: false };
 const grid = new Grid();
 const detail = new Detail();
 const history = new History();
@@ -58,8 +58,11 @@ function take(view) {
     board.clockAt = performance.now() - board.clock_age_ms;
     hall.boards.set(keyOf(board), board);
   }
-  if (view.gateways) hall.gateways = new Map(view.gateways.map((gateway) => [gateway.name, gateway]));
-  if (view.brokers_away) hall.brokersAway = view.brokers_away;
+  if (view.links) {
+    hall.gateways = new Map(view.links.gateways.map((gateway) => [gateway.name, gateway]));
+    hall.brokersAway = view.links.brokers_away;
+    hall.pushes = view.links.pushes;
+  }
   ring();
   show(view.boards);
 }
@@ -121,7 +124,7 @@ function draw() {
   const { name, key, id } = route();
   if (name === "hall") grid.show(hall);
   else if (name === "board") detail.show(hall, key);
-  else if (name === "history") history.show();
+  else if (name === "history") history.show(hall);
   else report.show(id);
 }
 
@@ -160,6 +163,7 @@ function showOutage() {
   else {
     for (const address of hall.brokersAway) lines.push(t("outage_broker", { address }));
     for (const gateway of hall.gateways.values()) {
+      if (gateway.doubled) lines.push(t("doubled", { name: gateway.name }));
       if (!gateway.online) lines.push(t("outage_gateway", { name: gateway.name }));
       else for (const message of gateway.notices) lines.push(t("health", { name: gateway.name, message }));
     }

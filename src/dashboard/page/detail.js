@@ -2,8 +2,8 @@
 
 import { Board, described, differing } from "./board.js";
 import { fetched, h, say } from "./dom.js";
-import { hasResult, lastMove, timesNow, titleOf } from "./grid.js";
-import { REPORTS, clockText, reportName, seenMove, t, timeText, told } from "./words.js";
+import { hasResult, lastMove, timesNow, titleOf, unknownYet } from "./grid.js";
+import { REPORTS, clockText, dayTime, reportName, squaresOf, t, timeText, told } from "./words.js";
 
 const dialog = document.getElementById("dialog");
 
@@ -77,8 +77,6 @@ async function retract(board) {
   if (answer) await command(board, "retract", { to_ply: Number(answer.to_ply) });
 }
 
-const sideName = (side) => (side ? t(side) : "");
-
 /** A small table of two times. */
 function times(clock) {
   if (!clock) return null;
@@ -86,7 +84,8 @@ function times(clock) {
 }
 
 function penaltyText(penalty) {
-  return t(`penalty_${penalty.kind}`, { s: penalty.seconds, side: sideName(penalty.to) });
+  const side = penalty.to ? t(`to_${penalty.to}`) : "";
+  return t(`penalty_${penalty.kind}`, { s: penalty.seconds, side, to: side });
 }
 
 function figure(caption, placement, options = {}) {
@@ -98,12 +97,12 @@ function figure(caption, placement, options = {}) {
 /** Three boards of an irregularity. */
 export function threeBoards(irregularity) {
   const target = irregularity.ruling.target_fen;
-  const { fen_before: before, placement: now, squares } = irregularity;
-  const off = differing(target ?? before, now);
+  const { fen_before: before, placement: then, squares } = irregularity;
+  const off = differing(target ?? before, then);
   const note = off.length ? t("squares_differ", { n: off.length, squares: off.join(", ") }) : t("as_recorded");
   return h("div", { class: "three" },
     figure(t("before"), before, { marked: squares }),
-    figure(t("now"), now, { wrong: off, note }),
+    figure(t("then"), then, { wrong: off, note }),
     target ? figure(t("should"), target, { marked: off }) : null);
 }
 
@@ -124,9 +123,13 @@ function badge(irregularity) {
   return h("span", { class: `badge ${irregularity.certainty}` }, t(irregularity.certainty));
 }
 
+/** Whether the board still stands as it did when the irregularity was told: then it is not shown again. */
+const standsStill = ({ irregularity }, board) =>
+  irregularity && (!board.placement || !differing(irregularity.placement, board.placement).length);
+
 function caseSection(item, board) {
   const it = item.irregularity;
-  if (!it) return h("section", { class: "case" }, h("p", {}, t("asking")));
+  if (!it) return h("section", { class: "case" }, h("p", {}, t(unknownYet(board))));
   const words = told(it);
   const button = (verb, fields, kind = "") =>
     h("button", { type: "button", class: kind, "data-verb": verb, onclick: () => confirmed(board, verb, fields, words.title) }, t(verb === "raised_by" ? "raised" : verb));
@@ -158,8 +161,8 @@ function moveList(detail) {
       if (ply % 2) row.append(h("span", {}, "…"));
       list.append(row);
     }
-    const text = move.san ?? seenMove(move.uci);
-    row.append(h("span", { class: move.san ? "" : "illegal" }, text));
+    row.append(move.san ? h("span", {}, move.san)
+      : h("span", { class: "illegal" }, squaresOf(move.uci), " ", h("small", {}, t("illegal_mark"))));
   });
   return list;
 }
@@ -170,11 +173,17 @@ function caseLink(item) {
     h("span", { class: "muted" }, ` ${timeText(item.time, item.t)} · ${item.how ? t(item.how) : t("open")}`));
 }
 
+/** What lichess says of the game; `taken` is when it last took games. */
+function pushSection({ error, moves, file }, taken) {
+  return h("section", {}, h("h2", {}, t("broadcast")),
+    h("p", { class: error ? "refused" : "muted" }, error ? t("push_game_refused", { error, file }) : t("push_game", { time: dayTime(taken), n: moves ?? "–" })));
+}
+
 function liveBoards(detail, placement, off) {
   const note = off.length ? t("squares_differ", { n: off.length, squares: off.join(", ") })
     : t(detail.game == null ? "no_game" : "as_recorded");
   return h("div", { class: "three single" },
-    figure(t("now"), placement, { last: detail.last_uci, wrong: off.length <= 8 ? off : [], note }),
+    figure(t("live"), placement, { last: detail.last_uci, wrong: off.length <= 8 ? off : [], note }),
     off.length ? figure(t("record"), detail.fen, { last: detail.last_uci }) : null);
 }
 
@@ -226,6 +235,7 @@ export class Detail {
     const title = titleOf(detail, hall);
     const { open } = detail;
     const past = detail.cases.filter((item) => !open.some((other) => other.id === item.id));
+    const taken = hall.pushes.find((push) => push.round === detail.lichess?.round)?.taken;
     const act = (verb, run) => h("button", { type: "button", "data-verb": verb, onclick: () => run(detail) }, t(verb));
     place(this.head, [this.#part("head", [title, detail.players], () => h("div", {},
       h("p", { class: "back" }, h("a", { href: "#/" }, `← ${t("back")}`)),
@@ -233,16 +243,24 @@ export class Detail {
         h("h1", {}, title),
         h("p", { class: "versus" }, `${detail.players[0] ?? t("white")} – ${detail.players[1] ?? t("black")}`),
         this.clocks)))]);
-    const cases = open.map((item) => this.#part(item.id, item, () => caseSection(item, detail)));
-    const live = open.length ? [] : [this.#part("live", [placement, detail.fen, detail.last_uci, playing], () => liveBoards(detail, placement, off))];
+    const cases = open.map((item) => this.#part(item.id, [item, detail.past], () => caseSection(item, detail)));
+    // A word is changed where it stands: the buttons below it stay.
+    open.forEach((item, i) => {
+      const caption = cases[i].querySelectorAll("figcaption")[1];
+      if (caption) say(caption, t(standsStill(item, detail) ? "now" : "then"));
+    });
+    const live = open.length && open.every((item) => standsStill(item, detail)) ? [] : [this.#part("live", [placement, detail.fen, detail.last_uci, playing], () => liveBoards(detail, placement, off))];
     const buttons = this.#part("buttons", [detail.game, detail.plies > 0], () => h("div", { class: "buttons" },
       act("report", report), playing ? act("result", result) : null,
       playing && detail.plies ? h("button", { type: "button", "data-verb": "retract", onclick: () => retract(hall.boards.get(this.key) ?? detail) }, t("retract")) : null));
     place(this.body, [...cases, ...live, buttons]);
     place(this.aside, [
       this.#part("moves", detail.moves, () => h("section", {}, h("h2", {}, t("moves")), moveList(detail))),
-      this.#part("past", past, () => h("section", {}, h("h2", {}, t("cases")),
-        past.length ? h("ul", { class: "plain" }, past.map(caseLink)) : h("p", { class: "muted" }, t("no_cases")))),
+      this.#part("past", [past, detail.past], () => h("section", { class: "past" }, h("h2", {}, t("cases")),
+        past.length ? h("ul", { class: "plain" }, past.map(caseLink)) : null,
+        detail.past !== "told" ? h("p", { class: "note unknown" }, t(`past_${detail.past}`))
+          : past.length ? null : h("p", { class: "muted" }, t("no_cases")))),
+      ...(detail.lichess ? [this.#part("push", [detail.lichess, taken], () => pushSection(detail.lichess, taken))] : []),
       this.#part("notices", detail.notices, () => h("section", { hidden: !detail.notices.length }, h("h2", {}, t("notices")),
         h("ul", { class: "plain muted" }, detail.notices.slice(0, 8).map((notice) => h("li", {}, `${timeText(notice.time)} ${notice.text}`))))),
     ]);
@@ -256,6 +274,6 @@ export class Detail {
     const runs = (side) => (now.running === side ? "▸ " : "");
     const text = now ? `${runs("white")}${clockText(now.white)} – ${clockText(now.black)}${now.running === "black" ? " ◂" : ""}` : t("no_clock");
     const last = lastMove(board);
-    say(this.clocks, [text, last, hasResult(board) ? board.result.replaceAll("-", "‑") : ""].filter(Boolean).join("   ·   "));
+    say(this.clocks, [text, last, hasResult(board) ? board.result.replaceAll("-", "‑") : ""].filter(Boolean).join(" · "));
   }
 }

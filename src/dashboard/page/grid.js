@@ -2,7 +2,7 @@
 
 import { Board, described, differing } from "./board.js";
 import { h, say } from "./dom.js";
-import { clockText, seenMove, t, told } from "./words.js";
+import { clockText, dayTime, seenMove, t, told } from "./words.js";
 
 export const keyOf = (board) => `${board.gateway}/${board.board}`;
 const numeric = new Intl.Collator("en", { numeric: true });
@@ -42,6 +42,17 @@ export function inOrder(boards) {
     rank(a) - rank(b) || numeric.compare(a.gateway, b.gateway) || numeric.compare(a.board, b.board));
 }
 
+/** What is said in place of what is not known of a board's past. */
+export const unknownYet = (board) => ({ away: "asking_away", untold: "asking_untold" })[board.past] ?? "asking";
+
+/** A push to lichess in a line: what it took and when, or why it takes nothing. */
+function pushLine({ round, taken, error, games, refused }) {
+  if (error) return t(taken ? "push_stuck" : "push_error", { round, error, time: dayTime(taken) });
+  if (!taken) return t("push_begins", { round });
+  const line = t("push_taken", { round, n: games, time: dayTime(taken) });
+  return refused.length ? `${line} ${t("push_refused", { boards: refused.join(", ") })}` : line;
+}
+
 const FILTERS = {
   all: () => true,
   attention: (board) => board.open.length > 0,
@@ -64,9 +75,10 @@ class Card {
     const row = (side) => h("div", { class: `player ${side}` },
       h("span", { class: "dot", "aria-hidden": "true" }), this.players[side], this.clocks[side]);
     this.move = h("span", { class: "move" });
+    this.cast = h("span", { class: "cast" });
     this.element = h("a", { class: "card" },
       h("div", { class: "head" }, this.name, this.state), this.flag,
-      row("black"), this.board.element, row("white"), h("div", { class: "foot" }, this.move));
+      row("black"), this.board.element, row("white"), h("div", { class: "foot" }, this.move, this.cast));
   }
 
   show(board, hall) {
@@ -80,10 +92,11 @@ class Card {
     say(this.state, state);
     this.state.hidden = !state;
     const first = board.open[0];
-    say(this.flag, first ? (first.irregularity ? told(first.irregularity).title : t("asking")) : "");
+    say(this.flag, first ? (first.irregularity ? told(first.irregularity).title : t(unknownYet(board))) : "");
     this.flag.hidden = !first;
     for (const [i, side] of ["white", "black"].entries()) {
       say(this.players[side], board.players[i] ?? t(side));
+      this.players[side].title = board.players[i] ?? "";
       const turn = isPlaying(board) && board.to_move === side;
       this.players[side].parentElement.classList.toggle("turn", turn);
     }
@@ -91,6 +104,10 @@ class Card {
     const placement = board.placement ?? board.fen;
     const label = [title, first && this.flag.textContent, described(placement)].filter(Boolean).join(". ");
     this.board.show({ placement, last: board.last_uci, marked: wrong.length <= 8 ? wrong : [], label });
+    const refused = board.lichess?.error;
+    say(this.cast, refused ? t("push_card") : "");
+    this.cast.title = refused ?? "";
+    this.cast.hidden = !refused;
     say(this.move, lastMove(board) || (board.game == null ? "" : t("start")));
     this.tick(board);
   }
@@ -116,7 +133,8 @@ export class Grid {
     this.empty = h("p", { class: "empty" });
     this.chips = h("div", { class: "chips", role: "group" });
     this.search = h("input", { type: "search", oninput: () => { this.words = this.search.value.toLowerCase(); this.again?.(); } });
-    this.element = h("section", { class: "hall" }, h("div", { class: "filters" }, this.chips, this.search), this.list, this.empty);
+    this.casts = h("p", { class: "casts" });
+    this.element = h("section", { class: "hall" }, h("div", { class: "filters" }, this.chips, this.search), this.list, this.empty, this.casts);
     this.list.addEventListener("keydown", (event) => this.#walk(event));
   }
 
@@ -142,6 +160,9 @@ export class Grid {
     while (this.list.children.length > cards.length) this.list.lastChild.remove();
     say(this.empty, cards.length ? "" : hall.boards.size ? t("nothing") : t("waiting"));
     this.empty.hidden = cards.length > 0;
+    say(this.casts, hall.pushes.map(pushLine).join(" "));
+    this.casts.classList.toggle("bad", hall.pushes.some((push) => push.error || push.refused.length));
+    this.casts.hidden = !hall.pushes.length;
   }
 
   #showFilters(hall) {

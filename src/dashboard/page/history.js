@@ -2,7 +2,7 @@
 
 import { fetched, h } from "./dom.js";
 import { facts, threeBoards } from "./detail.js";
-import { seenMove, t, timeText, told } from "./words.js";
+import { dayText, dayTime, isReported, seenMove, t, timeText, told } from "./words.js";
 
 const isOpen = (item) => item.how == null;
 
@@ -11,17 +11,21 @@ export class History {
   #board = "";
   #kind = "";
   #status = "";
+  #day = "";
   #shown = "";
+  #unknown = [];
 
   constructor() {
     this.element = h("section", { class: "history" });
   }
 
-  async show() {
+  async show(hall) {
     const cases = await fetched("/api/cases").catch(() => null);
-    const shown = JSON.stringify([cases, document.documentElement.lang]);
+    const unknown = [...hall.boards.values()].filter((board) => board.past !== "told").map((board) => board.board);
+    const shown = JSON.stringify([cases, unknown, document.documentElement.lang]);
     if (!cases || shown === this.#shown) return;
     this.#shown = shown;
+    this.#unknown = unknown;
     this.#draw(cases.filter((item) => item.irregularity));
   }
 
@@ -31,6 +35,7 @@ export class History {
       h("select", { "aria-label": label, onchange: (event) => { change(event.target.value); this.#draw(cases); } },
         options.map(([value, text]) => h("option", { value, selected: value === now }, text)));
     const boards = unique(cases.map((item) => `${item.gateway}/${item.board}`));
+    const days = [...new Set(cases.map((item) => dayText(item.time)).filter(Boolean))];
     const kinds = unique(cases.map((item) => item.irregularity.kind));
     const kindName = (kind) => {
       const one = cases.find((item) => item.irregularity.kind === kind);
@@ -38,6 +43,7 @@ export class History {
     };
     const shown = cases.filter((item) =>
       (!this.#board || `${item.gateway}/${item.board}` === this.#board)
+      && (!this.#day || dayText(item.time) === this.#day)
       && (!this.#kind || item.irregularity.kind === this.#kind)
       && (!this.#status || (this.#status === "open") === isOpen(item)));
     const focus = document.activeElement?.getAttribute("aria-label");
@@ -46,7 +52,9 @@ export class History {
       h("div", { class: "filters" },
         choice(t("board", { id: "" }), this.#board, [["", t("every_board")], ...boards.map((id) => [id, id])], (value) => { this.#board = value; }),
         choice(t("what"), this.#kind, [["", t("every_kind")], ...kinds.map((kind) => [kind, kindName(kind)])], (value) => { this.#kind = value; }),
-        choice(t("status"), this.#status, [["", t("every_status")], ["open", t("open")], ["closed", t("closed")]], (value) => { this.#status = value; })),
+        choice(t("status"), this.#status, [["", t("every_status")], ["open", t("open")], ["closed", t("closed")]], (value) => { this.#status = value; }),
+        days.length > 1 ? choice(t("day"), this.#day, [["", t("every_day")], ...days.map((day) => [day, day])], (value) => { this.#day = value; }) : null),
+      ...(this.#unknown.length ? [h("p", { class: "note unknown" }, t("past_hall", { boards: this.#unknown.join(", ") }))] : []),
       shown.length ? this.#table(shown) : h("p", { class: "empty" }, t("nothing")));
     if (focus) this.element.querySelector(`[aria-label="${CSS.escape(focus)}"]`)?.focus();
   }
@@ -89,10 +97,10 @@ export class Report {
         h("button", { type: "button", class: "primary", onclick: () => window.print() }, t("print"))),
       h("h1", {}, t("report_head")),
       h("dl", { class: "facts" },
-        row(t("report_game"), `${t("board", { id: board })}, ${gateway}, № ${item.game ?? "–"}${same ? ` · ${players}` : ""}`),
-        row(t("report_time"), item.time ? new Date(item.time).toLocaleString(document.documentElement.lang) : timeText(null, item.t)),
+        row(t("report_game"), [t("board", { id: board }), gateway, t("report_no", { n: item.game ?? "–" }), same && players].filter(Boolean).join(" · ")),
+        row(t("report_time"), item.time ? `${dayText(item.time)}, ${dayTime(item.time)}` : timeText(null, item.t)),
         row(t("report_version"), item.id),
-        row(t("report_found"), `${t("report_by")} ${t(item.irregularity.certainty)}.`)),
+        row(t("report_found"), `${t(isReported(item.irregularity) ? "report_person" : "report_by")} ${t(item.irregularity.certainty)}.`)),
       h("h2", {}, words.title),
       h("p", { class: "advice" }, words.advice),
       threeBoards(item.irregularity),

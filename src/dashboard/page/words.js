@@ -11,9 +11,9 @@ const WORDS = {
   sound_on: ["Sound is on", "Звук включён"],
   sound_off: ["Sound is off", "Звук выключен"],
   theme: ["Light or dark", "Светлая или тёмная"],
-  tally: ["{boards} boards · {open} open · {away} away", "досок: {boards} · открыто: {open} · нет связи: {away}"],
+  tally: ["boards: {boards} · open irregularities: {open} · no link: {away}", "досок: {boards} · открытых нарушений: {open} · нет связи: {away}"],
   all: ["All", "Все"],
-  attention: ["Open", "Открытые"],
+  attention: ["With irregularities", "С нарушениями"],
   playing: ["Playing", "Играют"],
   finished: ["Finished", "Закончены"],
   show: ["Show", "Показать"],
@@ -21,22 +21,36 @@ const WORDS = {
   nothing: ["Nothing here.", "Здесь ничего нет."],
   waiting: ["Waiting for boards. They appear here as soon as a gateway speaks.", "Ждём доски. Они появятся, как только заговорит шлюз."],
   board: ["Board {id}", "Доска {id}"],
-  at: ["{gateway}", "{gateway}"],
   white: ["White", "Белые"],
   black: ["Black", "Чёрные"],
-  to_move: ["to move", "ход"],
   no_clock: ["no clock", "нет часов"],
   no_game: ["No game", "Партии нет"],
   away: ["No link", "Нет связи"],
   gateway_away: ["Gateway away", "Шлюз недоступен"],
   asking: ["An irregularity is open; its details are being fetched.", "Есть открытое нарушение; подробности запрашиваются."],
+  asking_away: ["An irregularity is open; its details are known when the gateway is back.", "Есть открытое нарушение; подробности станут известны, когда вернётся шлюз."],
+  asking_untold: ["An irregularity is open; the gateway does not tell its details (it takes no commands).", "Есть открытое нарушение; шлюз не сообщает подробностей (он не принимает команд)."],
+  past_asked: ["What happened before is being asked for.", "То, что было раньше, запрашивается."],
+  past_away: ["The gateway is away. Position and moves are as it last told them; what else happened is known when it is back.", "Шлюз недоступен. Позиция и ходы — по его последним данным; остальное станет известно, когда он вернётся."],
+  past_untold: ["The gateway does not tell what happened before this page was started (it takes no commands).", "Шлюз не сообщает, что было до запуска этой страницы (он не принимает команд)."],
+  past_hall: ["Not everything is known yet: board {boards}.", "Известно ещё не всё: доска {boards}."],
+  doubled: ["Two brokers have a gateway called {name}; one of them is not shown. Give them different names.", "У двух брокеров есть шлюз {name}; один из них не показан. Дайте им разные имена."],
+  broadcast: ["Broadcast", "Трансляция"],
+  push_card: ["not on lichess", "нет на lichess"],
+  push_game: ["lichess took it at {time}, moves: {n}.", "lichess принял в {time}, ходов: {n}."],
+  push_game_refused: ["lichess does not take it: {error}. The other games go on; look at {file}, and take moves back if they are wrong.", "lichess не принимает партию: {error}. Остальные партии транслируются; проверьте {file} и верните неверные ходы."],
+  push_begins: ["lichess ({round}): nothing was sent yet.", "lichess ({round}): ещё ничего не отправлено."],
+  push_taken: ["lichess ({round}): games taken: {n}, at {time}.", "lichess ({round}): в {time} принято партий: {n}."],
+  push_refused: ["Not taken: board {boards}.", "Не приняты: доска {boards}."],
+  push_error: ["lichess ({round}): nothing is taken: {error}", "lichess ({round}): ничего не принято: {error}"],
+  push_stuck: ["lichess ({round}): nothing is taken since {time}: {error}", "lichess ({round}): с {time} ничего не принимается: {error}"],
   start: ["Start position", "Начальная позиция"],
   illegal_mark: ["illegal", "невозможный"],
-  last_move: ["last move {move}", "последний ход {move}"],
-  open_count: ["{n} open irregularities", "открытых нарушений: {n}"],
   back: ["All boards", "Все доски"],
   before: ["Before", "До"],
   now: ["On the board", "На доске"],
+  then: ["When it happened", "В момент нарушения"],
+  live: ["On the board now", "Сейчас на доске"],
   should: ["As it should stand", "Как должно стоять"],
   record: ["By the record", "По записи"],
   squares_differ: ["{n} squares differ: {squares}", "отличаются поля ({n}): {squares}"],
@@ -50,7 +64,6 @@ const WORDS = {
   dismissed: ["Dismissed", "Отклонено"],
   superseded: ["Overtaken", "Снято ходом событий"],
   articles: ["Articles", "Статьи"],
-  offence: ["{n}. offence of this kind that counts", "засчитываемое нарушение № {n}"],
   half_move: ["Half-move {n}", "Полуход {n}"],
   penalty: ["Penalty", "Наказание"],
   times: ["Times to propose", "Предлагаемое время"],
@@ -59,7 +72,7 @@ const WORDS = {
   provisional: ["Provisional: it is being found out whether mate is possible.", "Предварительно: выясняется, возможен ли мат."],
   amended: ["The ruling was amended.", "Решение уточнено."],
   dismiss: ["Dismiss", "Отклонить"],
-  dismiss_what: ["It was none: it does not count.", "Нарушения не было: оно не засчитывается."],
+  dismiss_what: ["There was no irregularity: it does not count.", "Нарушения не было: оно не засчитывается."],
   accept: ["Accept the position", "Принять позицию"],
   accept_what: ["The position stands as it is on the board.", "Позиция остаётся такой, как на доске."],
   raised: ["Raised by the opponent", "Заявил соперник"],
@@ -74,20 +87,17 @@ const WORDS = {
   retract: ["Take back…", "Вернуть ходы…"],
   retract_title: ["After which half-move does board {id} go on?", "С какого полухода продолжает доска {id}?"],
   print: ["Print the report", "Печать протокола"],
-  sure: ["Are you sure?", "Вы уверены?"],
   send: ["Send", "Отправить"],
   cancel: ["Cancel", "Отмена"],
-  sending: ["Sending…", "Отправляется…"],
   done: ["Done: {verb}, board {id}.", "Выполнено: {verb}, доска {id}."],
   refused: ["Refused ({code}): {message}", "Отказано ({code}): {message}"],
   moves: ["Moves", "Ходы"],
   no_moves: ["No moves yet.", "Ходов ещё нет."],
-  cases: ["Irregularities at this board", "Нарушения на этой доске"],
+  cases: ["Closed irregularities", "Закрытые нарушения"],
   no_cases: ["None.", "Нет."],
   notices: ["Notices", "Сообщения"],
   when: ["When", "Когда"],
   what: ["What", "Что"],
-  who: ["Who", "Кто"],
   status: ["Status", "Состояние"],
   every_board: ["Every board", "Все доски"],
   every_kind: ["Every kind", "Все виды"],
@@ -102,6 +112,10 @@ const WORDS = {
   report_game: ["Game", "Партия"],
   report_time: ["Time", "Время"],
   report_found: ["Found", "Обнаружено"],
+  report_no: ["game {n}", "партия {n}"],
+  every_day: ["Every day", "Все дни"],
+  day: ["Day", "День"],
+  report_person: ["By a person; the arbiter decides.", "Человеком; решение за арбитром."],
   report_by: ["By the system (sensors of board and clock); the arbiter decides.", "Системой (датчики доски и часов); решение за арбитром."],
   report_decision: ["Decision of the arbiter", "Решение арбитра"],
   report_sign: ["Arbiter", "Арбитр"],
@@ -110,7 +124,9 @@ const WORDS = {
   empty_board: ["Nothing stands on the board", "На доске ничего нет"],
   man_K: ["K", "Кр"], man_Q: ["Q", "Ф"], man_R: ["R", "Л"], man_B: ["B", "С"], man_N: ["N", "К"], man_P: ["", ""],
   penalty_none: ["None", "Без наказания"],
-  penalty_time: ["{s} seconds to {side}", "{s} секунд, кому: {side}"],
+  penalty_time: ["{s} seconds to {side}", "{s} секунд {to}"],
+  to_white: ["White", "белым"],
+  to_black: ["Black", "чёрным"],
   penalty_loss: ["Loss of the game", "Поражение"],
   penalty_draw: ["Draw", "Ничья"],
   penalty_arbiter: ["At the arbiter's discretion", "На усмотрение арбитра"],
@@ -151,8 +167,11 @@ export function t(key, slots = {}) {
   return text.replace(/\{(\w+)\}/g, (_, slot) => slots[slot] ?? "");
 }
 
+/** From where to where a half-move went. */
+export const squaresOf = (uci) => `${uci.slice(0, 2)}‑${uci.slice(2)}`;
+
 /** A half-move without a name, as it was seen. */
-export const seenMove = (uci) => `${uci.slice(0, 2)}‑${uci.slice(2)} (${t("illegal_mark")})`;
+export const seenMove = (uci) => `${squaresOf(uci)} (${t("illegal_mark")})`;
 
 export const reportName = (kind) => pick(REPORTS[kind]);
 
@@ -170,8 +189,24 @@ export function clockText(ms) {
   return `${hours}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
 }
 
-/** The time of day of an event. */
+/** Only a person can see it; of other kinds what is certain where the sensors alone only suspect. */
+export const isReported = ({ kind, certainty }) =>
+  ["press_with_other_hand", "rook_first_castling", "threefold_claim", "fifty_claim", "pause_without_reason",
+    "clock_setting_wrong", "inverted_rook_promotion", "claim_from_screen"].includes(kind)
+  || (["two_hands", "touch_move"].includes(kind) && certainty === "certain");
+
+// Days before months, and no afternoon: what an arbiter writes down is read in other countries, too.
+const place = () => (language === "ru" ? "ru" : "en-GB");
+
+/** The time of day. */
+export const dayTime = (iso) =>
+  iso ? new Date(iso).toLocaleTimeString(place(), { hour: "2-digit", minute: "2-digit", second: "2-digit" }) : "";
+
+/** The day of an event. */
+export const dayText = (iso) => (iso ? new Date(iso).toLocaleDateString(place(), { dateStyle: "medium" }) : "");
+
+/** The time of an event: that of the day, and the day where it is another one. */
 export function timeText(iso, t) {
-  if (iso) return new Date(iso).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+  if (iso) return dayText(iso) === dayText(new Date()) ? dayTime(iso) : `${dayText(iso)}, ${dayTime(iso)}`;
   return t == null ? "" : `${t.toFixed(1)} s`;
 }

@@ -1,0 +1,52 @@
+//! What the folder says of a game, where nothing else is known of it: its gateway is away, or a journal
+//! has forgotten it. What was public once is not taken back for that.
+
+use crate::event::GameResult;
+
+/// A file of a game that has begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    text: String,
+    result: String,
+}
+
+impl Kept {
+    /// The game in `text`; none where it has not begun, or where that is no file of ours.
+    pub(super) fn new(text: String) -> Option<Self> {
+        let tag = |name: &str| {
+            let start = format!("[{name} \"");
+            let line = text.lines().find_map(|line| line.strip_prefix(&start))?;
+            Some(line.strip_suffix("\"]")?.to_owned())
+        };
+        // The day is written when the game begins.
+        let has_begun = tag("Date").is_some_and(|date| !date.contains('?'));
+        let result = tag("Result").filter(|_| has_begun)?;
+        Some(Self { text, result })
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn result(&self) -> &str {
+        &self.result
+    }
+
+    pub(super) fn is_live(&self) -> bool {
+        self.result == GameResult::Open.as_str()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_game_that_has_begun_is_kept() {
+        let text = |date: &str| format!("[Event \"?\"]\n[Date \"{date}\"]\n[Result \"1-0\"]\n\n1. e4 1-0\n");
+        assert_eq!(Kept::new(text("????.??.??")), None);
+        assert_eq!(Kept::new("nonsense".into()), None);
+        let kept = Kept::new(text("2026.11.21")).unwrap();
+        assert_eq!((kept.result(), kept.is_live()), ("1-0", false));
+    }
+}

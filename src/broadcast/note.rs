@@ -1,0 +1,78 @@
+//! What is noted of a round in its folder, so that it can be gone on with after a restart.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    folder::{FolderError, replace},
+    pairings::Pairings,
+    round::Tournament,
+};
+
+/// Name of the file in the folder of the round; hidden from tools that look for games.
+const NAME: &str = ".begun";
+
+/// A round as it was first broadcast.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Note {
+    /// With the time at which the round began.
+    pub(super) tournament: Tournament,
+    pub(super) pairings: Pairings,
+    /// `GATEWAY/BOARD` in their order.
+    pub(super) boards: Vec<String>,
+    /// Id of its round on lichess.
+    pub(super) lichess: Option<String>,
+}
+
+impl Note {
+    /// The note in `text`; a mere time in Unix milliseconds says when the round began, and no more.
+    fn read(text: &str, round: u32) -> Option<Self> {
+        if let Ok(since_ms) = text.trim().parse() {
+            let tournament = Tournament {
+                round,
+                since_ms,
+                ..Tournament::default()
+            };
+            return Some(Self {
+                tournament,
+                pairings: Pairings::default(),
+                boards: Vec::new(),
+                lichess: None,
+            });
+        }
+        serde_json::from_str(text).ok()
+    }
+}
+
+/// The notes of all rounds below `root`, by their numbers. What cannot be read is as good as not there.
+pub(super) fn read_all(root: &Path) -> BTreeMap<u32, Note> {
+    let folders = fs::read_dir(root).into_iter().flatten().flatten();
+    let notes = folders.filter_map(|folder| {
+        let round = folder
+            .file_name()
+            .to_str()?
+            .strip_prefix("round-")?
+            .parse()
+            .ok()?;
+        let text = fs::read_to_string(folder.path().join(NAME)).ok()?;
+        Some((round, Note::read(&text, round)?))
+    });
+    notes.collect()
+}
+
+/// Notes the round.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(super) fn write(root: &Path, note: &Note) -> Result<(), FolderError> {
+    let path = root.join(format!("round-{}/{NAME}", note.tournament.round));
+    // Texts and numbers: there is nothing in them that JSON cannot say.
+    let text = serde_json::to_string(note).unwrap_or_default() + "\n";
+    replace(&path, &text).map_err(|source| FolderError::new(path, source))
+}
+
+/// Takes the note of a round away.
+pub(super) fn remove(root: &Path, round: u32) -> std::io::Result<()> {
+    fs::remove_file(root.join(format!("round-{round}/{NAME}")))
+}

@@ -1,0 +1,379 @@
+//! The rounds of a broadcast as it begins, or begins again: what is configured, and what its folder tells
+//! of what was before.
+
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+
+use super::{
+    index::{RoundCount, TournamentFile},
+    kept::Kept,
+    note::{self, Note},
+    round::{Round, Tournament},
+    rounds::Rounds,
+};
+use crate::config::{Broadcast, Lichess};
+
+/// How long after the begin of a round something of the one before it is still waited for, besides the
+/// delay: its last games, results that are entered late.
+const FORMER_FOR: Duration = Duration::from_secs(12 * 3600);
+
+/// The rounds at `now_ms`, and the round on lichess of the former one.
+///
+/// The configuration names one round. The round before it goes on where something of it may still have
+/// to be written: the public is behind, and its last game may not be over.
+pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> (Rounds, Option<Lichess>) {
+    let root = &settings.folder;
+    let mut noted = note::read_all(root);
+    let own = noted.remove(&settings.tournament.round);
+    let noted_ms = own.as_ref().map(|own| own.tournament.since_ms);
+    let since_ms = settings.begins_ms.or(noted_ms).unwrap_or(now_ms);
+    forget_later(root, &mut noted, since_ms);
+
+    let current = Note {
+        tournament: Tournament {
+            since_ms,
+            until_ms: None,
+            ..settings.tournament.clone()
+        },
+        pairings: settings.pairings.clone(),
+        boards: settings.boards.iter().map(|board| full(gateway, board)).collect(),
+        lichess: settings.lichess.as_ref().map(|lichess| lichess.round.clone()),
+    };
+    if own.as_ref() != Some(&current)
+        && let Err(error) = note::write(root, &current)
+    {
+        tracing::error!("broadcast: {error}");
+    }
+    let former = noted
+        .into_values()
+        .filter(|note| note.tournament.since_ms < since_ms);
+    let former = former.max_by_key(|note| note.tournament.since_ms);
+    let former = former.filter(|note| is_awaited(note, since_ms, now_ms));
+    let lichess = former.as_ref().and_then(|note| former_lichess(note, settings));
+    let former = former.map(|note| {
+        let until_ms = Some(since_ms);
+        let tournament = Tournament {
+            until_ms,
+            ..note.tournament
+        };
+        round(root, tournament, note.pairings, note.boards)
+    });
+    let current = round(root, current.tournament, current.pairings, current.boards);
+    (Rounds::new(current, former, counts(root)), lichess)
+}
+
+/// `GATEWAY/BOARD` of a board that may be named without its gateway.
+fn full(gateway: &str, board: &str) -> String {
+    match board.contains('/') {
+        true => board.to_owned(),
+        false => format!("{gateway}/{board}"),
+    }
+}
+
+fn is_awaited(note: &Note, until_ms: i64, now_ms: i64) -> bool {
+    let patience = i64::try_from(FORMER_FOR.as_millis()).unwrap_or(i64::MAX);
+    now_ms
+        < until_ms
+            .saturating_add(note.tournament.delay.ms)
+            .saturating_add(patience)
+}
+
+/// A round that was begun by mistake: no game of it has begun, and an earlier one is played again.
+/// Its note would say that it began then.
+fn forget_later(root: &Path, noted: &mut BTreeMap<u32, Note>, since_ms: i64) {
+    noted.retain(|round, note| {
+        let is_mistake = note.tournament.since_ms > since_ms && kept(root, *round).is_empty();
+        if is_mistake && let Err(error) = note::remove(root, *round) {
+            tracing::warn!("broadcast: the note of round {round} cannot be taken away: {error}");
+        }
+        !is_mistake
+    });
+}
+
+/// Where the rest of the former round is pushed to. The token is that of the present one.
+fn former_lichess(note: &Note, settings: &Broadcast) -> Option<Lichess> {
+    let present = settings.lichess.as_ref()?;
+    let round = note.lichess.clone().filter(|round| *round != present.round)?;
+    Some(Lichess {
+        round,
+        ..present.clone()
+    })
+}
+
+fn round(root: &Path, tournament: Tournament, pairings: super::Pairings, boards: Vec<String>) -> Round {
+    let number = tournament.round;
+    let mut round = Round::new(tournament, pairings, boards);
+    for (game, kept) in kept(root, number) {
+        round.keep(game, kept);
+    }
+    round
+}
+
+/// The games of a round that have begun, by what the folder says.
+fn kept(root: &Path, round: u32) -> BTreeMap<usize, Kept> {
+    let files = fs::read_dir(root.join(format!("round-{round}")));
+    let games = files.into_iter().flatten().flatten().filter_map(|file| {
+        let name = file.file_name();
+        let game = name.to_str()?.strip_prefix("game-")?.strip_suffix(".pgn")?;
+        let text = fs::read_to_string(file.path()).ok()?;
+        Some((game.parse().ok()?, Kept::new(text)?))
+    });
+    games.collect()
+}
+
+/// How many games the rounds have by what the folder says. None of them goes on, as far as that tells.
+fn counts(root: &Path) -> BTreeMap<u32, RoundCount> {
+    let text = fs::read_to_string(root.join("tournament.json")).unwrap_or_default();
+    let rounds =
+        serde_json::from_str::<TournamentFile>(&text).map_or_else(|_| Vec::new(), |file| file.rounds);
+    let over = |known: RoundCount| RoundCount { live: 0, ..known };
+    (1..).zip(rounds.into_iter().map(over)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        broadcast::{Delay, Folder, Pairings},
+        event::Event,
+    };
+
+    const INITIAL: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    const MINUTE: i64 = 60_000;
+    /// 2026-11-21T14:00:00Z
+    const T0: i64 = 1_795_269_600_000;
+
+    fn settings(root: &Path, round: u32) -> Broadcast {
+        let names = format!("board,white,black\n1,White{round},Black{round}\n2,X{round},Y{round}\n");
+        Broadcast {
+            folder: root.to_owned(),
+            tournament: Tournament {
+                round,
+                rounds: 9,
+                delay: Delay {
+                    ms: 15 * MINUTE,
+                    moves: 0,
+                },
+                combined: true,
+                ..Tournament::default()
+            },
+            pairings: Pairings::parse(&names, round).unwrap(),
+            boards: vec!["7".into(), "8".into()],
+            begins_ms: None,
+            lichess: Some(Lichess {
+                round: format!("a1B2c3D{round}"),
+                token: crate::config::Secret::new("lip_secret"),
+                server: "https://lichess.org".into(),
+                ca_file: None,
+            }),
+        }
+    }
+
+    /// A hall with its journal, which is told anew after each begin.
+    struct Hall {
+        root: tempfile::TempDir,
+        journal: Vec<Event>,
+    }
+
+    impl Hall {
+        fn new() -> Self {
+            Self {
+                root: tempfile::tempdir().unwrap(),
+                journal: Vec::new(),
+            }
+        }
+
+        fn say(&mut self, minute: i64, game: u32, body: &str) {
+            let seq = self.journal.len() + 1;
+            let time = jiff::Timestamp::from_millisecond(T0 + minute * MINUTE).unwrap();
+            let json = format!(
+                r#"{{"v":1,"id":"gw/7/{seq}","seq":{seq},"board":"7","game":{game},"t":1.0,"time":"{time}",{body}}}"#
+            );
+            self.journal.push(serde_json::from_str(&json).unwrap());
+        }
+
+        fn start(&mut self, minute: i64, game: u32) {
+            let body = format!(r#""type":"game_started","fen":"{INITIAL}","chess960":false"#);
+            self.say(minute, game, &body);
+        }
+
+        fn play(&mut self, minute: i64, game: u32, ply: u32, uci: &str) {
+            let body = format!(
+                r#""type":"move","ply":{ply},"uci":"{uci}","san":"?","fen":"-","completed_by":"clock","clock":null"#
+            );
+            self.say(minute, game, &body);
+        }
+
+        fn end(&mut self, minute: i64, game: u32) {
+            self.say(
+                minute,
+                game,
+                r#""type":"game_ended","result":"1-0","reason":"board""#,
+            );
+        }
+
+        /// The program begins at `minute` with `round` configured, hears what was, and writes.
+        fn begin(&self, minute: i64, round: u32) -> Rounds {
+            let (mut rounds, _) = open(&settings(self.root.path(), round), "gw", T0 + minute * MINUTE);
+            for event in &self.journal {
+                rounds.take(event, 0);
+            }
+            self.write(&mut rounds, minute);
+            rounds
+        }
+
+        fn write(&self, rounds: &mut Rounds, minute: i64) {
+            let files = rounds.picture(T0 + minute * MINUTE).files;
+            Folder::new(self.root.path().to_owned()).write(files).unwrap();
+        }
+
+        fn file(&self, name: &str) -> String {
+            fs::read_to_string(self.root.path().join(name)).unwrap_or_default()
+        }
+    }
+
+    #[test]
+    fn what_is_held_back_of_a_round_is_written_after_the_next_has_begun() {
+        let mut hall = Hall::new();
+        let mut rounds = hall.begin(0, 3);
+        hall.start(1, 1);
+        hall.play(2, 1, 1, "e2e4");
+        hall.play(20, 1, 2, "e7e5");
+        for event in &hall.journal {
+            rounds.take(event, 0);
+        }
+        hall.write(&mut rounds, 21);
+        let third = || hall.file("round-3/game-1.pgn");
+        assert!(third().contains("1. e4 *"), "{}", third());
+
+        // The next round is begun while the game goes on, and its first game begins.
+        let mut hall = hall;
+        hall.begin(22, 4);
+        hall.play(23, 1, 3, "g1f3");
+        hall.end(24, 1);
+        hall.start(30, 2);
+        hall.play(31, 2, 1, "d2d4");
+        // Whether the program was restarted since makes no difference.
+        let mut rounds = hall.begin(32, 4);
+        let third = hall.file("round-3/game-1.pgn");
+        assert!(third.contains("1. e4 *"), "still held back: {third}");
+        assert_eq!(rounds.numbers(), (4, Some(3)));
+        assert_eq!(rounds.next_change_ms(T0 + 32 * MINUTE), Some(T0 + 35 * MINUTE));
+        hall.write(&mut rounds, 60);
+        let third = hall.file("round-3/game-1.pgn");
+        assert!(third.contains("White3") && third.contains("Nf3"), "{third}");
+        assert!(third.ends_with("1-0\n") && !third.contains("d4"), "{third}");
+        let fourth = hall.file("round-4/game-1.pgn");
+        assert!(
+            fourth.contains("White4") && fourth.ends_with("1. d4 *\n"),
+            "{fourth}"
+        );
+        let counts: serde_json::Value = serde_json::from_str(&hall.file("tournament.json")).unwrap();
+        let count = |round: usize| {
+            (
+                &counts["rounds"][round - 1]["count"],
+                &counts["rounds"][round - 1]["live"],
+            )
+        };
+        assert_eq!(count(3), (&2.into(), &0.into()));
+        assert_eq!(count(4), (&2.into(), &1.into()));
+    }
+
+    #[test]
+    fn the_former_round_keeps_its_names_delay_and_round_on_lichess() {
+        let hall = Hall::new();
+        hall.begin(0, 3);
+        let mut next = settings(hall.root.path(), 4);
+        next.tournament.delay.ms = 0;
+        let (mut rounds, lichess) = open(&next, "gw", T0 + 5 * MINUTE);
+        assert_eq!(lichess.map(|lichess| lichess.round).as_deref(), Some("a1B2c3D3"));
+        let games = rounds.picture(T0 + 5 * MINUTE);
+        assert_eq!(games.former[0].board.as_deref(), Some("gw/7"));
+        assert!(games.former[0].pgn.contains("White3"));
+        assert!(games.current[0].pgn.contains("White4"));
+        let note = hall.file("round-4/.begun");
+        assert!(!note.contains("lip_secret"), "{note}");
+    }
+
+    #[test]
+    fn what_was_public_stays_where_its_source_is_lost() {
+        let mut hall = Hall::new();
+        let mut rounds = hall.begin(0, 3);
+        hall.start(1, 1);
+        hall.play(2, 1, 1, "e2e4");
+        hall.end(3, 1);
+        for event in &hall.journal {
+            rounds.take(event, 0);
+        }
+        hall.write(&mut rounds, 30);
+        let before = hall.file("round-3/games.pgn");
+        assert!(before.contains("1. e4 1-0"), "{before}");
+        hall.journal.clear();
+        hall.begin(31, 3);
+        assert_eq!(hall.file("round-3/games.pgn"), before);
+        assert!(hall.file("round-3/index.json").contains("\"1-0\""));
+        hall.begin(40, 4);
+        assert_eq!(hall.file("round-3/games.pgn"), before);
+    }
+
+    #[test]
+    fn a_round_that_was_named_by_mistake_leaves_nothing() {
+        let mut hall = Hall::new();
+        hall.begin(0, 3);
+        hall.begin(10, 4);
+        hall.begin(11, 3);
+        hall.start(20, 1);
+        hall.play(21, 1, 1, "e2e4");
+        hall.begin(60, 3);
+        assert!(hall.file("round-3/game-1.pgn").contains("1. e4"));
+        hall.begin(90, 4);
+        let fourth = hall.file("round-4/game-1.pgn");
+        assert!(fourth.contains("????.??.??"), "it begins now: {fourth}");
+    }
+
+    #[test]
+    fn a_round_may_begin_before_it_is_named_and_after() {
+        let mut hall = Hall::new();
+        hall.begin(0, 3);
+        hall.start(1, 1);
+        hall.play(2, 1, 1, "e2e4");
+        // Somebody tries something in the evening, and the next round is named too late.
+        hall.start(20, 2);
+        hall.play(21, 2, 1, "h2h4");
+        hall.end(22, 2);
+        hall.start(60, 3);
+        hall.play(61, 3, 1, "d2d4");
+        hall.begin(65, 3);
+        let begin = |minute: i64, begins: i64| {
+            let mut settings = settings(hall.root.path(), 4);
+            settings.begins_ms = Some(T0 + begins * MINUTE);
+            let (mut rounds, _) = open(&settings, "gw", T0 + minute * MINUTE);
+            for event in &hall.journal {
+                rounds.take(event, 0);
+            }
+            hall.write(&mut rounds, minute);
+        };
+        begin(90, 100);
+        assert!(!hall.file("round-4/game-1.pgn").contains("1. "), "not yet");
+        begin(91, 55);
+        let fourth = hall.file("round-4/game-1.pgn");
+        assert!(
+            fourth.contains("White4") && fourth.ends_with("1. d4 *\n"),
+            "{fourth}"
+        );
+        begin(92, 15);
+        let third = hall.file("round-3/game-1.pgn");
+        assert!(
+            third.contains("White3") && third.ends_with("1. e4 *\n"),
+            "{third}"
+        );
+    }
+
+    #[test]
+    fn a_round_of_long_ago_is_left_alone() {
+        let hall = Hall::new();
+        hall.begin(0, 3);
+        hall.begin(60, 4);
+        assert_eq!(hall.begin(61, 4).numbers(), (4, Some(3)));
+        assert_eq!(hall.begin(60 + 15 + 12 * 60, 4).numbers(), (4, None));
+    }
+}

@@ -1,0 +1,72 @@
+//! The round that is played, and the one before it while something of it may still become public.
+
+use std::collections::BTreeMap;
+
+use super::{
+    index::RoundCount,
+    round::{Files, Published, Round},
+};
+use crate::event::Event;
+
+/// Rounds of one tournament.
+#[derive(Clone, Debug)]
+pub(super) struct Rounds {
+    current: Round,
+    former: Option<Round>,
+}
+
+/// What is public of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Picture {
+    pub(super) files: Files,
+    pub(super) current: Vec<Published>,
+    pub(super) former: Vec<Published>,
+}
+
+impl Rounds {
+    /// `counts` are those of all rounds, as far as the folder tells.
+    pub(super) fn new(mut current: Round, former: Option<Round>, counts: BTreeMap<u32, RoundCount>) -> Self {
+        for (number, count) in counts {
+            current.know_other(number, count);
+        }
+        Self { current, former }
+    }
+
+    /// Number of the round that is played, and of the one before it if that goes on.
+    pub(super) fn numbers(&self) -> (u32, Option<u32>) {
+        (self.current.number(), self.former.as_ref().map(Round::number))
+    }
+
+    /// Takes an event of any board. True when something may have to be written.
+    pub(super) fn take(&mut self, event: &Event, now_ms: i64) -> bool {
+        let former = self
+            .former
+            .as_mut()
+            .is_some_and(|round| round.take(event, now_ms));
+        self.current.take(event, now_ms) || former
+    }
+
+    /// What is public at `now_ms`.
+    pub(super) fn picture(&mut self, now_ms: i64) -> Picture {
+        let mut picture = Picture::default();
+        if let Some(former) = &mut self.former {
+            let mut files = former.files(now_ms);
+            // There is one for all rounds, and the present one knows more.
+            files.remove("tournament.json");
+            picture.former = former.published(&files);
+            self.current.know_other(former.number(), former.count(now_ms));
+            picture.files = files;
+        }
+        let files = self.current.files(now_ms);
+        picture.current = self.current.published(&files);
+        picture.files.extend(files);
+        picture
+    }
+
+    /// When something becomes public by the passing of time, as Unix time in milliseconds.
+    pub(super) fn next_change_ms(&self, now_ms: i64) -> Option<i64> {
+        let rounds = [Some(&self.current), self.former.as_ref()];
+        let changes = rounds.into_iter().flatten();
+        changes.filter_map(|round| round.next_change_ms(now_ms)).min()
+    }
+}

@@ -1,0 +1,80 @@
+//! A broadcast at work, and begun anew when its settings change.
+
+use std::{future::Future, pin::pin};
+
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    lichess::{Pushed, push},
+    writer::{Told, Writer},
+};
+use crate::config::Broadcast;
+
+/// Batches of events on their way to the folder.
+const TOLD: usize = 4;
+
+/// Broadcasts as `settings` say until `stop`, and begins anew whenever they change, as after a restart:
+/// `source` tells all events from the first. What lichess answers is told to `pushed`.
+pub async fn broadcast<F>(
+    mut settings: watch::Receiver<Option<Broadcast>>,
+    gateway: &str,
+    source: impl Fn(&Broadcast, mpsc::Sender<Told>, CancellationToken) -> F,
+    pushed: watch::Sender<Option<Pushed>>,
+    stop: CancellationToken,
+) where
+    F: Future<Output = ()>,
+{
+    while !stop.is_cancelled() {
+        let now = settings.borrow_and_update().clone();
+        pushed.send_if_modified(|pushed| pushed.take().is_some());
+        let end = stop.child_token();
+        let mut work = pin!(async {
+            if let Some(now) = &now {
+                once(now, gateway, &source, &pushed, &end).await;
+            }
+            end.cancelled().await;
+        });
+        tokio::select! {
+            () = &mut work => return,
+            changed = settings.changed() => {
+                // What is being written is written to its end.
+                if changed.is_ok() {
+                    end.cancel();
+                }
+                work.await;
+            }
+        }
+    }
+}
+
+/// Broadcasts until `stop`.
+async fn once<F>(
+    settings: &Broadcast,
+    gateway: &str,
+    source: &impl Fn(&Broadcast, mpsc::Sender<Told>, CancellationToken) -> F,
+    pushed: &watch::Sender<Option<Pushed>>,
+    stop: &CancellationToken,
+) where
+    F: Future<Output = ()>,
+{
+    let (writer, readers) = Writer::new(settings, gateway);
+    let (sender, events) = mpsc::channel(TOLD);
+    let pushing = async {
+        if let Some(lichess) = &settings.lichess {
+            push(lichess.clone(), readers.current, pushed.clone(), stop.clone()).await;
+        }
+    };
+    let pushing_former = async {
+        if let Some((lichess, games)) = readers.former {
+            // Who looks wants to know of the round that is played; the rest is in the log.
+            push(lichess, games, watch::Sender::new(None), stop.clone()).await;
+        }
+    };
+    tokio::join!(
+        source(settings, sender, stop.clone()),
+        writer.run(events, stop.clone()),
+        pushing,
+        pushing_former,
+    );
+}

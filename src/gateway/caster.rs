@@ -1,0 +1,64 @@
+//! The broadcast of the daemon's own boards. It reads the journal beside everything else: its troubles are
+//! its own.
+
+use std::time::Duration;
+
+use tokio::{sync::watch, task::JoinSet, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    broadcast::{self, Pushed, broadcast},
+    config::{Broadcast, Config},
+    journal::Journal,
+};
+
+/// How long a file that is being written is waited for at the end.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// A broadcast, or the place of one; gone with the value.
+pub(super) struct Caster {
+    settings: watch::Sender<Option<Broadcast>>,
+    pushed: watch::Receiver<Option<Pushed>>,
+    work: JoinSet<()>,
+}
+
+impl Caster {
+    /// Broadcasts as `config` says, until `stop`.
+    pub(super) fn start(config: &Config, journal: &Journal, stop: CancellationToken) -> Self {
+        let (settings, receiver) = watch::channel(config.broadcast.clone());
+        let (sender, pushed) = watch::channel(None);
+        let (path, news) = (config.journal.path.clone(), journal.news());
+        let gateway = config.gateway.to_string();
+        let mut work = JoinSet::new();
+        work.spawn(async move {
+            let source =
+                |_: &Broadcast, events, stop| broadcast::follow(path.clone(), news.clone(), events, stop);
+            broadcast(receiver, &gateway, source, sender, stop).await;
+        });
+        Self {
+            settings,
+            pushed,
+            work,
+        }
+    }
+
+    /// Goes on with other settings, if they are others.
+    pub(super) fn change(&self, settings: Option<Broadcast>) {
+        self.settings.send_if_modified(|present| {
+            let changed = *present != settings;
+            *present = settings;
+            changed
+        });
+    }
+
+    /// What lichess said last; none where nothing is pushed.
+    pub(super) fn pushed(&self) -> Option<Pushed> {
+        self.pushed.borrow().clone()
+    }
+
+    /// Waits for what is being written; it was told to stop.
+    pub(super) async fn stop(mut self) {
+        let ended = async { while self.work.join_next().await.is_some() {} };
+        let _ = timeout(FAREWELL, ended).await;
+    }
+}
