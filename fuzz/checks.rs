@@ -1,7 +1,7 @@
 //! What must hold of any bytes at each door, beside the wire (`src/dgt/property.rs`): for the fuzz targets and for the tests
 //! that replay their seeds. Each panics when it does not hold.
 
-use std::path::Path;
+use std::{path::Path, sync::OnceLock};
 
 use dgt2mqtt::{
     capture::{Capture, replay::replay},
@@ -59,7 +59,8 @@ pub(crate) fn configuration(data: &[u8]) {
     }
 }
 
-/// A command is refused with a code, or carried out or refused by a watcher. The first line is the topic.
+/// A command is refused with a code, or carried out or refused by a watcher in mid-game: an illegal
+/// move is open. The first line is the topic.
 pub(crate) fn message(data: &[u8]) {
     let mut halves = data.splitn(2, |byte| *byte == b'\n');
     let topic = String::from_utf8_lossy(halves.next().unwrap_or_default()).into_owned();
@@ -75,15 +76,26 @@ pub(crate) fn message(data: &[u8]) {
     match command::receive(&topics, &arrived, |board| board == "1") {
         Some(Ok(request)) => {
             if let dgt2mqtt::mqtt::Target::Board { command, .. } = request.target {
-                let mut watcher = Watcher::new(Settings::default(), None);
+                let mut watcher = Watcher::new(Settings::default(), Some(in_mid_game()));
                 watcher.handle_link_up(Millis(0), "fuzz");
-                let _ = watcher.handle_command(Millis(1000), command);
-                while watcher.poll_event().is_some() {}
+                let _ = watcher.handle_command(Millis(1000), command.clone());
+                watcher.handle_bytes(Millis(1500), START);
+                let _ = watcher.handle_command(Millis(3000), command);
+                watcher.handle_end(Millis(20_000));
+                taken_up_again(&mut watcher);
             }
         }
         Some(Err(refused)) => assert!(!refused.0.code().is_empty()),
         None => {}
     }
+}
+
+/// A game in which something is open.
+fn in_mid_game() -> Snapshot {
+    static KEPT: OnceLock<Snapshot> = OnceLock::new();
+    let read =
+        || serde_json::from_slice(include_bytes!("corpus/journal/open_illegal_move")).expect("a snapshot");
+    KEPT.get_or_init(read).clone()
 }
 
 /// Each line of cases is answered by a line of JSON.
@@ -121,16 +133,18 @@ pub(crate) fn fen(data: &[u8]) {
 }
 
 /// What the journal keeps, a snapshot and an event, may have been damaged or be of another version: a watcher is taken up from
-/// it or not, and goes on.
+/// it or not, and goes on with what its board says. That is what comes after the first line; without it the initial array.
 pub(crate) fn journal(data: &[u8]) {
     let _ = serde_json::from_slice::<Event>(data);
-    let Ok(snapshot) = serde_json::from_slice::<Snapshot>(data) else {
+    let mut halves = data.splitn(2, |byte| *byte == b'\n');
+    let kept = halves.next().unwrap_or_default();
+    let Ok(snapshot) = serde_json::from_slice::<Snapshot>(kept) else {
         return;
     };
     let seq = snapshot.seq;
     let mut watcher = Watcher::new(Settings::default(), Some(snapshot));
     watcher.handle_link_up(Millis(0), "fuzz");
-    watcher.handle_bytes(Millis(500), START);
+    watcher.handle_bytes(Millis(500), halves.next().unwrap_or(START));
     watcher.handle_timeout(Millis(20_000));
     watcher.handle_end(Millis(40_000));
     let mut last = seq;
@@ -138,8 +152,14 @@ pub(crate) fn journal(data: &[u8]) {
         assert!(event.seq == last.wrapping_add(1), "{} after {last}", event.seq);
         last = event.seq;
     }
+    taken_up_again(&mut watcher);
+}
+
+/// What a watcher keeps is read again, and another goes on from there.
+fn taken_up_again(watcher: &mut Watcher) {
     let kept = serde_json::to_string(&watcher.snapshot()).expect("a snapshot is JSON");
-    serde_json::from_str::<Snapshot>(&kept).expect("and is read again");
+    let read = serde_json::from_str::<Snapshot>(&kept).expect("and is read again");
+    Watcher::new(Settings::default(), Some(read)).handle_link_up(Millis(0), "fuzz");
 }
 
 /// The initial array as a board tells it.

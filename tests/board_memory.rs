@@ -372,6 +372,22 @@ fn a_daemon_down_for_ten_minutes_loses_no_move() {
 }
 
 #[test]
+fn a_daemon_that_comes_after_the_first_half_move_has_the_whole_game() {
+    for seed in seeds().take(20) {
+        let game = Game::made_up(seed);
+        let mut hall = Hall::new(game.capture.clone(), Log::Told, seed, 1.0);
+        hall.restart(game.done[0] + 300);
+        hall.run_until(game.capture.end().0 + 30_000);
+        let moves = hall.events.iter().filter_map(|event| match &event.body {
+            Body::Move(made) => Some(made.uci.clone()),
+            Body::Irregularity(said) => panic!("seed {seed}: {said:?}"),
+            _ => None,
+        });
+        assert_eq!(moves.collect::<Vec<_>>(), game.uci, "seed {seed}");
+    }
+}
+
+#[test]
 fn what_is_played_while_the_log_is_told_is_followed() {
     for seed in half_of_seeds() {
         let game = Game::made_up(seed);

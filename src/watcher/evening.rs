@@ -36,7 +36,7 @@ impl Core {
             return;
         }
         if still >= ARRAY_MS {
-            setup.note(&self.sensed, now);
+            setup.note(&self.sensed, now, &self.clock);
         } else {
             self.look_at(self.sensed.last_change() + ARRAY_MS);
         }
@@ -205,7 +205,7 @@ impl Core {
         // The side whose time ran first is White's, unless White had moved before.
         if let Some(counting) = self.clock.counting() {
             let first = game.lines.best().plies.first();
-            let moved_before = first.is_some_and(|ply| ply.at < started);
+            let moved_before = first.is_some_and(|ply| ply.at < started || !ply.seen);
             let whites = presses.len().is_multiple_of(2) != moved_before;
             self.clock.found(if whites { counting } else { counting.other() });
         }

@@ -7,6 +7,7 @@ use shakmaty::{Bitboard, CastlingMode, Color, Rank, Square};
 
 use super::{
     advice::Finding,
+    clock::Clock,
     game::{Ctx, Game},
 };
 use crate::{
@@ -86,12 +87,16 @@ fn mirrored(placement: &Placement) -> Placement {
     full
 }
 
-/// Both back ranks are the same, the king between the rooks, the bishops on two colours (II.3 of
+/// Nothing stands between the armies, both back ranks are the same, the king between the rooks, the bishops on two colours (II.3 of
 /// the Guidelines on Chess960).
 fn is_chess960(placement: &Placement) -> bool {
     let rank = |r: u32| -> Vec<u8> { (0..8).map(|f| placement.at(Square::new(r * 8 + f)).0).collect() };
     let (white, black) = (rank(0), rank(7));
-    if rank(1) != vec![1; 8] || rank(6) != vec![7; 8] || white.iter().zip(&black).any(|(w, b)| w + 6 != *b) {
+    if placement.occupied().count() != 32
+        || rank(1) != vec![1; 8]
+        || rank(6) != vec![7; 8]
+        || white.iter().zip(&black).any(|(w, b)| w + 6 != *b)
+    {
         return false;
     }
     let all = |code: u8| {
@@ -107,6 +112,15 @@ fn is_chess960(placement: &Placement) -> bool {
         && matches!(&bishops[..], [a, b] if (a + b) % 2 == 1)
         && knights == 2
         && queens == 1
+}
+
+/// True when `placement` is what one half-move makes of the standard array.
+fn is_after_first_move(placement: &Placement) -> bool {
+    let initial = Stand::initial();
+    let first = initial.moves().iter();
+    first
+        .map(|mv| initial.candidate(*mv))
+        .any(|candidate| initial.after(&candidate).placement() == placement)
 }
 
 /// The position that a game from `placement` starts from.
@@ -148,9 +162,18 @@ fn rank(placement: &Placement) -> (bool, usize) {
 }
 
 impl Setup {
-    /// Takes note of the array once it stands.
-    pub(super) fn note(&mut self, sensed: &Sensed, now: Millis) {
-        let placement = &array_named(sensed.placement());
+    /// Takes note of the array once it stands. Where no array stood before and the clock runs, a first half-move was made
+    /// before anybody looked: that is told by the clock, once it is heard.
+    pub(super) fn note(&mut self, sensed: &Sensed, now: Millis, clock: &Clock) {
+        let mut placement = &array_named(sensed.placement());
+        if self.array.is_none() && is_after_first_move(placement) {
+            if clock.attached.is_none() {
+                return;
+            }
+            if clock.runs() {
+                placement = &Placement::ARRAY;
+            }
+        }
         if !looks_like_start(placement) || self.array.as_ref() == Some(placement) {
             return;
         }
@@ -276,6 +299,15 @@ mod tests {
             matches!(kind("BNBQRKRN"), Array::Wrong(_)),
             "bishops on one colour"
         );
+    }
+
+    #[test]
+    fn a_man_between_the_armies_is_no_array_of_chess960() {
+        let moved = array("rnbqkbnr/pppppppp/8/8/6P1/8/PPPPPP1P/RNBQKBNR");
+        assert!(matches!(kind_of(&moved), Array::Wrong(_)) && is_after_first_move(&moved));
+        let spare = array("rnbqkbnr/pppppppp/3K4/8/8/8/PPPPPPPP/RNBQKBNR");
+        assert!(matches!(kind_of(&spare), Array::Wrong(_)) && !is_after_first_move(&spare));
+        assert!(!is_after_first_move(&Placement::ARRAY));
     }
 
     #[test]
