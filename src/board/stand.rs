@@ -3,9 +3,10 @@
 use std::sync::OnceLock;
 
 use shakmaty::{
-    Bitboard, Board, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Piece, Position, Rank, Role,
-    Setup, Square, attacks,
+    Bitboard, Board, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, MoveList, Piece, Position,
+    Rank, Role, Setup, Square, attacks,
     fen::{Epd, Fen},
+    san::{San, SanPlus, Suffix},
     zobrist::Zobrist64,
 };
 
@@ -124,6 +125,21 @@ impl Stand {
     #[must_use]
     pub fn candidate(&self, mv: Move) -> Candidate {
         Candidate::new(&self.placement, mv)
+    }
+
+    /// The half-move `mv` as it is written down (SAN, Appendix C of the Laws), in an irregular position too.
+    #[must_use]
+    pub fn san(&self, mv: Move) -> SanPlus {
+        if let Kind::Legal(chess) = &self.kind {
+            return SanPlus::from_move(chess.clone(), mv);
+        }
+        let mut moves = MoveList::new();
+        moves.extend(self.moves().iter().copied().take(moves.capacity()));
+        let after = self.after(&self.candidate(mv));
+        SanPlus {
+            san: San::disambiguate(mv, &moves),
+            suffix: after.chess().and_then(Suffix::from_position),
+        }
     }
 
     /// The half-moves that may be played, as the sensors would see them.
@@ -339,6 +355,21 @@ mod tests {
             .collect();
         moves.sort();
         moves
+    }
+
+    #[test]
+    fn moves_are_written_down_in_an_irregular_position_too() {
+        // Black is in check and White is to move.
+        let irregular = stand("4k3/8/8/8/8/8/8/R3R1K1 w - - 0 1");
+        let find = |uci: &str| {
+            let named = |mv: &Move| shakmaty::uci::UciMove::from_standard(*mv).to_string() == uci;
+            let mv = irregular.moves().iter().find(|mv| named(mv)).unwrap();
+            irregular.san(*mv).to_string()
+        };
+        assert_eq!(find("g1g2"), "Kg2+");
+        assert_eq!(find("a1c1"), "Rac1+");
+        assert_eq!(find("e1d1"), "Red1");
+        assert_eq!(find("a1a8"), "Ra8+");
     }
 
     #[test]

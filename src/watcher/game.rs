@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use shakmaty::{CastlingMode, Color, Move, Position, san::SanPlus, uci::UciMove};
+use shakmaty::{CastlingMode, Color, Move, uci::UciMove};
 
 use super::{Settings, clock::Clock, outbox::Outbox};
 use crate::{
@@ -347,14 +347,7 @@ pub(super) fn names(before: &Stand, kind: &PlyKind, mode: CastlingMode) -> (Stri
         }
         PlyKind::Legal(mv) | PlyKind::Ruled(mv) | PlyKind::Recovered(mv) => {
             let uci = UciMove::from_move(*mv, mode).to_string();
-            let san = before.chess().map_or_else(
-                || uci.clone(),
-                |chess| {
-                    debug_assert!(chess.is_legal(*mv));
-                    SanPlus::from_move(chess.clone(), *mv).to_string()
-                },
-            );
-            (uci, Some(san))
+            (uci, Some(before.san(*mv).to_string()))
         }
     }
 }
