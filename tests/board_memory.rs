@@ -16,7 +16,7 @@ use dgt2mqtt::{
         player::{Output, Pace, Player},
     },
     time::Millis,
-    watcher::{Settings, Watcher},
+    watcher::{Settings, Snapshot, Watcher},
 };
 use fastrand::Rng;
 use shakmaty::{CastlingMode, Chess, Move, Position, uci::UciMove};
@@ -49,10 +49,16 @@ struct Hall {
     free: u64,
     up: bool,
     now: Millis,
+    /// When the daemon was started: its own time begins there.
+    started: u64,
     log: Log,
     events: Vec<Event>,
     asked: usize,
     rng: Rng,
+    /// What the watcher kept with its last event.
+    kept: Option<Snapshot>,
+    /// Microseconds that a byte takes.
+    byte: u64,
 }
 
 /// One byte at 9600 baud, in microseconds.
@@ -137,10 +143,13 @@ impl Hall {
             free: 0,
             up: true,
             now: Millis(0),
+            started: 0,
             log,
             events: Vec::new(),
             asked: 0,
             rng: Rng::with_seed(seed),
+            kept: None,
+            byte: BYTE,
         }
     }
 
@@ -149,7 +158,10 @@ impl Hall {
             self.settle();
             let due = [
                 self.line.front().map(|(at, _)| *at),
-                self.watcher.as_ref().and_then(Watcher::poll_timeout),
+                self.watcher
+                    .as_ref()
+                    .and_then(Watcher::poll_timeout)
+                    .map(|due| due + self.started),
                 self.player.poll_timeout(),
             ];
             match due.into_iter().flatten().min().filter(|due| due.0 <= end) {
@@ -160,13 +172,14 @@ impl Hall {
             if self.line.front().is_some_and(|(at, _)| *at <= now) {
                 let (_, bytes) = self.line.pop_front().unwrap();
                 if let Some(watcher) = &mut self.watcher {
-                    watcher.handle_bytes(now, &bytes);
+                    watcher.handle_bytes(now - self.started, &bytes);
                 }
             }
+            let own = now - self.started;
             if let Some(watcher) = &mut self.watcher
-                && watcher.poll_timeout().is_some_and(|due| due <= now)
+                && watcher.poll_timeout().is_some_and(|due| due <= own)
             {
-                watcher.handle_timeout(now);
+                watcher.handle_timeout(own);
             }
             self.player.handle_timeout(now);
         }
@@ -191,7 +204,11 @@ impl Hall {
         }
         if let Some(watcher) = &mut self.watcher {
             while watcher.poll_wish().is_some() {}
-            self.events.extend(std::iter::from_fn(|| watcher.poll_event()));
+            while let Some(mut event) = watcher.poll_event() {
+                event.t += self.started as f64 / 1000.0;
+                self.events.push(event);
+                self.kept = Some(watcher.snapshot());
+            }
         }
     }
 
@@ -201,7 +218,7 @@ impl Hall {
                 if let Some(start) = bytes.iter().position(|byte| *byte == 0x8f) {
                     self.harm(&mut bytes, start);
                 }
-                self.free = self.free.max(self.now.0 * 1000) + bytes.len() as u64 * BYTE;
+                self.free = self.free.max(self.now.0 * 1000) + bytes.len() as u64 * self.byte;
                 self.line.push_back((Millis(self.free.div_ceil(1000)), bytes));
             }
             Output::Send(_) | Output::Over => {}
@@ -209,14 +226,14 @@ impl Hall {
                 self.up = false;
                 self.line.clear();
                 if let Some(watcher) = &mut self.watcher {
-                    watcher.handle_link_down(self.now, "the cable is out");
+                    watcher.handle_link_down(self.now - self.started, "the cable is out");
                 }
             }
             Output::Plug => {
                 self.up = true;
                 self.free = 0;
                 if let Some(watcher) = &mut self.watcher {
-                    watcher.handle_link_up(self.now, "hall");
+                    watcher.handle_link_up(self.now - self.started, "hall");
                 }
             }
         }
@@ -237,12 +254,14 @@ impl Hall {
 
     /// The daemon is killed: what it knows is what it kept with its last event.
     fn restart(&mut self, back: u64) {
-        let kept = serde_json::to_string(&self.watcher.take().unwrap().snapshot()).unwrap();
+        self.watcher = None;
         self.line.clear();
         self.player.handle_hang_up(self.now);
         self.run_until(back);
-        let mut watcher = Watcher::new(settings(), Some(serde_json::from_str(&kept).unwrap()));
-        watcher.handle_link_up(self.now, "hall");
+        let kept = serde_json::to_string(&self.kept).unwrap();
+        let mut watcher = Watcher::new(settings(), serde_json::from_str(&kept).unwrap());
+        self.started = self.now.0;
+        watcher.handle_link_up(Millis(0), "hall");
         self.watcher = Some(watcher);
     }
 }
@@ -369,6 +388,40 @@ fn a_cable_out_for_twenty_plies_loses_no_move() {
 #[test]
 fn a_daemon_down_for_ten_minutes_loses_no_move() {
     nothing_is_lost(Away::Daemon(30));
+}
+
+/// Often before the board has answered, sometimes long after.
+#[test]
+fn a_daemon_that_is_killed_again_and_again_loses_no_move_and_accuses_nobody() {
+    let mut kills = 0;
+    for seed in half_of_seeds() {
+        let game = Game::made_up(seed);
+        let (mut hall, mut rng) = (
+            Hall::new(game.capture.clone(), Log::Told, seed, 1.0),
+            Rng::with_seed(seed),
+        );
+        // By USB.
+        hall.byte = 10;
+        let end = game.capture.end().0.min(200_000);
+        while hall.now.0 < end {
+            let lives = if rng.u8(0..4) == 0 { 4000 } else { 1200 };
+            hall.run_until(hall.now.0 + rng.u64(20..lives));
+            hall.restart(hall.now.0 + rng.u64(50..500));
+            kills += 1;
+        }
+        hall.run_until(game.capture.end().0 + 60_000);
+        let mut moves = Vec::new();
+        for event in hall.events {
+            match event.body {
+                Body::Move(made) => moves.push(made.uci),
+                Body::MovesRetracted { to_ply, .. } => moves.truncate(to_ply as usize),
+                Body::Irregularity(said) => panic!("seed {seed}, {} s: {said:?}", event.t),
+                _ => {}
+            }
+        }
+        assert_eq!(moves, game.uci, "seed {seed}");
+    }
+    println!("{} games, {kills} kills, nothing lost", half_of_seeds().count());
 }
 
 #[test]

@@ -204,8 +204,12 @@ impl Core {
         game.clock_used = self.clock.runs();
         // The side whose time ran first is White's, unless White had moved before.
         if let Some(counting) = self.clock.counting() {
-            let first = game.lines.best().plies.first();
-            let moved_before = first.is_some_and(|ply| ply.at < started || !ply.seen);
+            let plies = &game.lines.best().plies;
+            let unseen = plies.iter().take_while(|ply| !ply.seen).count();
+            let moved_before = match unseen {
+                0 => plies.first().is_some_and(|ply| ply.at < started),
+                _ => unseen % 2 == 1,
+            };
             let whites = presses.len().is_multiple_of(2) != moved_before;
             self.clock.found(if whites { counting } else { counting.other() });
         }

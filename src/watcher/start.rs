@@ -11,7 +11,11 @@ use super::{
     game::{Ctx, Game},
 };
 use crate::{
-    board::{Code, Line, Lines, Placement, Sensed, Stand, orientation::looks_like_start},
+    board::{
+        Code, Line, Lines, Placement, Sensed, Stand,
+        bridge::{Limits, bridge},
+        orientation::looks_like_start,
+    },
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,
@@ -114,13 +118,15 @@ fn is_chess960(placement: &Placement) -> bool {
         && queens == 1
 }
 
-/// True when `placement` is what one half-move makes of the standard array.
-fn is_after_first_move(placement: &Placement) -> bool {
-    let initial = Stand::initial();
-    let first = initial.moves().iter();
-    first
-        .map(|mv| initial.candidate(*mv))
-        .any(|candidate| initial.after(&candidate).placement() == placement)
+/// True when `placement` is what a few half-moves make of the standard array.
+fn is_after_first_moves(placement: &Placement) -> bool {
+    let limits = Limits {
+        plies: 4,
+        nodes: 20_000,
+        most: 1,
+    };
+    let moved = bridge(&Arc::new(Stand::initial()), placement, None, limits);
+    *placement != Placement::ARRAY && !moved.found.is_empty()
 }
 
 /// The position that a game from `placement` starts from.
@@ -162,11 +168,11 @@ fn rank(placement: &Placement) -> (bool, usize) {
 }
 
 impl Setup {
-    /// Takes note of the array once it stands. Where no array stood before and the clock runs, a first half-move was made
-    /// before anybody looked: that is told by the clock, once it is heard.
+    /// Takes note of the array once it stands. Where no array stood before and the clock runs, the first half-moves were
+    /// made before anybody looked: that is told by the clock, once it is heard.
     pub(super) fn note(&mut self, sensed: &Sensed, now: Millis, clock: &Clock) {
         let mut placement = &array_named(sensed.placement());
-        if self.array.is_none() && is_after_first_move(placement) {
+        if self.array.is_none() && is_after_first_moves(placement) {
             if clock.attached.is_none() {
                 return;
             }
@@ -304,10 +310,10 @@ mod tests {
     #[test]
     fn a_man_between_the_armies_is_no_array_of_chess960() {
         let moved = array("rnbqkbnr/pppppppp/8/8/6P1/8/PPPPPP1P/RNBQKBNR");
-        assert!(matches!(kind_of(&moved), Array::Wrong(_)) && is_after_first_move(&moved));
+        assert!(matches!(kind_of(&moved), Array::Wrong(_)) && is_after_first_moves(&moved));
         let spare = array("rnbqkbnr/pppppppp/3K4/8/8/8/PPPPPPPP/RNBQKBNR");
-        assert!(matches!(kind_of(&spare), Array::Wrong(_)) && !is_after_first_move(&spare));
-        assert!(!is_after_first_move(&Placement::ARRAY));
+        assert!(matches!(kind_of(&spare), Array::Wrong(_)) && !is_after_first_moves(&spare));
+        assert!(!is_after_first_moves(&Placement::ARRAY));
     }
 
     #[test]

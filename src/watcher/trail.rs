@@ -190,9 +190,9 @@ impl Core {
                 messages: self.trail.heard.len(),
             });
         }
-        match self.trail.waymarks.iter().rposition(|mark| mark.is_known(game)) {
-            Some(0) | None => {}
-            Some(index) => self.trail.begin_at(index),
+        // Also where the start itself has moved on: what was heard before it is no longer to be heard again.
+        if let Some(index) = self.trail.waymarks.iter().rposition(|mark| mark.is_known(game)) {
+            self.trail.begin_at(index);
         }
         let start = self.trail.waymarks.front().map(|start| start.plies);
         if start.is_some_and(|start| game.plies() > start + MOST_PLIES) {
