@@ -155,7 +155,7 @@ impl Line {
         self.plies.len() == n + 1
             && self.plies[n].kind.legal() == Some(mv)
             && self.turn() != parent.turn()
-            && self.pending.iter().all(|press| parent.pending.contains(press))
+            && self.takes_over(&parent.pending)
             && begins_alike(&self.plies[..n], &parent.plies)
     }
 

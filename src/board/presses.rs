@@ -67,6 +67,13 @@ impl Line {
         }
     }
 
+    /// True when what waits here is what waited before, `waiting`, but for the press of the last half-move.
+    pub(super) fn takes_over(&self, waiting: &[(Color, Millis)]) -> bool {
+        let own = self.plies.last().and_then(|ply| ply.pressed);
+        let same = |press: &&(Color, Millis)| Some(press.1) != own;
+        self.pending == waiting || self.pending.iter().eq(waiting.iter().filter(same))
+    }
+
     /// What it costs to go on although the last half-move was not pressed. Nothing, where the one
     /// before was not either: the clock still ran for its player then, and there was nothing to press.
     /// (Who sees what he replies to needs a moment: what comes at once was knocked over, more likely.)
