@@ -97,7 +97,7 @@ impl Line {
         self.stand.turn()
     }
 
-    /// A half-move is added, at `cost`, of which [`Self::unpressed`] is a part.
+    /// A half-move is added, at `cost`, which has what a missing press before it costs.
     #[must_use]
     pub fn played(&self, kind: PlyKind, stand: Arc<Stand>, sensed: &Sensed, now: Millis, cost: f32) -> Self {
         let mover = self.turn();
