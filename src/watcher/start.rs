@@ -11,11 +11,7 @@ use super::{
     game::{Ctx, Game},
 };
 use crate::{
-    board::{
-        Code, Line, Lines, Placement, Sensed, Stand,
-        bridge::{Limits, bridge},
-        orientation::looks_like_start,
-    },
+    board::{Code, Line, Lines, Placement, Sensed, Stand, orientation::looks_like_start},
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,
@@ -118,15 +114,11 @@ fn is_chess960(placement: &Placement) -> bool {
         && queens == 1
 }
 
-/// True when `placement` is what a few half-moves make of the standard array.
-fn is_after_first_moves(placement: &Placement) -> bool {
-    let limits = Limits {
-        plies: 4,
-        nodes: 20_000,
-        most: 1,
-    };
-    let moved = bridge(&Arc::new(Stand::initial()), placement, None, limits);
-    *placement != Placement::ARRAY && !moved.found.is_empty()
+/// True when a few half-moves from the standard array explain all that is seen.
+fn is_after_first_moves(sensed: &Sensed, now: Millis) -> bool {
+    let lines = Lines::new(Arc::new(Stand::initial()), sensed, now);
+    let best = lines.best();
+    !best.plies.is_empty() && best.differing().is_empty()
 }
 
 /// The position that a game from `placement` starts from.
@@ -169,15 +161,18 @@ fn rank(placement: &Placement) -> (bool, usize) {
 
 impl Setup {
     /// Takes note of the array once it stands. Where no array stood before and the clock runs, the first half-moves were
-    /// made before anybody looked: that is told by the clock, once it is heard.
+    /// made before anybody looked: that is told by the clock, once it is heard. What these few do not explain is
+    /// no wrong array then, but a game.
     pub(super) fn note(&mut self, sensed: &Sensed, now: Millis, clock: &Clock) {
         let mut placement = &array_named(sensed.placement());
-        if self.array.is_none() && is_after_first_moves(placement) {
+        if self.array.is_none() && !is_full_array(placement) {
             if clock.attached.is_none() {
                 return;
             }
-            if clock.runs() {
+            if clock.runs() && is_after_first_moves(sensed, now) {
                 placement = &Placement::ARRAY;
+            } else if clock.runs() && matches!(kind_of(placement), Array::Wrong(_)) {
+                return;
             }
         }
         if !looks_like_start(placement) || self.array.as_ref() == Some(placement) {
@@ -310,10 +305,24 @@ mod tests {
     #[test]
     fn a_man_between_the_armies_is_no_array_of_chess960() {
         let moved = array("rnbqkbnr/pppppppp/8/8/6P1/8/PPPPPP1P/RNBQKBNR");
-        assert!(matches!(kind_of(&moved), Array::Wrong(_)) && is_after_first_moves(&moved));
+        assert!(matches!(kind_of(&moved), Array::Wrong(_)) && after_first_moves(&moved));
         let spare = array("rnbqkbnr/pppppppp/3K4/8/8/8/PPPPPPPP/RNBQKBNR");
-        assert!(matches!(kind_of(&spare), Array::Wrong(_)) && !is_after_first_moves(&spare));
-        assert!(!is_after_first_moves(&Placement::ARRAY));
+        assert!(matches!(kind_of(&spare), Array::Wrong(_)) && !after_first_moves(&spare));
+        assert!(!after_first_moves(&Placement::ARRAY));
+    }
+
+    #[test]
+    fn what_cannot_be_followed_from_the_array_is_a_game_from_where_it_stands() {
+        let answered = array("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR");
+        assert!(after_first_moves(&answered));
+        let taken = array("rnbqkbnr/ppp1pppp/8/3P4/8/8/PPPP1PPP/RNBQKBNR");
+        assert!(!after_first_moves(&taken), "nobody saw the pawn on e4");
+    }
+
+    fn after_first_moves(placement: &Placement) -> bool {
+        let mut sensed = Sensed::default();
+        sensed.replace(Millis(0), placement);
+        is_after_first_moves(&sensed, Millis(1000))
     }
 
     #[test]
