@@ -20,6 +20,8 @@ pub(super) struct Clock {
     fixed: bool,
     /// When it was last stopped, while it is.
     pub(super) stopped_at: Option<Millis>,
+    /// When it was last started.
+    pub(super) started_at: Millis,
     /// Presses that did not fit the side that moved, in a row.
     misfits: u32,
     /// What the last press of each side gave it, in milliseconds: left, right.
@@ -92,6 +94,7 @@ impl Clock {
         let event = match signal {
             ClockSignal::Started(_) => {
                 self.stopped_at = None;
+                self.started_at = at;
                 ClockEvent::Started
             }
             ClockSignal::Stopped => {

@@ -141,7 +141,8 @@ impl Game {
             return;
         }
         let since = ctx.sensed.since(from).max(ctx.sensed.since(to));
-        if !ctx.passed(since, OUT_OF_TURN_MS) {
+        // What was done while the clock stood was done under an arbiter's eyes.
+        if !ctx.passed(since, OUT_OF_TURN_MS) || ctx.sensed.since(to) < ctx.clock.started_at {
             return;
         }
         let stand = best.stand.clone();
