@@ -82,6 +82,11 @@ impl LeverWatch {
             // Nobody starts a clock again so soon: the frame is older than the stop.
             return;
         }
+        let at_once = self.flipped.is_some_and(|(_, at)| now.since(at) < OVERTAKEN_MS);
+        if at_once && self.doubted.is_some_and(|(doubted, _)| doubted == reading) {
+            // Two frames were under way: the second proves no more than the first.
+            return;
+        }
         if let Some((doubted, at)) = self.doubted.take()
             && self.was_press(&last, &doubted, at, &reading)
         {
@@ -241,6 +246,18 @@ mod tests {
             (3000, frame(RightHigh, 57, 60, true)),
             (3260, frame(LeftHigh, 57, 60, true)),
             (4000, frame(RightHigh, 57, 59, true)),
+        ];
+        assert_eq!(signals(&frames), [Started(LeftHigh), Pressed(RightHigh)]);
+    }
+
+    #[test]
+    fn two_frames_from_before_the_press_are_none_either() {
+        let frames = [
+            (0, frame(LeftHigh, 60, 60, true)),
+            (3000, frame(RightHigh, 57, 60, true)),
+            (3010, frame(LeftHigh, 57, 60, true)),
+            (3040, frame(LeftHigh, 57, 60, true)),
+            (3500, frame(RightHigh, 57, 59, true)),
         ];
         assert_eq!(signals(&frames), [Started(LeftHigh), Pressed(RightHigh)]);
     }
