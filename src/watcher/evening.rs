@@ -202,14 +202,11 @@ impl Core {
         }
         game.lines.set_clock_runs(self.clock.runs());
         game.clock_used = self.clock.runs();
-        // The side whose time ran first is White's, unless White had moved before.
+        // The side whose time ran first is White's, unless half-moves had been made before, an odd number.
         if let Some(counting) = self.clock.counting() {
             let plies = &game.lines.best().plies;
-            let unseen = plies.iter().take_while(|ply| !ply.seen).count();
-            let moved_before = match unseen {
-                0 => plies.first().is_some_and(|ply| ply.at < started),
-                _ => unseen % 2 == 1,
-            };
+            let before = plies.iter().take_while(|ply| !ply.seen || ply.at < started);
+            let moved_before = !before.count().is_multiple_of(2);
             let whites = presses.len().is_multiple_of(2) != moved_before;
             self.clock.found(if whites { counting } else { counting.other() });
         }
