@@ -21,7 +21,7 @@ const NEW_ARRAY_MS: u64 = 1000;
 /// The initial array during a game must stand this long before it means a new one.
 const RESET_MS: u64 = 3000;
 /// A wrong array must still stand this long after the clock was started.
-const WRONG_ARRAY_MS: u64 = 1000;
+pub(super) const WRONG_ARRAY_MS: u64 = 1000;
 /// A board that came in mid-game is taken as it stands after this long.
 const MID_GAME_MS: u64 = 1000;
 
@@ -37,6 +37,9 @@ impl Core {
         }
         if still >= ARRAY_MS {
             setup.note(&self.sensed, now, &self.clock);
+            if still < WRONG_ARRAY_MS {
+                self.look_at(self.sensed.last_change() + WRONG_ARRAY_MS);
+            }
         } else {
             self.look_at(self.sensed.last_change() + ARRAY_MS);
         }

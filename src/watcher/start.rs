@@ -8,6 +8,7 @@ use shakmaty::{Bitboard, CastlingMode, Color, Rank, Square};
 use super::{
     advice::Finding,
     clock::Clock,
+    evening::WRONG_ARRAY_MS,
     game::{Ctx, Game},
 };
 use crate::{
@@ -166,13 +167,15 @@ impl Setup {
     pub(super) fn note(&mut self, sensed: &Sensed, now: Millis, clock: &Clock) {
         let mut placement = &array_named(sensed.placement());
         if self.array.is_none() && !is_full_array(placement) {
-            if clock.attached.is_none() {
-                return;
-            }
-            if clock.runs() && is_after_first_moves(sensed, now) {
-                placement = &Placement::ARRAY;
-            } else if clock.runs() && matches!(kind_of(placement), Array::Wrong(_)) {
-                return;
+            let moved = is_after_first_moves(sensed, now);
+            let wrong = matches!(kind_of(placement), Array::Wrong(_));
+            // A clock answers within this time; where there is none, nothing else tells.
+            let silent = now.since(sensed.last_change()) >= WRONG_ARRAY_MS;
+            match clock.attached {
+                None if moved || wrong && !silent => return,
+                Some(_) if moved && clock.runs() => placement = &Placement::ARRAY,
+                Some(_) if wrong && clock.runs() => return,
+                _ => {}
             }
         }
         if !looks_like_start(placement) || self.array.as_ref() == Some(placement) {
