@@ -89,7 +89,8 @@ component clippy clippy || { echo "clippy is missing: rustup component add clipp
 cargo clippy --locked --all-targets -- -D warnings
 
 say "tests"
-cargo test --locked </dev/null
+# All of them, so that one run names all that fails.
+cargo test --locked --no-fail-fast </dev/null
 
 say "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps

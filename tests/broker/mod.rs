@@ -234,12 +234,15 @@ impl Subscriber {
         }
     }
 
-    /// Waits until a broker that knew nothing of it has granted the subscription again.
-    pub async fn reconnected(&self) {
-        use std::sync::atomic::Ordering;
-        let before = self.granted.load(Ordering::Relaxed);
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while self.granted.load(Ordering::Relaxed) == before {
+    /// How often a broker that knew nothing of it has granted the subscription.
+    pub fn grants(&self) -> usize {
+        self.granted.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Waits until a broker has granted the subscription more than `before` times.
+    pub async fn granted_again(&self, before: usize) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while self.grants() == before {
             assert!(Instant::now() < deadline, "the subscriber is not back");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
