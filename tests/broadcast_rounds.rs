@@ -8,6 +8,7 @@ mod lichess;
 
 use std::{
     fs,
+    io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -202,4 +203,39 @@ fn the_dashboard_begins_the_next_round_as_well() {
     round(2);
     hang_up(dashboard.0.id());
     is_there("open/round-2/game-2.pgn");
+}
+
+/// A dashboard that broadcasts `round` into the folder `open` beside `config`.
+fn broadcaster(config: &Path, round: u32) -> Dashboard {
+    let text = format!(
+        "[broker]\nurls = [\"mqtt://127.0.0.1:1\"]\n[broadcast]\nfolder = \"open\"\nround = {round}\nboards = [\"a/1\"]\n"
+    );
+    fs::write(config, text).unwrap();
+    let dashboard = program()
+        .args(["dashboard", "--listen", "127.0.0.1:0", "--config"])
+        .arg(config)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    Dashboard(dashboard)
+}
+
+#[test]
+fn a_folder_that_another_writes_is_left_to_it_and_taken_over_when_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_there = |name: &str| {
+        let path = folder.path().join(name);
+        until(name, Duration::from_secs(30), || path.exists().then_some(()));
+    };
+    let first = broadcaster(&folder.path().join("first.toml"), 1);
+    is_there("open/round-1/game-1.pgn");
+    let mut second = broadcaster(&folder.path().join("second.toml"), 2);
+    let mut log = BufReader::new(second.0.stderr.take().unwrap()).lines();
+    let by = format!("is written by another dgt2mqtt (process {})", first.0.id());
+    let said = log.by_ref().map(Result::unwrap).find(|line| line.contains(&by));
+    assert!(said.is_some());
+    assert!(!folder.path().join("open/round-2").exists());
+    // By SIGKILL.
+    drop(first);
+    is_there("open/round-2/game-1.pgn");
 }

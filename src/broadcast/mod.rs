@@ -9,6 +9,7 @@ pub mod folder;
 mod index;
 mod kept;
 pub mod lichess;
+mod lock;
 mod note;
 mod open;
 pub mod pairings;

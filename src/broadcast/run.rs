@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     lichess::{Pushed, push},
+    lock::Lock,
     writer::{Told, Writer},
 };
 use crate::config::Broadcast;
@@ -48,7 +49,7 @@ pub async fn broadcast<F>(
     }
 }
 
-/// Broadcasts until `stop`.
+/// Broadcasts until `stop`, once nobody else writes the folder.
 async fn once<F>(
     settings: &Broadcast,
     gateway: &str,
@@ -58,6 +59,9 @@ async fn once<F>(
 ) where
     F: Future<Output = ()>,
 {
+    let Some(_lock) = Lock::wait(&settings.folder, stop).await else {
+        return;
+    };
     let (writer, readers) = Writer::new(settings, gateway);
     let (sender, events) = mpsc::channel(TOLD);
     let pushing = async {

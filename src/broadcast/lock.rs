@@ -1,0 +1,137 @@
+//! One folder has one writer: two of them would take each other's games for late news.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{Read, Seek, Write},
+    path::Path,
+    time::Duration,
+};
+
+use tokio_util::sync::CancellationToken;
+
+/// Hidden from tools that look for games.
+const NAME: &str = ".lock";
+/// Whoever writes may end, or move on to another folder: we look again after this.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The right to write a folder, for as long as it is held. The system takes it back when the process ends, in whatever way.
+#[derive(Debug)]
+pub(super) struct Lock {
+    /// None where the folder cannot be locked, as on a disk without locks: whether it can be written shows by itself.
+    _file: Option<File>,
+}
+
+/// Another writes the folder.
+#[derive(Debug, PartialEq, Eq)]
+struct Taken {
+    /// What it says of itself.
+    by: String,
+}
+
+impl Lock {
+    /// Waits until nobody else writes the folder at `root`; none when `stop` came first.
+    pub(super) async fn wait(root: &Path, stop: &CancellationToken) -> Option<Self> {
+        let mut told = false;
+        loop {
+            match Self::take(root) {
+                Ok(lock) => {
+                    if told {
+                        tracing::info!("broadcast: nobody else writes {} any more", root.display());
+                    }
+                    return Some(lock);
+                }
+                Err(taken) if !told => {
+                    told = true;
+                    tracing::error!(
+                        "broadcast: {} is written by another dgt2mqtt ({}), so nothing is written there by this one until that ends; keep [broadcast] in one configuration only, or give each its own folder",
+                        root.display(),
+                        taken.by
+                    );
+                }
+                Err(_) => {}
+            }
+            tokio::select! {
+                () = tokio::time::sleep(PATIENCE) => {}
+                () = stop.cancelled() => return None,
+            }
+        }
+    }
+
+    fn take(root: &Path) -> Result<Self, Taken> {
+        let opened = fs::create_dir_all(root).and_then(|()| {
+            OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(root.join(NAME))
+        });
+        let Ok(mut file) = opened else {
+            return Ok(Self { _file: None });
+        };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut by = String::new();
+                // Only for the message: without it the refusal is as good.
+                let _ = file.read_to_string(&mut by);
+                return Err(Taken {
+                    by: by.trim().to_owned(),
+                });
+            }
+            Err(TryLockError::Error(error)) => {
+                tracing::warn!("broadcast: {} cannot be locked ({error})", root.display());
+                return Ok(Self { _file: None });
+            }
+        }
+        // A help for the one who is refused; a full disk must not keep us from writing.
+        let _ = file
+            .set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| writeln!(file, "process {}", std::process::id()));
+        Ok(Self { _file: Some(file) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_folder_has_one_writer() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("open");
+        let lock = Lock::take(&folder).unwrap();
+        let by = format!("process {}", std::process::id());
+        assert_eq!(Lock::take(&folder).unwrap_err(), Taken { by });
+        Lock::take(&root.path().join("other")).unwrap();
+        drop(lock);
+        Lock::take(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_has_no_lock_and_is_waited_for_by_nobody() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("file"), "").unwrap();
+        assert!(
+            Lock::take(&root.path().join("file/open"))
+                .unwrap()
+                ._file
+                .is_none()
+        );
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_has_its_turn() {
+        let root = tempfile::tempdir().unwrap();
+        let lock = Lock::take(root.path()).unwrap();
+        let stop = CancellationToken::new();
+        let (had, ()) = tokio::join!(Lock::wait(root.path(), &stop), async { drop(lock) });
+        assert!(had.is_some());
+        stop.cancel();
+        assert!(
+            Lock::wait(root.path(), &stop).await.is_none(),
+            "the end comes first"
+        );
+    }
+}
