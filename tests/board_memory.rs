@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use dgt2mqtt::{
     capture::{Act, Capture, Header, Record},
-    event::{Body, CompletedBy, Event},
+    event::{Body, CompletedBy, Event, notice},
     sim::{
         board::Identity,
         games,
@@ -416,6 +416,10 @@ fn a_daemon_that_is_killed_again_and_again_loses_no_move_and_accuses_nobody() {
                 Body::Move(made) => moves.push(made.uci),
                 Body::MovesRetracted { to_ply, .. } => moves.truncate(to_ply as usize),
                 Body::Irregularity(said) => panic!("seed {seed}, {} s: {said:?}", event.t),
+                // Hands hold men; every square is read.
+                Body::Notice { code, .. } if code == notice::SQUARE_NOT_READ => {
+                    panic!("seed {seed}, {} s: {code}", event.t)
+                }
                 _ => {}
             }
         }

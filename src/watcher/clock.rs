@@ -110,6 +110,11 @@ impl Clock {
         self.watch.reading().filter(|_| self.attached == Some(true))
     }
 
+    /// There may be a clock, and it has said nothing since the board was last read.
+    pub(super) fn is_silent(&self) -> bool {
+        self.attached != Some(false) && self.watch.reading().is_none()
+    }
+
     /// True while some time runs.
     pub(super) fn runs(&self) -> bool {
         self.reading().is_some_and(|r| r.running)

@@ -129,6 +129,8 @@ pub(super) struct Game {
     pub(super) hands: super::touch::Hands,
     /// The link was broken and the board has not been read since.
     pub(super) gap: bool,
+    /// When the board was last read for the first time: at the start, or after a gap.
+    pub(super) read_since: Millis,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<super::gap::Unbridged>,
     /// Half-moves and the last change when the record was last held against other ways of pieces.
@@ -162,6 +164,7 @@ impl Game {
             clock_used: false,
             hands: super::touch::Hands::default(),
             gap: false,
+            read_since: now,
             unbridged: None,
             retold: None,
             asked: None,

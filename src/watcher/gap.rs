@@ -6,7 +6,7 @@ use shakmaty::{Bitboard, Color, Move};
 
 use super::game::{Ctx, Game};
 use crate::{
-    board::{Line, Lines, PlyKind, Stand, bridge, lines::shared},
+    board::{Line, Lines, Ply, PlyKind, Stand, bridge, lines::shared},
     event::notice,
     time::Millis,
 };
@@ -16,6 +16,9 @@ const DEAD_SQUARE_MS: u64 = 30_000;
 
 /// The board must have been at rest this long before a gap is looked at again.
 const REST_MS: u64 = 1500;
+
+/// A clock that is attached has spoken by then: it does so every second.
+const CLOCK_SPEAKS_MS: u64 = 3000;
 
 /// A man in a hand when the board came back has been put down by then.
 const GIVEN_UP_MS: u64 = 20_000;
@@ -257,6 +260,18 @@ impl Game {
             && self.earlier(ctx.sensed.placement()).is_some()
     }
 
+    /// The last half-move found after a gap may be under way, its man on a square between: the time of the player
+    /// who makes it runs, or the clock has not spoken yet.
+    pub(super) fn is_under_way(&self, ctx: &mut Ctx<'_>, ply: &Ply) -> bool {
+        if !self.clock_used {
+            return false;
+        }
+        match ctx.clock.running() {
+            Some(turn) => turn != ply.stand.turn(),
+            None => ctx.clock.is_silent() && !ctx.passed(ply.at, CLOCK_SPEAKS_MS),
+        }
+    }
+
     /// Where something is to be put right, it is likelier to stand there still than that much was
     /// played on.
     fn gap_limits(&self) -> bridge::Limits {
@@ -329,6 +344,7 @@ impl Game {
             & !self.noticed;
         for square in missing {
             let since = ctx.sensed.since(square).max(self.stands_since(square));
+            let since = since.max(self.read_since);
             if ctx.passed(since, DEAD_SQUARE_MS) {
                 self.noticed.add(square);
                 let message = format!("Nothing is read on {square}, where a piece should stand.");

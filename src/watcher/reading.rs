@@ -116,6 +116,7 @@ impl Core {
             && gap
         {
             game.gap = missed;
+            game.read_since = now;
             if missed {
                 game.press = None;
                 game.later_presses.clear();

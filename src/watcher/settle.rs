@@ -85,6 +85,7 @@ impl Game {
                 return ctx.still_for(RULED_MS).then_some(CompletedBy::Ruling);
             }
             PlyKind::Ruled(_) => return None,
+            PlyKind::Recovered(_) if reply.is_none() && self.is_under_way(ctx, ply) => ply.pressed,
             PlyKind::Recovered(_) => {
                 let waits = self.awaits_log(ctx) || self.lost_track();
                 return (!waits).then_some(CompletedBy::Recovered);
