@@ -289,7 +289,8 @@ fn play_faster(game: &Game, away: Away, log: Log, seed: u64, speed: f64) -> Told
         Away::Cable(n) | Away::Daemon(n) => n,
     };
     // Out when the last one that is heard has been said, back when the last unheard one is done.
-    let (out, back) = (game.done[BEFORE - 1] + 700, game.done[BEFORE + n - 1] + 300);
+    let out = game.done[BEFORE - 1] + 700;
+    let back = (game.done[BEFORE + n - 1] + 300).max(out + 500);
     let mut capture = game.capture.clone();
     if let Away::Cable(_) = away {
         for (at, act) in [(back, Act::LinkUp), (out, Act::LinkDown)] {
@@ -519,4 +520,22 @@ fn six_half_moves_are_bridged_without_a_log_where_only_one_order_explains_them()
     assert_eq!(told.recovered, 6);
     // The log would have been asked for; nothing waits for it.
     assert!(told.notices.is_empty() && told.after < 5.0, "{:?}", told.notices);
+}
+
+#[test]
+fn men_that_move_and_come_back_while_nobody_listens_are_in_the_record() {
+    let moves =
+        "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f3g5 f6g8 g5f3 g8f6 f1e1 b7b5 a4b3 d7d6 c2c3 e8g8";
+    let moves: Vec<_> = moves.split_whitespace().collect();
+    for seed in seeds().take(5) {
+        let game = Game::of(&moves, seed);
+        for away in [Away::Cable(4), Away::Daemon(4)] {
+            let told = play(&game, away, Log::Told, seed);
+            assert_eq!(told.moves, game.uci, "seed {seed}, {away:?}: {:?}", told.notices);
+            assert_eq!((told.asked, told.recovered), (1, 4), "seed {seed}, {away:?}");
+        }
+        // Where nothing was played, nothing is asked.
+        let told = play(&game, Away::Cable(0), Log::Told, seed);
+        assert_eq!((told.moves, told.asked), (game.uci.clone(), 0), "seed {seed}");
+    }
 }

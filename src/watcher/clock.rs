@@ -26,6 +26,45 @@ pub(super) struct Clock {
     misfits: u32,
     /// What the last press of each side gave it, in milliseconds: left, right.
     gains: [u64; 2],
+    /// The last presses, unless some may have been missed.
+    presses: Option<Presses>,
+}
+
+/// The last presses of both sides by what the clock showed of the side that was pressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Presses {
+    /// The side that was pressed last.
+    pub(super) last: ClockSide,
+    /// Of each side, left first: the seconds that it showed last before its press, and those that it showed after it,
+    /// at rest. The board logs one of the two.
+    pub(super) times: [Option<(u32, u32)>; 2],
+}
+
+impl Presses {
+    /// True when these may be the presses after which `last` is the last one in a board's log, and each side stopped at
+    /// so many seconds.
+    pub(super) fn may_be(&self, last: ClockSide, stopped: [Option<u32>; 2]) -> bool {
+        let is_it = |(before, after): (u32, u32), seconds: u32| {
+            // It may have run on for a second after it was shown running.
+            seconds == after || seconds == before || seconds + 1 == before
+        };
+        let mut sides = self.times.iter().zip(stopped);
+        last == self.last
+            && sides.all(|(heard, logged)| match heard {
+                Some(heard) => logged.is_some_and(|logged| is_it(*heard, logged)),
+                None => true,
+            })
+    }
+
+    /// True when the same time runs as then, and both have been pressed since.
+    fn are_past(&self, reading: &ClockReading) -> bool {
+        let same_runs = reading.counting() == Some(self.last.other());
+        let was = |side: ClockSide| self.times[side as usize].map(|(_, after)| after);
+        let shown = |side| reading.time(side).seconds;
+        let (rests, runs) = (self.last, self.last.other());
+        // What is at rest stays as it is, what runs grows less.
+        same_runs && (was(rests) != Some(shown(rests)) || was(runs).is_some_and(|was| shown(runs) > was))
+    }
 }
 
 /// What the clock did, in the players' terms.
@@ -61,6 +100,20 @@ impl Clock {
             let side = reading.lever.pressed();
             let gain = reading.time(side).seconds.saturating_sub(last.time(side).seconds);
             self.gains[side as usize] = u64::from(gain) * 1000;
+            let presses = self.presses.get_or_insert(Presses {
+                last: side,
+                times: [None; 2],
+            });
+            presses.last = side;
+            presses.times[side as usize] = Some((last.time(side).seconds, reading.time(side).seconds));
+        }
+        if let Some(presses) = self
+            .presses
+            .as_mut()
+            .filter(|presses| presses.last == reading.lever.pressed())
+            && let Some((_, after)) = &mut presses.times[presses.last as usize]
+        {
+            *after = reading.time(presses.last).seconds;
         }
         if self.watch.reading().is_none() && !reading.running {
             self.stopped_at = Some(now);
@@ -71,12 +124,14 @@ impl Clock {
     pub(super) fn gone(&mut self) {
         self.attached = Some(false);
         self.watch.forget();
+        self.presses = None;
         self.stopped_at = None;
     }
 
     /// Frames may have been missed: the next one is taken as it is.
     pub(super) fn gap(&mut self) {
         self.watch.forget();
+        self.presses = None;
         self.stopped_at = None;
     }
 
@@ -128,6 +183,16 @@ impl Clock {
     /// The player whose time runs.
     pub(super) fn running(&self) -> Option<Color> {
         self.counting().map(|side| self.player(side))
+    }
+
+    /// The last presses, unless some may have been missed.
+    pub(super) fn presses(&self) -> Option<Presses> {
+        self.presses
+    }
+
+    /// Whether both sides have been pressed since `presses`, and the same time runs; none while the clock is silent.
+    pub(super) fn has_gone_on(&self, presses: Presses) -> Option<bool> {
+        Some(presses.are_past(self.reading()?))
     }
 
     /// White's side, found or configured.

@@ -257,6 +257,7 @@ impl Core {
         }
         game.settle(&mut ctx);
         game.look_for_log(&mut ctx);
+        game.look_for_round_trip(&ctx);
         game.try_gap_again(&mut ctx);
         game.look_for_unseen(&mut ctx);
         game.judge(&mut ctx);

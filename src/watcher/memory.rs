@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Color, Move};
 
-use super::reading::settled;
+use super::{clock::Presses, reading::settled};
 use crate::{
     board::{Code, Line, Lines, Orientation, Placement, Stand},
     dgt::{ClockSide, PieceCode, eventlog::LogRecord},
@@ -49,13 +49,29 @@ struct Reading<'a> {
     /// Squares told since the power came back, while the men that stand there are being told.
     counted: Option<u64>,
     steps: Vec<Step>,
+    /// The side that was pressed last.
+    last: Option<ClockSide>,
+    /// Seconds at which each side stopped, left first.
+    stopped: [Option<u32>; 2],
 }
 
-/// What happened since the board last stood as `known` and until it last stood as `present`; none when the
-/// log does not tell.
+/// A place in a log where the board stood nearly as it is known to have stood.
+struct Place {
+    /// Steps before it.
+    steps: usize,
+    /// Squares that differ.
+    unlike: usize,
+    squares: Squares,
+}
+
+/// What happened since the board last stood as `known`, after the presses `pressed` where they are known, and until it last
+/// stood as `present`; none when the log does not tell.
+///
+/// Men may come back to where they stood: the times of the presses tell which of several such moments it was.
 pub(super) fn missed(
     records: impl Iterator<Item = LogRecord>,
     known: &Squares,
+    pressed: Option<Presses>,
     present: &Squares,
 ) -> Option<Missed> {
     let mut log = Reading {
@@ -63,35 +79,46 @@ pub(super) fn missed(
         squares: *known,
         counted: None,
         steps: Vec::new(),
+        last: None,
+        stopped: [None; 2],
     };
-    // The place in `steps` where the board last stood as `known`, how well it did, and how it stood.
-    let mut from = (0, 64, *known);
+    let (mut last, mut after_presses) = (None, None);
     let mut until = None;
     // Whatever it ends with, the end is one.
     for record in records.chain([LogRecord::Downloaded]) {
         log.read(record);
-        let unlike = log.unlike_known();
-        if unlike <= from.1 {
-            from = (log.steps.len(), unlike, log.squares);
-            until = None;
+        log.note_place(&mut last);
+        if let (Some(pressed), Some(last)) = (pressed, log.last)
+            && pressed.may_be(last, log.stopped)
+        {
+            log.note_place(&mut after_presses);
         }
         if log.squares == *present {
             until = Some(log.steps.len());
         }
     }
-    let (start, unlike, squares) = from;
+    let from = after_presses.or(last)?;
+    let until = until.filter(|until| *until >= from.steps)?;
     let mut steps = log.steps;
-    steps.truncate(until?);
-    (unlike <= MISTOLD).then(|| Missed {
-        from: squares,
-        steps: steps.split_off(start),
+    steps.truncate(until);
+    Some(Missed {
+        from: from.squares,
+        steps: steps.split_off(from.steps),
     })
 }
 
 impl Reading<'_> {
-    fn unlike_known(&self) -> usize {
+    /// This is the place from now on, unless the board stood more nearly as it is known at a former one.
+    fn note_place(&self, place: &mut Option<Place>) {
         let unlike = self.squares.iter().zip(self.known).filter(|(a, b)| a != b);
-        unlike.count()
+        let unlike = unlike.count();
+        if unlike <= place.as_ref().map_or(MISTOLD, |former| former.unlike) {
+            *place = Some(Place {
+                steps: self.steps.len(),
+                unlike,
+                squares: self.squares,
+            });
+        }
     }
 
     fn read(&mut self, record: LogRecord) {
@@ -113,8 +140,10 @@ impl Reading<'_> {
                 self.counted = Some(0);
             }
             LogRecord::Empty => self.clear(u64::MAX),
-            LogRecord::Time { side, .. } => {
+            LogRecord::Time { side, seconds } => {
                 self.all_counted();
+                self.last = Some(side);
+                self.stopped[side as usize] = Some(seconds);
                 self.steps.push(Step::Press(side));
             }
             LogRecord::Downloaded

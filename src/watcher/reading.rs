@@ -120,6 +120,8 @@ impl Core {
             if missed {
                 game.press = None;
                 game.later_presses.clear();
+            } else {
+                game.stands_as_before();
             }
         }
         let gap = gap && missed;

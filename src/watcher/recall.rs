@@ -2,6 +2,7 @@
 //! record: what was said meanwhile for want of better is corrected.
 
 use super::{
+    clock::Presses,
     core::{Core, Phase},
     game::{Ctx, Game},
     memory::{self, Missed, Squares, Unseen},
@@ -35,6 +36,9 @@ pub(super) struct Recall {
     done: bool,
     /// This board does not tell its log.
     mute: bool,
+    /// The board stands as it did before a gap, and the clock has not told yet whether the men have moved and
+    /// come back.
+    unproven: bool,
 }
 
 /// A record without a gap.
@@ -44,6 +48,8 @@ pub(super) struct Whole {
     pub(super) plies: usize,
     /// What stood on the board then.
     pub(super) squares: Squares,
+    /// The last presses before, where they were heard.
+    pub(super) pressed: Option<Presses>,
 }
 
 impl Core {
@@ -54,10 +60,12 @@ impl Core {
             && game.unbridged.is_none()
             && game.recall.asked.is_none()
             && !game.recall.wanted
+            && !game.recall.unproven
         {
             game.recall.whole = Some(Whole {
                 plies: game.plies(),
                 squares: *raw,
+                pressed: self.clock.presses(),
             });
         }
     }
@@ -102,7 +110,7 @@ impl Core {
         if game.result.is_some() {
             return;
         }
-        let missed = memory::missed(LogRecords::new(payload), &whole.squares, &present);
+        let missed = memory::missed(LogRecords::new(payload), &whole.squares, whole.pressed, &present);
         let told = missed.and_then(|missed| game.unseen(&ctx, &whole, &missed, orientation));
         match told {
             Some(path) => game.recall_moves(&mut ctx, whole.plies, &path),
@@ -118,6 +126,30 @@ impl Game {
         self.recall.wanted = false;
         self.recall.done = false;
         self.recall.open = false;
+    }
+
+    /// After a gap the board stands as it did before. The clock will tell whether that is all.
+    pub(super) fn stands_as_before(&mut self) {
+        self.recall.unproven = self.clock_used;
+    }
+
+    /// Asks for the log where the clock has been pressed although the board stands as it did before a gap: men may
+    /// have moved and come back.
+    pub(super) fn look_for_round_trip(&mut self, ctx: &Ctx<'_>) {
+        if !self.recall.unproven {
+            return;
+        }
+        let pressed = self.recall.whole.as_ref().and_then(|whole| whole.pressed);
+        let gone_on = match pressed {
+            Some(pressed) if ctx.clock.attached != Some(false) => ctx.clock.has_gone_on(pressed),
+            _ => Some(false),
+        };
+        let Some(gone_on) = gone_on else { return };
+        self.recall.unproven = false;
+        if gone_on {
+            self.recall_anew();
+            self.want_log(false);
+        }
     }
 
     /// The board is to be asked for what was missed, unless it was. Where half-moves are `open` they wait for it;

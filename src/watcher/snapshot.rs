@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Color, fen::Fen, uci::UciMove};
 
 use super::{
+    clock::Presses,
     core::{Core, Phase},
     flags::Flags,
     game::{Game, Made, Open},
@@ -67,7 +68,13 @@ struct SavedGame {
     /// What stood on the board when the record was last whole: half-moves then, and the squares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     whole: Option<(usize, String)>,
+    /// The last presses before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pressed: Option<SavedPresses>,
 }
+
+/// Presses: whether the last was on the left; of each side, left first, the seconds shown before and after.
+type SavedPresses = (bool, [Option<(u32, u32)>; 2]);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedPly {
@@ -194,6 +201,12 @@ impl SavedGame {
                 .whole
                 .as_ref()
                 .map(|whole| (whole.plies, squares_to_text(&whole.squares))),
+            pressed: game
+                .recall
+                .whole
+                .as_ref()
+                .and_then(|whole| whole.pressed)
+                .map(|pressed| (pressed.last == ClockSide::Left, pressed.times)),
         }
     }
 
@@ -227,7 +240,15 @@ impl SavedGame {
         game.clock_used = self.clock_used;
         game.recall.whole = self.whole.and_then(|(plies, squares)| {
             let squares = squares_of_text(&squares)?;
-            Some(Whole { plies, squares })
+            let pressed = self.pressed.map(|(left, times)| Presses {
+                last: if left { ClockSide::Left } else { ClockSide::Right },
+                times,
+            });
+            Some(Whole {
+                plies,
+                squares,
+                pressed,
+            })
         });
         game.gap = true;
         game.lines_after_restart(&unread);

@@ -3,7 +3,7 @@
 use shakmaty::uci::UciMove;
 
 use super::*;
-use crate::dgt::{Command, Decoder, Heard, Message, eventlog::LogRecords};
+use crate::dgt::{ClockReading, ClockTime, Command, Decoder, Heard, Lever, Message, eventlog::LogRecords};
 use crate::sim::board::{Board, Identity};
 
 /// A board of which the log is read.
@@ -46,6 +46,19 @@ impl Table {
         }
     }
 
+    /// The player whose time runs presses with so many seconds left.
+    fn press(&mut self, clock: &mut ClockReading, seconds: u32) {
+        self.board.set_clock(Some(*clock));
+        let side = clock.lever.to_move();
+        let time = match side {
+            ClockSide::Left => &mut clock.left,
+            ClockSide::Right => &mut clock.right,
+        };
+        time.seconds = seconds;
+        clock.lever = Lever::after_press(side);
+        self.board.set_clock(Some(*clock));
+    }
+
     fn log(&mut self) -> Vec<LogRecord> {
         let mut out = Vec::new();
         self.board.hear(Heard::Command(Command::EventLog), &mut out);
@@ -79,10 +92,50 @@ fn the_log_tells_the_half_moves_in_their_order() {
     table.play(OPENING);
     let (root, known) = (table.stand.clone(), table.squares);
     table.play(UNSEEN);
-    let missed = missed(table.log().into_iter(), &known, &table.squares).unwrap();
+    let missed = missed(table.log().into_iter(), &known, None, &table.squares).unwrap();
     let path = played(&root, &missed, Orientation::Normal, None);
     assert_eq!(moves(&path), UNSEEN);
     assert!(leads_to(&path, &root, table.stand.placement()));
+}
+
+#[test]
+fn of_moments_at_which_the_board_stood_alike_the_press_tells_the_right_one() {
+    let mut table = Table::new();
+    let mut clock = ClockReading {
+        left: ClockTime::default(),
+        right: ClockTime::default(),
+        running: true,
+        lever: Lever::LeftHigh,
+        battery_low: false,
+    };
+    for (i, uci) in OPENING.split_whitespace().enumerate() {
+        table.play(uci);
+        table.press(&mut clock, 500 - i as u32);
+    }
+    let (root, known) = (table.stand.clone(), table.squares);
+    let pressed = Presses {
+        last: ClockSide::Right,
+        times: [Some((499, 528)), Some((497, 527))],
+    };
+    let circle = "f1e2 f8e7 e2f1 e7f8";
+    for (i, uci) in circle.split_whitespace().enumerate() {
+        table.play(uci);
+        table.press(&mut clock, 490 - i as u32);
+    }
+    let mut told = |pressed| {
+        let missed = missed(table.log().into_iter(), &known, pressed, &table.squares).unwrap();
+        moves(&played(
+            &root,
+            &missed,
+            Orientation::Normal,
+            Some(ClockSide::Left),
+        ))
+    };
+    assert_eq!(told(Some(pressed)), circle);
+    assert_eq!(told(None), "", "nothing tells that it was another time");
+    let mut other = pressed;
+    other.times[0] = Some((300, 330));
+    assert_eq!(told(Some(other)), "", "that press is not in the log");
 }
 
 #[test]
@@ -94,7 +147,7 @@ fn power_that_went_and_came_back_changes_nothing() {
     table.board.power_up();
     table.play("b5c6 d7c6");
     table.board.power_up();
-    let missed = missed(table.log().into_iter(), &known, &table.squares).unwrap();
+    let missed = missed(table.log().into_iter(), &known, None, &table.squares).unwrap();
     let path = played(&root, &missed, Orientation::Normal, None);
     assert_eq!(moves(&path), "f1b5 a7a6 b5c6 d7c6");
 }
@@ -121,7 +174,7 @@ fn what_happened_without_power_is_a_change_of_the_squares_alone() {
             soon_after,
         });
     }
-    let missed = missed(records.into_iter(), &known, &present).unwrap();
+    let missed = missed(records.into_iter(), &known, None, &present).unwrap();
     let mut squares = missed.from;
     for step in missed.steps {
         if let Step::Square(square, piece) | Step::SoonAfter(square, piece) = step {
@@ -138,7 +191,7 @@ fn an_update_that_was_lost_before_the_gap_does_no_harm() {
     let (root, mut known) = (table.stand.clone(), table.squares);
     known[0] = PieceCode(5);
     table.play(UNSEEN);
-    let missed = missed(table.log().into_iter(), &known, &table.squares).unwrap();
+    let missed = missed(table.log().into_iter(), &known, None, &table.squares).unwrap();
     assert_eq!(moves(&played(&root, &missed, Orientation::Normal, None)), UNSEEN);
 }
 
@@ -152,7 +205,7 @@ fn a_log_of_another_board_or_a_short_one_is_not_believed() {
     let mut other = Table::new();
     other.play("d2d4 d7d5");
     let told = |records: &[LogRecord]| {
-        let missed = missed(records.iter().copied(), &known, &table.squares)?;
+        let missed = missed(records.iter().copied(), &known, None, &table.squares)?;
         let path = played(&root, &missed, Orientation::Normal, None);
         leads_to(&path, &root, table.stand.placement()).then_some(path)
     };
@@ -189,7 +242,7 @@ fn damage_gives_no_panic_and_nothing_that_is_not_legal() {
             let place = rng.usize(..bytes.len());
             bytes[place] = rng.u8(..128);
         }
-        if let Some(missed) = missed(LogRecords::new(&bytes), &known, &table.squares) {
+        if let Some(missed) = missed(LogRecords::new(&bytes), &known, None, &table.squares) {
             let mut stand = root.clone();
             for unseen in played(&root, &missed, Orientation::Normal, None) {
                 let candidate = stand.candidates().find(|c| c.mv == unseen.mv).unwrap();
