@@ -6,7 +6,10 @@ use std::{
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -29,13 +32,21 @@ use tokio_util::sync::CancellationToken;
 /// Where distributions put the broker.
 const MOSQUITTO: [&str; 2] = ["/usr/sbin/mosquitto", "mosquitto"];
 
-/// A port that was free a moment ago.
+/// How long whatever must happen may take: a busy machine is no fault, and nobody waits longer than it takes.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A port of the caller's own: below those that the system gives to outgoing connections, which might take it before it
+/// is used and whenever its server is away. Another one at each call, others in each process.
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let call = CALLS.fetch_add(1, Ordering::Relaxed);
+        let place = std::process::id().wrapping_mul(199).wrapping_add(call) % 20_000;
+        let port = 10_000 + place as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// mosquitto with a folder of its own; gone with the value.
@@ -82,13 +93,15 @@ impl Mosquitto {
                 .ok()
         };
         let child = MOSQUITTO.iter().find_map(spawn);
-        self.child = Some(child.expect("these tests need mosquitto: apt-get install mosquitto"));
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let child = child.expect("these tests need mosquitto: apt-get install mosquitto");
+        let child = self.child.insert(child);
+        let deadline = Instant::now() + PATIENCE;
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
             assert!(
-                Instant::now() < deadline,
-                "mosquitto does not listen: see {}",
-                self.folder.display()
+                Instant::now() < deadline && child.try_wait().unwrap().is_none(),
+                "mosquitto does not listen on port {}: {}",
+                self.port,
+                fs::read_to_string(self.folder.join("mosquitto.log")).unwrap_or_default()
             );
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -159,7 +172,7 @@ fn got_of(publish: Publish) -> Got {
 pub struct Subscriber {
     got: Arc<Mutex<Vec<Got>>>,
     /// Subscriptions that the broker has granted.
-    granted: Arc<std::sync::atomic::AtomicUsize>,
+    granted: Arc<AtomicUsize>,
     client: AsyncClient,
     task: JoinHandle<()>,
 }
@@ -183,8 +196,8 @@ impl Subscriber {
     }
 
     async fn connect(port: u16, filter: Filter, login: Option<(&str, &str)>) -> Self {
-        static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let mut options = MqttOptions::new(format!("subscriber-{number}"), "127.0.0.1", port);
         options
             .set_clean_start(false)
@@ -196,7 +209,7 @@ impl Subscriber {
         let (client, mut events) = AsyncClient::new(options, 64);
         let got = Arc::new(Mutex::new(Vec::new()));
         let (sink, subscribe) = (got.clone(), client.clone());
-        let granted = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let granted = Arc::new(AtomicUsize::new(0));
         let grants = granted.clone();
         let (ready, is_ready) = tokio::sync::oneshot::channel();
         let mut ready = Some(ready);
@@ -209,7 +222,7 @@ impl Subscriber {
                         }
                     }
                     Ok(MqttEvent::Incoming(Packet::SubAck(_))) => {
-                        grants.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                        grants.fetch_add(1, Ordering::Relaxed);
                         if let Some(ready) = ready.take() {
                             let _ = ready.send(());
                         }
@@ -222,10 +235,7 @@ impl Subscriber {
                 }
             }
         });
-        tokio::time::timeout(Duration::from_secs(10), is_ready)
-            .await
-            .unwrap()
-            .unwrap();
+        tokio::time::timeout(PATIENCE, is_ready).await.unwrap().unwrap();
         Self {
             got,
             granted,
@@ -236,12 +246,12 @@ impl Subscriber {
 
     /// How often a broker that knew nothing of it has granted the subscription.
     pub fn grants(&self) -> usize {
-        self.granted.load(std::sync::atomic::Ordering::Relaxed)
+        self.granted.load(Ordering::Relaxed)
     }
 
     /// Waits until a broker has granted the subscription more than `before` times.
     pub async fn granted_again(&self, before: usize) {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + PATIENCE;
         while self.grants() == before {
             assert!(Instant::now() < deadline, "the subscriber is not back");
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -254,7 +264,7 @@ impl Subscriber {
 
     /// Waits until a message fits; panics with what came instead.
     pub async fn wait(&self, what: &str, fits: impl Fn(&Got) -> bool) -> Got {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(got) = self.all().into_iter().find(&fits) {
                 return got;
@@ -380,7 +390,7 @@ impl Station {
 
     /// Waits until the outbox is empty.
     pub async fn delivered(&self) {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + PATIENCE;
         while self.journal.tick().await.depth > 0 {
             assert!(
                 Instant::now() < deadline,
@@ -392,7 +402,7 @@ impl Station {
     }
 
     pub async fn connected(&self) {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + PATIENCE;
         while !self.handle.figures().connected {
             assert!(
                 Instant::now() < deadline,
@@ -405,10 +415,7 @@ impl Station {
 
     pub async fn shut_down(self) {
         self.stop.cancel();
-        tokio::time::timeout(Duration::from_secs(10), self.task)
-            .await
-            .unwrap()
-            .unwrap();
+        tokio::time::timeout(PATIENCE, self.task).await.unwrap().unwrap();
         self.journal.close().await;
     }
 }
@@ -441,6 +448,18 @@ pub struct Heard {
     pub events: Vec<serde_json::Value>,
     /// With them.
     pub arrivals: usize,
+}
+
+/// What is heard of a board, as soon as it is `count` events: what was under way may still be.
+pub async fn all_heard(subscriber: &Subscriber, board: &str, count: usize) -> Vec<serde_json::Value> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let events = heard(subscriber, board).events;
+        if events.len() >= count || Instant::now() >= deadline {
+            return events;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// Reads as the contract tells consumers to: drop numbers seen already. Panics at a gap or when an id
