@@ -5,23 +5,25 @@
 
 mod broker;
 mod hall;
+mod proxy;
 
 use std::{
     collections::BTreeMap,
     fs,
-    io::{Read, Write},
+    io::{ErrorKind, Read, Write},
     net::TcpStream,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use broker::{Mosquitto, Subscriber, broker as plain, event, free_port};
+use broker::{Mosquitto, PATIENCE, Subscriber, broker as plain, event, free_port};
 use dgt2mqtt::{
     config::Id,
     journal::{Entry, Journal, JournalSettings},
     mqtt::{BoardState, Publisher, PublisherSettings, StateKey, Topics, rumqtt::RumqttDial},
 };
 use hall::Daemon;
+use proxy::{Fault, Proxy};
 
 fn resident_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -55,11 +57,18 @@ impl Count {
     }
 }
 
-/// Counts events until `wanted` have come; returns when the first `states` states were there.
+/// When a board's first state came, and after how many events.
+#[derive(Clone, Copy)]
+struct First {
+    at: Instant,
+    events: u64,
+}
+
+/// Counts events, and notes when each board's newest state came.
 async fn count(
     port: u16,
     count: Arc<std::sync::Mutex<Count>>,
-    states: Arc<std::sync::Mutex<BTreeMap<String, Instant>>>,
+    states: Arc<std::sync::Mutex<BTreeMap<String, First>>>,
 ) {
     use rumqttc::v5::{
         AsyncClient, Event, MqttOptions,
@@ -85,18 +94,23 @@ async fn count(
                 .unwrap()
                 .event(levels[3], event["seq"].as_u64().unwrap());
         } else if publish.payload.as_ref() == b"newest" {
+            let first = First {
+                at: Instant::now(),
+                events: count.lock().unwrap().events,
+            };
             states
                 .lock()
                 .unwrap()
                 .entry(levels[3].to_owned())
-                .or_insert_with(Instant::now);
+                .or_insert(first);
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_boards_with_full_backlogs_reconnect() {
-    let (boards, backlog) = if std::env::var_os("DGT2MQTT_FULL").is_some() {
+    let full = std::env::var_os("DGT2MQTT_FULL").is_some();
+    let (boards, backlog) = if full {
         let backlog = std::env::var("DGT2MQTT_BACKLOG").map_or(10_000, |text| text.parse().unwrap());
         (1000, backlog)
     } else {
@@ -132,14 +146,13 @@ async fn many_boards_with_full_backlogs_reconnect() {
     let before = resident_kib();
     let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
     let (sender, _requests) = tokio::sync::mpsc::channel(8);
+    // A small backlog might be through before a live event is written: until then nothing is acknowledged.
+    let proxy = Proxy::before(mosquitto.port, &[], Fault::HeldAcks).await;
+    let url = if full { mosquitto.url() } else { proxy.url.clone() };
     let (publisher, handle) = Publisher::new(
-        RumqttDial::new(
-            plain(vec![mosquitto.url()]),
-            topics.status(),
-            Duration::from_secs(2),
-        ),
+        RumqttDial::new(plain(vec![url.clone()]), topics.status(), Duration::from_secs(2)),
         PublisherSettings {
-            urls: vec![mosquitto.url()],
+            urls: vec![url],
             commands: false,
             ack_timeout: Duration::from_secs(30),
             stop_bound: Duration::from_secs(2),
@@ -156,7 +169,7 @@ async fn many_boards_with_full_backlogs_reconnect() {
         }
     }
     let counted: Arc<std::sync::Mutex<Count>> = Arc::default();
-    let states = Arc::default();
+    let states: Arc<std::sync::Mutex<BTreeMap<String, First>>> = Arc::default();
     let counter = tokio::spawn(count(mosquitto.port, Arc::clone(&counted), Arc::clone(&states)));
     tokio::time::sleep(Duration::from_millis(500)).await;
     let start = Instant::now();
@@ -181,10 +194,11 @@ async fn many_boards_with_full_backlogs_reconnect() {
         }
     };
     live.await;
+    proxy.release();
     let total = boards * backlog + 40;
     let mut largest = 0;
     let mut ticked = Instant::now();
-    let deadline = start + Duration::from_secs(if boards == 1000 { 7200 } else { 120 });
+    let deadline = start + Duration::from_secs(if full { 7200 } else { 400 });
     while counted.lock().unwrap().events < total {
         assert!(
             Instant::now() < deadline,
@@ -203,24 +217,26 @@ async fn many_boards_with_full_backlogs_reconnect() {
     let last_state = {
         let states = states.lock().unwrap();
         assert_eq!(states.len(), boards as usize, "every board's state came");
-        states.values().max().unwrap().duration_since(start)
+        *states.values().max_by_key(|first| first.at).unwrap()
     };
     let (repeated, before_quiet) = {
         let counted = counted.lock().unwrap();
         (counted.repeated, counted.before_quiet.unwrap())
     };
     println!(
-        "{boards} boards, {total} events (written in {:.1} s): states right after {:.2} s, all delivered after {:.1} s \
+        "{boards} boards, {total} events (written in {:.1} s): states right after {:.2} s and {} of them, all delivered after {:.1} s \
          ({:.0} a second), 0 lost, {} repeated; the board without a backlog after {before_quiet} of them; memory {before} then at most {largest} KiB",
         filled.as_secs_f64(),
-        last_state.as_secs_f64(),
+        last_state.at.duration_since(start).as_secs_f64(),
+        last_state.events,
         drained.as_secs_f64(),
         total as f64 / drained.as_secs_f64(),
         repeated
     );
     assert!(
-        last_state < Duration::from_secs(10),
-        "states wait for the backlog: {last_state:?}"
+        last_state.events < total / 2,
+        "states wait for {} of {total} events",
+        last_state.events
     );
     assert!(
         before_quiet < total / 2,
@@ -233,20 +249,21 @@ async fn many_boards_with_full_backlogs_reconnect() {
     );
     counter.abort();
     stop.cancel();
-    tokio::time::timeout(Duration::from_secs(10), task)
-        .await
-        .unwrap()
-        .unwrap();
+    tokio::time::timeout(PATIENCE, task).await.unwrap().unwrap();
     journal.close().await;
 }
 
 /// What a program gets that asks for `path`.
 fn ask(port: u16, question: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(question.as_bytes()).unwrap();
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    match stream.read_to_string(&mut answer) {
+        // Who asks too much is hung up on, whatever is still under way.
+        Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
+        read => drop(read.unwrap()),
+    }
     answer
 }
 
@@ -279,7 +296,7 @@ async fn depth_age_and_drops_can_be_had_by_prometheus() {
     let daemon = Daemon::start(&config);
     let metrics = || ask(port, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let until = async |what: &str, is_so: &dyn Fn(&str) -> bool| {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + PATIENCE;
         loop {
             if TcpStream::connect(("127.0.0.1", port)).is_ok() {
                 let answer = metrics();
@@ -336,9 +353,8 @@ async fn depth_age_and_drops_can_be_had_by_prometheus() {
     let silent: Vec<_> = (0..6)
         .map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap())
         .collect();
-    let start = Instant::now();
+    // They would be silent for ever.
     assert!(metrics().contains("dgt2mqtt_boards 1"));
-    assert!(start.elapsed() < Duration::from_secs(11));
     drop(silent);
     assert!(daemon.stop());
 }

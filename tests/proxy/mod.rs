@@ -16,6 +16,7 @@ use tokio::{
         TcpListener, TcpStream,
         tcp::{OwnedReadHalf, OwnedWriteHalf},
     },
+    sync::watch,
     time::{Instant, sleep, sleep_until},
 };
 
@@ -36,6 +37,8 @@ pub enum Fault {
     Slow(u64),
     /// Acknowledgements come late, in their order.
     LateAcks(Duration),
+    /// Acknowledgements come when [`Proxy::release`] says so.
+    HeldAcks,
     /// The first acknowledgements say this reason instead: how many, and which.
     Reason(usize, u8),
 }
@@ -45,6 +48,7 @@ pub struct Proxy {
     pub url: BrokerUrl,
     faults: Arc<Mutex<Plan>>,
     pub injected: Arc<AtomicUsize>,
+    released: watch::Sender<bool>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -67,6 +71,7 @@ impl Proxy {
         }));
         let injected = Arc::new(AtomicUsize::new(0));
         let (plan, count) = (faults.clone(), injected.clone());
+        let (released, is_released) = watch::channel(false);
         let task = tokio::spawn(async move {
             let mut connections = tokio::task::JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
@@ -75,13 +80,14 @@ impl Proxy {
                     plan.first.pop_front().unwrap_or(plan.then)
                 };
                 count.fetch_add(usize::from(fault != Fault::None), Ordering::Relaxed);
-                connections.spawn(serve(client, broker, fault));
+                connections.spawn(serve(client, broker, fault, is_released.clone()));
             }
         });
         Self {
             url,
             faults,
             injected,
+            released,
             task,
         }
     }
@@ -89,6 +95,11 @@ impl Proxy {
     /// What later connections get.
     pub fn then(&self, fault: Fault) {
         self.faults.lock().unwrap().then = fault;
+    }
+
+    /// Lets the acknowledgements go that were held.
+    pub fn release(&self) {
+        self.released.send_replace(true);
     }
 }
 
@@ -98,7 +109,7 @@ impl Drop for Proxy {
     }
 }
 
-async fn serve(client: TcpStream, broker: u16, fault: Fault) {
+async fn serve(client: TcpStream, broker: u16, fault: Fault, released: watch::Receiver<bool>) {
     match fault {
         Fault::Refuse => return,
         Fault::Mute => {
@@ -117,7 +128,7 @@ async fn serve(client: TcpStream, broker: u16, fault: Fault) {
     // Either end takes the other with it.
     tokio::select! {
         () = up(from_client, to_server, fault) => {}
-        () = down(from_server, to_client, fault) => {}
+        () = down(from_server, to_client, fault, released) => {}
     }
 }
 
@@ -155,7 +166,12 @@ async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault) {
 
 /// Packet by packet, so that acknowledgements can be told. Those that are late are so in their order, and nothing else
 /// waits for them.
-async fn down(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault) {
+async fn down(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    fault: Fault,
+    mut released: watch::Receiver<bool>,
+) {
     let (out, mut packets) = tokio::sync::mpsc::unbounded_channel::<Vec<u8>>();
     let (late, mut delayed) = tokio::sync::mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
     let writer = async {
@@ -168,6 +184,9 @@ async fn down(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault) {
     let waiter = async {
         while let Some((due, packet)) = delayed.recv().await {
             sleep_until(due).await;
+            if fault == Fault::HeldAcks && released.wait_for(|released| *released).await.is_err() {
+                return;
+            }
             if out.send(packet).is_err() {
                 return;
             }
@@ -178,6 +197,10 @@ async fn down(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault) {
         while let Some(mut packet) = packet(&mut from).await {
             if packet[0] == PUBACK {
                 match fault {
+                    Fault::HeldAcks => {
+                        let _ = late.send((Instant::now(), packet));
+                        continue;
+                    }
                     Fault::LateAcks(delay) => {
                         let _ = late.send((Instant::now() + delay, packet));
                         continue;
