@@ -8,12 +8,13 @@ mod hall;
 
 use std::{
     fs,
+    net::TcpStream,
     path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
-use broker::{Mosquitto, Station, Subscriber, broker as plain, free_port};
+use broker::{Mosquitto, PATIENCE, Station, Subscriber, broker as plain, free_port};
 use certificates::certificates;
 use dgt2mqtt::{
     config::{Broker, Login, Secret, Tls},
@@ -92,9 +93,7 @@ async fn publish(mosquitto: &Mosquitto, user: &str, topic: &str, payload: &str) 
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), answer)
-        .await
-        .unwrap()
+    tokio::time::timeout(PATIENCE, answer).await.unwrap()
 }
 
 fn is_taken(reason: PubAckReason) -> bool {
@@ -173,7 +172,7 @@ async fn the_rights_of_the_documentation_are_enough_and_no_more() {
     assert!(is_taken(
         publish(&mosquitto, "arbiter", "dgt2mqtt/gw/board/7/cmd/result", dismiss).await
     ));
-    let request = tokio::time::timeout(Duration::from_secs(5), station.requests.recv()).await;
+    let request = tokio::time::timeout(PATIENCE, station.requests.recv()).await;
     assert!(request.unwrap().is_some(), "the command arrives");
     for topic in [
         "dgt2mqtt/gw/board/7/event/move",
@@ -238,7 +237,7 @@ fn server(folder: &Path, certificate: &str, more: &str) -> Mosquitto {
 async fn refusal(folder: &Path, port: u16, ca: &str) -> String {
     let own = tempfile::tempdir_in(folder).unwrap();
     let station = Station::start(own.path(), encrypted(folder, port, ca));
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + PATIENCE;
     while station.handle.figures().last_error.is_none() {
         assert!(
             Instant::now() < deadline && !station.handle.figures().connected,
@@ -312,7 +311,11 @@ async fn old_versions_of_tls_are_refused() {
             .stderr(Stdio::null())
             .spawn();
         let _old = Old(old.unwrap());
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        let deadline = Instant::now() + PATIENCE;
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < deadline, "openssl does not listen");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         let said = refusal(folder.path(), port, "ca.pem").await;
         println!("{version}: {said}");
         assert!(said.contains("version"), "{version}: {said}");

@@ -330,6 +330,7 @@ async fn writes_until_killed() {
         return;
     };
     let (journal, _) = open(Path::new(&path));
+    let mut rng = fastrand::Rng::with_seed(1);
     let mut next = Vec::new();
     for board in ["1", "2", "3"] {
         next.push((board, journal.resume(board).await.last_seq + 1));
@@ -337,7 +338,7 @@ async fn writes_until_killed() {
     loop {
         let mut waiting = Vec::new();
         for (board, seq) in &mut next {
-            let end = *seq + fastrand::u64(0..3);
+            let end = *seq + rng.u64(0..3);
             waiting.push((*board, end, journal.append(entry(board, *seq..=end)).await));
             *seq = end + 1;
         }
@@ -348,10 +349,17 @@ async fn writes_until_killed() {
     }
 }
 
+fn seed() -> u64 {
+    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
+    println!("seed {seed}");
+    seed
+}
+
 #[tokio::test]
 async fn what_was_said_to_be_kept_survives_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("j.sqlite");
+    let mut rng = fastrand::Rng::with_seed(seed());
     for round in 0..5 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "writes_until_killed", "--ignored", "--nocapture"])
@@ -360,21 +368,26 @@ async fn what_was_said_to_be_kept_survives_a_kill() {
             .spawn()
             .unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (writes, all_boards) = std::sync::mpsc::channel();
         let reader = std::thread::spawn(move || {
             let mut kept = std::collections::BTreeMap::new();
             for line in stdout.lines().map_while(Result::ok) {
                 let words: Vec<&str> = line.split(' ').collect();
                 if let ["kept", board, seq] = words[..] {
                     kept.insert(board.to_owned(), seq.parse::<u64>().unwrap());
+                    if kept.len() == 3 {
+                        let _ = writes.send(());
+                    }
                 }
             }
             kept
         });
-        std::thread::sleep(Duration::from_millis(300 + fastrand::u64(0..200)));
+        let began = all_boards.recv_timeout(Duration::from_secs(90));
+        assert!(began.is_ok(), "round {round}: it did not write");
+        std::thread::sleep(Duration::from_millis(rng.u64(0..400)));
         child.kill().unwrap();
         child.wait().unwrap();
         let kept = reader.join().unwrap();
-        assert_eq!(kept.len(), 3, "round {round}: it did write");
         let (journal, notices) = open(&path);
         assert_eq!(codes(&notices), [""; 0]);
         for (board, seq) in &kept {
@@ -394,10 +407,7 @@ async fn what_was_said_to_be_kept_survives_a_kill() {
 /// page cache. `DGT2MQTT_FULL=1`: forty times.
 #[tokio::test]
 async fn what_was_said_to_be_kept_survives_a_power_cut() {
-    let seed =
-        std::env::var("DGT2MQTT_SEED").map_or_else(|_| fastrand::u64(..), |text| text.parse().unwrap());
-    println!("seed {seed}");
-    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut rng = fastrand::Rng::with_seed(seed());
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let rounds = if std::env::var_os("DGT2MQTT_FULL").is_some() {

@@ -25,6 +25,9 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
+/// How long whatever must happen may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 const GAP: &str = "# dgtcap 1\n0.1 < 8e 00 05 34 00\n0.2 ! down\n0.6 ! up\n0.7 < 8e 00 05 24 01\n";
 
 /// A board that goes on for ever, and its name.
@@ -43,7 +46,7 @@ async fn board(boards: &mut JoinSet<()>, number: u16, capture: &str, place: Plac
 
 async fn read(opened: &mut Opened) -> Vec<u8> {
     let mut buffer = [0; 256];
-    let n = timeout(Duration::from_secs(3), opened.io.read(&mut buffer))
+    let n = timeout(PATIENCE, opened.io.read(&mut buffer))
         .await
         .unwrap()
         .unwrap_or(0);
@@ -52,7 +55,8 @@ async fn read(opened: &mut Opened) -> Vec<u8> {
 
 /// Opens a source that may not be there yet.
 async fn open_soon(source: &Source) -> Opened {
-    for _ in 0..60 {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
         if let Ok(opened) = source.open().await {
             return opened;
         }
@@ -123,12 +127,17 @@ async fn a_board_is_found_by_the_number_that_it_reports() {
             candidates: candidates.clone(),
         })
     };
-    let second = by_number("90002").open().await.unwrap();
+    let second = open_soon(&by_number("90002")).await;
     assert_eq!(second.name, candidates[1].to_str().unwrap());
     // Others are found while that one is held.
-    let third = by_number("090003").open().await.unwrap();
+    let third = open_soon(&by_number("090003")).await;
     assert_eq!(third.name, candidates[2].to_str().unwrap());
-    let error = by_number("12345").open().await.unwrap_err();
+    // A board that is slow on a busy machine has not answered.
+    let mut error = by_number("12345").open().await.unwrap_err();
+    let deadline = Instant::now() + PATIENCE;
+    while error.to_string().contains("no answer") && Instant::now() < deadline {
+        error = by_number("12345").open().await.unwrap_err();
+    }
     let OpenError::NoSuchBoard { asked, .. } = &error else {
         panic!("{error}")
     };
@@ -208,7 +217,8 @@ async fn silence_is_no_number_and_flushing_does_not_wait() {
     let before = Instant::now();
     link.io.flush().await.unwrap();
     link.io.shutdown().await.unwrap();
-    assert!(before.elapsed() < Duration::from_millis(100));
+    // Whoever waited would do so until somebody reads.
+    assert!(before.elapsed() < Duration::from_secs(10));
 }
 
 #[tokio::test]

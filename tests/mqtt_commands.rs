@@ -6,7 +6,7 @@ mod hall;
 
 use std::{path::Path, time::Duration};
 
-use broker::{Mosquitto, Station, Subscriber, broker as plain};
+use broker::{Mosquitto, PATIENCE, Station, Subscriber, broker as plain};
 use dgt2mqtt::{link::file::read_capture, mqtt::Target};
 use hall::{Daemon, Seat, Simulator, configure};
 use serde_json::{Value, json};
@@ -210,9 +210,7 @@ async fn what_an_arbiter_reports_is_ruled_on_once_also_across_a_kill() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), listens)
-        .await
-        .unwrap();
+    tokio::time::timeout(PATIENCE, listens).await.unwrap();
     let again = asked(&subscriber, "report", report).await;
     assert_eq!(again, first, "asked again after a kill");
     assert_eq!(told(&subscriber, "irregularity").len(), found + 1);

@@ -41,8 +41,10 @@ impl Simulator {
         Self(child, names)
     }
 
-    fn ended_within(&mut self, seconds: u64) -> Option<i32> {
-        let deadline = Instant::now() + Duration::from_secs(seconds);
+    /// Its code, when its games are over and it has lingered so that those who record have read all: with the board
+    /// what they have not read is gone.
+    fn ended(&mut self) -> Option<i32> {
+        let deadline = Instant::now() + Duration::from_secs(120);
         while Instant::now() < deadline {
             if let Some(status) = self.0.try_wait().unwrap() {
                 return status.code();
@@ -100,7 +102,7 @@ fn record_from(port: &str, output: &Path, simulator: &mut Simulator) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    assert_eq!(simulator.ended_within(30), Some(0));
+    assert_eq!(simulator.ended(), Some(0));
     std::thread::sleep(Duration::from_millis(200));
     interrupt(&recorder);
     assert_eq!(recorder.wait().unwrap().code(), Some(0));
@@ -115,7 +117,7 @@ fn what_is_recorded_from_a_simulated_board_is_what_it_played() {
     let link = link.to_str().unwrap();
     let places = [&["--link", link][..], &["--listen", "127.0.0.1:0"]];
     for (place, name) in places.into_iter().zip(["a.dgtcap", "b.dgtcap.zst"]) {
-        let args = [&[fixture, "--speed", "30", "--linger", "0.3"], place].concat();
+        let args = [&[fixture, "--speed", "30", "--linger", "2"], place].concat();
         let mut simulator = Simulator::start(1, &args);
         let port = simulator.1[0].clone();
         let output = folder.path().join(name);
@@ -162,7 +164,7 @@ fn many_boards_play_games_of_their_own() {
         "--speed",
         "500",
         "--linger",
-        "0",
+        "2",
     ];
     let mut simulator = Simulator::start(3, &args);
     let ports = simulator.1.clone();
@@ -179,7 +181,7 @@ fn many_boards_play_games_of_their_own() {
                 .unwrap()
         })
         .collect();
-    assert_eq!(simulator.ended_within(20), Some(0));
+    assert_eq!(simulator.ended(), Some(0));
     std::thread::sleep(Duration::from_millis(200));
     for recorder in &mut recorders {
         interrupt(recorder);
@@ -207,7 +209,7 @@ impl Drop for Ended {
 fn messy_games_end_on_terminals_too() {
     let faults = "drag=0.5,overlap=0.3,lost-update=0.1,misread,blitz";
     let args = [
-        "--boards", "2", "--faults", faults, "--seed", "3", "--speed", "400", "--linger", "0",
+        "--boards", "2", "--faults", faults, "--seed", "3", "--speed", "400", "--linger", "2",
     ];
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("board");
@@ -229,7 +231,7 @@ fn messy_games_end_on_terminals_too() {
             Ended(command.spawn().unwrap())
         })
         .collect();
-    assert_eq!(simulator.ended_within(30), Some(0));
+    assert_eq!(simulator.ended(), Some(0));
     for mut recorder in recorders {
         interrupt(&recorder.0);
         assert!(recorder.0.wait().unwrap().success());
