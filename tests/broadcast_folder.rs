@@ -161,12 +161,12 @@ fn the_daemon_writes_the_folder_and_goes_on_after_a_crash() {
     let read = || fs::read_to_string(&game).unwrap_or_default();
 
     let daemon = Daemon::start(&config);
-    until("the fourth move", Duration::from_secs(60), || {
+    until("the fourth move", Duration::from_secs(150), || {
         read().contains("4. ").then_some(())
     });
     daemon.kill();
     let daemon = Daemon::start(&config);
-    until("the result", Duration::from_secs(60), || {
+    until("the result", Duration::from_secs(150), || {
         let text = read();
         assert!(text.contains("4. "), "what was public went back: {text}");
         text.trim_end().ends_with("1-0").then_some(())
@@ -328,7 +328,7 @@ fn the_dashboard_writes_the_folder_of_a_gateway_that_it_met_late() {
         .spawn()
         .unwrap();
     let game = folder.path().join("open/round-1/game-1.pgn");
-    until("the result", Duration::from_secs(60), || {
+    until("the result", Duration::from_secs(150), || {
         let text = fs::read_to_string(&game).unwrap_or_default();
         text.trim_end().ends_with("1-0").then_some(())
     });

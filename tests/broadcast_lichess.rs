@@ -19,6 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 const TOKEN: &str = "lip_secret";
 
+/// How long whatever must happen may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 fn settings(server: String) -> Lichess {
     Lichess {
         round: "a1B2c3D4".into(),
@@ -60,7 +63,7 @@ impl Pushing {
     /// Waits until what is told fits.
     async fn told(&mut self, fits: impl Fn(&Pushed) -> bool) -> Pushed {
         let fits = |told: &Option<Pushed>| told.as_ref().is_some_and(&fits);
-        let told = timeout(Duration::from_secs(20), self.told.wait_for(fits)).await;
+        let told = timeout(PATIENCE, self.told.wait_for(fits)).await;
         let told = told.expect("it is told").unwrap().clone().unwrap();
         let json = serde_json::to_string(&told).unwrap();
         assert!(!json.contains(TOKEN), "{json}");
@@ -73,7 +76,7 @@ impl Pushing {
 
     async fn stop(self) {
         self.stop.cancel();
-        let stopped = timeout(Duration::from_secs(2), self.work).await;
+        let stopped = timeout(PATIENCE, self.work).await;
         stopped.expect("it stops").unwrap();
     }
 }
@@ -81,7 +84,7 @@ impl Pushing {
 /// Waits off the runtime, so that the pushing goes on.
 async fn next(got: mpsc::Receiver<Got>) -> (mpsc::Receiver<Got>, Got) {
     let waiting = tokio::task::spawn_blocking(move || {
-        let request = got.recv_timeout(Duration::from_secs(20)).expect("a push");
+        let request = got.recv_timeout(PATIENCE).expect("a push");
         (got, request)
     });
     waiting.await.unwrap()
@@ -172,7 +175,8 @@ async fn a_server_that_has_enough_is_left_in_peace_as_long_as_it_says() {
     let (_got, second) = next(got).await;
     let waited = second.at - first.at;
     assert!(waited >= Duration::from_millis(3_900), "{waited:?}");
-    assert!(waited < Duration::from_secs(10), "{waited:?}");
+    // And not the minute that it would wait if nothing were said.
+    assert!(waited < Duration::from_secs(50), "{waited:?}");
     pushing.told(|told| told.taken.is_some()).await;
     pushing.stop().await;
 }

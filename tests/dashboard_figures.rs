@@ -29,7 +29,8 @@ fn two_hundred_boards() {
 #[test]
 fn two_hundred_boards_for_some_seconds() {
     let Some(hall) = measure(300) else { return };
-    assert!(hall.late(0.5) < 200.0, "{}", hall.late(0.5));
+    // How fast it is on a quiet machine is asked above; here nothing may pile up.
+    assert!(hall.late(0.5) < 5_000.0, "{}", hall.late(0.5));
 }
 
 /// How late the moves were seen, in milliseconds, the earliest first.
@@ -85,6 +86,12 @@ fn measure(moves: usize) -> Option<Seen> {
         let due = start + Duration::from_millis(20 * made as u64);
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
     }
+    // The last move of all is on the screen, in the frame after which it was noted.
+    let last = gateway.last.clone();
+    let shown = format!(
+        "return [...document.querySelectorAll('.card')].some((card) => card.textContent.includes('{last}'))"
+    );
+    browser.until("the last move", &shown);
     std::thread::sleep(Duration::from_secs(1));
     let after = heap(&browser);
     let seen = browser.run("return window.seen");
@@ -109,8 +116,8 @@ fn measure(moves: usize) -> Option<Seen> {
         seen.late(0.95),
         seen.late(1.0)
     );
-    // Moves on a board that come together are drawn together.
-    assert!(seen.0.len() > moves / 2, "{}", seen.0.len());
+    // Moves on a board that come together are drawn together; each board has drawn one.
+    assert!(seen.0.len() >= moves.min(BOARDS), "{}", seen.0.len());
     assert!(after < before + 20.0, "the page grows: {before} -> {after}");
     Some(seen)
 }
@@ -118,6 +125,8 @@ fn measure(moves: usize) -> Option<Seen> {
 /// A gateway of our own, that says what it is told.
 struct Gateway {
     client: rumqttc::v5::Client,
+    /// The move that was told last.
+    last: String,
     _working: std::thread::JoinHandle<()>,
 }
 
@@ -135,6 +144,7 @@ impl Gateway {
         });
         Self {
             client,
+            last: String::new(),
             _working: working,
         }
     }
@@ -156,7 +166,8 @@ impl Gateway {
         ];
         let placement = places[(plies / 200) % 2];
         let made = plies.min(80);
-        let san: Vec<String> = (0..made).map(|_| format!("x{now}x")).collect();
+        self.last = format!("x{now}x");
+        let san: Vec<String> = vec![self.last.clone(); made];
         let state = json!({
             "game": 1, "start_fen": null, "chess960": false, "moves": vec!["g1f3"; made], "san": san,
             "fen": format!("{placement} w KQkq - 0 1"), "to_move": "white", "result": "*", "open_irregularities": [], "last_seq": 0,

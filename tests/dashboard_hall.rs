@@ -53,7 +53,7 @@ fn change(config: &Path, change: impl Fn(String) -> String) {
 }
 
 fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
-    hall::until(what, Duration::from_secs(30), look)
+    hall::until(what, broker::PATIENCE, look)
 }
 
 /// The JSON of a path of the page's server.
@@ -295,7 +295,7 @@ fn a_gateway_that_takes_no_commands_tells_no_past() {
     let past = || Some(get(&page, "/api/board/gw/1")?["past"].as_str()?.to_owned());
     until("a question", || (past()? == "asked").then_some(()));
     // Three questions are asked, twenty seconds apart.
-    hall::until("the end of asking", Duration::from_secs(90), || {
+    hall::until("the end of asking", Duration::from_secs(200), || {
         (past()? == "untold").then_some(())
     });
 }

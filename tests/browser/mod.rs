@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::broker::free_port;
 
 /// How long the page may take for what is expected of it.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Whether a program can be started.
 pub fn is_there(program: &str) -> bool {
@@ -123,16 +123,24 @@ impl Browser {
         }
     }
 
-    /// Clicks an element as a person does: it must be visible.
+    /// Clicks an element as a person does: as soon as it is there, visible and not covered. The page may draw it anew
+    /// between a look and a click.
     pub fn click(&self, selector: &str) {
-        let found = self.post("/element", &json!({ "using": "css selector", "value": selector }));
-        let id = found
-            .as_object()
-            .and_then(|found| found.values().next())
-            .expect("an element")
-            .clone();
-        let id = id.as_str().unwrap();
-        self.post(&format!("/element/{id}/click"), &json!({}));
+        let deadline = Instant::now() + PATIENCE;
+        while let Err(error) = self.try_click(selector) {
+            assert!(Instant::now() < deadline, "{selector} cannot be clicked: {error}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn try_click(&self, selector: &str) -> Result<(), Value> {
+        let session = format!("/session/{}/element", self.session);
+        let wanted = json!({ "using": "css selector", "value": selector });
+        let found = self.try_call("POST", &session, &wanted)?;
+        let id = found.as_object().and_then(|found| found.values().next());
+        let id = id.and_then(Value::as_str).expect("an element");
+        self.try_call("POST", &format!("{session}/{id}/click"), &json!({}))?;
+        Ok(())
     }
 
     pub fn resize(&self, width: u32, height: u32) {
@@ -200,11 +208,20 @@ impl Browser {
     }
 
     fn call(&self, method: &str, path: &str, body: &Value) -> Value {
+        self.try_call(method, path, body)
+            .unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    fn try_call(&self, method: &str, path: &str, body: &Value) -> Result<Value, Value> {
         let answer = http(self.port, method, path, "", body).1;
         let mut answer: Value =
             serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{path}: {error}: {answer}"));
-        assert!(answer["value"]["error"].is_null(), "{path}: {}", answer["value"]);
-        answer["value"].take()
+        let value = answer["value"].take();
+        if value["error"].is_null() {
+            Ok(value)
+        } else {
+            Err(value)
+        }
     }
 }
 
@@ -239,7 +256,7 @@ pub fn http_full(port: u16, method: &str, path: &str, headers: &str, body: &Valu
         body.to_string()
     };
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(180))).unwrap();
     let host = if headers.to_lowercase().contains("host:") {
         String::new()
     } else {
@@ -313,7 +330,7 @@ impl Server {
             .args(["--listen", &format!("127.0.0.1:{port}")])
             .args(options);
         let child = command.stderr(Stdio::null()).spawn().unwrap();
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + PATIENCE;
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(Instant::now() < deadline, "the page is not served");
             std::thread::sleep(Duration::from_millis(20));

@@ -53,9 +53,10 @@ pub fn server(answers: Vec<&'static str>, tls: Option<Arc<ServerConfig>>) -> (u1
             };
             let answer = answers[answered.min(answers.len() - 1)];
             answered += 1;
+            // Whoever waits after the answer does so from a later time on.
+            let at = Instant::now();
             stream.get_mut().write_all(answer.as_bytes()).unwrap();
             stream.get_mut().flush().unwrap();
-            let at = Instant::now();
             if sender.send(Got { head, body, at }).is_err() {
                 return;
             }
