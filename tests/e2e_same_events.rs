@@ -31,7 +31,7 @@ const THINKING_MS: u64 = 5000;
 /// The shortened captures end here.
 const END_MS: u64 = 110_000;
 /// What the board still owes when its capture is over: a decision by stillness.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A made-up game of some twenty half-moves on a board of its own.
 fn made_up(seed: u64) -> Capture {

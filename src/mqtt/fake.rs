@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tokio::sync::{Notify, mpsc};
@@ -126,7 +126,7 @@ impl Scene {
             urls: vec!["mqtt://one".parse().unwrap(), "mqtt://two".parse().unwrap()],
             commands: true,
             ack_timeout: Duration::from_secs(30),
-            stop_bound: Duration::from_secs(1),
+            stop_bound: Duration::from_secs(60),
         };
         let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
         let (requests, _) = mpsc::channel(1);
@@ -176,9 +176,37 @@ impl Scene {
         }
     }
 
-    /// Lets the publisher work until it has nothing to do.
+    /// Lets the publisher do what it should not.
     async fn settle(&self) {
         tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+
+    /// Lets the publisher work until it has done what it should.
+    async fn until(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !is_so() {
+            assert!(Instant::now() < deadline, "{what}: {:?}", self.seqs());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Lets the journal come down to `depth` events, and no further.
+    async fn until_depth(&self, depth: u64) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while self.journal.tick().await.depth > depth {
+            assert!(Instant::now() < deadline, "what is acknowledged is kept");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        self.settle().await;
+        assert_eq!(self.journal.tick().await.depth, depth);
+    }
+
+    /// These events, and no more of them.
+    async fn until_sent(&self, seqs: &[u64]) {
+        self.until("what is sent", || self.seqs().len() >= seqs.len())
+            .await;
+        self.settle().await;
+        assert_eq!(self.seqs(), seqs);
     }
 
     fn seqs(&self) -> Vec<u64> {
@@ -193,17 +221,18 @@ async fn the_window_slides_with_the_oldest() {
     scene.settle().await;
     assert_eq!(scene.seqs(), [0; 0], "nothing before the connection");
     scene.script.connects(16, None);
-    scene.settle().await;
-    assert_eq!(
-        scene.seqs(),
-        (1..=15).collect::<Vec<_>>(),
-        "birth and fifteen events"
-    );
+    // Beside the birth.
+    scene.until_sent(&(1..=15).collect::<Vec<_>>()).await;
     let (second, _) = scene.script.events()[1];
     scene.script.happens(LinkEvent::Acked(second));
     scene.settle().await;
     assert_eq!(scene.seqs().len(), 15, "the oldest holds the window");
+    let deadline = Instant::now() + Duration::from_secs(60);
     while scene.journal.tick().await.depth > 0 {
+        assert!(
+            Instant::now() < deadline,
+            "all are acknowledged and some are kept"
+        );
         scene.script.ack_all();
         scene.settle().await;
     }
@@ -214,15 +243,13 @@ async fn what_was_under_way_is_sent_again_on_the_next_connection() {
     let scene = Scene::new();
     scene.script.connects(16, None);
     scene.feed("7", 1..=3, "").await;
-    scene.settle().await;
+    scene.until_sent(&[1, 2, 3]).await;
     let (first, _) = scene.script.events()[0];
     scene.script.happens(LinkEvent::Acked(first));
     scene.script.happens(LinkEvent::Closed(closed(false)));
-    scene.settle().await;
     scene.script.published.lock().unwrap().clear();
     scene.script.connects(16, None);
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    assert_eq!(scene.seqs(), [2, 3]);
+    scene.until_sent(&[2, 3]).await;
     assert_eq!(
         scene.script.dials.lock().unwrap()[..2],
         ["mqtt://one:1883", "mqtt://one:1883"]
@@ -234,16 +261,17 @@ async fn a_refused_event_is_kept_and_not_sent_in_a_loop() {
     let scene = Scene::new();
     scene.script.connects(16, None);
     scene.feed("7", 1..=2, "").await;
-    scene.settle().await;
+    scene.until_sent(&[1, 2]).await;
     let (first, _) = scene.script.events()[0];
     scene
         .script
         .happens(LinkEvent::Refused(first, "NotAuthorized".to_owned()));
-    scene.settle().await;
+    let refused = || scene.handle.figures().refused;
+    scene.until("the refusal", || refused() > 0).await;
     scene.feed("8", 1..=1, "").await;
-    scene.settle().await;
-    assert_eq!(scene.seqs(), [1, 2, 1], "board 8 goes on, board 7 rests");
-    assert_eq!(scene.handle.figures().refused, 1);
+    // Board 8 goes on, board 7 rests.
+    scene.until_sent(&[1, 2, 1]).await;
+    assert_eq!(refused(), 1);
     assert_eq!(scene.journal.tick().await.depth, 3);
 }
 
@@ -253,22 +281,21 @@ async fn what_is_too_large_for_the_broker_is_not_handed_over() {
     scene.script.connects(16, Some(600));
     scene.feed("7", 1..=1, &"x".repeat(600)).await;
     scene.feed("7", 2..=2, "").await;
-    scene.settle().await;
-    assert_eq!(scene.seqs(), [2]);
+    scene.until_sent(&[2]).await;
     scene.script.ack_all();
-    scene.settle().await;
-    assert_eq!(scene.journal.tick().await.depth, 1, "it is kept");
+    scene.until_depth(1).await;
 }
 
 #[tokio::test]
 async fn after_a_message_too_large_nothing_retained_is_asked_for() {
     let scene = Scene::new();
+    let subscribed = || scene.script.subscribed.lock().unwrap().clone();
     scene.script.connects(16, None);
-    scene.settle().await;
     scene.script.happens(LinkEvent::Closed(closed(true)));
     scene.script.connects(16, None);
-    tokio::time::sleep(Duration::from_millis(600)).await;
-    assert_eq!(*scene.script.subscribed.lock().unwrap(), [true, false]);
+    scene.until("two connections", || subscribed().len() >= 2).await;
+    scene.settle().await;
+    assert_eq!(subscribed(), [true, false]);
 }
 
 #[tokio::test]
@@ -276,7 +303,7 @@ async fn a_stop_drains_says_offline_and_leaves() {
     let scene = Scene::new();
     scene.script.connects(16, None);
     scene.feed("7", 1..=1, "").await;
-    scene.settle().await;
+    scene.until_sent(&[1]).await;
     scene.stop.cancel();
     scene.settle().await;
     let last = |script: &Script| {
@@ -289,8 +316,8 @@ async fn a_stop_drains_says_offline_and_leaves() {
     };
     assert_ne!(last(&scene.script).unwrap(), "offline", "the event comes first");
     scene.script.ack_all();
-    scene.settle().await;
-    assert_eq!(last(&scene.script).unwrap(), "offline");
+    let leaves = || last(&scene.script).is_some_and(|payload| payload == "offline");
+    scene.until("good-bye", leaves).await;
     assert!(!scene.task.is_finished());
     scene.script.ack_all();
     scene.task.await.unwrap();
@@ -337,6 +364,8 @@ async fn every_topic_goes_out_as_it_is_promised() {
         };
         scene.handle.reply(answer.done(()));
     }
+    let sent = || scene.script.published.lock().unwrap().len();
+    scene.until("all of it", || sent() >= promised.len()).await;
     scene.settle().await;
     let published = scene.script.published.lock().unwrap();
     let mut sent: Vec<_> = published

@@ -204,7 +204,7 @@ fn the_properties_hold_for_mutated_and_random_input() {
     let seed = std::env::var("WIRE_SEED")
         .ok()
         .and_then(|seed| seed.parse().ok())
-        .unwrap_or_else(|| fastrand::u64(..));
+        .unwrap_or(1);
     println!("WIRE_SEED={seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let seeds = seeds();
