@@ -252,8 +252,30 @@ pub fn comparable(events: &[Value]) -> Vec<Value> {
     same
 }
 
-/// Whether two comparable events are the same; clocks may differ by a second.
+/// Whether two comparable events are the same; clocks may differ by a second, and then what the sentences say of them.
 pub fn same(a: &Value, b: &Value) -> bool {
+    let (mut a, mut b) = (a.clone(), b.clone());
+    let [said, also] = [&mut a, &mut b].map(|event| {
+        let fields = event.as_object_mut();
+        fields
+            .and_then(|fields| fields.remove("text"))
+            .unwrap_or_default()
+    });
+    alike(&a, &b) && (said == also || (a != b && without_times(&said) == without_times(&also)))
+}
+
+/// Sentences without numbers and without how those were worked out, which stands in brackets.
+fn without_times(said: &Value) -> String {
+    let mut brackets = 0;
+    let mut rest = said.to_string();
+    rest.retain(|c| {
+        brackets += i32::from(c == '(') - i32::from(c == ')');
+        brackets == 0 && c != ')' && c != ' ' && !c.is_ascii_digit()
+    });
+    rest
+}
+
+fn alike(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len()
@@ -261,11 +283,11 @@ pub fn same(a: &Value, b: &Value) -> bool {
                     key == other
                         && match (a.as_u64(), b.as_u64()) {
                             (Some(a), Some(b)) if key.ends_with("_ms") => a.abs_diff(b) <= 1000,
-                            _ => same(a, b),
+                            _ => alike(a, b),
                         }
                 })
         }
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
         _ => a == b,
     }
 }
