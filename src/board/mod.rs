@@ -8,6 +8,7 @@ pub mod bridge;
 pub mod candidate;
 mod evidence;
 mod grow;
+mod history;
 pub mod lever;
 pub mod line;
 pub mod lines;

@@ -10,7 +10,11 @@ use shakmaty::{
     zobrist::Zobrist64,
 };
 
-use super::{candidate::Candidate, placement::Placement};
+use super::{
+    candidate::Candidate,
+    history::{captures_en_passant, castling_rights},
+    placement::Placement,
+};
 
 /// A position with the half-moves that may be played from it.
 ///
@@ -21,6 +25,8 @@ pub struct Stand {
     kind: Kind,
     mode: CastlingMode,
     placement: Placement,
+    /// Captures en passant of which the position itself does not know ([`Self::of_placement`]).
+    in_passing: Box<[Move]>,
     moves: OnceLock<Box<[Move]>>,
     key: OnceLock<u64>,
 }
@@ -46,6 +52,7 @@ impl Stand {
             kind,
             mode,
             placement,
+            in_passing: Box::default(),
             moves: OnceLock::new(),
             key: OnceLock::new(),
         }
@@ -75,8 +82,9 @@ impl Stand {
         Self::new(Chess::default(), CastlingMode::Standard)
     }
 
-    /// What stands on the board with `turn` to move; castling is assumed to be possible for kings
-    /// and rooks at home.
+    /// What stands on the board with `turn` to move. How it came about is not known: castling is believed to be
+    /// possible for kings and rooks at home, and a capture en passant wherever a pawn may just have gone two squares.
+    /// A FEN cannot say so of several pawns, and says it of none before one is taken ([`Self::allowing`]).
     #[must_use]
     pub fn of_placement(placement: &Placement, turn: Color, mode: CastlingMode) -> Self {
         let board = placement.board();
@@ -84,7 +92,35 @@ impl Stand {
         setup.castling_rights = castling_rights(&board, mode);
         setup.board = board;
         setup.turn = turn;
-        Self::of_setup(setup, mode)
+        let in_passing = captures_en_passant(&setup, mode).into();
+        Self {
+            in_passing,
+            ..Self::of_setup(setup, mode)
+        }
+    }
+
+    /// The start of a game that was saved as a FEN: what was believed of a start without a history is believed again.
+    #[must_use]
+    pub fn of_start(fen: Fen, mode: CastlingMode) -> Self {
+        let known = Self::of_setup(fen.into_setup(), mode);
+        let believed = Self::of_placement(&known.placement, known.turn(), mode);
+        if believed.fen() == known.fen() {
+            believed
+        } else {
+            known
+        }
+    }
+
+    /// The same position if `mv` shows more of how it came about: the pawn that is taken en passant has just gone
+    /// two squares.
+    #[must_use]
+    pub fn allowing(&self, mv: Move) -> Option<Self> {
+        let mut setup = self.setup();
+        if !self.in_passing.contains(&mv) {
+            return None;
+        }
+        setup.ep_square = Some(mv.to());
+        Some(Self::of_setup(setup, self.mode))
     }
 
     /// Castling mode of the game.
@@ -116,7 +152,10 @@ impl Stand {
     #[must_use]
     pub fn moves(&self) -> &[Move] {
         self.moves.get_or_init(|| match &self.kind {
-            Kind::Legal(chess) => Box::from(&chess.legal_moves()[..]),
+            Kind::Legal(chess) => {
+                let legal = chess.legal_moves();
+                legal.iter().chain(&self.in_passing).copied().collect()
+            }
             Kind::Irregular(setup) => replies(setup).into(),
         })
     }
@@ -242,26 +281,6 @@ impl Stand {
     pub fn is_mate_or_stalemate(&self) -> bool {
         self.moves().is_empty()
     }
-}
-
-/// Castling rights for kings and rooks at home.
-fn castling_rights(board: &Board, mode: CastlingMode) -> Bitboard {
-    let mut rights = Bitboard::EMPTY;
-    for color in Color::ALL {
-        let rank = color.fold_wb(Rank::First, Rank::Eighth);
-        let Some(king) = board.king_of(color).filter(|k| k.rank() == rank) else {
-            continue;
-        };
-        let rooks = board.rooks() & board.by_color(color) & Bitboard::from_rank(rank);
-        if mode == CastlingMode::Standard {
-            if king.file() == shakmaty::File::E {
-                rights |= rooks & Bitboard::CORNERS;
-            }
-        } else {
-            rights |= rooks;
-        }
-    }
-    rights
 }
 
 /// The rights that remain when king and rook still stand where they were.
@@ -402,6 +421,57 @@ mod tests {
         let placement = stand("r3k2r/8/8/8/8/8/8/R2K3R w - - 0 1").placement().clone();
         let stand = Stand::of_placement(&placement, Color::Black, CastlingMode::Standard);
         assert_eq!(stand.fen(), "r3k2r/8/8/8/8/8/8/R2K3R b kq - 0 1");
+    }
+
+    #[test]
+    fn en_passant_is_believed_of_every_pawn_that_may_just_have_gone_two_squares() {
+        let of = |fen: &str| {
+            let known = stand(fen);
+            Stand::of_placement(known.placement(), known.turn(), CastlingMode::Standard)
+        };
+        let passed = |fen: &str| {
+            let stand = of(fen);
+            let passed = stand.moves().iter().filter(|mv| mv.is_en_passant());
+            passed.map(|mv| mv.to()).collect::<Bitboard>()
+        };
+        let both = |a, b| Bitboard::from_square(a).with(b);
+        assert_eq!(
+            passed("4k3/8/8/3pPp2/8/8/8/4K3 w - - 0 1"),
+            both(Square::D6, Square::F6)
+        );
+        assert_eq!(
+            passed("4k3/8/8/8/2PpP3/8/8/4K3 b - - 0 1"),
+            both(Square::C3, Square::E3)
+        );
+        let never = [
+            (
+                "a square it passed is taken",
+                "4k3/3n4/8/3pP3/8/8/8/4K3 w - - 0 1",
+            ),
+            ("it stood in the way", "4k3/8/3n4/3pP3/8/8/8/4K3 w - - 0 1"),
+            ("the king would be in check", "7k/8/8/K2pP2r/8/8/8/8 w - - 0 1"),
+            ("the king would be open", "4r2k/8/8/3pP3/8/8/8/4K3 w - - 0 1"),
+            ("it did not give the check", "4k3/8/8/3pP3/7b/8/8/4K3 w - - 0 1"),
+        ];
+        for (why, fen) in never {
+            assert!(passed(fen).is_empty(), "{why}: {fen}");
+        }
+        let after = of("4k3/8/8/3pPp2/8/8/8/4K3 w - - 0 1");
+        let taken = after.candidates().find(|c| c.mv.to() == Square::F6).unwrap();
+        assert_eq!(after.san(taken.mv).to_string(), "exf6");
+        assert_eq!(after.fen(), "4k3/8/8/3pPp2/8/8/8/4K3 w - - 0 1");
+        let allowing = after.allowing(taken.mv).unwrap();
+        assert_eq!(allowing.fen(), "4k3/8/8/3pPp2/8/8/8/4K3 w - f6 0 1");
+        assert_eq!(after.after(&taken).fen(), "4k3/8/5P2/3p4/8/8/8/4K3 b - - 0 1");
+    }
+
+    #[test]
+    fn what_was_believed_of_a_start_is_believed_again() {
+        let again = |fen: &str| moves(&Stand::of_start(fen.parse().unwrap(), CastlingMode::Standard));
+        let believed = again("4k3/8/8/3pPp2/8/8/8/4K3 w - - 0 1");
+        assert!(believed.contains(&"e5d6".to_owned()) && believed.contains(&"e5f6".to_owned()));
+        let known = "4k3/8/8/3pPp2/8/8/8/4K3 w - d6 0 1";
+        assert_eq!(again(known), moves(&stand(known)));
     }
 
     #[test]

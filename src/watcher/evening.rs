@@ -247,6 +247,10 @@ impl Core {
         };
         let placement = placement.unwrap_or_else(|| self.sensed.placement().clone());
         let stand = Stand::of_placement(&placement, turn, CastlingMode::Standard);
+        let first = lines
+            .as_ref()
+            .and_then(|lines| lines.best().plies.first()?.kind.legal());
+        let stand = first.and_then(|mv| stand.allowing(mv)).unwrap_or(stand);
         self.start_game(now, Arc::new(stand));
         let runs = self.clock.runs();
         if let Phase::Game(game) = &mut self.phase {

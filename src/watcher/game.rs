@@ -226,6 +226,10 @@ impl Game {
 
     /// Adds a half-move to the record and says so.
     pub(super) fn announce(&mut self, ctx: &mut Ctx<'_>, ply: &crate::board::Ply, completed_by: CompletedBy) {
+        let shown = ply.kind.legal().filter(|_| self.record.is_empty());
+        if let Some(start) = shown.and_then(|mv| self.start.allowing(mv)) {
+            self.start = Arc::new(start);
+        }
         let before = self.stand().clone();
         let (uci, san) = names(&before, &ply.kind, self.mode);
         let clock = ctx.clock.state();

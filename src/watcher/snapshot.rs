@@ -217,7 +217,7 @@ impl SavedGame {
         } else {
             CastlingMode::Standard
         };
-        let start = Arc::new(stand_of_fen(&self.start, mode)?);
+        let start = Arc::new(Stand::of_start(self.start.parse().ok()?, mode));
         let unread = Sensed::default();
         let mut game = Game::new(number, start, &unread, Millis(0));
         for saved in &self.plies {
@@ -397,7 +397,7 @@ mod tests {
     use crate::{
         dgt::{Lever, Message, PieceCode},
         watcher::{
-            Settings, Watcher,
+            ClockSideSetting, Settings, Watcher,
             testing::{after_e4, clock, hear, initial_men},
         },
     };
@@ -413,6 +413,41 @@ mod tests {
         let text = serde_json::to_string(&watcher.snapshot()).unwrap();
         assert_eq!(resumed(&text).game(), watcher.game());
         assert_eq!(serde_json::to_string(&resumed(&text).snapshot()).unwrap(), text);
+    }
+
+    /// Whose time runs is known, so the game begins before anybody has seen how the pawn came there.
+    #[test]
+    fn a_game_that_begins_with_a_capture_en_passant_goes_on_too() {
+        let settings = Settings {
+            clock_side: ClockSideSetting::WhiteLeft,
+            ..Settings::default()
+        };
+        let mut watcher = Watcher::new(settings, None);
+        watcher.handle_link_up(Millis(0), "port");
+        let mut squares = [PieceCode::EMPTY; 64];
+        for (square, man) in [(4, 11), (60, 5), (27, 7), (28, 1), (29, 7)] {
+            squares[square] = PieceCode(man);
+        }
+        hear(&mut watcher, 100, Message::Dump(&squares));
+        hear(&mut watcher, 200, clock(Lever::LeftHigh));
+        hear(&mut watcher, 2000, clock(Lever::LeftHigh));
+        let start = |watcher: &Watcher| watcher.game().start_fen.unwrap_or_default();
+        assert_eq!(start(&watcher), "4k3/8/8/3pPp2/8/8/8/4K3 w - - 0 1");
+        let again = |watcher: &Watcher| resumed(&serde_json::to_string(&watcher.snapshot()).unwrap());
+        for mut watcher in [again(&watcher), watcher] {
+            watcher.handle_link_up(Millis(2000), "port");
+            hear(&mut watcher, 2100, Message::Dump(&squares));
+            hear(&mut watcher, 2200, clock(Lever::LeftHigh));
+            for (at, square, man) in [(3000, 28, 0), (3400, 21, 1), (3800, 29, 0)] {
+                let piece = PieceCode(man);
+                hear(&mut watcher, at, Message::Field { square, piece });
+            }
+            hear(&mut watcher, 4000, clock(Lever::RightHigh));
+            hear(&mut watcher, 9000, clock(Lever::RightHigh));
+            assert_eq!(watcher.game().moves, ["e5f6"]);
+            assert_eq!(start(&watcher), "4k3/8/8/3pPp2/8/8/8/4K3 w - f6 0 1");
+            assert_eq!(again(&watcher).game(), watcher.game());
+        }
     }
 
     #[test]
