@@ -178,7 +178,10 @@ impl Setup {
                 _ => {}
             }
         }
-        if !looks_like_start(placement) || self.array.as_ref() == Some(placement) {
+        if !looks_like_start(placement)
+            || self.array.as_ref() == Some(placement)
+            || self.is_in_play(placement)
+        {
             return;
         }
         // A board that does not know its men cannot tell which of them stand wrong.
@@ -198,6 +201,14 @@ impl Setup {
             self.array = Some(placement.clone());
             self.lines = Some(Lines::new(Arc::new(stand_of(placement)), sensed, now));
         }
+    }
+
+    /// True when `placement` is what hands have made of a game that goes on: an array with men missing, though none has come to
+    /// its first square since.
+    fn is_in_play(&self, placement: &Placement) -> bool {
+        let away = |of: &Placement| of.differing(&Placement::ARRAY) & Placement::ARRAY.occupied();
+        let none_came_home = |from: &Placement| (away(from) & !away(placement)).is_empty();
+        !is_full_array(placement) && self.from.as_ref().is_some_and(none_came_home)
     }
 
     /// Lines for a board that came in mid-game without a running clock: either side may be to move.
