@@ -224,7 +224,7 @@ fn a_folder_that_another_writes_is_left_to_it_and_taken_over_when_it_ends() {
     let folder = tempfile::tempdir().unwrap();
     let is_there = |name: &str| {
         let path = folder.path().join(name);
-        until(name, Duration::from_secs(30), || path.exists().then_some(()));
+        until(name, PATIENCE, || path.exists().then_some(()));
     };
     let first = broadcaster(&folder.path().join("first.toml"), 1);
     is_there("open/round-1/game-1.pgn");
