@@ -1,0 +1,105 @@
+//! What waits for the broker and which commands were given, on disk and in memory as one.
+
+use super::Writer;
+use crate::journal::{
+    entry::{CommandRecord, Row, Stats},
+    wall_ms,
+};
+
+/// How long a caller's reference stands for the same command.
+const REFERENCE_MS: i64 = 10 * 60 * 1000;
+
+impl Writer {
+    pub(super) fn unacked(&self, after: u64, limit: usize) -> Vec<Row> {
+        let acked = &self.pending.acked;
+        // Acknowledgements that are not on disk yet would take the place of events in the answer. Most are of events
+        // before `after`.
+        let in_the_way = acked.range(after.saturating_add(1)..).count();
+        let on_disk = self
+            .store
+            .unacked(after, limit + in_the_way)
+            .unwrap_or_else(|error| {
+                tracing::error!(%error, "cannot read the outbox");
+                Vec::new()
+            });
+        let in_memory = self.pending.rows.iter().map(|new| &new.row);
+        on_disk
+            .into_iter()
+            .chain(in_memory.filter(|row| row.n > after).cloned())
+            .filter(|row| !acked.contains(&row.n))
+            .take(limit)
+            .collect()
+    }
+
+    pub(super) fn latest(&self, after: u64, limit: usize) -> Vec<(Row, bool)> {
+        let rows = self.unacked(after, limit).into_iter();
+        rows.map(|row| {
+            let first = !self.waits_before(&row);
+            (row, first)
+        })
+        .collect()
+    }
+
+    /// True when an earlier event of the row's board waits.
+    fn waits_before(&self, row: &Row) -> bool {
+        let acked = &self.pending.acked;
+        let in_memory = self.pending.rows.iter().map(|new| &new.row);
+        let on_disk = self
+            .store
+            .unacked_before(&row.board, row.seq)
+            .unwrap_or_else(|error| {
+                tracing::error!(%error, "cannot read the outbox");
+                // It is sent in its turn.
+                vec![u64::MAX]
+            });
+        in_memory
+            .filter(|other| other.board == row.board && other.seq < row.seq)
+            .map(|other| other.n)
+            .chain(on_disk)
+            .any(|n| !acked.contains(&n))
+    }
+
+    pub(super) fn command(&self, board: &str, reference: &str) -> Option<CommandRecord> {
+        let pending = self.pending.commands.iter().rev();
+        let found = pending
+            .filter(|c| c.board == board)
+            .find(|c| c.record.reference.as_deref() == Some(reference));
+        if let Some(found) = found {
+            return Some(found.record.clone());
+        }
+        let since = wall_ms() - REFERENCE_MS;
+        self.store
+            .command(board, reference, since)
+            .unwrap_or_else(|error| {
+                tracing::error!(%error, "cannot look up a command");
+                None
+            })
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        let oldest_ms = match self.unacked(0, 1).first() {
+            None => None,
+            Some(row) => self
+                .pending
+                .rows
+                .iter()
+                .find(|new| new.row.n == row.n)
+                .map(|new| new.created_ms)
+                .or_else(|| self.store.created_ms(row.n).ok().flatten()),
+        };
+        let in_memory = self
+            .pending
+            .rows
+            .iter()
+            .filter(|new| !self.pending.acked.contains(&new.row.n))
+            .count();
+        Stats {
+            depth: self.depth,
+            oldest_ms,
+            bytes: self.store.bytes().unwrap_or(0),
+            in_memory: in_memory as u64,
+            pruned: self.pruned,
+            refused: self.refused,
+        }
+    }
+}
