@@ -10,6 +10,7 @@ mod lichess;
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
     time::Duration,
 };
 
@@ -373,6 +374,40 @@ fn one_page_shows_the_gateways_of_several_brokers() {
         "its name",
         "return document.querySelector('h1')?.textContent === 'Board 1 · hall-0'",
     );
+}
+
+/// A computer hangs, another one takes its place at another broker; the first broker notices when nothing has come for
+/// long enough.
+#[test]
+fn a_gateway_is_found_at_another_broker_though_the_first_thinks_it_there() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [first, second] = folders
+        .each_ref()
+        .map(|folder| Mosquitto::start(folder.path(), ""));
+    let (_simulator, config) = boards(folders[0].path(), first.port, &[vienna()]);
+    let other = format!("mqtt://127.0.0.1:{}", second.port);
+    let page = Server::start(first.port, free_port(), &["--broker", &other]);
+    let hangs = Daemon::start(&config);
+    until("that it is there", || {
+        let detail = get(&page, "/api/board/gw/1")?;
+        (detail["online"] == true).then_some(())
+    });
+    let stopped = Command::new("kill")
+        .args(["-STOP", &hangs.id().to_string()])
+        .status();
+    assert!(stopped.unwrap().success());
+    let text = fs::read_to_string(&config).unwrap();
+    let moved = folders[1].path().join("dgt2mqtt.toml");
+    fs::write(
+        &moved,
+        text.replace(&format!("mqtt://127.0.0.1:{}", first.port), &other),
+    )
+    .unwrap();
+    let _moved = Daemon::start(&moved);
+    until("that it answers", || {
+        let command = json!({ "gateway": "gw", "board": "1", "verb": "resync" });
+        (http(page.port, "POST", "/api/command", "", &command).0 == 200).then_some(())
+    });
 }
 
 /// The addresses of one broker are tried in turn.

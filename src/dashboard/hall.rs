@@ -80,7 +80,7 @@ impl Hall {
     /// Whose a message is that came over `broker`; `topic` without the base.
     pub(super) fn claim(&mut self, broker: &str, topic: &str, payload: &[u8]) -> Claim {
         let (gateway, rest) = topic.split_once('/').unwrap_or((topic, ""));
-        let comes = rest == "status" && payload == b"online";
+        let comes = (rest == "status").then_some(payload == b"online");
         let is_online = self.is_online(gateway);
         let was_doubled = self.owners.is_doubled(gateway);
         let claim = self.owners.claim(broker, gateway, comes, is_online);
@@ -89,6 +89,22 @@ impl Hall {
             self.brokers_revision = self.revision;
         }
         claim
+    }
+
+    /// True when a gateway that is online at `broker` was taken for a second one of its name, and the first has gone:
+    /// it has moved, and its old broker said so later than the new one. It is to be heard again.
+    pub(super) fn has_moved_to(&mut self, broker: &str) -> bool {
+        let waiting = self.owners.waiting_at(broker);
+        let moved: Vec<String> = waiting
+            .filter(|gateway| !self.is_online(gateway))
+            .map(str::to_owned)
+            .collect();
+        for gateway in &moved {
+            self.owners.left(broker, gateway);
+            self.revision += 1;
+            self.brokers_revision = self.revision;
+        }
+        !moved.is_empty()
     }
 
     /// The broker at which a gateway is.

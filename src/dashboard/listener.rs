@@ -292,8 +292,13 @@ impl<D: Dial> Listener<D> {
                 Some(ask) = self.asks.recv() => self.send(&mut link, connected, ask),
                 _ = tick.tick() => {
                     self.give_up();
+                    let mut has_moved = false;
                     if connected {
                         self.ask_for_what_was_missed(&mut link);
+                        self.shared.change(|hall, _| has_moved = hall.has_moved_to(&self.broker));
+                    }
+                    if has_moved && link.subscribe(&self.filters(), true).is_err() {
+                        return (true, "the connection takes nothing".to_owned());
                     }
                 }
             }

@@ -24,25 +24,38 @@ pub(super) enum Claim {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Owners {
     brokers: BTreeMap<String, String>,
-    /// Names that came from another broker besides.
-    doubled: BTreeSet<String>,
+    /// Other brokers at which a gateway of the name is online; none is empty.
+    doubled: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Owners {
-    /// Whose a message is that came over `broker`. The first that speaks has the name; it loses it to one
-    /// that comes online (`comes`) while it is not (`is_online`).
-    pub(super) fn claim(&mut self, broker: &str, gateway: &str, comes: bool, is_online: bool) -> Claim {
+    /// Whose a message is that came over `broker`; `comes` where it is the word that the gateway comes online, or goes.
+    /// The first that speaks has the name; it loses it to one that is online while it is not (`is_online`).
+    pub(super) fn claim(
+        &mut self,
+        broker: &str,
+        gateway: &str,
+        comes: Option<bool>,
+        is_online: bool,
+    ) -> Claim {
         match self.brokers.get(gateway) {
             Some(owner) if owner == broker => Claim::Own,
-            Some(_) if comes && !is_online => {
+            Some(_) if comes == Some(true) && !is_online => {
                 self.brokers.insert(gateway.to_owned(), broker.to_owned());
-                self.doubled.remove(gateway);
+                self.left(broker, gateway);
                 Claim::Moved
             }
             Some(_) => {
                 // What an offline one has left behind is nobody's trouble.
-                if comes {
-                    self.doubled.insert(gateway.to_owned());
+                match comes {
+                    Some(true) => drop(
+                        self.doubled
+                            .entry(gateway.to_owned())
+                            .or_default()
+                            .insert(broker.to_owned()),
+                    ),
+                    Some(false) => self.left(broker, gateway),
+                    None => {}
                 }
                 Claim::Foreign
             }
@@ -54,6 +67,25 @@ impl Owners {
         }
     }
 
+    /// Names of which one is online at `broker`, which has them not.
+    pub(super) fn waiting_at(&self, broker: &str) -> impl Iterator<Item = &str> {
+        let at = self
+            .doubled
+            .iter()
+            .filter(move |(_, brokers)| brokers.contains(broker));
+        at.map(|(gateway, _)| gateway.as_str())
+    }
+
+    /// There is none of the name at `broker` besides, or it is to say again that there is.
+    pub(super) fn left(&mut self, broker: &str, gateway: &str) {
+        if let Some(brokers) = self.doubled.get_mut(gateway) {
+            brokers.remove(broker);
+            if brokers.is_empty() {
+                self.doubled.remove(gateway);
+            }
+        }
+    }
+
     /// The broker at which a gateway is.
     pub(super) fn broker_of(&self, gateway: &str) -> Option<&str> {
         self.brokers.get(gateway).map(String::as_str)
@@ -61,7 +93,7 @@ impl Owners {
 
     /// Whether another broker has one of the same name.
     pub(super) fn is_doubled(&self, gateway: &str) -> bool {
-        self.doubled.contains(gateway)
+        self.doubled.contains_key(gateway)
     }
 }
 
@@ -72,17 +104,24 @@ mod tests {
     #[test]
     fn a_name_is_one_gateway() {
         let mut owners = Owners::default();
-        assert_eq!(owners.claim("one", "hall", false, false), Claim::Own);
-        assert_eq!(owners.claim("one", "hall", true, false), Claim::Own);
+        let (online, offline) = (Some(true), Some(false));
+        assert_eq!(owners.claim("one", "hall", None, false), Claim::Own);
+        assert_eq!(owners.claim("one", "hall", online, false), Claim::Own);
         // What another broker has kept of a gateway of this name says nothing.
-        assert_eq!(owners.claim("two", "hall", false, true), Claim::Foreign);
+        assert_eq!(owners.claim("two", "hall", None, true), Claim::Foreign);
         assert!(!owners.is_doubled("hall"));
-        assert_eq!(owners.claim("two", "hall", true, true), Claim::Foreign);
+        assert_eq!(owners.claim("two", "hall", online, true), Claim::Foreign);
         assert!(owners.is_doubled("hall"));
+        assert_eq!(owners.waiting_at("two").collect::<Vec<_>>(), ["hall"]);
         assert_eq!(owners.broker_of("hall"), Some("one"));
         // It has moved.
-        assert_eq!(owners.claim("two", "hall", true, false), Claim::Moved);
+        assert_eq!(owners.claim("two", "hall", online, false), Claim::Moved);
         assert_eq!(owners.broker_of("hall"), Some("two"));
-        assert_eq!(owners.claim("one", "hall", false, true), Claim::Foreign);
+        assert!(!owners.is_doubled("hall"));
+        assert_eq!(owners.claim("one", "hall", offline, true), Claim::Foreign);
+        // It goes away from where it was not known.
+        assert_eq!(owners.claim("one", "hall", online, true), Claim::Foreign);
+        assert_eq!(owners.claim("one", "hall", offline, true), Claim::Foreign);
+        assert_eq!(owners.waiting_at("one").count(), 0);
     }
 }

@@ -186,6 +186,31 @@ fn two_gateways_of_one_name_are_told() {
     assert_eq!(hall.broker_of("gw"), Some("mqtt://one"));
 }
 
+/// The old broker may say later than the new one that it is gone: by a will, much later.
+#[test]
+fn a_gateway_that_moves_is_found_in_whatever_order_its_brokers_say_so() {
+    let mut hall = Hall::default();
+    let say = |hall: &mut Hall, broker: &str, word: &[u8]| {
+        let claim = hall.claim(broker, "gw/status", word);
+        if claim != Claim::Foreign {
+            hall.take("gw/status", word, 0);
+        }
+        claim
+    };
+    say(&mut hall, "mqtt://one", b"online");
+    assert_eq!(say(&mut hall, "mqtt://two", b"online"), Claim::Foreign);
+    assert!(!hall.has_moved_to("mqtt://two"), "the first is still there");
+    say(&mut hall, "mqtt://one", b"offline");
+    assert!(!hall.has_moved_to("mqtt://one"));
+    assert!(hall.has_moved_to("mqtt://two"));
+    assert!(!hall.has_moved_to("mqtt://two"), "it is asked once");
+    assert_eq!(say(&mut hall, "mqtt://two", b"online"), Claim::Moved);
+    assert_eq!(hall.broker_of("gw"), Some("mqtt://two"));
+    assert!(hall.is_online("gw"));
+    let view = serde_json::to_value(hall.changed_links(0)).unwrap();
+    assert_eq!(view["gateways"][0]["doubled"], false);
+}
+
 #[test]
 fn what_lichess_says_of_a_game_is_shown_at_its_board() {
     let mut hall = online();
