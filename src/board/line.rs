@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Color, Move, Square, attacks};
+use shakmaty::{Bitboard, Color, Move, Rank, Square, attacks};
 
 use super::{
     evidence::SCAN_MS,
@@ -252,6 +252,26 @@ impl Line {
         self.trail.into_iter().filter(surplus).collect()
     }
 
+    /// Where a pawn stands on the last rank that the player to move may have moved there: it is about to be
+    /// replaced.
+    fn promoting(&self, sensed: &Sensed) -> Bitboard {
+        let us = self.turn();
+        let pawn = Code::from(us.pawn());
+        let last = Bitboard::from(us.fold_wb(Rank::Eighth, Rank::First)) & self.differing;
+        let pushed = |to: &Square| {
+            let gone = |from: Square| self.differing.contains(from) && sensed.at(from).is_empty();
+            let mut moves = self.stand.moves().iter();
+            sensed.at(*to) == pawn
+                && moves.any(|mv| mv.is_promotion() && mv.to() == *to && mv.from().is_some_and(gone))
+        };
+        last.into_iter().filter(pushed).collect()
+    }
+
+    /// Squares that cost little and no more with time, for it is known how they came to differ.
+    fn passing(&self, sensed: &Sensed) -> Bitboard {
+        self.trail(sensed) | self.promoting(sensed)
+    }
+
     /// Adds what lasting differences cost between `from` and `to`.
     pub(super) fn age(&mut self, sensed: &Sensed, from: Millis, to: Millis) {
         while let Some((_, at)) = self.pending.first()
@@ -260,7 +280,7 @@ impl Line {
             self.pending.remove(0);
             self.cost += weight::EMPTY_PRESS;
         }
-        for square in self.differing & !self.trail(sensed) {
+        for square in self.differing & !self.passing(sensed) {
             let since = sensed.since(square).max(self.born);
             let (rate, lasting) = if sensed.is_felt() {
                 (weight::FELT_RATE, weight::FELT_MS)
@@ -279,9 +299,9 @@ impl Line {
     /// What the line costs at `now`, with what differs now.
     #[must_use]
     pub fn total(&self, sensed: &Sensed, now: Millis) -> f32 {
-        let trail = self.trail(sensed);
-        let mut total = self.cost + weight::TRAIL * trail.count() as f32;
-        for square in self.differing & !trail {
+        let passing = self.passing(sensed);
+        let mut total = self.cost + weight::TRAIL * passing.count() as f32;
+        for square in self.differing & !passing {
             let each = difference(sensed.at(square), self.stand.placement().at(square));
             let ghost = now.since(sensed.since(square)) > GHOST_MS;
             total += if ghost { each * weight::GHOST } else { each };

@@ -8,7 +8,7 @@ use shakmaty::{Bitboard, Move};
 use super::{
     advice::Finding,
     game::{Ctx, Game, Press, names},
-    judge::{JUDGE_MS, RESTORED, SCAN_MS},
+    judge::{JUDGE_MS, READ_MS, RESTORED, SCAN_MS},
 };
 use crate::{
     board::{Act, Explanation, Line, Placement, PlyKind, act::Reason, explain},
@@ -108,21 +108,20 @@ impl Game {
     fn accuse_illegal(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, act: Act, pressed: Millis) {
         let before = finding.before.clone();
         let differing = before.placement().differing(&finding.seen);
-        // What changed long after the press is not what was pressed for: the opponent is at work.
-        let slack = if act.reason == Reason::OpponentsPieceMoved {
-            0
-        } else {
-            SCAN_MS
+        let late = match (act.from_to(), act.reason) {
+            // Once the press is made the opponent, whose time runs, may be making his move.
+            (Some((from, to)), Reason::OpponentsPieceMoved) => {
+                let (left, came) = (ctx.sensed.since(from), ctx.sensed.since(to));
+                left.min(came) > pressed || left.max(came) > pressed + READ_MS
+            }
+            (Some(_), _) => false,
+            // What changed long after the press is not what was pressed for: the opponent is at work.
+            (None, _) => {
+                let after = |s| ctx.sensed.since(s) > pressed + SCAN_MS;
+                differing.into_iter().any(after) || !ctx.passed(pressed, 2 * JUDGE_MS)
+            }
         };
-        let late = differing
-            .into_iter()
-            .any(|s| ctx.sensed.since(s) > pressed + slack);
-        if late && act.reason == Reason::OpponentsPieceMoved {
-            // The opponent's time runs: he is making his move.
-            ctx.at(ctx.now + 300);
-            return;
-        }
-        if act.from_to().is_none() && (late || !ctx.passed(pressed, 2 * JUDGE_MS)) {
+        if late {
             ctx.at(ctx.now + 300);
             return;
         }

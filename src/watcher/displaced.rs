@@ -141,6 +141,10 @@ impl Game {
             return;
         }
         let since = ctx.sensed.since(from).max(ctx.sensed.since(to));
+        // What has stood so since before his own last half-move is nothing that he has done since.
+        if self.record.last().is_some_and(|last| since <= last.at) {
+            return;
+        }
         // What was done while the clock stood was done under an arbiter's eyes.
         if !ctx.passed(since, OUT_OF_TURN_MS) || ctx.sensed.since(to) < ctx.clock.started_at {
             return;

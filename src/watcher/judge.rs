@@ -6,7 +6,7 @@ use super::{
     game::{Ctx, Game, Press},
 };
 use crate::{
-    board::{Explanation, Line, Placement, PlyKind, act::Reason, explain},
+    board::{Act, Explanation, Line, Placement, PlyKind, act::Reason, explain},
     time::Millis,
 };
 
@@ -26,6 +26,10 @@ const QUIET_MS: u64 = 350;
 pub(super) const REST_MS: u64 = 300;
 /// Updates may arrive this long after the press that they belong to.
 pub(super) const SCAN_MS: u64 = 450;
+/// A man that was put down before a press is read this long after it at the latest.
+pub(super) const READ_MS: u64 = 250;
+/// What legal half-moves explain but for men that stand wrong is one illegal act where that costs no more than this.
+const NEARLY: f32 = 1.4;
 /// What has been wrong for this long when the player got the move is a ghost.
 const OLD_MS: u64 = 1000;
 /// A press that is still unexplained then waits for the next dump or press.
@@ -232,7 +236,11 @@ impl Game {
             return false;
         }
         let by_one = match explain(&before, &seen) {
-            Explanation::Illegal(act) => act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved,
+            Explanation::Illegal(act) => {
+                let one = act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved;
+                // No legal half-move takes a king and a rook to where castling does.
+                one && (act.reason == Reason::CastlingNotAllowed || self.nearly_as_likely(ctx, &act))
+            }
             Explanation::PawnNotReplaced { .. }
             | Explanation::WrongColour { .. }
             | Explanation::CastlingIncomplete { .. } => true,
@@ -243,6 +251,20 @@ impl Game {
         }
         self.accuse_press(ctx, press, seen);
         true
+    }
+
+    /// True when a line in which `act` was what the player did next costs little more than the best one.
+    fn nearly_as_likely(&self, ctx: &Ctx<'_>, act: &Act) -> bool {
+        let k = self.announced();
+        let suspects = |line: &&Line| {
+            let next = line.plies.get(k).map(|ply| &ply.kind);
+            matches!(next, Some(PlyKind::Suspect(other)) if other.from_to() == act.from_to())
+        };
+        let totals = self.lines.all().iter().filter(suspects);
+        let least = totals
+            .map(|line| line.total(ctx.sensed, ctx.now))
+            .fold(f32::INFINITY, f32::min);
+        least <= self.lines.best().total(ctx.sensed, ctx.now) + NEARLY
     }
 
     /// What stood on the board when it had come to rest after the press. What has been wrong since
