@@ -97,9 +97,11 @@ impl Game {
             return;
         };
         let (left, arrived) = (ctx.sensed.since(from), ctx.sensed.since(to));
-        // A hand takes its time between lifting and placing; a knock does not.
+        // A hand takes its time between lifting and placing; a knock does not, and goes no further than the next
+        // square. What is read after the press may be the other player's own doing.
         let at_once = arrived.since(left).max(left.since(arrived)) <= KNOCK_MS;
-        if !ctx.passed(press.at, if at_once { KNOCKED_MS } else { EARLY_REPLY_MS }) || !at_once {
+        let knocked = at_once && left.max(arrived) <= press.at && from.distance(to) == 1;
+        if !ctx.passed(press.at, if knocked { KNOCKED_MS } else { EARLY_REPLY_MS }) || !knocked {
             return;
         }
         let ply = self.base + best.plies.len() - 1;
