@@ -325,10 +325,8 @@ impl Line {
     /// dead square cannot explain.
     #[must_use]
     pub fn misplaced(&self, sensed: &Sensed) -> Bitboard {
-        self.differing
-            .into_iter()
-            .filter(|s| sensed.at(*s).is_man())
-            .collect()
+        let differing = self.differing & !self.promoting(sensed);
+        differing.into_iter().filter(|s| sensed.at(*s).is_man()).collect()
     }
 
     /// The placement the line says.

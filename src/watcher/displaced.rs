@@ -35,13 +35,7 @@ impl Game {
         // Where the opponent has pressed since, what came after the press is his act.
         let slack = if self.later_presses.is_empty() { SCAN_MS } else { 0 };
         let ply = self.base + best.plies.len();
-        let mut wrong = misplaced_pairs(&best, ctx, press.at + slack);
-        // What stood wrong before this player had the move is not his doing; if it was the other's, it
-        // was said then.
-        let began = self.turn_began(&best);
-        if wrong.into_iter().all(|square| ctx.sensed.since(square) < began) {
-            wrong = Bitboard::EMPTY;
-        }
+        let wrong = misplaced_pairs(&best, ctx, self.turn_began(&best), press.at + slack);
         if wrong.is_empty() {
             return;
         }
@@ -165,8 +159,9 @@ impl Game {
 }
 
 /// Squares that show a piece which belongs elsewhere, with the squares where it is missing, all
-/// since before `until`.
-fn misplaced_pairs(line: &Line, ctx: &Ctx<'_>, until: Millis) -> Bitboard {
+/// since before `until`. What stood there before the player had the move, at `began`, is not his doing; if it
+/// was the other's, it was said then.
+fn misplaced_pairs(line: &Line, ctx: &Ctx<'_>, began: Millis, until: Millis) -> Bitboard {
     let stand: &Stand = &line.stand;
     let mut wrong = Bitboard::EMPTY;
     for square in line.misplaced(ctx.sensed) {
@@ -174,7 +169,8 @@ fn misplaced_pairs(line: &Line, ctx: &Ctx<'_>, until: Millis) -> Bitboard {
         let from = line.differing().into_iter().find(|s| {
             stand.placement().at(*s) == code && ctx.sensed.at(*s) != code && ctx.sensed.since(*s) <= until
         });
-        if let Some(from) = from.filter(|_| ctx.sensed.since(square) <= until) {
+        let came = ctx.sensed.since(square);
+        if let Some(from) = from.filter(|_| began <= came && came <= until) {
             wrong.add(square);
             wrong.add(from);
         }
