@@ -87,14 +87,20 @@ impl Game {
         let best = self.lines.best();
         // Men that are missing may be in hands, or have been taken while nobody saw it.
         let explained = best.misplaced(ctx.sensed).is_empty();
-        if explained && !(self.unbridged.is_some() && self.exchanged_unseen(ctx)) {
+        let missing = best.differing().any();
+        // Whose time runs is not known at once: then it is looked whether he is to move.
+        let turn_open = missing && self.clock_used && ctx.clock.reading().is_none();
+        let wrong_turn = missing && ctx.clock.running().is_some_and(|turn| turn != best.turn());
+        let unsure = self.unbridged.is_some() && (wrong_turn || self.exchanged_unseen(ctx));
+        if explained && !unsure {
             let missed = best.plies.len().saturating_sub(self.announced());
             let several_gone = best.differing().count() > 1;
             let told = self.unbridged.is_some_and(|gap| gap.told.is_some());
             if self.is_tale(best) || told && several_gone {
                 self.gap_told(ctx, false);
                 self.want_log(true);
-            } else if self.unbridged.take().is_some() {
+            } else if let Some(gap) = self.unbridged.take() {
+                self.unbridged = turn_open.then_some(Unbridged { waits: true, ..gap });
                 if missed > 1 {
                     self.one_of_several(ctx, missed, limits);
                 }
