@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 27] = [
+const FILES: [&str; 28] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -27,6 +27,7 @@ const FILES: [&str; 27] = [
     "watcher/gap.rs",
     "watcher/core.rs",
     "watcher/start.rs",
+    "watcher/midway.rs",
     "watcher/touch.rs",
     "watcher/unseen.rs",
     "watcher/felt.rs",

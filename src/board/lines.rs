@@ -167,21 +167,6 @@ impl Lines {
         self.rank(now, sensed);
     }
 
-    /// Adds a line that starts from another position than the others.
-    pub fn add_root(&mut self, now: Millis, sensed: &Sensed, line: Line) {
-        self.lines.push(line);
-        self.rank(now, sensed);
-    }
-
-    /// Keeps the lines from the root where `turn` was to move.
-    pub fn keep_parity(&mut self, turn: Color) {
-        let from_root = |line: &Line| (line.turn() == turn) == line.plies.len().is_multiple_of(2);
-        if self.lines.iter().any(from_root) {
-            self.ranked_at = None;
-            self.lines.retain(from_root);
-        }
-    }
-
     /// Replaces all lines.
     pub fn reset(&mut self, now: Millis, sensed: &Sensed, lines: Vec<Line>) {
         if lines.is_empty() {

@@ -236,13 +236,13 @@ impl Clock {
 
     /// What the last press of `player` gave him, in milliseconds.
     pub(super) fn gained(&self, player: Color) -> u64 {
+        self.gains[self.side_of(player) as usize]
+    }
+
+    /// The side of `player`; before White's is known it is taken for the left one.
+    pub(super) fn side_of(&self, player: Color) -> ClockSide {
         let white = self.white.unwrap_or(ClockSide::Left);
-        let side = if player == Color::White {
-            white
-        } else {
-            white.other()
-        };
-        self.gains[side as usize]
+        player.fold_wb(white, white.other())
     }
 
     /// Both times and the running side.

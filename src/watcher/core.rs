@@ -151,6 +151,9 @@ impl Core {
         let game = match &mut self.phase {
             Phase::Game(game) => game,
             Phase::Waiting(setup) => {
+                if let Some(midway) = &mut setup.midway {
+                    midway.pressed(at, &self.sensed, self.clock.side_of(side));
+                }
                 setup.presses.push(at);
                 let old = setup.presses.len().saturating_sub(8);
                 setup.presses.drain(..old);

@@ -8,10 +8,11 @@ use super::{
     OrientationSetting,
     core::{Core, Phase},
     game::Game,
+    midway::Midway,
     start::{ARRAY_MS, Array, array_named, is_full_array, is_playable, is_proper_array, kind_of, stand_of},
 };
 use crate::{
-    board::{Orientation, Placement, Stand},
+    board::{Lines, Orientation, Placement, Stand},
     event::{Body, GameResult},
     time::Millis,
 };
@@ -85,16 +86,30 @@ impl Core {
     }
 
     /// The daemon came in mid-game. Whose move it is follows from the running clock where its sides
-    /// are known, else from who moves first; without a clock several half-moves in turn must show
+    /// are known, else from what the players do; without a clock several half-moves in turn must show
     /// that a game is played at all.
     fn start_mid_game(&mut self, now: Millis, needed: usize) {
-        let since = self.sensed.last_change() + MID_GAME_MS;
+        let rest = self.sensed.last_change() + MID_GAME_MS;
         let Phase::Waiting(setup) = &mut self.phase else {
             return;
         };
-        if setup.lines.is_none() {
-            if now < since {
-                self.look_at(since);
+        if let Some(midway) = &mut setup.midway {
+            midway.hear_clock(&self.clock);
+            midway.tick(now, &self.sensed);
+            if let Some(due) = midway.given_up_at().map(|at| at.max(rest)) {
+                if now < due {
+                    self.look_at(due);
+                } else {
+                    setup.midway = None;
+                }
+            }
+        }
+        let Phase::Waiting(setup) = &mut self.phase else {
+            return;
+        };
+        if setup.midway.is_none() {
+            if now < rest {
+                self.look_at(rest);
                 return;
             }
             if !is_playable(self.sensed.placement()) || self.lie_as_likely() {
@@ -103,55 +118,40 @@ impl Core {
             let Phase::Waiting(setup) = &mut self.phase else {
                 return;
             };
-            setup.either_side(&self.sensed, now);
+            setup.midway = Some(Midway::new(&self.sensed, now, &self.clock));
         }
-        if let (Some(_), Some(turn)) = (self.clock.white_side(), self.clock.running()) {
-            self.begin_mid_game(now, turn);
-            return;
-        }
+        self.take_up_midway(now, needed, rest);
+    }
+
+    /// Takes the game up that goes on, once it is known how.
+    fn take_up_midway(&mut self, now: Millis, needed: usize, rest: Millis) {
         let Phase::Waiting(setup) = &mut self.phase else {
             return;
         };
-        let Some(lines) = &mut setup.lines else { return };
-        lines.tick(now, &self.sensed);
-        let best = lines.best();
-        let Some(last) = best.plies.last() else { return };
-        let press = setup.presses.last().filter(|pressed| **pressed + 500 >= last.at);
+        let Some(midway) = &setup.midway else { return };
+        if let (Some(_), Some(turn)) = (self.clock.white_side(), self.clock.running())
+            && midway.is_quiet(now)
+        {
+            let from = midway.from.clone();
+            self.begin_mid_game(now, &from, turn, None);
+            return;
+        }
+        let Some(way) = midway.decided(now, &self.sensed, needed) else {
+            if let Some(at) = midway.deadline(now) {
+                self.look_at(at);
+            }
+            return;
+        };
         // One half-move may be half of another; after two that fit, hands need not rest.
-        let due = if best.plies.len() > needed { now } else { since };
-        if best.plies.len() < needed || !best.misplaced(&self.sensed).is_empty() || now < due {
-            self.look_at(if now < due { due } else { now + 200 });
+        if way.lines.best().plies.len() <= needed && now < rest {
+            self.look_at(rest);
             return;
         }
-        // A press that was heard before the last half-move was read may be for the one before it: the
-        // next one will tell whose clock is whose.
-        let tells = match press {
-            Some(pressed) => *pressed >= last.at || best.plies.len() == 1,
-            None => best.plies.len() > needed,
-        };
-        if self.clock.runs() && !tells {
-            return;
+        let (from, way) = (midway.from.clone(), way.clone());
+        if let Some(white) = way.white {
+            self.clock.found(white);
         }
-        let turn = best.turn();
-        let root = if best.plies.len().is_multiple_of(2) {
-            turn
-        } else {
-            !turn
-        };
-        // Before anybody has pressed it is the first player's time that counts.
-        let counts = match press {
-            Some(_) => turn,
-            None if setup.presses.is_empty() => root,
-            None => !turn,
-        };
-        if let Some(counting) = self.clock.counting() {
-            self.clock.found(if counts == Color::White {
-                counting
-            } else {
-                counting.other()
-            });
-        }
-        self.begin_mid_game(now, root);
+        self.begin_mid_game(now, &from, way.turn, Some(way.lines));
     }
 
     fn start_by_moves(&mut self, now: Millis) {
@@ -233,20 +233,9 @@ impl Core {
         }
     }
 
-    /// The daemon came in mid-game: it tracks from what stands.
-    fn begin_mid_game(&mut self, now: Millis, turn: Color) {
-        let lines = match &mut self.phase {
-            Phase::Waiting(setup) => setup.lines.take(),
-            Phase::Game(_) => None,
-        };
-        let presses = self.take_presses();
-        // The placement that the lines started from, if half-moves have been seen since.
-        let placement = match &self.phase {
-            Phase::Waiting(setup) => setup.from.clone(),
-            Phase::Game(_) => None,
-        };
-        let placement = placement.unwrap_or_else(|| self.sensed.placement().clone());
-        let stand = Stand::of_placement(&placement, turn, CastlingMode::Standard);
+    /// The daemon came in mid-game: it tracks from what stood there, by `lines` if half-moves have been seen since.
+    fn begin_mid_game(&mut self, now: Millis, from: &Placement, turn: Color, lines: Option<Lines>) {
+        let stand = Stand::of_placement(from, turn, CastlingMode::Standard);
         let first = lines
             .as_ref()
             .and_then(|lines| lines.best().plies.first()?.kind.legal());
@@ -254,14 +243,12 @@ impl Core {
         self.start_game(now, Arc::new(stand));
         let runs = self.clock.runs();
         if let Phase::Game(game) = &mut self.phase {
-            if let Some(mut lines) = lines {
-                lines.keep_parity(turn);
+            if let Some(lines) = lines {
                 game.take_lines(lines);
             }
             game.lines.set_clock_runs(runs);
             game.clock_used = runs;
         }
-        self.press_again(&presses);
         if self.orientation.is_sideways()
             && let Some((game, mut ctx)) = self.game_and_ctx(now)
         {

@@ -24,6 +24,7 @@ mod gap;
 mod judge;
 mod matter;
 mod memory;
+mod midway;
 mod outbox;
 mod reading;
 mod recall;

@@ -216,6 +216,9 @@ impl Core {
                 if let Some(lines) = &mut setup.lines {
                     lines.changed(now, &self.sensed, changed);
                 }
+                if let Some(midway) = &mut setup.midway {
+                    midway.changed(now, &self.sensed, changed);
+                }
             }
         }
     }

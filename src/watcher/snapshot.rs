@@ -430,20 +430,20 @@ mod tests {
         }
         hear(&mut watcher, 100, Message::Dump(&squares));
         hear(&mut watcher, 200, clock(Lever::LeftHigh));
-        hear(&mut watcher, 2000, clock(Lever::LeftHigh));
+        hear(&mut watcher, 4000, clock(Lever::LeftHigh));
         let start = |watcher: &Watcher| watcher.game().start_fen.unwrap_or_default();
         assert_eq!(start(&watcher), "4k3/8/8/3pPp2/8/8/8/4K3 w - - 0 1");
         let again = |watcher: &Watcher| resumed(&serde_json::to_string(&watcher.snapshot()).unwrap());
         for mut watcher in [again(&watcher), watcher] {
-            watcher.handle_link_up(Millis(2000), "port");
-            hear(&mut watcher, 2100, Message::Dump(&squares));
-            hear(&mut watcher, 2200, clock(Lever::LeftHigh));
-            for (at, square, man) in [(3000, 28, 0), (3400, 21, 1), (3800, 29, 0)] {
+            watcher.handle_link_up(Millis(5000), "port");
+            hear(&mut watcher, 5100, Message::Dump(&squares));
+            hear(&mut watcher, 5200, clock(Lever::LeftHigh));
+            for (at, square, man) in [(6000, 28, 0), (6400, 21, 1), (6800, 29, 0)] {
                 let piece = PieceCode(man);
                 hear(&mut watcher, at, Message::Field { square, piece });
             }
-            hear(&mut watcher, 4000, clock(Lever::RightHigh));
-            hear(&mut watcher, 9000, clock(Lever::RightHigh));
+            hear(&mut watcher, 7000, clock(Lever::RightHigh));
+            hear(&mut watcher, 12_000, clock(Lever::RightHigh));
             assert_eq!(watcher.game().moves, ["e5f6"]);
             assert_eq!(start(&watcher), "4k3/8/8/3pPp2/8/8/8/4K3 w - f6 0 1");
             assert_eq!(again(&watcher).game(), watcher.game());

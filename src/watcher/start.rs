@@ -10,9 +10,10 @@ use super::{
     clock::Clock,
     evening::WRONG_ARRAY_MS,
     game::{Ctx, Game},
+    midway::Midway,
 };
 use crate::{
-    board::{Code, Line, Lines, Placement, Sensed, Stand, orientation::looks_like_start},
+    board::{Code, Lines, Placement, Sensed, Stand, orientation::looks_like_start},
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,
@@ -26,10 +27,10 @@ pub(super) const ARRAY_MS: u64 = 400;
 pub(super) struct Setup {
     /// The last array that stood on the board.
     pub(super) array: Option<Placement>,
-    /// Lines from it (or from what stands there) while no clock has started the game.
+    /// Lines from it while no clock has started the game.
     pub(super) lines: Option<Lines>,
-    /// What the lines of a game in progress started from.
-    pub(super) from: Option<Placement>,
+    /// What may go on where no array stands.
+    pub(super) midway: Option<Midway>,
     /// Since when the clock has run.
     pub(super) started: Option<Millis>,
     /// When the clock was pressed, of late.
@@ -199,6 +200,7 @@ impl Setup {
             .is_some_and(|lines| !lines.best().plies.is_empty() && lines.best().differing().is_empty());
         if better && !moved {
             self.array = Some(placement.clone());
+            self.midway = None;
             self.lines = Some(Lines::new(Arc::new(stand_of(placement)), sensed, now));
         }
     }
@@ -208,26 +210,11 @@ impl Setup {
     fn is_in_play(&self, placement: &Placement) -> bool {
         let away = |of: &Placement| of.differing(&Placement::ARRAY) & Placement::ARRAY.occupied();
         let none_came_home = |from: &Placement| (away(from) & !away(placement)).is_empty();
-        !is_full_array(placement) && self.from.as_ref().is_some_and(none_came_home)
-    }
-
-    /// Lines for a board that came in mid-game without a running clock: either side may be to move.
-    pub(super) fn either_side(&mut self, sensed: &Sensed, now: Millis) {
-        if self.lines.is_some() || !is_playable(sensed.placement()) {
-            return;
-        }
-        let stand = |turn| {
-            Arc::new(Stand::of_placement(
-                sensed.placement(),
-                turn,
-                CastlingMode::Standard,
-            ))
-        };
-        let mut lines = Lines::new(stand(Color::White), sensed, now);
-        let black = Line::new(stand(Color::Black), sensed, now);
-        lines.add_root(now, sensed, black);
-        self.lines = Some(lines);
-        self.from = Some(sensed.placement().clone());
+        !is_full_array(placement)
+            && self
+                .midway
+                .as_ref()
+                .is_some_and(|midway| none_came_home(&midway.from))
     }
 }
 
