@@ -9,7 +9,10 @@ use super::{
     core::{Core, Phase},
     game::Game,
     midway::Midway,
-    start::{ARRAY_MS, Array, array_named, is_full_array, is_playable, is_proper_array, kind_of, stand_of},
+    start::{
+        ARRAY_MS, Array, array_named, castling_of, is_full_array, is_playable, is_proper_array, kind_of,
+        stand_of,
+    },
 };
 use crate::{
     board::{Lines, Orientation, Placement, Stand},
@@ -235,7 +238,7 @@ impl Core {
 
     /// The daemon came in mid-game: it tracks from what stood there, by `lines` if half-moves have been seen since.
     fn begin_mid_game(&mut self, now: Millis, from: &Placement, turn: Color, lines: Option<Lines>) {
-        let stand = Stand::of_placement(from, turn, CastlingMode::Standard);
+        let stand = Stand::of_placement(from, turn, castling_of(from));
         let first = lines
             .as_ref()
             .and_then(|lines| lines.best().plies.first()?.kind.legal());

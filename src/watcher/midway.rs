@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use shakmaty::{CastlingMode, Color};
+use shakmaty::Color;
 
-use super::clock::Clock;
+use super::{clock::Clock, start::castling_of};
 use crate::{
     board::{Lines, Placement, Sensed, Stand, weight},
     dgt::ClockSide,
@@ -50,8 +50,9 @@ pub(super) struct Way {
 
 impl Midway {
     pub(super) fn new(sensed: &Sensed, now: Millis, clock: &Clock) -> Self {
+        let mode = castling_of(sensed.placement());
         let way = |turn| {
-            let stand = Stand::of_placement(sensed.placement(), turn, CastlingMode::Standard);
+            let stand = Stand::of_placement(sensed.placement(), turn, mode);
             Way {
                 turn,
                 white: None,

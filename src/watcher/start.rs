@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, CastlingMode, Color, Rank, Square};
+use shakmaty::{Bitboard, CastlingMode, Color, File, Rank, Square};
 
 use super::{
     advice::Finding,
@@ -121,6 +121,24 @@ fn is_after_first_moves(sensed: &Sensed, now: Millis) -> bool {
     let lines = Lines::new(Arc::new(Stand::initial()), sensed, now);
     let best = lines.best();
     !best.plies.is_empty() && best.differing().is_empty()
+}
+
+/// By what rule one castles in a game that goes on from `placement`: as in Chess960 where kings and rooks of both players
+/// stand as its arrays have them, and not as the standard one.
+pub(super) fn castling_of(placement: &Placement) -> CastlingMode {
+    let files = |color: Color| {
+        let rank = Bitboard::from_rank(color.fold_wb(Rank::First, Rank::Eighth));
+        let of = |piece| placement.squares_of(Code::from(piece)) & rank;
+        let king = of(color.king()).single_square()?.file();
+        let rooks = of(color.rook());
+        let (first, last) = (rooks.first()?.file(), rooks.last()?.file());
+        (rooks.count() == 2 && first < king && king < last).then_some([first, king, last])
+    };
+    match files(Color::White) {
+        Some([File::A, File::E, File::H]) | None => CastlingMode::Standard,
+        white if white == files(Color::Black) => CastlingMode::Chess960,
+        _ => CastlingMode::Standard,
+    }
 }
 
 /// The position that a game from `placement` starts from.
@@ -301,6 +319,15 @@ mod tests {
             matches!(kind("BNBQRKRN"), Array::Wrong(_)),
             "bishops on one colour"
         );
+    }
+
+    #[test]
+    fn a_game_of_chess960_is_known_by_its_kings_and_rooks() {
+        let of = |placement: &str| castling_of(&array(placement));
+        assert_eq!(of("1rk2r2/pp3ppp/8/8/8/8/PP3PPP/1RK2R2"), CastlingMode::Chess960);
+        assert_eq!(of("r3k2r/pp3ppp/8/8/8/8/PP3PPP/R3K2R"), CastlingMode::Standard);
+        assert_eq!(of("r4rk1/pp3ppp/8/8/8/8/PP3PPP/R4RK1"), CastlingMode::Standard);
+        assert_eq!(of("r2k3r/pp3ppp/8/8/8/8/PP3PPP/R3K2R"), CastlingMode::Standard);
     }
 
     #[test]
