@@ -154,7 +154,8 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         self.alarm(&topic, "the broker hangs up on it: may we publish there?");
     }
 
-    /// Birth first, then the subscription; the table and the backlog follow by the lanes.
+    /// The subscription first: whoever hears that we are online may command at once. Then the birth; the table and the
+    /// backlog follow by the lanes.
     fn connected(&mut self, address: &str, window: usize, max_packet: Option<usize>) {
         self.connected_at = Some(Instant::now());
         self.window = Window::new(window);
@@ -167,15 +168,14 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             figures.broker = Some(address.to_owned());
             figures.connects += 1;
         });
+        if self.core.settings.commands {
+            let filters = self.core.topics.command_filters();
+            // A fresh link has room for these two.
+            if self.link.subscribe(&filters, self.core.wants_retained).is_err() {
+                tracing::error!("the link was busy before anything was sent: no commands on this connection");
+            }
+        }
         self.say("online");
-        if !self.core.settings.commands {
-            return;
-        }
-        let filters = self.core.topics.command_filters();
-        // A fresh link has room for these two.
-        if self.link.subscribe(&filters, self.core.wants_retained).is_err() {
-            tracing::error!("the link was busy before anything was sent: no commands on this connection");
-        }
     }
 
     fn say(&mut self, word: &'static str) {
