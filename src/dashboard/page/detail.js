@@ -39,7 +39,10 @@ function ask(title, explained, fields = []) {
     dialog.setAttribute("aria-labelledby", "dialog-title");
     dialog.replaceChildren(form);
     dialog.returnValue = "";
-    dialog.onclose = () => resolve(dialog.returnValue === "send" ? Object.fromEntries(new FormData(form)) : null);
+    dialog.onclose = () => {
+      // The browser tells late of the question before: this one is still open then.
+      if (!dialog.open) resolve(dialog.returnValue === "send" ? Object.fromEntries(new FormData(form)) : null);
+    };
     dialog.showModal();
     form.querySelector("select, input, .primary")?.focus();
   });
