@@ -83,7 +83,11 @@ impl BrokerLink for FakeLink {
     }
 
     fn subscribe(&mut self, _filters: &[String], retained: bool) -> Result<(), Busy> {
-        self.0.subscribed.lock().unwrap().push(retained);
+        let mut subscribed = self.0.subscribed.lock().unwrap();
+        let published = self.0.published.lock().unwrap();
+        let births = published.iter().filter(|(_, m)| m.payload == "online").count();
+        assert!(births <= subscribed.len(), "who hears of the birth may command");
+        subscribed.push(retained);
         Ok(())
     }
 
