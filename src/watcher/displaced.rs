@@ -19,6 +19,8 @@ use crate::{
 const KNOCK_MS: u64 = 100;
 /// A knocked piece is spoken of when its owner has not pressed for this long.
 const KNOCKED_MS: u64 = 2200;
+/// And when it lies further away than a man falls, for this long: it may be an early reply that is not pressed yet.
+const THROWN_MS: u64 = 8000;
 /// A reply before the press must be pressed within this time to need no further thought.
 const EARLY_REPLY_MS: u64 = 2500;
 /// A piece moved by the side that does not have the move must stay so long.
@@ -91,11 +93,16 @@ impl Game {
             return;
         };
         let (left, arrived) = (ctx.sensed.since(from), ctx.sensed.since(to));
-        // A hand takes its time between lifting and placing; a knock does not, and goes no further than the next
+        // A hand takes its time between lifting and placing; a knock does not, and seldom goes further than the next
         // square. What is read after the press may be the other player's own doing.
         let at_once = arrived.since(left).max(left.since(arrived)) <= KNOCK_MS;
-        let knocked = at_once && left.max(arrived) <= press.at && from.distance(to) == 1;
-        if !ctx.passed(press.at, if knocked { KNOCKED_MS } else { EARLY_REPLY_MS }) || !knocked {
+        let knocked = at_once && left.max(arrived) <= press.at;
+        let wait = match from.distance(to) {
+            _ if !knocked => EARLY_REPLY_MS,
+            1 => KNOCKED_MS,
+            _ => THROWN_MS,
+        };
+        if !ctx.passed(press.at, wait) || !knocked {
             return;
         }
         let ply = self.base + best.plies.len() - 1;

@@ -150,7 +150,7 @@ impl Core {
             self.look_at(rest);
             return;
         }
-        let (from, way) = (midway.from.clone(), way.clone());
+        let from = midway.from.clone();
         if let Some(white) = way.white {
             self.clock.found(white);
         }

@@ -267,9 +267,9 @@ impl Game {
     }
 
     /// The last half-move found after a gap may be under way, its man on a square between: the time of the player
-    /// who makes it runs, or the clock has not spoken yet.
+    /// who makes it runs, or the clock has not spoken yet. A man that rests for long has arrived.
     pub(super) fn is_under_way(&self, ctx: &mut Ctx<'_>, ply: &Ply) -> bool {
-        if !self.clock_used {
+        if !self.clock_used || ctx.still_for(GIVEN_UP_MS) {
             return false;
         }
         match ctx.clock.running() {

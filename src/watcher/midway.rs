@@ -16,8 +16,12 @@ use crate::{
 pub(super) const STILL_OWED_MS: u64 = 2500;
 /// One way must be the likelier by this.
 const SURE: f32 = 1.0;
-/// What no way explains for this long is taken as it stands.
+/// Where men stand for this long as no way explains, they are taken as they stand.
 const ANEW_MS: u64 = 5000;
+/// The same where men are only missing: they are in hands, or their arrival was lost and a dump will tell.
+const IN_HAND_MS: u64 = 20_000;
+/// So many half-moves more than are needed tell a game apart from all else, whosever clock it is.
+const AGREED: usize = 4;
 /// While something goes on it is looked at this often.
 const LOOK_MS: u64 = 200;
 
@@ -27,8 +31,10 @@ pub(super) struct Midway {
     /// What stood there.
     pub(super) from: Placement,
     since: Millis,
-    /// Since when no way has explained the board.
+    /// Since when men stand as no way explains.
     astray: Option<Millis>,
+    /// Since when no way has explained the board.
+    open: Option<Millis>,
     last_press: Option<Millis>,
     ways: Vec<Way>,
 }
@@ -65,6 +71,7 @@ impl Midway {
             from: sensed.placement().clone(),
             since: now,
             astray: None,
+            open: None,
             last_press: None,
             ways: Color::ALL.map(way).into(),
         };
@@ -107,13 +114,17 @@ impl Midway {
         for way in &mut self.ways {
             way.lines.tick(now, sensed);
         }
-        let astray = !self.ways.iter().any(Way::explains);
+        let astray = !self.ways.iter().any(|way| way.explains_men(sensed));
         self.astray = astray.then(|| self.astray.unwrap_or(now));
+        let open = !self.ways.iter().any(Way::explains);
+        self.open = open.then(|| self.open.unwrap_or(now));
     }
 
     /// When what stands on the board is to be taken as it is, if nothing explains it by then.
     pub(super) fn given_up_at(&self) -> Option<Millis> {
-        self.astray.map(|since| since + ANEW_MS)
+        let astray = self.astray.map(|since| since + ANEW_MS);
+        let open = self.open.map(|since| since + IN_HAND_MS);
+        astray.into_iter().chain(open).min()
     }
 
     /// True when nothing has been done yet.
@@ -141,17 +152,24 @@ impl Midway {
         }
     }
 
-    /// The likeliest way, if `needed` half-moves show it, and no other way is nearly as likely.
-    pub(super) fn decided(&self, now: Millis, sensed: &Sensed, needed: usize) -> Option<&Way> {
+    /// The likeliest way, if `needed` half-moves show it, and no other way is nearly as likely: but for one with the same
+    /// half-moves, once they are many; then White's side of the clock stays open.
+    pub(super) fn decided(&self, now: Millis, sensed: &Sensed, needed: usize) -> Option<Way> {
         let cost = |way: &Way| way.cost(now, sensed, self.since);
         let best = self.ways.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
         let line = best.lines.best();
-        let sure = |other: &Way| std::ptr::eq(other, best) || cost(other) >= cost(best) + SURE;
+        let likely = |other: &&Way| !std::ptr::eq(*other, best) && cost(other) < cost(best) + SURE;
+        let mut others = self.ways.iter().filter(likely).peekable();
+        let sure = others.peek().is_none();
+        let agreed = line.plies.len() >= needed + AGREED && others.all(|other| other.is_same_play(best));
         // Nobody need press, but most do: then it is known whose half-move it was.
         let pressed = line.plies.iter().any(|ply| ply.pressed.is_some());
         let told = best.white.is_none() || pressed || line.plies.len() > needed;
         let shown = line.plies.len() >= needed && best.explains();
-        (shown && told && self.ways.iter().all(sure)).then_some(best)
+        (shown && told && (sure || agreed)).then(|| Way {
+            white: best.white.filter(|_| sure),
+            ..best.clone()
+        })
     }
 }
 
@@ -179,6 +197,25 @@ impl Way {
     fn explains(&self) -> bool {
         let line = self.lines.best();
         line.differing().is_empty() && line.plies.iter().all(|ply| ply.kind.legal().is_some())
+    }
+
+    /// The same, but for men that are missing.
+    fn explains_men(&self, sensed: &Sensed) -> bool {
+        let line = self.lines.best();
+        line.misplaced(sensed).is_empty() && line.plies.iter().all(|ply| ply.kind.legal().is_some())
+    }
+
+    /// True when the same was played from the same position, whosever clock it is.
+    fn is_same_play(&self, other: &Self) -> bool {
+        let played = |way: &Self| -> Vec<_> {
+            way.lines
+                .best()
+                .plies
+                .iter()
+                .map(|ply| ply.kind.legal())
+                .collect()
+        };
+        self.turn == other.turn && played(self) == played(other)
     }
 
     /// What speaks against it.

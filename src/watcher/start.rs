@@ -135,7 +135,8 @@ pub(super) fn castling_of(placement: &Placement) -> CastlingMode {
         (rooks.count() == 2 && first < king && king < last).then_some([first, king, last])
     };
     match files(Color::White) {
-        Some([File::A, File::E, File::H]) | None => CastlingMode::Standard,
+        // Rooks in the corners are rather those of a standard game whose kings have moved.
+        Some([File::A, _, File::H]) | None => CastlingMode::Standard,
         white if white == files(Color::Black) => CastlingMode::Chess960,
         _ => CastlingMode::Standard,
     }
