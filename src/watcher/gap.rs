@@ -89,7 +89,7 @@ impl Game {
         let explained = best.misplaced(ctx.sensed).is_empty();
         let missing = best.differing().any();
         // Whose time runs is not known at once: then it is looked whether he is to move.
-        let turn_open = missing && self.clock_used && ctx.clock.reading().is_none();
+        let turn_open = missing && self.clock_used && ctx.clock.is_silent();
         let wrong_turn = missing && ctx.clock.running().is_some_and(|turn| turn != best.turn());
         let unsure = self.unbridged.is_some() && (wrong_turn || self.exchanged_unseen(ctx));
         if explained && !unsure {
