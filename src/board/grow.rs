@@ -6,6 +6,7 @@ use std::sync::Arc;
 use shakmaty::Bitboard;
 
 use super::{
+    bill::{Bill, Item},
     candidate::Candidate,
     evidence::Traces,
     line::Line,
@@ -20,14 +21,14 @@ use crate::time::Millis;
 const DEPTH: usize = 4;
 
 /// A half-move with which a line may go on, before it is known whether that is worth making.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Proposal {
     /// Index of the line.
     parent: usize,
     /// The half-move.
     candidate: Candidate,
     /// What the half-move costs.
-    step: f32,
+    step: Bill,
     /// What the line costs with it.
     cost: f32,
 }
@@ -47,7 +48,12 @@ impl Lines {
                     continue;
                 };
                 if lifted.contains(*from) && !line.speaks_for(&candidate, sensed) {
-                    blind.push(self.proposal(parent, candidate, sensed, weight::PLY + weight::BLIND));
+                    blind.push(self.proposal(
+                        parent,
+                        candidate,
+                        sensed,
+                        Bill::half_move().and(Item::Blind, weight::BLIND),
+                    ));
                 }
             }
         }
@@ -101,7 +107,7 @@ impl Lines {
                     taken.push(self.lines.len());
                     self.lines.push(self.made(proposal, now, sensed));
                 }
-                Some(i) if proposal.cost < self.lines[i].cost => {
+                Some(i) if proposal.cost < self.lines[i].bill.total() => {
                     cheaper.push((i, self.made(proposal, now, sensed)));
                 }
                 Some(_) => {}
@@ -133,7 +139,7 @@ impl Lines {
         } else {
             PlyKind::Legal(candidate.mv)
         };
-        parent.played(kind, stand, sensed, now, proposal.step)
+        parent.played(kind, stand, sensed, now, &proposal.step)
     }
 
     /// Adds the half-moves that touch `squares` and speak for what is seen where line `parent` leads, unless
@@ -147,7 +153,7 @@ impl Lines {
         into: &mut Vec<Proposal>,
     ) {
         let line = &self.lines[parent];
-        let least = line.cost + (weight::PLY + line.unpressed());
+        let least = line.bill.total() + (weight::PLY + line.unpressed());
         if least > limit || !line.may_go_on(sensed) {
             return;
         }
@@ -157,30 +163,30 @@ impl Lines {
                 continue;
             }
             let candidate = line.stand.candidate(*mv);
-            let cost = if line.speaks_for(&candidate, sensed) {
-                weight::PLY
+            let step = if line.speaks_for(&candidate, sensed) {
+                Bill::half_move()
             } else if line.taken_at_once(&candidate, sensed) {
-                weight::PLY + weight::TAKEN_AT_ONCE
+                Bill::half_move().and(Item::TakenAtOnce, weight::TAKEN_AT_ONCE)
             } else {
                 continue;
             };
-            into.push(self.proposal(parent, candidate, sensed, cost));
+            into.push(self.proposal(parent, candidate, sensed, step));
         }
     }
 
-    /// `candidate` played on line `parent`, which by itself costs `cost`.
-    fn proposal(&self, parent: usize, candidate: Candidate, sensed: &Sensed, cost: f32) -> Proposal {
+    /// `candidate` played on line `parent`, which by itself costs `step`.
+    fn proposal(&self, parent: usize, candidate: Candidate, sensed: &Sensed, mut step: Bill) -> Proposal {
         let line = &self.lines[parent];
-        let mut step = cost + line.unpressed();
-        step += line.too_early(&candidate, sensed)
-            + line.at_once(&candidate, sensed)
-            + line.unseen_role(&candidate, sensed)
-            + line.unfelt(&candidate, sensed);
+        step.pay(Item::Unpressed, line.unpressed());
+        step.pay(Item::Early, line.too_early(&candidate, sensed));
+        step.pay(Item::AtOnce, line.at_once(&candidate, sensed));
+        step.pay(Item::Underpromotion, line.unseen_role(&candidate, sensed));
+        step.pay(Item::Unfelt, line.unfelt(&candidate, sensed));
         Proposal {
             parent,
             candidate,
             step,
-            cost: line.cost + step,
+            cost: line.bill.total() + step.total(),
         }
     }
 }

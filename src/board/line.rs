@@ -5,6 +5,7 @@ use std::sync::Arc;
 use shakmaty::{Bitboard, Color, Move, Rank, Square, attacks};
 
 use super::{
+    bill::{Bill, Item},
     evidence::SCAN_MS,
     placement::{Code, Placement},
     ply::{Ply, PlyKind},
@@ -55,7 +56,7 @@ pub struct Line {
     /// Presses whose half-moves have not been seen yet, the oldest first.
     pub(super) pending: Vec<(Color, Millis)>,
     /// What it has cost so far.
-    pub(super) cost: f32,
+    pub(super) bill: Bill,
     /// Squares that show something else than the line says.
     pub(super) differing: Bitboard,
     /// Of these, where a piece was seen on its way and is not gone, though it has been seen further on since.
@@ -76,7 +77,7 @@ impl Line {
             plies: Vec::new(),
             stand,
             pending: Vec::new(),
-            cost: 0.0,
+            bill: Bill::default(),
             differing,
             trail: Bitboard::EMPTY,
             born: now,
@@ -97,9 +98,16 @@ impl Line {
         self.stand.turn()
     }
 
-    /// A half-move is added, at `cost`, which has what a missing press before it costs.
+    /// A half-move is added, at the price of `step`, which has what a missing press before it costs.
     #[must_use]
-    pub fn played(&self, kind: PlyKind, stand: Arc<Stand>, sensed: &Sensed, now: Millis, cost: f32) -> Self {
+    pub fn played(
+        &self,
+        kind: PlyKind,
+        stand: Arc<Stand>,
+        sensed: &Sensed,
+        now: Millis,
+        step: &Bill,
+    ) -> Self {
         let mover = self.turn();
         let steps = self.placement().differing(stand.placement());
         let (began, at) = self.seen_at(steps, &stand, sensed);
@@ -125,6 +133,8 @@ impl Line {
         if let Some(last) = plies.last_mut() {
             last.missed = self.unpressed();
         }
+        let mut bill = self.bill;
+        bill.add(step);
         plies.push(Ply {
             kind,
             at: at.unwrap_or(now),
@@ -138,7 +148,7 @@ impl Line {
         Self {
             plies,
             pending,
-            cost: self.cost + cost,
+            bill,
             trail: (self.trail | trail) & differing,
             differing,
             stand,
@@ -199,12 +209,12 @@ impl Line {
     /// What the line had cost before its half-moves, about.
     #[must_use]
     pub fn cost_before_plies(&self) -> f32 {
-        self.cost - weight::PLY * self.plies.len() as f32
+        self.bill.total() - weight::PLY * self.plies.len() as f32
     }
 
     /// Adds a cost: what speaks against the line besides the board.
-    pub fn charge(&mut self, cost: f32) {
-        self.cost += cost;
+    pub fn charge(&mut self, item: Item, nats: f32) {
+        self.bill.pay(item, nats);
     }
 
     /// When the first and the last of the updates that speak for the step to `stand` had come, if
@@ -278,7 +288,7 @@ impl Line {
             && to.since(*at) > GIVE_UP_MS
         {
             self.pending.remove(0);
-            self.cost += weight::EMPTY_PRESS;
+            self.bill.pay(Item::EmptyPress, weight::EMPTY_PRESS);
         }
         for square in self.differing & !self.passing(sensed) {
             let since = sensed.since(square).max(self.born);
@@ -291,34 +301,48 @@ impl Line {
             let span = until.since(from.max(since));
             if span > 0 {
                 let each = difference(sensed.at(square), self.stand.placement().at(square));
-                self.cost += each * rate * span as f32 / 1000.0;
+                self.bill.pay(Item::Lasted, each * rate * span as f32 / 1000.0);
             }
         }
     }
 
-    /// What the line costs at `now`, with what differs now.
+    /// What the line costs at `now`, with what differs now, in nats.
     #[must_use]
     pub fn total(&self, sensed: &Sensed, now: Millis) -> f32 {
+        let mut total = self.bill.total();
+        self.open_items(sensed, now, |_, nats| total += nats);
+        total
+    }
+
+    /// What the line pays at `now`, item by item.
+    #[must_use]
+    pub fn account(&self, sensed: &Sensed, now: Millis) -> Bill {
+        let mut bill = self.bill;
+        self.open_items(sensed, now, |item, nats| bill.pay(item, nats));
+        bill
+    }
+
+    /// What the line costs because of how things stand at `now`; it may pass.
+    fn open_items(&self, sensed: &Sensed, now: Millis, mut pay: impl FnMut(Item, f32)) {
         let passing = self.passing(sensed);
-        let mut total = self.cost + weight::TRAIL * passing.count() as f32;
+        pay(Item::Differs, weight::TRAIL * passing.count() as f32);
         for square in self.differing & !passing {
             let each = difference(sensed.at(square), self.stand.placement().at(square));
             let ghost = now.since(sensed.since(square)) > GHOST_MS;
-            total += if ghost { each * weight::GHOST } else { each };
+            pay(Item::Differs, if ghost { each * weight::GHOST } else { each });
         }
         if let Some(last) = self.plies.last()
             && self.clock_runs
             && last.pressed.is_none()
         {
             let late = now.since(last.at).saturating_sub(800).min(1000) as f32 / 1000.0;
-            total += weight::OWED * late;
+            pay(Item::Owed, weight::OWED * late);
         }
         for (_, at) in &self.pending {
             // A press without a half-move becomes unlikely as time passes.
             let late = now.since(*at).saturating_sub(300).min(900) as f32 / 900.0;
-            total += weight::EMPTY_PRESS * late;
+            pay(Item::Awaited, weight::EMPTY_PRESS * late);
         }
-        total
     }
 
     /// The squares that show a chess piece which the line does not have there: what a hand or a

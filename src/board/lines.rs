@@ -6,7 +6,15 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Color, Square};
 
-use super::{line::Line, ply::PlyKind, sensed::Sensed, stand::Stand, suspect::suspects, weight};
+use super::{
+    bill::{Bill, Item},
+    line::Line,
+    ply::PlyKind,
+    sensed::Sensed,
+    stand::Stand,
+    suspect::suspects,
+    weight,
+};
 use crate::time::Millis;
 
 /// How many lines are kept.
@@ -89,7 +97,7 @@ impl Lines {
     pub fn left_unseen(&mut self, now: Millis, sensed: &Sensed, square: Square) {
         for line in &mut self.lines {
             if line.placement().at(square).is_empty() {
-                line.charge(weight::NEVER_THERE);
+                line.charge(Item::NeverThere, weight::NEVER_THERE);
             }
         }
         self.rank(now, sensed);
@@ -116,8 +124,8 @@ impl Lines {
         let mut grown = Vec::new();
         for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
             for (act, left) in suspects(line, sensed) {
-                let step = weight::ILLEGAL + line.unpressed();
-                grown.push(line.played(PlyKind::Suspect(Box::new(act)), left, sensed, now, step));
+                let step = Bill::of(Item::Illegal, weight::ILLEGAL).and(Item::Unpressed, line.unpressed());
+                grown.push(line.played(PlyKind::Suspect(Box::new(act)), left, sensed, now, &step));
             }
         }
         let mut fresh = false;
@@ -161,8 +169,7 @@ impl Lines {
     }
 
     /// Adds a line found otherwise (by search after a gap, by a ruling).
-    pub fn add(&mut self, now: Millis, sensed: &Sensed, mut line: Line, extra_cost: f32) {
-        line.cost += extra_cost;
+    pub fn add(&mut self, now: Millis, sensed: &Sensed, line: Line) {
         self.offer(line);
         self.rank(now, sensed);
     }
@@ -209,9 +216,13 @@ impl Lines {
 
     /// What all lines have cost alike does not tell them apart.
     fn relieve(&mut self) {
-        let least = self.lines.iter().map(|l| l.cost).fold(f32::INFINITY, f32::min);
+        let least = self
+            .lines
+            .iter()
+            .map(|l| l.bill.total())
+            .fold(f32::INFINITY, f32::min);
         for line in &mut self.lines {
-            line.cost -= least;
+            line.charge(Item::Shared, -least);
         }
     }
 
@@ -239,7 +250,7 @@ impl Lines {
     /// Takes a line in unless the same half-moves are there at no higher cost.
     fn offer(&mut self, line: Line) -> bool {
         match self.lines.iter().position(|other| other.same_as(&line)) {
-            Some(i) if line.cost < self.lines[i].cost => self.replace(i, line),
+            Some(i) if line.bill.total() < self.lines[i].bill.total() => self.replace(i, line),
             Some(_) => {}
             None => {
                 self.lines.push(line);

@@ -4,6 +4,7 @@
 //! Knows no bytes and no MQTT. Time is an argument.
 
 pub mod act;
+pub mod bill;
 pub mod bridge;
 pub mod candidate;
 mod evidence;
@@ -23,6 +24,7 @@ mod suspect;
 pub mod weight;
 
 pub use act::{Act, Explanation, explain};
+pub use bill::{Bill, Item};
 pub use lever::{ClockSignal, LeverWatch};
 pub use line::Line;
 pub use lines::Lines;

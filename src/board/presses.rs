@@ -2,7 +2,7 @@
 
 use shakmaty::Color;
 
-use super::{evidence::SCAN_MS, line::Line, weight};
+use super::{bill::Item, evidence::SCAN_MS, line::Line, weight};
 use crate::time::Millis;
 
 /// A press this soon after a half-move is for it, even when the opponent has replied.
@@ -31,7 +31,7 @@ impl Line {
             if self.turn() == side || !self.pending.is_empty() {
                 self.pending.push((side, now));
             } else if n > 0 {
-                self.cost += weight::EMPTY_PRESS;
+                self.bill.pay(Item::EmptyPress, weight::EMPTY_PRESS);
             }
             return None;
         };
@@ -56,14 +56,16 @@ impl Line {
             return;
         }
         let late = now.since(ply.at + PROMPT_MS).min(LAG_MS) as f32 / 1000.0;
-        self.cost += weight::LATE_PRESS + weight::LAG * late - ply.missed;
+        self.bill
+            .pay(Item::LatePress, weight::LATE_PRESS + weight::LAG * late);
+        self.bill.pay(Item::Unpressed, -ply.missed);
         ply.missed = 0.0;
         // His opponent could press for the reply, and has not.
         let last = i + 2 == self.plies.len();
         let reply = &mut self.plies[i + 1];
         if !last && reply.pressed.is_none() && reply.missed == 0.0 && self.clock_runs {
             reply.missed = weight::UNPRESSED;
-            self.cost += weight::UNPRESSED;
+            self.bill.pay(Item::Unpressed, weight::UNPRESSED);
         }
     }
 

@@ -57,6 +57,26 @@ pub const FELT_RATE: f32 = 1.0;
 /// For how long there, in milliseconds: as much in all.
 pub const FELT_MS: u64 = 2000;
 
+/// How likely each explanation is among all of them, by what each costs: of the sum of their likelihoods its share.
+#[must_use]
+pub fn posterior(totals: &[f32]) -> Vec<f64> {
+    let least = totals.iter().copied().fold(f32::INFINITY, f32::min);
+    let each: Vec<f64> = totals.iter().map(|total| likelihood(total - least)).collect();
+    let sum: f64 = each.iter().sum();
+    each.into_iter().map(|likely| likely / sum).collect()
+}
+
+/// e to the power of `-nats`, nearly: by multiplication alone, so that it is the same on every machine.
+#[must_use]
+pub fn likelihood(nats: f32) -> f64 {
+    const SQUARINGS: i32 = 10;
+    let mut power = 1.0 + f64::from(nats.max(0.0)) / f64::from(1 << SQUARINGS);
+    for _ in 0..SQUARINGS {
+        power *= power;
+    }
+    1.0 / power
+}
+
 /// What it costs that a square shows `seen` where the line has `expected`.
 pub(super) fn difference(seen: Code, expected: Code) -> f32 {
     if seen.is_empty() {
@@ -67,5 +87,25 @@ pub(super) fn difference(seen: Code, expected: Code) -> f32 {
         EXTRA
     } else {
         WRONG
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn likelihoods_are_powers_of_e_nearly() {
+        for nats in [0.0, 0.5, 1.0, 4.6, 9.0_f32] {
+            let (near, exact) = (likelihood(nats), f64::from(-nats).exp());
+            assert!((near / exact - 1.0).abs() < 0.05, "{nats}: {near} {exact}");
+        }
+    }
+
+    #[test]
+    fn shares_add_up() {
+        let shares = posterior(&[3.0, 3.0, 5.3]);
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        assert!((shares[0] / shares[2] - 10.0).abs() < 0.5, "{shares:?}");
     }
 }

@@ -5,11 +5,37 @@ use crate::{
     event::Event,
     mate::{Budget, can_mate},
     time::Millis,
-    watcher::Watcher,
+    watcher::{Account, Watcher},
 };
 
 /// What the watcher is told of the port when there is none.
 const PORT: &str = "replay";
+
+/// What comes out of a run, in order.
+#[derive(Debug)]
+pub enum Outcome {
+    /// An event, with what was weighed for it where the watcher keeps that.
+    Event(Box<Event>, Option<Account>),
+    /// What is weighed at a moment that was asked for; none where no game goes on.
+    Moment(Millis, Option<Account>),
+}
+
+/// Runs `watcher` through `capture` and hands each event to `sink` in order, as [`replay`] does, and besides what is weighed
+/// at `moments`.
+///
+/// # Errors
+/// The first error of `sink` ends the run.
+pub fn replay_explained<E>(
+    watcher: &mut Watcher,
+    capture: &Capture,
+    moments: &[Millis],
+    mut sink: impl FnMut(Outcome) -> Result<(), E>,
+) -> Result<Millis, E> {
+    watcher.keep_accounts();
+    let mut moments = moments.to_vec();
+    moments.sort_unstable();
+    run(watcher, capture, &moments, &mut sink)
+}
 
 /// Runs `watcher` through `capture` and hands each event to `sink` in order. What the host said then
 /// (`>`) and what the watcher would say now are both without effect: the board's answers are on record.
@@ -21,12 +47,26 @@ pub fn replay<E>(
     capture: &Capture,
     mut sink: impl FnMut(Event) -> Result<(), E>,
 ) -> Result<Millis, E> {
+    run(watcher, capture, &[], &mut |outcome| match outcome {
+        Outcome::Event(event, _) => sink(*event),
+        Outcome::Moment(..) => Ok(()),
+    })
+}
+
+fn run<E>(
+    watcher: &mut Watcher,
+    capture: &Capture,
+    mut moments: &[Millis],
+    sink: &mut impl FnMut(Outcome) -> Result<(), E>,
+) -> Result<Millis, E> {
     let mut up = false;
     for record in &capture.records {
         while let Some(due) = watcher.poll_timeout().filter(|&due| due <= record.at) {
+            tell_moments(watcher, &mut moments, due, sink)?;
             watcher.handle_timeout(due);
-            drain(watcher, due, &mut sink)?;
+            drain(watcher, due, sink)?;
         }
+        tell_moments(watcher, &mut moments, record.at, sink)?;
         // A capture need not say that its link is up: it could not have recorded anything otherwise.
         let link = !matches!(record.act, Act::LinkDown);
         if link != up {
@@ -40,17 +80,32 @@ pub fn replay<E>(
         if let Act::FromBoard(bytes) = &record.act {
             watcher.handle_bytes(record.at, bytes);
         }
-        drain(watcher, record.at, &mut sink)?;
+        drain(watcher, record.at, sink)?;
     }
+    tell_moments(watcher, &mut moments, Millis(u64::MAX), sink)?;
     let end = watcher.handle_end(capture.end());
-    drain(watcher, end, &mut sink)?;
+    drain(watcher, end, sink)?;
     Ok(end)
+}
+
+/// Tells what is weighed at those of `moments` that come before `next`.
+fn tell_moments<E>(
+    watcher: &Watcher,
+    moments: &mut &[Millis],
+    next: Millis,
+    sink: &mut impl FnMut(Outcome) -> Result<(), E>,
+) -> Result<(), E> {
+    while let Some((at, later)) = moments.split_first().filter(|(at, _)| **at < next) {
+        *moments = later;
+        sink(Outcome::Moment(*at, watcher.account(*at)))?;
+    }
+    Ok(())
 }
 
 fn drain<E>(
     watcher: &mut Watcher,
     now: Millis,
-    sink: &mut impl FnMut(Event) -> Result<(), E>,
+    sink: &mut impl FnMut(Outcome) -> Result<(), E>,
 ) -> Result<(), E> {
     while watcher.poll_transmit().is_some() {}
     while watcher.poll_wish().is_some() {}
@@ -60,7 +115,8 @@ fn drain<E>(
         watcher.handle_verdict(now, &question.irregularity, &verdict);
     }
     while let Some(event) = watcher.poll_event() {
-        sink(event)?;
+        let account = watcher.account_of(event.seq);
+        sink(Outcome::Event(Box::new(event), account))?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `dgt2mqtt replay`: captures through the very same core as the daemon, as fast as it goes.
 
 use std::{
+    fs::File,
     io::{self, BufWriter, IsTerminal, Write},
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -11,7 +12,11 @@ use clap::Args;
 
 use super::names;
 use crate::{
-    capture::{Capture, is_board_id, replay::replay},
+    capture::{
+        Capture, is_board_id,
+        replay::{Outcome, replay, replay_explained},
+    },
+    event::{Body, Event},
     laws::{Edition, Supervision, TimeControl},
     link::file,
     time::Millis,
@@ -41,24 +46,77 @@ pub(super) struct Replay {
     /// The board's id
     #[arg(long, value_parser = names::board_id)]
     board: Option<String>,
+    /// Say for each event which explanations were weighed: on standard error, or into a file (--explain=FILE)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    explain: Option<Option<PathBuf>>,
+    /// Say what is weighed at this moment, in seconds since the start of the capture; may be given several times
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    explain_at: Vec<Millis>,
+}
+
+/// A moment of a capture.
+fn seconds(text: &str) -> Result<Millis, String> {
+    let seconds: f64 = text.parse().map_err(|_| "write seconds, as in 83.5".to_owned())?;
+    if (0.0..1e9).contains(&seconds) {
+        Ok(Millis((seconds * 1000.0).round() as u64))
+    } else {
+        Err("a capture has no such moment: write seconds since its start, as in 83.5".to_owned())
+    }
 }
 
 impl Replay {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let mut out = BufWriter::new(io::stdout().lock());
+        let mut why = self.why()?;
         for path in &self.captures {
             let capture = file::read_capture(path)?;
             let mut watcher = Watcher::new(self.settings(path, &capture), None);
             let mut bar = Bar::new(path, capture.end());
-            replay(&mut watcher, &capture, |event| {
+            let mut tell = |event: &Event| {
                 bar.show(event.t);
-                let line = serde_json::to_string(&event).map_err(io::Error::from)?;
+                let line = serde_json::to_string(event).map_err(io::Error::from)?;
                 writeln!(out, "{line}")
-            })
-            .context("cannot write the events")?;
+            };
+            match &mut why {
+                None => replay(&mut watcher, &capture, |event| tell(&event)),
+                Some(why) => replay_explained(&mut watcher, &capture, &self.explain_at, |outcome| {
+                    if let Outcome::Event(event, _) = &outcome {
+                        tell(event)?;
+                    }
+                    self.explain(why, &outcome)
+                }),
+            }
+            .context("cannot write the events or what explains them")?;
             bar.clear();
         }
+        if let Some(why) = &mut why {
+            why.flush().context("cannot write what explains the events")?;
+        }
         out.flush().context("cannot write the events")
+    }
+
+    /// Where explanations go, if any are asked for.
+    fn why(&self) -> anyhow::Result<Option<Box<dyn Write>>> {
+        Ok(match &self.explain {
+            Some(Some(path)) => {
+                let file = File::create(path)
+                    .with_context(|| format!("cannot write explanations to {}", path.display()))?;
+                Some(Box::new(BufWriter::new(file)))
+            }
+            None if self.explain_at.is_empty() => None,
+            _ => Some(Box::new(io::stderr())),
+        })
+    }
+
+    fn explain(&self, why: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
+        match outcome {
+            Outcome::Event(event, Some(account)) if self.explain.is_some() => {
+                writeln!(why, "{}\n{account}", in_short(&event.body))
+            }
+            Outcome::Event(..) => Ok(()),
+            Outcome::Moment(_, Some(account)) => writeln!(why, "{account}"),
+            Outcome::Moment(at, None) => writeln!(why, "{:.3} s: no game goes on\n", at.seconds()),
+        }
     }
 
     fn settings(&self, path: &Path, capture: &Capture) -> Settings {
@@ -81,6 +139,29 @@ impl Replay {
             epoch_ms: header.epoch_ms(),
             ..Settings::default()
         }
+    }
+}
+
+/// What an event says, in a few words.
+fn in_short(body: &Body) -> String {
+    match body {
+        Body::Move(made) => {
+            let name = made.san.as_ref().unwrap_or(&made.uci);
+            format!("move {} {name}", made.ply)
+        }
+        Body::MovesRetracted { to_ply, reason } => format!("moves after {to_ply} retracted: {reason}"),
+        Body::Irregularity(said) => format!(
+            "irregularity at half-move {}: {} ({})",
+            said.ply,
+            said.kind.as_str(),
+            said.certainty.in_words()
+        ),
+        Body::IrregularityResolved { irregularity, how } => {
+            format!("{irregularity} {}", how.in_words())
+        }
+        Body::GameEnded { reason, .. } => format!("game ended: {reason}"),
+        Body::Notice { code, message } => format!("notice {code}: {message}"),
+        other => other.type_name().to_owned(),
     }
 }
 

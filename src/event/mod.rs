@@ -198,6 +198,18 @@ pub enum Certainty {
     Certain,
 }
 
+impl Certainty {
+    /// The word for it.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Certain => "certain",
+            Self::Probable => "probable",
+            Self::Suspected => "suspected",
+        }
+    }
+}
+
 /// An irregularity, the evidence for it and what the Laws say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Irregularity {
@@ -357,6 +369,19 @@ pub enum Resolution {
     Dismissed,
     /// Something else took its place (the game ended, a new one began).
     Superseded,
+}
+
+impl Resolution {
+    /// The word for it.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Restored => "restored",
+            Self::Stands => "stands",
+            Self::Dismissed => "dismissed",
+            Self::Superseded => "superseded",
+        }
+    }
 }
 
 /// The result of a game.

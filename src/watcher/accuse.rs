@@ -11,7 +11,7 @@ use super::{
     judge::{JUDGE_MS, READ_MS, RESTORED, SCAN_MS},
 };
 use crate::{
-    board::{Act, Explanation, Line, Placement, PlyKind, act::Reason, explain},
+    board::{Act, Bill, Explanation, Item, Line, Placement, PlyKind, act::Reason, explain},
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,
@@ -97,11 +97,23 @@ impl Game {
         let base = Line::new(before, ctx.sensed, ctx.now);
         let is_ruled = self.open.last().is_some_and(|open| open.ruled.is_some());
         let put_right = if is_ruled {
-            base.played(PlyKind::Ruled(meant), target, ctx.sensed, ctx.now, 0.0)
+            base.played(
+                PlyKind::Ruled(meant),
+                target,
+                ctx.sensed,
+                ctx.now,
+                &Bill::default(),
+            )
         } else {
             base.clone()
         };
-        let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
+        let stands = base.played(
+            PlyKind::Illegal(Box::new(act)),
+            left,
+            ctx.sensed,
+            ctx.now,
+            &Bill::default(),
+        );
         self.rebase(ctx, vec![(put_right, 0.6), (stands, 0.0)]);
     }
 
@@ -130,7 +142,13 @@ impl Game {
         self.press = None;
         self.accuse(ctx, finding, Some(&act));
         let base = Line::new(before, ctx.sensed, ctx.now);
-        let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
+        let stands = base.played(
+            PlyKind::Illegal(Box::new(act)),
+            left,
+            ctx.sensed,
+            ctx.now,
+            &Bill::default(),
+        );
         self.rebase(ctx, vec![(base, RESTORED), (stands, 0.0)]);
     }
 
@@ -155,7 +173,7 @@ impl Game {
         self.base = self.plies();
         let mut fresh = Vec::new();
         for (mut line, cost) in lines {
-            line.charge(cost);
+            line.charge(Item::PutRight, cost);
             fresh.push(line);
         }
         self.lines.reset(ctx.now, ctx.sensed, fresh);

@@ -9,7 +9,7 @@ use super::{
     start::{array_named, is_proper_array},
 };
 use crate::{
-    board::{Line, Placement, Ply, PlyKind},
+    board::{Bill, Line, Placement, Ply, PlyKind},
     event::{CompletedBy, Resolution},
     laws::IrregularityKind,
 };
@@ -69,7 +69,13 @@ impl Game {
         })?;
         let after = Arc::new(before.after(&made));
         let line = Line::new(before.clone(), ctx.sensed, ctx.now);
-        let line = line.played(PlyKind::Legal(made.mv), after, ctx.sensed, ctx.now, 0.0);
+        let line = line.played(
+            PlyKind::Legal(made.mv),
+            after,
+            ctx.sensed,
+            ctx.now,
+            &Bill::default(),
+        );
         let rests = ctx.still_for(TAKEN_BACK_MS);
         line.plies.last().filter(|_| rests).cloned()
     }
@@ -165,7 +171,7 @@ impl Game {
             return;
         };
         let before = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
-        let ruled = before.played(PlyKind::Ruled(mv), target, ctx.sensed, ctx.now, 0.0);
+        let ruled = before.played(PlyKind::Ruled(mv), target, ctx.sensed, ctx.now, &Bill::default());
         self.lines.reset(ctx.now, ctx.sensed, vec![ruled]);
     }
 

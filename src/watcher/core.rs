@@ -215,6 +215,7 @@ impl Core {
     /// Looks at everything that may be decided by now.
     pub(super) fn review(&mut self, now: Millis) {
         self.now = now;
+        self.out.waits.clear();
         // Until nothing more follows: how often one looks must not matter.
         for _ in 0..4 {
             let said = self.out.seq;

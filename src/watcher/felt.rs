@@ -15,7 +15,7 @@ use super::{
     settle::REVISABLE,
 };
 use crate::{
-    board::{Explanation, Line, Lines, Orientation, Ply, PlyKind, Stand, act::Reason, explain},
+    board::{Bill, Explanation, Line, Lines, Orientation, Ply, PlyKind, Stand, act::Reason, explain},
     event::{Certainty, CompletedBy, notice},
     laws::IrregularityKind,
     time::Millis,
@@ -250,7 +250,13 @@ impl Game {
         self.accuse(ctx, finding, Some(&act));
         let left = Arc::new(stand.left_as(&act.placement()));
         let base = Line::new(stand, ctx.sensed, ctx.now);
-        let stands = base.played(PlyKind::Illegal(Box::new(act)), left, ctx.sensed, ctx.now, 0.0);
+        let stands = base.played(
+            PlyKind::Illegal(Box::new(act)),
+            left,
+            ctx.sensed,
+            ctx.now,
+            &Bill::default(),
+        );
         self.rebase(ctx, vec![(base, 0.6), (stands, 0.0)]);
     }
 }

@@ -26,6 +26,13 @@ pub(super) struct Ctx<'a> {
 }
 
 impl Ctx<'_> {
+    /// Something waits for `what`, which `replay --explain` tells.
+    pub(super) fn wait_for(&mut self, what: &'static str) {
+        if !self.out.waits.contains(&what) {
+            self.out.waits.push(what);
+        }
+    }
+
     /// Asks to be called again at `at`.
     pub(super) fn at(&mut self, at: Millis) {
         let at = at.max(self.now + 1);
@@ -221,6 +228,10 @@ impl Game {
 
     /// Emits an event of this game.
     pub(super) fn emit(&self, ctx: &mut Ctx<'_>, at: Option<Millis>, body: Body) -> String {
+        if ctx.out.accounts.is_some() {
+            let account = self.account(ctx.sensed, ctx.now, Some(ctx.out.seq + 1), &[]);
+            ctx.out.accounts.get_or_insert_default().push_back(account);
+        }
         ctx.out.emit(ctx.settings, Some(self.number), ctx.now, at, body)
     }
 

@@ -6,7 +6,7 @@ use shakmaty::{Bitboard, Color, Move};
 
 use super::game::{Ctx, Game};
 use crate::{
-    board::{Line, Lines, Ply, PlyKind, Stand, bridge, lines::shared},
+    board::{Bill, Item, Line, Lines, Ply, PlyKind, Stand, bridge, lines::shared},
     event::notice,
     time::Millis,
 };
@@ -55,7 +55,8 @@ pub(super) struct Unbridged {
 fn recovered(root: &Line, path: Vec<(Move, Arc<Stand>)>, ctx: &Ctx<'_>) -> Line {
     let mut line = root.clone();
     for (mv, stand) in path {
-        line = line.played(PlyKind::Recovered(mv), stand, ctx.sensed, ctx.now, RECOVERED);
+        let step = Bill::of(Item::Recovered, RECOVERED);
+        line = line.played(PlyKind::Recovered(mv), stand, ctx.sensed, ctx.now, &step);
     }
     line.forget_presses();
     line
@@ -147,10 +148,10 @@ impl Game {
             // The lines from which it was found may have begun with one of several half-moves.
             self.one_of_several(ctx, missed.unwrap_or(0), limits);
         }
-        for (i, line) in found.into_iter().enumerate() {
+        for (i, mut line) in found.into_iter().enumerate() {
             // The first found goes first where nothing tells them apart.
-            self.lines
-                .add(ctx.now, ctx.sensed, line, if i == 0 { 0.0 } else { 2.0 });
+            line.charge(Item::Recovered, if i == 0 { 0.0 } else { 2.0 });
+            self.lines.add(ctx.now, ctx.sensed, line);
         }
     }
 
@@ -238,8 +239,9 @@ impl Game {
                 .filter(|((mv, _), made)| made.kind.legal() != Some(*mv))
                 .count();
             let mut line = recovered(&root, path, ctx);
-            line.charge(before + CONTRADICTED * contradicted as f32);
-            self.lines.add(ctx.now, ctx.sensed, line, 0.0);
+            line.charge(Item::Shared, before);
+            line.charge(Item::Contradicted, CONTRADICTED * contradicted as f32);
+            self.lines.add(ctx.now, ctx.sensed, line);
         }
     }
 

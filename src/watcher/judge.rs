@@ -6,7 +6,7 @@ use super::{
     game::{Ctx, Game, Press},
 };
 use crate::{
-    board::{Act, Explanation, Line, Placement, PlyKind, act::Reason, explain},
+    board::{Act, Explanation, Item, Line, Placement, PlyKind, act::Reason, explain},
     time::Millis,
 };
 
@@ -93,9 +93,10 @@ impl Game {
         self.lines.advance(k);
         self.base = self.plies();
         self.accuse(ctx, finding, Some(&act));
-        let restored = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
+        let mut restored = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
         self.lines.convict();
-        self.lines.add(ctx.now, ctx.sensed, restored, RESTORED);
+        restored.charge(Item::PutRight, RESTORED);
+        self.lines.add(ctx.now, ctx.sensed, restored);
         true
     }
 

@@ -16,6 +16,7 @@ mod core;
 mod displaced;
 mod ending;
 mod evening;
+pub mod explain;
 mod felt;
 mod finish;
 mod flags;
@@ -52,6 +53,7 @@ use crate::{
 };
 pub use command::{Command, CommandError, Reply, Report};
 use core::Core;
+pub use explain::Account;
 pub use outbox::MateQuestion;
 pub use snapshot::Snapshot;
 pub use state::{BoardInfo, ClockView, GameView, Model, PositionView, StateSet, Status};
@@ -237,6 +239,27 @@ impl Watcher {
     /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.core.out.events.pop_front()
+    }
+
+    /// Keeps with each event the explanations that were weighed when it was decided ([`Self::account_of`]).
+    pub fn keep_accounts(&mut self) {
+        self.core.out.accounts = Some(std::collections::VecDeque::new());
+    }
+
+    /// The explanations behind event `seq`, if it is one of a game and [`Self::keep_accounts`] was called. Those of
+    /// earlier events are forgotten.
+    pub fn account_of(&mut self, seq: u64) -> Option<Account> {
+        let accounts = self.core.out.accounts.as_mut()?;
+        while accounts.front().is_some_and(|account| account.seq < Some(seq)) {
+            accounts.pop_front();
+        }
+        accounts.pop_front_if(|account| account.seq == Some(seq))
+    }
+
+    /// The explanations that are weighed at `now`, which no later call may precede; none where no game goes on.
+    #[must_use]
+    pub fn account(&self, now: Millis) -> Option<Account> {
+        self.core.account(now + self.before)
     }
 
     /// The next command to send to the board, never split.

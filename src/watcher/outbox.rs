@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use jiff::Timestamp;
 use shakmaty::{Chess, Color};
 
-use super::{Settings, StateSet};
+use super::{Settings, StateSet, explain::Account};
 use crate::{
     event::{Body, Event, SCHEMA_VERSION},
     time::Millis,
@@ -30,6 +30,10 @@ pub(super) struct Outbox {
     pub(super) events: VecDeque<Event>,
     pub(super) changed: StateSet,
     pub(super) questions: VecDeque<MateQuestion>,
+    /// What was weighed for each event, where that is asked for.
+    pub(super) accounts: Option<VecDeque<Account>>,
+    /// What is being waited for since the last look.
+    pub(super) waits: Vec<&'static str>,
     /// Milliseconds by which the watcher's time is ahead of that of the daemon, which events tell.
     pub(super) before: u64,
 }

@@ -9,7 +9,7 @@ use super::{
     wire::Protocol,
 };
 use crate::{
-    board::{Line, Orientation, PlyKind},
+    board::{Bill, Line, Orientation, PlyKind},
     dgt::{ClockSide, eventlog::LogRecords},
     time::Millis,
 };
@@ -244,7 +244,7 @@ impl Game {
             } else {
                 PlyKind::Legal(unseen.mv)
             };
-            line = line.played(kind, unseen.stand.clone(), ctx.sensed, ctx.now, 0.0);
+            line = line.played(kind, unseen.stand.clone(), ctx.sensed, ctx.now, &Bill::default());
         }
         for ply in &mut line.plies {
             // The board itself says where each man went.

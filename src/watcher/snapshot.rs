@@ -17,7 +17,7 @@ use super::{
     trail::SavedTrail,
 };
 use crate::{
-    board::{Act, Line, Orientation, PlyKind, Sensed, Stand, weight},
+    board::{Act, Bill, Item, Line, Orientation, PlyKind, Sensed, Stand, weight},
     dgt::ClockSide,
     event::{ClockState, CompletedBy, GameResult},
     laws::{IrregularityKind, Side},
@@ -271,16 +271,22 @@ impl Game {
             .any(|open| open.ply == next && open.act.is_some())
         {
             // The press that completed the act was found to be no empty one.
-            nothing_done.charge(weight::EMPTY_PRESS);
+            nothing_done.charge(Item::EmptyPress, weight::EMPTY_PRESS);
         }
         let mut lines = vec![nothing_done];
         for open in self.open.iter().filter(|open| open.ply == next) {
             if let (Some(mv), Some(target)) = (open.ruled, &open.target) {
-                lines.push(line.played(PlyKind::Ruled(mv), target.clone(), unread, now, 0.0));
+                lines.push(line.played(PlyKind::Ruled(mv), target.clone(), unread, now, &Bill::default()));
             }
             if let Some(act) = &open.act {
                 let left = Arc::new(stand.left_as(&act.placement()));
-                lines.push(line.played(PlyKind::Illegal(Box::new(act.clone())), left, unread, now, 0.0));
+                lines.push(line.played(
+                    PlyKind::Illegal(Box::new(act.clone())),
+                    left,
+                    unread,
+                    now,
+                    &Bill::default(),
+                ));
             }
         }
         self.lines.frozen = true;

@@ -1,0 +1,193 @@
+//! What an explanation pays, item by item: the negative logarithm of its probability, in nats, and why.
+
+use super::weight;
+
+/// What an explanation may pay for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Item {
+    /// Half-moves that it takes place.
+    HalfMoves,
+    /// Half-moves that nobody pressed for although the clock ran.
+    Unpressed,
+    /// Presses that came after the opponent's reply.
+    LatePress,
+    /// Presses that no half-move explains.
+    EmptyPress,
+    /// Differences between the board and the explanation that lasted.
+    Lasted,
+    /// Differences between the board and the explanation now.
+    Differs,
+    /// A press that the last half-move still owes.
+    Owed,
+    /// A press whose half-move has not been read yet.
+    Awaited,
+    /// A half-move of which only the lift was read.
+    Blind,
+    /// A piece that was taken before it was read where it went.
+    TakenAtOnce,
+    /// A reply that was read before the half-move it answers.
+    Early,
+    /// A piece that went from square to square in no time.
+    AtOnce,
+    /// A promotion to less than a queen, unread.
+    Underpromotion,
+    /// A capture that was not felt.
+    Unfelt,
+    /// A square that emptied although nothing was read there.
+    NeverThere,
+    /// An act against the Laws.
+    Illegal,
+    /// A half-move that was found by search after a gap.
+    Recovered,
+    /// Something said before that it contradicts.
+    Contradicted,
+    /// That an act was put right although it might have stood.
+    PutRight,
+    /// A piece that is not read, or a square that reads nothing.
+    SensorFault,
+    /// A half-move of a piece that is not read, of which nothing told.
+    Unread,
+    /// A piece that fell or was displaced.
+    Displaced,
+    /// What all explanations have paid alike, taken off.
+    Shared,
+}
+
+/// How many items there are.
+const ITEMS: usize = Item::Shared as usize + 1;
+
+impl Item {
+    const ALL: [Self; ITEMS] = [
+        Self::HalfMoves,
+        Self::Unpressed,
+        Self::LatePress,
+        Self::EmptyPress,
+        Self::Lasted,
+        Self::Differs,
+        Self::Owed,
+        Self::Awaited,
+        Self::Blind,
+        Self::TakenAtOnce,
+        Self::Early,
+        Self::AtOnce,
+        Self::Underpromotion,
+        Self::Unfelt,
+        Self::NeverThere,
+        Self::Illegal,
+        Self::Recovered,
+        Self::Contradicted,
+        Self::PutRight,
+        Self::SensorFault,
+        Self::Unread,
+        Self::Displaced,
+        Self::Shared,
+    ];
+
+    /// A few words for a reader of `replay --explain`.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::HalfMoves => "half-moves",
+            Self::Unpressed => "not pressed",
+            Self::LatePress => "pressed late",
+            Self::EmptyPress => "press without a half-move",
+            Self::Lasted => "differences that lasted",
+            Self::Differs => "differences now",
+            Self::Owed => "press still owed",
+            Self::Awaited => "press awaits its half-move",
+            Self::Blind => "only the lift was read",
+            Self::TakenAtOnce => "taken before it was read",
+            Self::Early => "read before what it answers",
+            Self::AtOnce => "went in no time",
+            Self::Underpromotion => "underpromotion unread",
+            Self::Unfelt => "capture not felt",
+            Self::NeverThere => "left where it never stood",
+            Self::Illegal => "against the Laws",
+            Self::Recovered => "found by search",
+            Self::Contradicted => "contradicts the record",
+            Self::PutRight => "put right",
+            Self::SensorFault => "sensor fault",
+            Self::Unread => "half-move unread",
+            Self::Displaced => "displaced",
+            Self::Shared => "shared by all",
+        }
+    }
+}
+
+/// What an explanation has paid, in nats.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bill {
+    paid: [f32; ITEMS],
+    total: f32,
+}
+
+impl Bill {
+    /// A bill with one item.
+    #[must_use]
+    pub fn of(item: Item, nats: f32) -> Self {
+        Self::default().and(item, nats)
+    }
+
+    /// A half-move, and nothing else.
+    #[must_use]
+    pub fn half_move() -> Self {
+        Self::of(Item::HalfMoves, weight::PLY)
+    }
+
+    /// The same with one more item.
+    #[must_use]
+    pub fn and(mut self, item: Item, nats: f32) -> Self {
+        self.pay(item, nats);
+        self
+    }
+
+    /// `nats` more for `item`.
+    pub fn pay(&mut self, item: Item, nats: f32) {
+        self.paid[item as usize] += nats;
+        self.total += nats;
+    }
+
+    /// All that `other` has, besides.
+    pub fn add(&mut self, other: &Self) {
+        for (mine, theirs) in self.paid.iter_mut().zip(&other.paid) {
+            *mine += theirs;
+        }
+        self.total += other.total;
+    }
+
+    /// The sum, in nats.
+    #[must_use]
+    pub fn total(&self) -> f32 {
+        self.total
+    }
+
+    /// The items that are not nothing, the dearest first.
+    #[must_use]
+    pub fn items(&self) -> Vec<(Item, f32)> {
+        let paid = Item::ALL.into_iter().map(|item| (item, self.paid[item as usize]));
+        let mut items: Vec<_> = paid.filter(|(_, nats)| nats.abs() > 0.005).collect();
+        items.sort_by(|a, b| b.1.total_cmp(&a.1));
+        items
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_item_has_its_own_place() {
+        for (index, item) in Item::ALL.into_iter().enumerate() {
+            assert_eq!(item as usize, index, "{item:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_paid_adds_up() {
+        let mut bill = Bill::half_move().and(Item::Blind, 2.5);
+        bill.add(&Bill::of(Item::Blind, 1.0));
+        assert_eq!(bill.items(), [(Item::Blind, 3.5), (Item::HalfMoves, weight::PLY)]);
+        assert!((bill.total() - weight::PLY - 3.5).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,168 @@
+//! Why the watcher says what it says: the explanations that it weighs at a moment, how likely each is, what each
+//! paid for what, and what is being waited for.
+
+use std::fmt;
+
+use super::{
+    core::{Core, Phase},
+    game::{Game, names},
+};
+use crate::{
+    board::{Code, Item, Line, PlyKind, Sensed, weight},
+    time::Millis,
+};
+
+/// So many of the likeliest explanations are told.
+const TOLD: usize = 6;
+
+/// The rival explanations at a moment.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// When, since the start of the capture or of the daemon.
+    pub at: Millis,
+    /// The event that was decided then; none for a moment that was asked for.
+    pub seq: Option<u64>,
+    /// The half-moves that all of them go on from.
+    pub base: usize,
+    /// Half-moves of the record by then.
+    pub recorded: usize,
+    /// The explanations, the likeliest first.
+    pub hypotheses: Vec<Hypothesis>,
+    /// How many more there are.
+    pub more: usize,
+    /// What is being waited for.
+    pub waits: Vec<&'static str>,
+}
+
+/// One explanation of what was read.
+#[derive(Clone, Debug)]
+pub struct Hypothesis {
+    /// How likely it is among all of them, 0 to 1.
+    pub probability: f64,
+    /// Its half-moves since the base, as they are written down; what is no legal half-move as squares.
+    pub half_moves: Vec<String>,
+    /// What is wrong with board or pieces by it.
+    pub faults: Vec<String>,
+    /// Squares that show something else than it says, with what is read there.
+    pub differing: Vec<String>,
+    /// What it pays, in nats, the dearest first.
+    pub paid: Vec<(Item, f32)>,
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3} s", self.at.seconds())?;
+        if let Some(seq) = self.seq {
+            write!(f, ", event {seq}")?;
+        }
+        writeln!(f, ": {} half-moves on the record", self.recorded)?;
+        for hypothesis in &self.hypotheses {
+            writeln!(f, "  {hypothesis}")?;
+        }
+        if self.more > 0 {
+            writeln!(f, "  and {} less likely", self.more)?;
+        }
+        for wait in &self.waits {
+            writeln!(f, "  waits for {wait}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Hypothesis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:8.4} %  ", self.probability * 100.0)?;
+        if self.half_moves.is_empty() {
+            f.write_str("(nothing more)")?;
+        }
+        f.write_str(&self.half_moves.join(" "))?;
+        for fault in &self.faults {
+            write!(f, "; {fault}")?;
+        }
+        if !self.differing.is_empty() {
+            write!(f, "; but {}", self.differing.join(", "))?;
+        }
+        f.write_str("\n              pays")?;
+        for (item, nats) in &self.paid {
+            write!(f, " {nats:.2} {},", item.words())?;
+        }
+        Ok(())
+    }
+}
+
+/// What a square shows, as a FEN writes it.
+fn letter(code: Code) -> String {
+    match code.piece() {
+        Some(piece) => piece.char().to_string(),
+        None if code.is_empty() => "nothing".to_owned(),
+        None if code == Code::MAN => "a piece".to_owned(),
+        None => format!("code {}", code.0),
+    }
+}
+
+impl Core {
+    /// What is weighed at `now`; none where no game goes on.
+    pub(super) fn account(&self, now: Millis) -> Option<Account> {
+        match &self.phase {
+            Phase::Game(game) => Some(game.account(&self.sensed, now, None, &self.out.waits)),
+            Phase::Waiting(_) => None,
+        }
+    }
+}
+
+impl Game {
+    /// What is weighed at `now`, on account of event `seq`.
+    pub(super) fn account(
+        &self,
+        sensed: &Sensed,
+        now: Millis,
+        seq: Option<u64>,
+        waits: &[&'static str],
+    ) -> Account {
+        let lines = self.lines.all();
+        let totals: Vec<f32> = lines.iter().map(|line| line.total(sensed, now)).collect();
+        let odds = weight::posterior(&totals);
+        let mut told: Vec<_> = lines.iter().zip(odds).collect();
+        told.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let hypotheses = told.iter().take(TOLD);
+        Account {
+            at: now,
+            seq,
+            base: self.base,
+            recorded: self.plies(),
+            hypotheses: hypotheses
+                .map(|(line, p)| self.hypothesis(line, *p, sensed, now))
+                .collect(),
+            more: lines.len().saturating_sub(TOLD),
+            waits: waits.to_vec(),
+        }
+    }
+
+    fn hypothesis(&self, line: &Line, probability: f64, sensed: &Sensed, now: Millis) -> Hypothesis {
+        let mut before = self.stand_at(self.base).clone();
+        let mut half_moves = Vec::new();
+        for (n, ply) in (self.base + 1..).zip(&line.plies) {
+            let (uci, san) = names(&before, &ply.kind, self.mode);
+            let mark = match ply.kind {
+                PlyKind::Legal(_) => "",
+                PlyKind::Ruled(_) => " by ruling",
+                PlyKind::Recovered(_) => " unseen",
+                PlyKind::Illegal(_) | PlyKind::Suspect(_) => " illegal",
+            };
+            let pressed = if ply.pressed.is_some() { "" } else { "~" };
+            let name = san.unwrap_or(uci);
+            half_moves.push(format!("{n}.{name}{pressed}{mark}"));
+            before = ply.stand.clone();
+        }
+        let differing = line.differing().into_iter();
+        Hypothesis {
+            probability,
+            half_moves,
+            faults: Vec::new(),
+            differing: differing
+                .map(|s| format!("{s} reads {}", letter(sensed.at(s))))
+                .collect(),
+            paid: line.account(sensed, now).items(),
+        }
+    }
+}
