@@ -28,6 +28,8 @@ pub enum Item {
     TakenAtOnce,
     /// A reply that was read before the half-move it answers.
     Early,
+    /// A half-move that was read long after its press.
+    Late,
     /// A piece that went from square to square in no time.
     AtOnce,
     /// A promotion to less than a queen, unread.
@@ -70,6 +72,7 @@ impl Item {
         Self::Blind,
         Self::TakenAtOnce,
         Self::Early,
+        Self::Late,
         Self::AtOnce,
         Self::Underpromotion,
         Self::Unfelt,
@@ -99,6 +102,7 @@ impl Item {
             Self::Blind => "only the lift was read",
             Self::TakenAtOnce => "taken before it was read",
             Self::Early => "read before what it answers",
+            Self::Late => "read after its press",
             Self::AtOnce => "went in no time",
             Self::Underpromotion => "underpromotion unread",
             Self::Unfelt => "capture not felt",

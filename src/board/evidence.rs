@@ -63,7 +63,17 @@ impl<'a> Traces<'a> {
             let shown = self.sensed.placement().occupied().contains(to);
             shown && (self.sensed.at(to) == Code::MAN || self.line.may_have_arrived(from, to, self.sensed))
         };
-        landed.contains(to) || self.line.differing.contains(from) && taken()
+        let left = self.line.differing.contains(from);
+        landed.contains(to) || left && taken() || self.unread(from, to)
+    }
+}
+
+impl Traces<'_> {
+    /// True when a man that is not read may have gone from `from` to `to`: what stood there is gone, or `to` shows
+    /// nothing, ever.
+    fn unread(&self, from: Square, to: Square) -> bool {
+        let gone = |s| self.line.differing.contains(s) && self.sensed.at(s).is_empty();
+        self.line.faults.hidden.contains(from) && gone(to) || self.sensed.dead().contains(to) && gone(from)
     }
 }
 
@@ -74,12 +84,14 @@ impl Line {
     /// not known, any difference may speak for one.
     pub(super) fn may_go_on(&self, sensed: &Sensed) -> bool {
         let us = Some(self.turn());
-        self.differing.into_iter().any(|square| {
-            let left = sensed.since(square).max(self.born);
-            sensed.is_felt()
-                || sensed.at(square).color() == us
-                || self.placement().at(square).color() == us && sensed.last_arrival() + SCAN_MS >= left
-        })
+        let unread = self.faults.hidden | sensed.dead();
+        unread.any() && self.differing.any()
+            || self.differing.into_iter().any(|square| {
+                let left = sensed.since(square).max(self.born);
+                sensed.is_felt()
+                    || sensed.at(square).color() == us
+                    || self.placement().at(square).color() == us && sensed.last_arrival() + SCAN_MS >= left
+            })
     }
 
     /// True when what is seen speaks for `candidate`: a piece arrived where it puts one.
@@ -88,6 +100,32 @@ impl Line {
         candidate.changes().iter().any(|(square, code)| {
             !code.is_empty() && self.differing.contains(*square) && sensed.at(*square).agrees(*code)
         }) || self.may_have_taken(candidate, sensed)
+    }
+
+    /// True when `candidate` is the half-move of a piece that is not read where it went, and something tells of it: what it
+    /// took is gone, or it has left for a square that reads nothing.
+    #[must_use]
+    pub(super) fn unread_half_move(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+        let (Some(from), to) = (candidate.mv.from(), candidate.mv.to()) else {
+            return false;
+        };
+        let gone = |s| self.differing.contains(s) && sensed.at(s).is_empty();
+        let victim = match candidate.mv {
+            Move::EnPassant { .. } => Square::from_coords(to.file(), from.rank()),
+            _ => to,
+        };
+        let took = self.faults.hidden.contains(from) && candidate.mv.is_capture() && gone(victim);
+        took || sensed.dead().contains(to) && gone(from)
+    }
+
+    /// Half-moves of pieces that are not read, of which nothing would tell.
+    pub(super) fn unread_half_moves(&self) -> impl Iterator<Item = Candidate> + '_ {
+        let hidden = self.faults.hidden;
+        let silent = move |c: &Candidate| {
+            let from = c.mv.from().is_some_and(|from| hidden.contains(from));
+            from && !c.mv.is_castle() && (!c.mv.is_capture() || hidden.contains(c.mv.to()))
+        };
+        self.stand.candidates().filter(silent)
     }
 
     /// The squares whose piece was lifted before the press that waits, and has not been seen since: the

@@ -35,10 +35,16 @@ struct Proposal {
 
 impl Lines {
     /// Adds lines for half-moves of pieces that were lifted before an unexplained press and whose
-    /// arrival was not seen: an update may be lost.
+    /// arrival was not seen, for an update may be lost, and of pieces that are never read.
     pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
         let mut blind = Vec::new();
         for (parent, line) in self.lines.iter().enumerate() {
+            if line.awaits().is_some() {
+                for candidate in line.unread_half_moves() {
+                    let step = Bill::half_move().and(Item::Unread, weight::UNREAD);
+                    blind.push(self.proposal(parent, candidate, sensed, step));
+                }
+            }
             let lifted = line.lifted_unseen(sensed);
             if lifted.is_empty() {
                 continue;
@@ -167,6 +173,8 @@ impl Lines {
                 Bill::half_move()
             } else if line.taken_at_once(&candidate, sensed) {
                 Bill::half_move().and(Item::TakenAtOnce, weight::TAKEN_AT_ONCE)
+            } else if line.unread_half_move(&candidate, sensed) {
+                Bill::half_move().and(Item::Unread, weight::UNREAD_BUT_TOLD)
             } else {
                 continue;
             };

@@ -7,6 +7,7 @@ use shakmaty::{Bitboard, Color, Move, Rank, Square, attacks};
 use super::{
     bill::{Bill, Item},
     evidence::SCAN_MS,
+    faults::Faults,
     placement::{Code, Placement},
     ply::{Ply, PlyKind},
     sensed::Sensed,
@@ -17,6 +18,8 @@ use crate::time::Millis;
 
 /// The last update of a half-move may arrive this long after its press.
 const LATE_MS: u64 = 1000;
+/// As a rule it has come this long after it.
+const READ_MS: u64 = 300;
 /// The first one may come this long after it.
 pub(super) const BEGUN_MS: u64 = 350;
 /// A press that waits this long for its half-move is given up.
@@ -61,7 +64,11 @@ pub struct Line {
     pub(super) differing: Bitboard,
     /// Of these, where a piece was seen on its way and is not gone, though it has been seen further on since.
     trail: Bitboard,
+    /// Why squares read nothing where a piece stands.
+    pub(super) faults: Faults,
     pub(super) born: Millis,
+    /// Since when each square that differs does, by this line.
+    wrong_since: [Millis; 64],
     /// The clock runs: half-moves are pressed for.
     pub(super) clock_runs: bool,
     /// What it cost when it was last ranked.
@@ -80,7 +87,9 @@ impl Line {
             bill: Bill::default(),
             differing,
             trail: Bitboard::EMPTY,
+            faults: Faults::default(),
             born: now,
+            wrong_since: [now; 64],
             clock_runs: false,
             ranked: 0.0,
         }
@@ -90,6 +99,31 @@ impl Line {
     #[must_use]
     pub fn differing(&self) -> Bitboard {
         self.differing
+    }
+
+    /// Why squares read nothing where a piece stands.
+    #[must_use]
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// What `square` is to show: the piece that stands there, unless that is not read.
+    #[must_use]
+    pub fn expects(&self, square: Square) -> Code {
+        self.faults.shown(square, self.placement().at(square))
+    }
+
+    /// The same with pieces on `squares` that are not read.
+    pub(super) fn hide(&mut self, squares: Bitboard, sensed: &Sensed) {
+        self.faults.hidden |= squares;
+        self.hold_against(squares, sensed);
+    }
+
+    /// Holds `squares` against what is read there.
+    pub(super) fn hold_against(&mut self, squares: Bitboard, sensed: &Sensed) {
+        let wrong = |s: &Square| !sensed.at(*s).agrees(self.expects(*s));
+        let wrong: Bitboard = squares.into_iter().filter(wrong).collect();
+        self.differing = (self.differing & !squares) | wrong;
     }
 
     /// Who is to move.
@@ -121,13 +155,29 @@ impl Line {
             .iter()
             .position(|(side, pressed)| *side == mover && in_time(*pressed));
         let pressed = owed.map(|i| pending.remove(i).1);
-        let wrong = |s: &Square| !sensed.at(*s).agrees(stand.placement().at(*s));
+        let mut faults = match kind.legal() {
+            Some(mv) => self.faults.after(mv, sensed.dead(), |to| {
+                sensed.at(to).agrees(stand.placement().at(to)) && !sensed.at(to).is_empty()
+            }),
+            None => self.faults,
+        };
+        if kind.legal().is_none() {
+            steps.into_iter().for_each(|square| faults.forget(square));
+        }
+        let expected = |s: Square| faults.shown(s, stand.placement().at(s));
+        let wrong = |s: &Square| !sensed.at(*s).agrees(expected(*s));
         let differing = (self.differing & !steps) | steps.into_iter().filter(wrong).collect::<Bitboard>();
-        let landed = kind.from_to().is_none_or(|(_, to)| !differing.contains(to));
+        let landed = kind
+            .from_to()
+            .is_none_or(|(_, to)| !differing.contains(to) && !expected(to).is_empty());
         let slid = kind.from_to().filter(|_| kind.legal().is_some());
         let trail = slid.map_or(Bitboard::EMPTY, |(from, to)| {
             trail(from, to, &stand, sensed) & differing
         });
+        let mut wrong_since = self.wrong_since;
+        for square in steps {
+            wrong_since[usize::from(square)] = now;
+        }
         let mut plies = Vec::with_capacity(self.plies.len() + 1);
         plies.extend_from_slice(&self.plies);
         if let Some(last) = plies.last_mut() {
@@ -135,6 +185,10 @@ impl Line {
         }
         let mut bill = self.bill;
         bill.add(step);
+        if let (Some(pressed), Some(at)) = (pressed, at) {
+            let late = at.since(pressed + READ_MS);
+            bill.pay(Item::Late, weight::LATE * late as f32 / 1000.0);
+        }
         plies.push(Ply {
             kind,
             at: at.unwrap_or(now),
@@ -151,8 +205,10 @@ impl Line {
             bill,
             trail: (self.trail | trail) & differing,
             differing,
+            faults,
             stand,
             born: now,
+            wrong_since,
             clock_runs: self.clock_runs,
             ranked: self.ranked,
         }
@@ -165,6 +221,7 @@ impl Line {
         self.plies.len() == n + 1
             && self.plies[n].kind.legal() == Some(mv)
             && self.turn() != parent.turn()
+            && self.faults.fall.is_some() == parent.faults.fall.is_some()
             && self.takes_over(&parent.pending)
             && begins_alike(&self.plies[..n], &parent.plies)
     }
@@ -174,14 +231,21 @@ impl Line {
         self.plies.len() == other.plies.len()
             && self.turn() == other.turn()
             && self.pending == other.pending
+            && self.faults == other.faults
             && begins_alike(&self.plies, &other.plies)
     }
 
     /// What decides how the line goes on: the position, and which presses are still owed.
-    pub(super) fn state(&self) -> (u64, bool, bool, bool) {
+    pub(super) fn state(&self) -> (u64, bool, bool, bool, Faults) {
         let n = self.plies.len();
         let owed = |back: usize| n >= back && self.plies[n - back].pressed.is_none();
-        (self.stand.key(), !self.pending.is_empty(), owed(1), owed(2))
+        (
+            self.stand.key(),
+            !self.pending.is_empty(),
+            owed(1),
+            owed(2),
+            self.faults,
+        )
     }
 
     /// The line without its last half-move, whose squares then are as they should not be.
@@ -193,7 +257,7 @@ impl Line {
             .plies
             .last()
             .map_or_else(|| base.clone(), |ply| ply.stand.clone());
-        line.differing = sensed.placement().differing(line.stand.placement());
+        line.hold_against(Bitboard::FULL, sensed);
         line.trail &= line.differing;
         line.born = now;
         line
@@ -235,7 +299,8 @@ impl Line {
     /// A square changed.
     pub(super) fn seen(&mut self, square: Square, code: Code) {
         self.trail.discard(square);
-        if self.stand.placement().at(square).agrees(code) {
+        self.faults.seen(square, code, self.stand.placement().at(square));
+        if self.expects(square).agrees(code) {
             self.differing.discard(square);
             self.landed(square);
         } else {
@@ -291,7 +356,7 @@ impl Line {
             self.bill.pay(Item::EmptyPress, weight::EMPTY_PRESS);
         }
         for square in self.differing & !self.passing(sensed) {
-            let since = sensed.since(square).max(self.born);
+            let since = sensed.since(square).max(self.wrong_since[usize::from(square)]);
             let (rate, lasting) = if sensed.is_felt() {
                 (weight::FELT_RATE, weight::FELT_MS)
             } else {
@@ -300,7 +365,7 @@ impl Line {
             let until = to.min(since + lasting);
             let span = until.since(from.max(since));
             if span > 0 {
-                let each = difference(sensed.at(square), self.stand.placement().at(square));
+                let each = difference(sensed.at(square), self.expects(square));
                 self.bill.pay(Item::Lasted, each * rate * span as f32 / 1000.0);
             }
         }
@@ -327,7 +392,7 @@ impl Line {
         let passing = self.passing(sensed);
         pay(Item::Differs, weight::TRAIL * passing.count() as f32);
         for square in self.differing & !passing {
-            let each = difference(sensed.at(square), self.stand.placement().at(square));
+            let each = difference(sensed.at(square), self.expects(square));
             let ghost = now.since(sensed.since(square)) > GHOST_MS;
             pay(Item::Differs, if ghost { each * weight::GHOST } else { each });
         }
@@ -343,6 +408,36 @@ impl Line {
             let late = now.since(*at).saturating_sub(300).min(900) as f32 / 900.0;
             pay(Item::Awaited, weight::EMPTY_PRESS * late);
         }
+    }
+
+    /// True when the piece of half-move `k` could have gone further on the same way: where it was read last may be a
+    /// square between.
+    #[must_use]
+    pub fn may_slide_on(&self, k: usize) -> bool {
+        let Some(ply) = self.plies.get(k) else {
+            return false;
+        };
+        let Some((from, to)) = ply.kind.from_to() else {
+            return false;
+        };
+        // What it took it stands on.
+        if ply.kind.legal().is_some_and(|mv| mv.is_capture()) {
+            return false;
+        }
+        let beyond = attacks::ray(from, to) & !attacks::between(from, to).with(from).with(to);
+        let (df, dr) = (
+            to.file() as i32 - from.file() as i32,
+            to.rank() as i32 - from.rank() as i32,
+        );
+        let further = |s: Square| {
+            let (f, r) = (
+                s.file() as i32 - to.file() as i32,
+                s.rank() as i32 - to.rank() as i32,
+            );
+            f * df >= 0 && r * dr >= 0
+        };
+        let mut on = beyond.into_iter().filter(|s| further(*s));
+        on.any(|s| s.distance(to) == 1 && ply.stand.placement().at(s).color() != Some(!ply.stand.turn()))
     }
 
     /// The squares that show a chess piece which the line does not have there: what a hand or a

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use shakmaty::{Bitboard, Color, Square};
 
 use super::{
+    act::Reason,
     bill::{Bill, Item},
     line::Line,
     ply::PlyKind,
@@ -80,14 +81,20 @@ impl Lines {
 
     /// Squares changed: `sensed` shows them as they are now. [`Self::tick`] was called before.
     pub fn changed(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
+        let back = |s: Square| sensed.was_empty_for(s).filter(|_| sensed.seen_at(s).is_some());
         for line in &mut self.lines {
             for square in squares {
+                let stood = !sensed.at(square).is_empty() && line.placement().at(square) == sensed.at(square);
+                if let Some(gone) = back(square).filter(|_| stood) {
+                    line.came_back(square, gone, now, self.frozen);
+                }
                 line.seen(square, sensed.at(square));
             }
         }
         if !self.frozen {
             self.grow(now, sensed, squares);
             self.suspect(now, sensed);
+            self.grow_fallen(sensed);
         }
         self.rank(now, sensed);
     }
@@ -112,10 +119,14 @@ impl Lines {
         }
         let mut others = Vec::new();
         for line in &mut self.lines {
-            others.extend(line.pressed_by(side, now));
+            others.extend(line.returned_by(side, now));
+            if !line.takes_back_press(side) {
+                others.extend(line.pressed_by(side, now));
+            }
         }
         self.lines.append(&mut others);
         self.suspect(now, sensed);
+        self.grow_fallen(sensed);
         self.rank(now, sensed);
     }
 
@@ -124,7 +135,12 @@ impl Lines {
         let mut grown = Vec::new();
         for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
             for (act, left) in suspects(line, sensed) {
-                let step = Bill::of(Item::Illegal, weight::ILLEGAL).and(Item::Unpressed, line.unpressed());
+                let price = if act.reason == Reason::CastlingNotAllowed {
+                    weight::CASTLED
+                } else {
+                    weight::ILLEGAL
+                };
+                let step = Bill::of(Item::Illegal, price).and(Item::Unpressed, line.unpressed());
                 grown.push(line.played(PlyKind::Suspect(Box::new(act)), left, sensed, now, &step));
             }
         }
@@ -240,6 +256,7 @@ impl Lines {
         if now > self.aged {
             if !self.frozen {
                 for line in &mut self.lines {
+                    line.lies_still(now);
                     line.age(sensed, self.aged, now);
                 }
             }
@@ -248,7 +265,7 @@ impl Lines {
     }
 
     /// Takes a line in unless the same half-moves are there at no higher cost.
-    fn offer(&mut self, line: Line) -> bool {
+    pub(super) fn offer(&mut self, line: Line) -> bool {
         match self.lines.iter().position(|other| other.same_as(&line)) {
             Some(i) if line.bill.total() < self.lines[i].bill.total() => self.replace(i, line),
             Some(_) => {}

@@ -8,6 +8,8 @@ pub mod bill;
 pub mod bridge;
 pub mod candidate;
 mod evidence;
+pub mod fall;
+pub mod faults;
 mod grow;
 mod history;
 pub mod lever;
@@ -25,6 +27,7 @@ pub mod weight;
 
 pub use act::{Act, Explanation, explain};
 pub use bill::{Bill, Item};
+pub use faults::{Fall, Faults};
 pub use lever::{ClockSignal, LeverWatch};
 pub use line::Line;
 pub use lines::Lines;

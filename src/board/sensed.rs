@@ -33,6 +33,8 @@ pub struct Sensed {
     lost: bool,
     last_dump: Option<Millis>,
     felt: bool,
+    /// Squares that are known to read nothing, whatever stands there.
+    dead: Bitboard,
 }
 
 impl Default for Sensed {
@@ -51,6 +53,7 @@ impl Default for Sensed {
             lost: false,
             last_dump: None,
             felt: false,
+            dead: Bitboard::EMPTY,
         }
     }
 }
@@ -130,6 +133,36 @@ impl Sensed {
     #[must_use]
     pub fn is_felt(&self) -> bool {
         self.felt
+    }
+
+    /// Squares that are known to read nothing, whatever stands there.
+    #[must_use]
+    pub fn dead(&self) -> Bitboard {
+        self.dead & !self.placement.occupied()
+    }
+
+    /// `square` reads nothing, whatever stands there.
+    pub fn give_up(&mut self, square: Square) {
+        self.dead.add(square);
+    }
+
+    /// True when `code` was read on another square than `home` since `start`: a hand carried it there, or one like it.
+    #[must_use]
+    pub fn read_elsewhere(&self, code: Code, home: Square, start: Millis) -> bool {
+        let read = |s: &Square| {
+            let now = (self.at(*s), self.since(*s));
+            let mut readings = std::iter::once(now).chain(self.earlier[usize::from(*s)]);
+            *s != home && readings.any(|(read, since)| read == code && since > start)
+        };
+        Square::ALL.iter().any(read)
+    }
+
+    /// For how long nothing had been read on `square` when it came to show what it shows, in milliseconds; none where
+    /// something else had been.
+    #[must_use]
+    pub fn was_empty_for(&self, square: Square) -> Option<u64> {
+        let (before, since) = self.earlier[usize::from(square)][0];
+        before.is_empty().then(|| self.since(square).since(since))
     }
 
     /// What stands on `square`.

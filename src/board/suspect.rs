@@ -18,6 +18,8 @@ use crate::time::Millis;
 const EARLY_MS: u64 = 1500;
 /// The piece was lifted before the press, and that is read within a scan.
 const LIFTED_MS: u64 = 350;
+/// That a piece of the opponent's was moved must be read so soon after the press.
+const READ_MS: u64 = 250;
 /// Where it went may be read a scan later, or two.
 const PLACED_MS: u64 = 600;
 
@@ -43,6 +45,7 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(Act, Arc<Stand>)> {
             found.extend(carried(stand, sensed, from, to));
         }
     }
+    found.extend(opponents_piece(line, sensed, pressed));
     // Where two pieces went astray no single act is what was done.
     let acts: Vec<_> = found.iter().filter_map(|(act, _)| act.from_to()).collect();
     let apart = |a: &(Square, Square)| acts.iter().any(|b| a.0 != b.0 && a.1 != b.1);
@@ -50,6 +53,34 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(Act, Arc<Stand>)> {
         found.clear();
     }
     found
+}
+
+/// A piece of the opponent's that was moved before the press at `pressed`. Once that is made the opponent may be
+/// making his half-move.
+fn opponents_piece(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(Act, Arc<Stand>)> {
+    let stand = &line.stand;
+    let since = line
+        .plies
+        .last()
+        .map_or(Millis(0), |ply| ply.pressed.unwrap_or(ply.at));
+    let differing = line.differing();
+    let mut arrived = differing.into_iter().filter(|s| sensed.at(*s).is_man());
+    let (to, None) = (arrived.next()?, arrived.next()) else {
+        return None;
+    };
+    let piece = sensed.at(to);
+    let from = differing.without(to).single_square()?;
+    let (left, came) = (sensed.since(from), sensed.since(to));
+    let theirs = piece.color() == Some(!stand.turn()) && stand.placement().at(from) == piece;
+    let in_time = since <= left.min(came) && left.min(came) <= pressed && left.max(came) <= pressed + READ_MS;
+    if !theirs || !in_time || !sensed.at(from).is_empty() {
+        return None;
+    }
+    let mut placement: Placement = stand.placement().clone();
+    placement.set(to, piece);
+    placement.set(from, Code::EMPTY);
+    let act = Act::carried(from, to, Reason::OpponentsPieceMoved, &placement);
+    Some((act, Arc::new(stand.left_as(&placement))))
 }
 
 /// The act of carrying the piece on `from` to `to`, unless that is legal or a part of what is.

@@ -25,8 +25,34 @@ pub const LAG: f32 = 1.0;
 pub const EMPTY_PRESS: f32 = 3.0;
 /// A half-move of which nothing but the lifting was seen.
 pub const BLIND: f32 = 2.5;
+/// A half-move of a piece that is not read, of which nothing told but the press.
+pub const UNREAD: f32 = 1.0;
+/// The same where what it took is gone, or it left for a square that reads nothing.
+pub const UNREAD_BUT_TOLD: f32 = 0.7;
+/// A piece that is read elsewhere than it belongs, and was taken there by mistake.
+pub const DISPLACED: f32 = 4.5;
+/// The same, but that it took its time, as in a hand.
+pub const CARRIED: f32 = 7.0;
+/// A half-move was read so long after its press that it was hardly made before, per second.
+pub const LATE: f32 = 4.0;
+/// It lies there still a second after the press.
+pub const LIES_STILL: f32 = 2.5;
+/// A piece of the mover's own that he took from its square by mistake.
+pub const FELL_OWN: f32 = 2.5;
+/// The same of the opponent's, who may as well have lifted it.
+pub const FELL_THEIRS: f32 = 4.0;
+/// Each further piece under the same sleeve.
+pub const FELL_TOO: f32 = 1.0;
+/// The clock is stopped soon after a press, and nothing is known to have happened.
+pub const STOPPED: f32 = 3.0;
+/// A piece was gone for a while and is back, and nobody is known to have put it back.
+pub const CAME_BACK: f32 = 5.0;
+/// The opponent presses back because of a piece that fell.
+pub const RETURNED: f32 = 3.0;
 /// A piece was carried where it may not go.
 pub const ILLEGAL: f32 = 4.5;
+/// King and rook, or the king alone, went as in castling where that is not allowed: nothing else looks like it.
+pub const CASTLED: f32 = 3.0;
 /// A piece arrived and was taken before the square was scanned.
 pub const TAKEN_AT_ONCE: f32 = 1.0;
 /// A piece arrived before the half-move that it answers was begun.

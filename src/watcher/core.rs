@@ -139,6 +139,7 @@ impl Core {
                 ClockEvent::Started => self.clock_started(at),
                 ClockEvent::Stopped => {
                     if let Some((game, mut ctx)) = self.game_and_ctx(at) {
+                        game.lines.clock_stopped(at, ctx.sensed);
                         game.propose_times(&mut ctx);
                     }
                 }
@@ -265,6 +266,7 @@ impl Core {
         game.try_gap_again(&mut ctx);
         game.look_for_unseen(&mut ctx);
         game.judge(&mut ctx);
+        game.look_for_falls(&mut ctx);
         game.look_after(&mut ctx);
         game.look_for_unfelt(&mut ctx);
         game.look_for_flags(&mut ctx);

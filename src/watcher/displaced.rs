@@ -6,10 +6,10 @@ use shakmaty::{Bitboard, Color, Move};
 use super::{
     advice::Finding,
     game::{Ctx, Game, Press},
-    judge::{GIVE_UP_MS, REST_MS, SCAN_MS},
+    judge::{GIVE_UP_MS, REST_MS},
 };
 use crate::{
-    board::{Line, PlyKind, Stand, act::displaced},
+    board::{PlyKind, act::displaced},
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,
@@ -27,51 +27,6 @@ const EARLY_REPLY_MS: u64 = 2500;
 const OUT_OF_TURN_MS: u64 = 2500;
 
 impl Game {
-    /// A legal half-move was made and pressed: do other pieces stand wrong (7.4, 7.6)?
-    pub(super) fn left_displaced(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
-        let best = self.lines.best().clone();
-        let Some(last) = best.plies.last() else { return };
-        if last.pressed != Some(press.at) || best.turn() == press.side {
-            return;
-        }
-        // Where the opponent has pressed since, what came after the press is his act.
-        let slack = if self.later_presses.is_empty() { SCAN_MS } else { 0 };
-        let ply = self.base + best.plies.len();
-        let wrong = misplaced_pairs(&best, ctx, self.turn_began(&best), press.at + slack);
-        if wrong.is_empty() {
-            return;
-        }
-        if self.open.iter().any(|o| o.ply == ply) {
-            return;
-        }
-        if ply > self.plies() || self.may_have_lost(ctx, press.at) {
-            // It is said after the half-move itself.
-            self.press = Some(press.clone());
-            ctx.at(ctx.now + 150);
-            return;
-        }
-        let seen = ctx.sensed.placement().clone();
-        let before = self.stand_at(ply - 1).clone();
-        let mut finding = Finding::new(self, press.side, ply, before, seen);
-        finding.kind = IrregularityKind::PiecesDisplaced;
-        finding.at = press.at;
-        finding.clock = press.clock;
-        finding.squares = wrong;
-        finding.target = Some(best.stand.clone());
-        self.accuse(ctx, finding, None);
-    }
-
-    /// When the player of the last half-move of `line` got the move: his opponent had made his, and pressed
-    /// where he did.
-    fn turn_began(&self, line: &Line) -> Millis {
-        let before = line.plies.len().checked_sub(2).map(|i| &line.plies[i]);
-        match (before, self.base.checked_sub(1)) {
-            (Some(ply), _) => ply.pressed.unwrap_or(ply.at),
-            (None, Some(i)) => self.record.get(i).map_or(Millis(0), |made| made.at),
-            (None, None) => Millis(0),
-        }
-    }
-
     /// A piece of the opponent stands where a legal reply would put it, and did so when the press
     /// came: he was quicker than the press, or the hand that moved knocked it there.
     pub(super) fn early_reply(&self, side: Color, pressed: Millis) -> bool {
@@ -163,24 +118,4 @@ impl Game {
         finding.target = Some(stand);
         self.accuse(ctx, finding, None);
     }
-}
-
-/// Squares that show a piece which belongs elsewhere, with the squares where it is missing, all
-/// since before `until`. What stood there before the player had the move, at `began`, is not his doing; if it
-/// was the other's, it was said then.
-fn misplaced_pairs(line: &Line, ctx: &Ctx<'_>, began: Millis, until: Millis) -> Bitboard {
-    let stand: &Stand = &line.stand;
-    let mut wrong = Bitboard::EMPTY;
-    for square in line.misplaced(ctx.sensed) {
-        let code = ctx.sensed.at(square);
-        let from = line.differing().into_iter().find(|s| {
-            stand.placement().at(*s) == code && ctx.sensed.at(*s) != code && ctx.sensed.since(*s) <= until
-        });
-        let came = ctx.sensed.since(square);
-        if let Some(from) = from.filter(|_| began <= came && came <= until) {
-            wrong.add(square);
-            wrong.add(from);
-        }
-    }
-    wrong
 }

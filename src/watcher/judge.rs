@@ -14,6 +14,8 @@ use crate::{
 pub(super) const JUDGE_MS: u64 = 900;
 /// How much worse every innocent explanation must be by then.
 const SURE: f32 = 1.0;
+/// An innocent explanation of a press must be so much worse than that it is an offence.
+const INNOCENT: f32 = 3.0;
 /// And when the board has shown the same for this long after the press.
 const SURE_AT_REST: f32 = 0.3;
 const AT_REST_MS: u64 = 2000;
@@ -34,8 +36,6 @@ const NEARLY: f32 = 1.4;
 const OLD_MS: u64 = 1000;
 /// A press that is still unexplained then waits for the next dump or press.
 pub(super) const GIVE_UP_MS: u64 = 20_000;
-/// Pieces that a press left displaced are judged when this long has passed.
-const DISPLACED_MS: u64 = 1100;
 /// Where nothing has been read that a press may be for, the board is asked after this time.
 const ASK_MS: u64 = 400;
 /// A board that loses updates is believed by its next dump, if it comes within this time.
@@ -119,9 +119,8 @@ impl Game {
             }
             if self.early_reply(press.side, press.at) {
                 self.knocked_like_a_move(ctx, &press);
-            } else if ctx.passed(press.at, DISPLACED_MS) {
+            } else {
                 self.press = None;
-                self.left_displaced(ctx, &press);
             }
             return;
         }
@@ -144,8 +143,32 @@ impl Game {
             ctx.at(ctx.now + 200);
             return;
         }
+        let promotion = matches!(
+            explain(self.stand(), &self.seen_at(ctx, &press)),
+            Explanation::PawnNotReplaced { .. } | Explanation::WrongColour { .. }
+        );
+        if !promotion && self.may_be_innocent(ctx) {
+            ctx.wait_for("an innocent explanation of the press to fall away");
+            ctx.at(ctx.now + 300);
+            return;
+        }
         let seen = self.seen_at(ctx, &press);
         self.accuse_press(ctx, &press, seen);
+    }
+
+    /// True while an explanation that has a half-move for the press, or another reason for it, is not much less likely than
+    /// that there is none.
+    fn may_be_innocent(&self, ctx: &Ctx<'_>) -> bool {
+        if self.is_strayed() {
+            return true;
+        }
+        let limit = self.lines.best().total(ctx.sensed, ctx.now) + INNOCENT;
+        let mut lines = self.lines.all().iter();
+        lines.any(|line| {
+            let faults = line.faults();
+            let broken = faults.hidden.any() || faults.fall.is_some();
+            broken && line.awaits().is_none() && line.total(ctx.sensed, ctx.now) <= limit
+        })
     }
 
     /// Asks the board once what stands on it, on account of the press at `pressed`.

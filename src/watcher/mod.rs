@@ -17,6 +17,7 @@ mod displaced;
 mod ending;
 mod evening;
 pub mod explain;
+mod fallen;
 mod felt;
 mod finish;
 mod flags;

@@ -22,10 +22,14 @@ fn margin(ms: u64) -> f32 {
     }
 }
 
-/// After a press, how long late updates are waited for.
-const AFTER_PRESS_MS: u64 = 500;
-/// The same when the half-move's own squares are not yet as they should be.
+/// A piece that slid on would have been read further on by then: a scan, and the line.
+const SLIDE_MS: u64 = 300;
+/// After a press for a half-move that has been answered.
+const AFTER_REPLIED_MS: u64 = 500;
+/// After a press, how long late updates are waited for when the half-move's own squares are not yet as they should be.
 const AFTER_PRESS_UNTIDY_MS: u64 = 1500;
+/// After so long the board is asked what stands on it, where the piece has not been seen where it went.
+const ASK_MS: u64 = 500;
 /// How long a half-move waits whose piece has not been seen where it went.
 const UNSEEN_MS: u64 = 15_000;
 /// After a reply without a press.
@@ -97,17 +101,22 @@ impl Game {
         };
         if let Some(pressed) = by {
             // A press by the opponent after it, or a reply, shows that the updates are through.
-            let wait = if best.misplaced(ctx.sensed).is_empty() {
-                AFTER_PRESS_MS
+            // What stood wrong before is no part of this half-move.
+            let fresh = |s| ctx.sensed.since(s) >= ply.began;
+            let through = if best.misplaced(ctx.sensed).into_iter().any(fresh) {
+                ctx.passed(pressed.max(ply.at), AFTER_PRESS_UNTIDY_MS)
+            } else if reply.is_some_and(|reply| reply.at < pressed) {
+                // The press may be for the reply.
+                ctx.passed(pressed, AFTER_REPLIED_MS)
             } else {
-                AFTER_PRESS_UNTIDY_MS
+                reply.is_some() || !best.may_slide_on(k) || ctx.passed(ply.at, SLIDE_MS)
             };
-            let since = if reply.is_some() {
-                pressed
-            } else {
-                pressed.max(ply.at)
-            };
-            if !ctx.passed(since, wait) || !self.was_seen(ctx, k, pressed) {
+            if !through {
+                ctx.wait_for("updates of the half-move that may be under way");
+                return None;
+            }
+            if !self.was_seen(ctx, k, pressed) {
+                ctx.wait_for("the piece to be read where it went");
                 return None;
             }
             return Some(CompletedBy::Clock);
@@ -153,7 +162,7 @@ impl Game {
                 && ctx.sensed.since(square) <= pressed
         });
         let played_on = best.plies.len() > k + 2;
-        if unseen && ctx.passed(pressed, AFTER_PRESS_MS) {
+        if unseen && ctx.passed(pressed, ASK_MS) {
             self.ask(ctx, pressed);
         }
         !unseen

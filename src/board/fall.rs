@@ -1,0 +1,246 @@
+//! Pieces that a player's hand or sleeve took along while he moved: each fall is one more explanation of what is missing
+//! or stands elsewhere at his press, which has to hold its own against a hand of the opponent's and a square that is not
+//! read.
+
+use shakmaty::{Color, Square};
+
+use super::{
+    bill::Item,
+    faults::{BorneOut, Fall, Fallen},
+    line::Line,
+    lines::Lines,
+    ply::{Ply, PlyKind},
+    sensed::Sensed,
+    weight,
+};
+use crate::time::Millis;
+
+/// A piece that was taken along is read to be gone so long after the half-move was made, at the latest: a scan, and
+/// the hand on its way back.
+const SLEEVE_MS: u64 = 350;
+/// A piece that came to lie elsewhere before the press is read there so long after it.
+const LIES_MS: u64 = 450;
+/// That it has left is read so long after the press.
+const LEFT_MS: u64 = 250;
+/// A piece that is knocked is read elsewhere so soon after it was gone: within a scan.
+const KNOCK_MS: u64 = 260;
+/// A piece that was gone for less was brushed over, or not read for a scan.
+const GONE_MS: u64 = 1200;
+/// A player who puts a piece right at once has not left it displaced.
+const LIES_STILL_MS: u64 = 1100;
+/// A clock that is stopped or pressed back so soon after a press is so because of it.
+const SOON_MS: u64 = 8000;
+
+/// When a piece must have left its square to have been taken along.
+struct Window {
+    by: Color,
+    pressed: Millis,
+    turn_began: Millis,
+    hand: (Millis, Millis),
+}
+
+impl Window {
+    fn of(line: &Line, last: &Ply) -> Option<Self> {
+        let before = line.plies.len().checked_sub(2).map(|i| &line.plies[i]);
+        Some(Self {
+            by: !line.turn(),
+            pressed: last.pressed?,
+            turn_began: before.map_or(last.began, |ply| ply.pressed.unwrap_or(ply.at)),
+            hand: (last.began, last.at + SLEEVE_MS),
+        })
+    }
+
+    /// True when a piece that left at `left` was gone before anybody read it elsewhere.
+    fn has_missing(&self, left: Millis) -> bool {
+        self.hand.0 <= left && left <= self.hand.1
+    }
+
+    /// True when the piece `code` that left at `left` and arrived elsewhere at `came` was displaced.
+    fn has_displaced(&self, code: super::Code, left: Millis, came: Millis) -> bool {
+        // What the opponent moves once the press is made is his own doing.
+        let own = code.color() == Some(self.by);
+        let left_by = if own { self.pressed + LEFT_MS } else { self.pressed };
+        self.turn_began <= came && left <= left_by && came <= self.pressed + LIES_MS
+    }
+}
+
+impl Line {
+    /// What fell while the last half-move was made, if something did.
+    fn fallen(&self, sensed: &Sensed) -> Option<Fall> {
+        let last = self.plies.last()?;
+        last.kind.legal()?;
+        let window = Window::of(self, last)?;
+        let moved = last.kind.from_to();
+        let mut astray: Vec<Square> = self.misplaced(sensed).into_iter().collect();
+        let mut pieces = Vec::new();
+        for home in self.differing {
+            let code = self.expects(home);
+            let own = moved.is_some_and(|(from, to)| home == from || home == to);
+            if code.is_empty() || !sensed.at(home).is_empty() || own {
+                continue;
+            }
+            let Some(left) = sensed.seen_at(home) else {
+                continue;
+            };
+            // Where a reply of the opponent's puts it, it is a reply.
+            let replied = |to: Square| {
+                self.stand
+                    .moves()
+                    .iter()
+                    .any(|mv| mv.from() == Some(home) && mv.to() == to)
+            };
+            let displaced = |s: &Square| {
+                sensed.at(*s) == code && !replied(*s) && window.has_displaced(code, left, sensed.since(*s))
+            };
+            let lies = astray.iter().position(displaced);
+            let lies = lies.map(|i| astray.swap_remove(i));
+            let carried = || sensed.read_elsewhere(code, home, left);
+            if lies.is_some() || window.has_missing(left) && !carried() {
+                pieces.push(Fallen {
+                    home,
+                    code,
+                    lies,
+                    back: false,
+                });
+            }
+        }
+        Fall::new(window.by, window.pressed, &pieces)
+    }
+
+    /// The same explanation, but that pieces fell, if some may have.
+    fn with_fall(&self, sensed: &Sensed) -> Option<Self> {
+        let fall = self.fallen(sensed)?;
+        if self
+            .faults
+            .fall
+            .is_some_and(|known| known.pressed == fall.pressed)
+        {
+            return None;
+        }
+        let mut line = self.clone();
+        let knocked = |home: Square, lies: Square| {
+            let (left, came) = (sensed.since(home), sensed.since(lies));
+            left.since(came).max(came.since(left)) <= KNOCK_MS
+        };
+        let price = |piece: &Fallen| match piece.code.color() {
+            _ if piece.lies.is_some_and(|lies| knocked(piece.home, lies)) => weight::DISPLACED,
+            _ if piece.lies.is_some() => weight::CARRIED,
+            color if color == Some(fall.by) => weight::FELL_OWN,
+            _ => weight::FELL_THEIRS,
+        };
+        let first = fall.pieces().map(price).fold(f32::INFINITY, f32::min);
+        let more = fall.pieces().count() as f32 - 1.0;
+        line.charge(Item::Displaced, first + weight::FELL_TOO * more);
+        let in_no_time = |piece: &Fallen| piece.lies.is_none_or(|lies| knocked(piece.home, lies));
+        line.faults.fall = Some(Fall {
+            knocked: fall.pieces().all(in_no_time),
+            ..fall
+        });
+        line.hold_against(fall.squares(), sensed);
+        Some(line)
+    }
+
+    /// Something happened that bears a fall out: it costs this explanation `nats` less, once.
+    fn bear_out(&mut self, by: impl Fn(&mut BorneOut) -> &mut bool, nats: f32) {
+        if let Some(fall) = &mut self.faults.fall
+            && !std::mem::replace(by(&mut fall.borne_out), true)
+        {
+            self.bill.pay(Item::Displaced, -nats);
+        }
+    }
+
+    /// `side`, which is to move, presses because of what fell: the same explanation with the press given back. The player
+    /// whose pieces they were presses once more when they stand again.
+    pub(super) fn returned_by(&self, side: Color, now: Millis) -> Option<Self> {
+        let fall = self.faults.fall?;
+        let back = fall.by == !side && !fall.returned && !fall.is_over();
+        if side != self.turn() || !back || now.since(fall.pressed) > SOON_MS {
+            return None;
+        }
+        let mut line = self.clone();
+        line.faults.fall = Some(Fall {
+            returned: true,
+            ..fall
+        });
+        line.charge(Item::Displaced, weight::RETURNED);
+        Some(line)
+    }
+
+    /// `side` presses after he put right what fell, the opponent having pressed back. Returns false when that is not
+    /// what happened.
+    pub(super) fn takes_back_press(&mut self, side: Color) -> bool {
+        match &mut self.faults.fall {
+            Some(fall) if fall.returned && fall.by == side && side != self.stand.turn() => {
+                fall.returned = false;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// A square shows its piece again at `now` after nothing had been read there for `gone` milliseconds: somebody has put
+    /// it right, before anything else was done or while the clock stood.
+    pub(super) fn came_back(&mut self, square: Square, gone: u64, now: Millis, frozen: bool) {
+        let Some(fall) = self.faults.fall else { return };
+        let last = self.plies.last().and_then(|ply| ply.pressed);
+        let at_once = last == Some(fall.pressed) && now.since(fall.pressed) <= SOON_MS;
+        if fall.homes().contains(square) && gone >= GONE_MS && (at_once || frozen) {
+            self.bear_out(|by| &mut by.back, weight::CAME_BACK);
+        }
+    }
+
+    /// Time passes: a hand that had slipped would have put right by now what it displaced.
+    pub(super) fn lies_still(&mut self, now: Millis) {
+        if self
+            .faults
+            .fall
+            .is_some_and(|fall| fall.knocked && fall.lies_open() && now.since(fall.pressed) >= LIES_STILL_MS)
+        {
+            self.bear_out(|by| &mut by.lies, weight::LIES_STILL);
+        }
+    }
+}
+
+impl Lines {
+    /// Adds lines in which pieces fell while the last half-move was made.
+    pub(super) fn grow_fallen(&mut self, sensed: &Sensed) {
+        if sensed.is_felt() || self.frozen {
+            return;
+        }
+        let fallen: Vec<Line> = self
+            .lines
+            .iter()
+            .filter_map(|line| line.with_fall(sensed))
+            .collect();
+        for line in fallen {
+            self.offer(line);
+        }
+    }
+
+    /// The clock is stopped: soon after a press that is because of what happened, if anything did.
+    pub fn clock_stopped(&mut self, now: Millis, sensed: &Sensed) {
+        for line in &mut self.lines {
+            // An offence is as good a reason.
+            let last = line.plies.last();
+            if last.is_some_and(|ply| matches!(ply.kind, PlyKind::Suspect(_)) && ply.pressed.is_some()) {
+                line.charge(Item::Illegal, -weight::STOPPED);
+            }
+            let fall = line.faults.fall;
+            if fall.is_some_and(|fall| !fall.is_over() && now.since(fall.pressed) <= SOON_MS) {
+                line.bear_out(|by| &mut by.stopped, weight::STOPPED);
+            }
+        }
+        self.rank(now, sensed);
+    }
+
+    /// The fall that is likeliest, with its probability.
+    #[must_use]
+    pub fn likeliest_fall(&self, now: Millis, sensed: &Sensed) -> Option<(Fall, f64)> {
+        let best = self.lines.iter().find_map(|line| line.faults.fall)?;
+        let totals: Vec<f32> = self.lines.iter().map(|line| line.total(sensed, now)).collect();
+        let odds = weight::posterior(&totals);
+        let same = |line: &Line| line.faults.fall.is_some_and(|fall| fall.is_same(&best));
+        let mass = self.lines.iter().zip(odds).filter(|(line, _)| same(line));
+        Some((best, mass.map(|(_, p)| p).sum()))
+    }
+}

@@ -1,0 +1,214 @@
+//! What keeps the board from showing the position of an explanation: pieces that are not read, and pieces that fell.
+
+use shakmaty::{Bitboard, Color, Move, Square};
+
+use super::{candidate::castled, placement::Code};
+use crate::time::Millis;
+
+/// See the module. Few of them, as a rule none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Squares of the position whose piece is not read: it has no working chip, or the square reads nothing.
+    pub hidden: Bitboard,
+    /// Of these, where it is a guess that the piece stands there: nothing told where it went.
+    pub strayed: Bitboard,
+    /// Pieces that a player's hand or sleeve took from their squares.
+    pub fall: Option<Fall>,
+}
+
+/// Pieces that fell while a player moved, and were not put back before he pressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fall {
+    /// Whose hand it was.
+    pub by: Color,
+    /// When he pressed.
+    pub pressed: Millis,
+    /// What fell.
+    pub(super) pieces: [Option<Fallen>; MOST_FALLEN],
+    /// Those that are read elsewhere came there in no time, as no hand carries them.
+    pub(super) knocked: bool,
+    /// The opponent has pressed back, and waits for the pieces to be put right.
+    pub returned: bool,
+    /// What has happened since that would hardly have happened if nothing had fallen.
+    pub(super) borne_out: BorneOut,
+}
+
+/// What bears a fall out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct BorneOut {
+    /// The piece lay there still a second after the press.
+    pub(super) lies: bool,
+    /// The clock was stopped.
+    pub(super) stopped: bool,
+    /// The piece was put back.
+    pub(super) back: bool,
+}
+
+/// So many pieces fall at once at the most; more are an arbiter's work, or a board that was knocked over.
+pub(super) const MOST_FALLEN: usize = 3;
+
+/// A piece that fell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fallen {
+    /// Where it belongs.
+    pub home: Square,
+    /// What it is.
+    pub code: Code,
+    /// Where it came to lie, if it is read anywhere.
+    pub lies: Option<Square>,
+    /// It stands again where it belongs.
+    pub back: bool,
+}
+
+impl Fall {
+    /// `pieces` fell; none where that are too many.
+    pub(super) fn new(by: Color, pressed: Millis, pieces: &[Fallen]) -> Option<Self> {
+        let mut fall = Self {
+            by,
+            pressed,
+            pieces: [None; MOST_FALLEN],
+            knocked: false,
+            returned: false,
+            borne_out: BorneOut::default(),
+        };
+        if pieces.is_empty() || pieces.len() > MOST_FALLEN {
+            return None;
+        }
+        for (slot, piece) in fall.pieces.iter_mut().zip(pieces) {
+            *slot = Some(*piece);
+        }
+        Some(fall)
+    }
+
+    /// What fell.
+    pub fn pieces(&self) -> impl Iterator<Item = &Fallen> {
+        self.pieces.iter().flatten()
+    }
+
+    /// Where the pieces belong, and where they came to lie.
+    #[must_use]
+    pub fn squares(&self) -> Bitboard {
+        let squares = self.pieces().flat_map(|piece| [Some(piece.home), piece.lies]);
+        squares.flatten().collect()
+    }
+
+    /// Where the pieces belong.
+    #[must_use]
+    pub fn homes(&self) -> Bitboard {
+        self.pieces().map(|piece| piece.home).collect()
+    }
+
+    /// True when all of them stand again where they belong.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.pieces().all(|piece| piece.back)
+    }
+
+    /// True when both are the same pieces in the same half-move.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.pressed == other.pressed && self.homes() == other.homes()
+    }
+
+    /// What `square` shows because of it.
+    fn shows(&self, square: Square) -> Option<Code> {
+        let mut away = self.pieces().filter(|piece| !piece.back);
+        away.find_map(|piece| match piece.lies {
+            Some(lies) if lies == square => Some(piece.code),
+            _ if piece.home == square => Some(Code::EMPTY),
+            _ => None,
+        })
+    }
+
+    /// `square` came to show `code`.
+    fn seen(&mut self, square: Square, code: Code) {
+        for piece in self.pieces.iter_mut().flatten() {
+            if piece.lies == Some(square) && code.is_empty() {
+                piece.lies = None;
+            }
+            piece.back |= piece.home == square && code.agrees(piece.code) && !code.is_empty();
+        }
+    }
+
+    /// True when `code` on `square` may be a piece that was thought to be gone: it was in a hand.
+    fn is_carried(&self, square: Square, code: Code) -> bool {
+        let gone = |piece: &Fallen| !piece.back && piece.lies.is_none() && piece.home != square;
+        self.pieces().any(|piece| piece.code == code && gone(piece))
+    }
+
+    /// True when a piece that belongs on `square` is still away: if it is moved in the game, it was in a hand.
+    fn misses(&self, square: Square) -> bool {
+        self.pieces().any(|piece| piece.home == square && !piece.back)
+    }
+
+    /// True when pieces came to lie where they do not belong, and are read there still.
+    #[must_use]
+    pub fn lies_open(&self) -> bool {
+        self.pieces().any(|piece| piece.lies.is_some() && !piece.back)
+    }
+}
+
+impl Faults {
+    /// What `square` shows where a sound board would show `stands`.
+    #[must_use]
+    pub fn shown(&self, square: Square, stands: Code) -> Code {
+        if let Some(shown) = self.fall.and_then(|fall| fall.shows(square)) {
+            shown
+        } else if self.hidden.contains(square) {
+            Code::EMPTY
+        } else {
+            stands
+        }
+    }
+
+    /// The same after the legal half-move `mv`. `reads` tells whether its piece is read on a square, `dead` are squares
+    /// that are known to read nothing.
+    #[must_use]
+    pub(super) fn after(&self, mv: Move, dead: Bitboard, reads: impl Fn(Square) -> bool) -> Self {
+        let mut next = *self;
+        let mut carry = |from: Square, to: Square, told: bool| {
+            let hidden = self.hidden.contains(from) || dead.contains(to);
+            next.forget(from);
+            next.forget(to);
+            if hidden && !reads(to) {
+                next.hidden.add(to);
+                if !told && !dead.contains(to) {
+                    next.strayed.add(to);
+                }
+            }
+        };
+        match mv {
+            Move::Castle { king, rook } => {
+                let [king_to, rook_to] = castled(king, rook);
+                carry(king, king_to, true);
+                carry(rook, rook_to, true);
+            }
+            Move::EnPassant { from, to } => {
+                carry(from, to, true);
+                next.forget(Square::from_coords(to.file(), from.rank()));
+            }
+            Move::Normal { from, to, .. } => carry(from, to, mv.is_capture()),
+            Move::Put { .. } => {}
+        }
+        next
+    }
+
+    /// Nothing is known to be wrong on `square` any more.
+    pub(super) fn forget(&mut self, square: Square) {
+        self.hidden.discard(square);
+        self.strayed.discard(square);
+        self.fall = self.fall.filter(|fall| !fall.misses(square));
+    }
+
+    /// `square` came to show `code` where `stands` belongs.
+    pub(super) fn seen(&mut self, square: Square, code: Code, stands: Code) {
+        if !code.is_empty() && stands.agrees(code) {
+            self.hidden.discard(square);
+            self.strayed.discard(square);
+        }
+        self.fall = self.fall.filter(|fall| !fall.is_carried(square, code));
+        if let Some(fall) = &mut self.fall {
+            fall.seen(square, code);
+        }
+    }
+}

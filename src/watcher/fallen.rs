@@ -1,0 +1,80 @@
+//! Pieces that fell while a player moved and were missing when he pressed (7.4): said once that is clearly the likeliest
+//! explanation.
+
+use super::{
+    advice::Finding,
+    game::{Ctx, Game},
+};
+use crate::{
+    board::{Fall, Faults},
+    event::{Certainty, Resolution},
+    laws::IrregularityKind,
+};
+
+/// How likely it must be that pieces fell.
+const LIKELY: f64 = 0.85;
+
+impl Game {
+    /// Looks whether pieces that are missing fell, and whose hand it was.
+    pub(super) fn look_for_falls(&mut self, ctx: &mut Ctx<'_>) {
+        let Some((fall, probability)) = self.lines.likeliest_fall(ctx.now, ctx.sensed) else {
+            return;
+        };
+        if probability < LIKELY || self.result.is_some() || self.is_strayed() {
+            return;
+        }
+        let ply = self.record.iter().rposition(|made| made.at == fall.pressed);
+        if let Some(ply) = ply.map(|index| index + 1)
+            && self.mover(ply) == fall.by
+            && !self.displaced_at(ply)
+        {
+            self.accuse_of_fall(ctx, &fall, ply);
+        }
+    }
+
+    /// True when it was said of half-move `ply` that pieces were displaced.
+    fn displaced_at(&self, ply: usize) -> bool {
+        let displaced = [
+            IrregularityKind::PiecesDisplaced,
+            IrregularityKind::DisplacedPieceFound,
+        ];
+        let mut known = self.open.iter().chain(&self.closed);
+        known.any(|open| open.ply == ply && displaced.contains(&open.kind))
+    }
+
+    fn accuse_of_fall(&mut self, ctx: &mut Ctx<'_>, fall: &Fall, ply: usize) {
+        let target = self.stand_at(ply).clone();
+        let faults = Faults {
+            fall: Some(*fall),
+            ..Faults::default()
+        };
+        let mut seen = target.placement().clone();
+        for square in fall.squares() {
+            seen.set(square, faults.shown(square, seen.at(square)));
+        }
+        let before = self.stand_at(ply - 1).clone();
+        let mut finding = Finding::new(self, fall.by, ply, before, seen);
+        finding.kind = IrregularityKind::PiecesDisplaced;
+        // A piece that is merely missing may be in a hand, or not read.
+        finding.certainty = if fall.pieces().any(|piece| piece.lies.is_some()) {
+            Certainty::Certain
+        } else {
+            Certainty::Probable
+        };
+        finding.at = fall.pressed;
+        finding.clock = self.record[ply - 1].clock;
+        finding.squares = fall.squares();
+        finding.target = Some(target);
+        let id = self.accuse(ctx, finding, None);
+        if fall.is_over()
+            && let Some(index) = self.open.iter().position(|open| open.id == id)
+        {
+            self.resolve(ctx, index, Resolution::Restored);
+        }
+    }
+
+    /// True while it is a guess where a piece stands that is not read: nobody is accused on account of it.
+    pub(super) fn is_strayed(&self) -> bool {
+        self.lines.best().faults().strayed.any()
+    }
+}
