@@ -5,8 +5,11 @@
 //! board would have told; [`truth`] is what should come out.
 
 mod arbiter;
+mod broken;
 mod castle;
+mod fallen;
 pub mod fault;
+mod figure;
 pub mod game;
 mod motion;
 mod offence;
@@ -20,4 +23,4 @@ mod turns;
 
 pub use fault::{Fault, FaultError, Faults};
 pub use game::{Game, play};
-pub use truth::{HalfMove, Offence, Truth};
+pub use truth::{HalfMove, Known, Offence, Truth};
