@@ -237,9 +237,9 @@ impl Verdict {
                 let offence = open.remove(index);
                 self.found += 1;
                 self.waited += ((event.t * 1000.0) as u64).saturating_sub(offence.at);
-            } else if truth.may.contains(&said.kind) && is_withdrawn(truth, event, said, events) {
-                self.advice += 1;
-            } else if is_advice(said) {
+            } else if is_advice(said)
+                || (truth.may.contains(&said.kind) && is_withdrawn(truth, event, said, events))
+            {
                 self.advice += 1;
             } else {
                 self.accused_falsely += 1;

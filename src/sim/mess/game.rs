@@ -104,6 +104,7 @@ impl<'a> Director<'a> {
                 .into_iter()
                 .any(|fault| faults.of(fault) > 0.0),
             en_passant: faults.of(Fault::EnPassant) > 0.0,
+            ..Taste::default()
         };
         let position = start(mode, &mut rng);
         let longest = if taste.promotion { 150 } else { rng.usize(24..90) };
@@ -248,7 +249,14 @@ impl<'a> Director<'a> {
         let legal = self.position.legal_moves();
         let moves: Vec<Move> = legal.iter().copied().filter(|mv| self.is_fair(*mv)).collect();
         let before = self.last[self.position.turn() as usize];
-        choose(&self.position, &moves, self.taste, before, &mut self.rng)
+        // What is broken is no test where nothing comes of it.
+        let unread = self.standing(|_, figure| !figure.read);
+        let taste = Taste {
+            onto: self.timeline.dead.iter().copied().collect(),
+            with: unread.into_iter().map(|(square, _)| square).collect(),
+            ..self.taste
+        };
+        choose(&self.position, &moves, taste, before, &mut self.rng)
     }
 
     fn is_fair(&self, mv: Move) -> bool {

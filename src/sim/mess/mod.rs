@@ -17,6 +17,8 @@ mod outage;
 mod playout;
 mod stage;
 mod tempo;
+#[cfg(test)]
+mod tests;
 mod timeline;
 pub mod truth;
 mod turns;

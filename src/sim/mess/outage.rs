@@ -268,6 +268,10 @@ impl Director<'_> {
             self.timeline.cable.push((cable.out, back));
             // The host has asked for everything by then.
             self.at = back + self.rng.u64(2500..5000);
+            if cable.used.is_none() {
+                // The board has told where everything stands before a hand takes something away.
+                self.left = self.at;
+            }
         }
     }
 
