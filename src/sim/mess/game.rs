@@ -355,6 +355,7 @@ impl<'a> Director<'a> {
             }
         }
         self.lose_updates();
+        self.prove();
         self.timeline.end = self.timeline.end.max(self.at) + if self.stage.clock { 9000 } else { 13_000 };
         Game {
             cues: self

@@ -15,6 +15,7 @@ mod motion;
 mod offence;
 mod outage;
 mod playout;
+mod silent;
 mod stage;
 mod tempo;
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::{
     fallen::{Fall, is_in_the_way},
     fault::Fault,
     game::Director,
+    silent::Silent,
     timeline::Misread,
     truth::Known,
 };
@@ -18,8 +19,8 @@ pub(super) struct Outages {
     cable: Option<Cable>,
     clock: Option<Cable>,
     dead: Option<(Square, u64)>,
-    /// Squares that never read anything, with the landings on each.
-    silent: Vec<(Square, u32)>,
+    /// Squares that never read anything.
+    silent: Vec<Silent>,
     /// Pieces that lie where they fell, until that many half-moves are made.
     lying: Vec<Fall>,
     until: usize,
@@ -73,12 +74,12 @@ impl Outages {
 impl Outages {
     /// `square` never reads anything.
     pub(super) fn kill(&mut self, square: Square) {
-        self.silent.push((square, 0));
+        self.silent.push(Silent::new(square));
     }
 
     /// Whether `square` never reads anything.
     pub(super) fn hides(&self, square: Square) -> bool {
-        self.silent.iter().any(|(silent, _)| *silent == square)
+        self.silent.iter().any(|silent| silent.square == square)
     }
 
     /// Whether squares that never read anything leave enough of `mv` to be read.
@@ -92,23 +93,14 @@ impl Outages {
         hidden == 1 && read_from && !promoted && !self.cable_is_out()
     }
 
-    /// What can be known of `mv` for the squares that never read anything. After two landings one knows of them.
-    fn known(&mut self, mv: Move) -> Known {
-        if mv.is_castle() {
-            return Known::Fully;
-        }
-        let landed = self.silent.iter_mut().find(|(silent, _)| *silent == mv.to());
-        if let Some((_, landings)) = landed {
-            *landings += 1;
-            if *landings <= 2 {
-                return Known::Origin;
-            }
-        }
-        let left = self.silent.iter().find(|(silent, _)| Some(*silent) == mv.from());
-        if left.is_some_and(|(_, landings)| (1..=2).contains(landings)) {
-            return Known::Goal;
-        }
-        Known::Fully
+    /// The squares that never read anything.
+    pub(super) fn silents(&self) -> &[Silent] {
+        &self.silent
+    }
+
+    /// `square`, if it never reads anything.
+    pub(super) fn silent(&mut self, square: Square) -> Option<&mut Silent> {
+        self.silent.iter_mut().find(|silent| silent.square == square)
     }
 
     /// Pieces lie about until so many half-moves are made.
@@ -183,7 +175,7 @@ impl Director<'_> {
         match (self.outages.cable_is_out(), self.log) {
             (true, true) => Known::InAnyOrder,
             (true, false) => Known::Nothing,
-            (false, _) => self.outages.known(mv),
+            (false, _) => self.read_of(mv),
         }
     }
 

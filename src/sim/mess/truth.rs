@@ -13,7 +13,7 @@ pub enum Known {
     Fully,
     /// Several lines of play lead to what is known (a gap in the record): another order is as good.
     InAnyOrder,
-    /// Which piece left its square. Nobody knows yet that the square where it went reads nothing.
+    /// Which piece left its square. Where it went nothing is read, and nothing later proves which square that is.
     Origin,
     /// Where a piece arrived that came from such a square.
     Goal,
