@@ -159,7 +159,8 @@ impl Simulate {
             let messy = |number: u16| {
                 let seed = self.seed.wrapping_add(u64::from(number));
                 let game = mess::play(faults, seed);
-                Player::staged(game.cues, Identity::synthetic(number + 1), pace)
+                let player = Player::staged(game.cues, Identity::synthetic(number + 1), pace);
+                if game.log { player } else { player.without_log() }
             };
             return Ok((0..boards).map(messy).collect());
         }

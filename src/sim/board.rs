@@ -47,7 +47,8 @@ pub struct Board {
     mode: Mode,
     squares: [PieceCode; 64],
     clock: Option<ClockReading>,
-    log: Vec<u8>,
+    /// None: it keeps none.
+    log: Option<Vec<u8>>,
 }
 
 /// Bytes of the event log's store (protocol reference, 3.5).
@@ -62,10 +63,17 @@ impl Board {
             mode: Mode::Bus,
             squares,
             clock,
-            log: Vec::new(),
+            log: Some(Vec::new()),
         };
         board.power_up();
         board
+    }
+
+    /// The same board without an event log: it does not answer the question for it.
+    #[must_use]
+    pub fn without_log(mut self) -> Self {
+        self.log = None;
+        self
     }
 
     /// The mode.
@@ -199,16 +207,18 @@ impl Board {
 
     fn send_log(&mut self, out: &mut Vec<u8>) {
         self.record(LogRecord::Downloaded);
-        let mut log = self.log.clone();
-        log.push(LogRecord::END);
-        Message::EventLog(&log).encode(out);
+        if let Some(mut log) = self.log.clone() {
+            log.push(LogRecord::END);
+            Message::EventLog(&log).encode(out);
+        }
     }
 
     /// The store is cyclic: the oldest records give way. A margin keeps this from happening at each record.
     fn record(&mut self, record: LogRecord) {
-        record.encode(&mut self.log);
-        if self.log.len() >= 2 * LOG_STORE {
-            self.log.drain(..LOG_STORE);
+        let Some(log) = &mut self.log else { return };
+        record.encode(log);
+        if log.len() >= 2 * LOG_STORE {
+            log.drain(..LOG_STORE);
         }
     }
 }

@@ -126,6 +126,13 @@ impl Player {
         }
     }
 
+    /// The same board without an event log.
+    #[must_use]
+    pub fn without_log(mut self) -> Self {
+        self.board = self.board.without_log();
+        self
+    }
+
     /// Whether the board speaks without being asked.
     #[must_use]
     pub fn speaks_unasked(&self) -> bool {

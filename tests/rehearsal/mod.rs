@@ -63,6 +63,7 @@ pub(crate) fn rehearse(game: &Game) -> Rehearsal {
     let settings = Settings {
         gateway: "soak".into(),
         board: "1".into(),
+        laws: game.header.laws().unwrap_or_default(),
         time_control: game.header.time_control().unwrap_or_default(),
         supervision: game.header.supervision().unwrap_or_default(),
         ..Settings::default()
@@ -72,9 +73,10 @@ pub(crate) fn rehearse(game: &Game) -> Rehearsal {
         speed: 1.0,
         wait: false,
     };
+    let player = Player::staged(game.cues.clone(), Identity::synthetic(1), pace);
     let mut hall = Loop {
         watcher: Watcher::new(settings, None),
-        player: Player::staged(game.cues.clone(), Identity::synthetic(1), pace),
+        player: if game.log { player } else { player.without_log() },
         line: Line::default(),
         up: true,
         now: Millis(0),

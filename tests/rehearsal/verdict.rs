@@ -3,9 +3,9 @@
 use std::ops::AddAssign;
 
 use dgt2mqtt::{
-    event::{Body, Certainty, Event, GameResult, Irregularity},
+    event::{Body, Certainty, Event, GameResult, Irregularity, Resolution},
     laws::IrregularityKind,
-    sim::mess::{Offence, Truth},
+    sim::mess::{HalfMove, Known, Offence, Truth},
 };
 
 /// Counts of one game or of many.
@@ -15,6 +15,10 @@ pub(crate) struct Verdict {
     pub(crate) plies: usize,
     /// Up to the first wrong one.
     pub(crate) right: usize,
+    /// Half-moves of which something can be known.
+    pub(crate) asked: usize,
+    /// Those of them that are in the record in their order, whatever is wrong between.
+    pub(crate) followed: usize,
     /// Games without a wrong half-move.
     pub(crate) exact: usize,
     pub(crate) accused_falsely: usize,
@@ -37,6 +41,8 @@ impl AddAssign for Verdict {
         self.games += other.games;
         self.plies += other.plies;
         self.right += other.right;
+        self.asked += other.asked;
+        self.followed += other.followed;
         self.exact += other.exact;
         self.accused_falsely += other.accused_falsely;
         self.offences += other.offences;
@@ -58,6 +64,8 @@ struct Record {
     games: usize,
     start: String,
     moves: Vec<Recorded>,
+    /// The half-moves of the games before.
+    before: Vec<Vec<Recorded>>,
     result: Option<GameResult>,
     corrections: usize,
 }
@@ -74,7 +82,9 @@ impl Record {
                 Body::GameStarted { fen, .. } => {
                     record.games += 1;
                     record.start = placement(fen);
-                    record.moves.clear();
+                    if record.games > 1 {
+                        record.before.push(std::mem::take(&mut record.moves));
+                    }
                     record.result = None;
                 }
                 Body::Move(made) => {
@@ -96,7 +106,8 @@ impl Record {
     fn right(&self, truth: &Truth) -> usize {
         let mut right = 0;
         while let Some(made) = truth.moves.get(right) {
-            let until = right + truth.moves[right..].iter().take_while(|made| made.open).count();
+            let open = |made: &&HalfMove| made.known == Known::InAnyOrder;
+            let until = right + truth.moves[right..].iter().take_while(open).count();
             if until > right {
                 // In any order, as long as it comes to the same.
                 let same = |got: &Recorded| got.1 == truth.moves[until - 1].placement;
@@ -105,13 +116,50 @@ impl Record {
                 }
                 right = until;
             } else {
-                if self.moves.get(right).is_none_or(|got| got.0 != made.uci) {
+                if self.moves.get(right).is_none_or(|got| !is_told(made, &got.0)) {
                     break;
                 }
                 right += 1;
             }
         }
         right
+    }
+
+    /// Half-moves of the game of which something can be known, and how many of them are in the record in their order.
+    fn followed(&self, truth: &Truth) -> (usize, usize) {
+        let asked: Vec<&HalfMove> = truth
+            .moves
+            .iter()
+            .filter(|made| made.known != Known::Nothing)
+            .collect();
+        if self.right(truth) == truth.moves.len() {
+            return (asked.len(), asked.len());
+        }
+        // What a second game says is not the record of this one.
+        let told = self.before.first().unwrap_or(&self.moves);
+        let mut longest = vec![0; told.len() + 1];
+        for made in &asked {
+            let mut diagonal = 0;
+            for (index, got) in told.iter().enumerate() {
+                let above = longest[index + 1];
+                longest[index + 1] = if is_told(made, &got.0) {
+                    diagonal + 1
+                } else {
+                    above.max(longest[index])
+                };
+                diagonal = above;
+            }
+        }
+        (asked.len(), longest[told.len()])
+    }
+}
+
+/// Whether `uci` says of a half-move what can be known of it.
+fn is_told(made: &HalfMove, uci: &str) -> bool {
+    match made.known {
+        Known::Origin => uci.get(..2) == made.uci.get(..2),
+        Known::Goal => uci.get(2..) == made.uci.get(2..),
+        _ => uci == made.uci,
     }
 }
 
@@ -122,6 +170,8 @@ impl Verdict {
             games: 1,
             plies: truth.moves.len(),
             right: record.right(truth),
+            asked: record.followed(truth).0,
+            followed: record.followed(truth).1,
             corrections: record.corrections,
             ..Self::default()
         };
@@ -135,13 +185,25 @@ impl Verdict {
         if record.games != 1 {
             self.faults.push(format!("{} games began", record.games));
         }
-        if self.right < truth.moves.len() {
+        // With pieces that are not read, and after a gap of which no log tells, only that it is followed is asked.
+        let unknown = truth.moves.len() - self.asked;
+        if truth.calm {
+            (self.right, self.exact) = (truth.moves.len(), 1);
+            return;
+        }
+        if unknown > 0 {
+            self.right = unknown + self.followed;
+        }
+        if self.right < truth.moves.len() && unknown > 0 {
+            let missing = self.asked - self.followed;
+            self.faults.push(format!("{missing} half-moves are not followed"));
+        } else if self.right < truth.moves.len() {
             let (ply, got) = (self.right + 1, name(record.moves.get(self.right)));
             self.faults.push(format!(
                 "half-move {ply}: {} became {got}",
                 truth.moves[self.right].uci
             ));
-        } else if record.moves.len() > truth.moves.len() {
+        } else if record.moves.len() > truth.moves.len() && unknown == 0 {
             let extra = name(record.moves.get(truth.moves.len()));
             self.faults.push(format!("{extra} after the end"));
         } else if record.games == 1 {
@@ -150,7 +212,7 @@ impl Verdict {
         let last = |moves: Option<String>, start: &String| moves.unwrap_or_else(|| start.clone());
         let stands = last(truth.moves.last().map(|m| m.placement.clone()), &truth.start);
         let recorded = last(record.moves.last().map(|m| m.1.clone()), &record.start);
-        self.unexplained = usize::from(stands != recorded);
+        self.unexplained = usize::from(stands != recorded && self.right < truth.moves.len());
         if record.result != truth.result {
             self.results_wrong = 1;
             self.faults.push(format!(
@@ -175,7 +237,9 @@ impl Verdict {
                 let offence = open.remove(index);
                 self.found += 1;
                 self.waited += ((event.t * 1000.0) as u64).saturating_sub(offence.at);
-            } else if is_advice(said) {
+            } else if is_advice(said)
+                || (truth.may.contains(&said.kind) && is_withdrawn(truth, event, said, events))
+            {
                 self.advice += 1;
             } else {
                 self.accused_falsely += 1;
@@ -189,10 +253,22 @@ impl Verdict {
         for offence in open {
             let (kind, ply, at) = (offence.kinds[0].as_str(), offence.ply, offence.at / 1000);
             self.faults.push(format!(
-                "missed {kind} by {:?} at half-move {ply}, {at} s",
-                offence.offender
+                "missed {kind} by {:?} at half-move {ply}, {at} s {}",
+                offence.offender, offence.how
             ));
         }
+    }
+}
+
+/// Whether somebody took back what was said, or nothing was played after it that could tell.
+fn is_withdrawn(truth: &Truth, event: &Event, said: &Irregularity, events: &[Event]) -> bool {
+    let how = events.iter().find_map(|later| match &later.body {
+        Body::IrregularityResolved { irregularity, how } if *irregularity == event.id => Some(*how),
+        _ => None,
+    });
+    match how {
+        Some(how) => matches!(how, Resolution::Superseded | Resolution::Dismissed),
+        None => said.ply as usize >= truth.moves.len(),
     }
 }
 

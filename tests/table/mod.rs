@@ -16,11 +16,16 @@ use dgt2mqtt::{
 };
 use shakmaty::{CastlingMode, CastlingSide, Chess, Color, Move, Position, Role, Square, uci::UciMove};
 
+/// Marks the code of a piece without a working chip: it stands there, and nothing is read.
+const MUTE: u8 = 0x80;
+
 /// How a table is set before the first act.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     /// Piece code of each square, a1 first.
     pub(crate) men: [u8; 64],
+    /// Squares whose pieces have no working chip.
+    pub(crate) mute: Vec<Square>,
     /// What the moves in the script are played from.
     pub(crate) position: Chess,
     pub(crate) mode: CastlingMode,
@@ -52,12 +57,16 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(place: Place) -> Self {
+        let mut men = place.men;
+        for &square in &place.mute {
+            men[usize::from(square)] |= MUTE;
+        }
         let mut table = Self {
             now: 100,
             position: place.position.clone(),
             past: Vec::new(),
-            men: place.men,
-            told: place.men,
+            men,
+            told: men,
             unread: [None; 64],
             clock: place
                 .clock
@@ -129,7 +138,8 @@ impl Table {
     }
 
     fn shown(&self, square: usize) -> u8 {
-        self.unread[square].unwrap_or(self.men[square])
+        let man = self.men[square];
+        self.unread[square].unwrap_or(if man & MUTE == 0 { man } else { 0 })
     }
 
     /// The board notices what stands on a square.
@@ -152,6 +162,22 @@ impl Table {
     /// The same, and the update is lost.
     pub(crate) fn put_unseen(&mut self, square: Square, man: u8) {
         self.men[usize::from(square)] = man;
+    }
+
+    /// From now on the chip of the piece on a square does not work, wherever it goes.
+    pub(crate) fn mute(&mut self, square: Square) {
+        self.men[usize::from(square)] |= MUTE;
+        self.notice(square);
+    }
+
+    /// A pawn goes to the last rank, and a piece without a working chip comes for it.
+    pub(crate) fn promote_to_spare(&mut self, mv: Move) {
+        if let (Some(from), Some(role)) = (mv.from(), mv.promotion()) {
+            self.put(from, 0);
+            self.wait(250);
+            self.put(mv.to(), code(role, self.position.turn()) | MUTE);
+        }
+        self.track(mv);
     }
 
     /// From now on the board reads `code` on a square whatever stands there; none: it reads right.
@@ -291,11 +317,19 @@ impl Table {
 
     /// Hands put the men as `men` says: first away with what is wrong, then back with what is missing.
     pub(crate) fn set_up(&mut self, men: &[u8; 64]) {
+        let mut mute: Vec<u8> = Vec::new();
         for away in [true, false] {
             for square in Square::ALL {
                 let wanted = men[usize::from(square)];
-                if self.at(square) != wanted && (wanted == 0 || self.at(square) != 0) == away {
-                    self.put(square, if away { 0 } else { wanted });
+                let stands = self.at(square);
+                if stands & !MUTE != wanted && (wanted == 0 || stands != 0) == away {
+                    mute.extend((stands & MUTE != 0).then_some(stands));
+                    // The piece without a chip comes back as it went.
+                    let same = mute.iter().position(|man| man & !MUTE == wanted);
+                    let man = same
+                        .filter(|_| !away)
+                        .map_or(wanted, |index| mute.swap_remove(index));
+                    self.put(square, if away { 0 } else { man });
                     self.wait(80);
                 }
             }

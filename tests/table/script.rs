@@ -153,6 +153,9 @@ impl Script {
         };
         Place {
             men,
+            mute: self.key("mute").map_or_else(Vec::new, |on| {
+                on.split_whitespace().map(|s| s.parse().unwrap()).collect()
+            }),
             position,
             mode,
             raw: std::array::from_fn(|i| raw(i as u32, self.key("turned").unwrap_or("0"))),
@@ -194,6 +197,14 @@ impl Script {
                     table.read_as(square(on), Some(man_of(man).unwrap_or_else(|| wrong("no man"))));
                 }
                 "sees" => table.read_as(square(with), None),
+                "mute" => table.mute(square(with)),
+                "spare" => {
+                    table.wait(700);
+                    let mv = table.legal(with).unwrap_or_else(|| wrong("not legal"));
+                    table.promote_to_spare(mv);
+                    table.wait(300);
+                    table.press();
+                }
                 "back" => {
                     let ply: usize = with.parse().unwrap_or_else(|_| wrong("no ply"));
                     let position = table.past[ply].clone();

@@ -1,18 +1,19 @@
 //! With the clock stopped: takebacks, the arbiter's work, the kings on the centre.
 
-use shakmaty::{Color, Position, Role, Square};
+use shakmaty::{Color, Position, Square};
 
 use super::{
     fault::Fault,
-    game::{Director, men_of},
-    timeline::Men,
+    figure::{Men, men_of},
+    game::Director,
 };
 use crate::event::GameResult;
 
 impl Director<'_> {
     /// Both agree to take back up to three half-moves.
     pub(super) fn take_back(&mut self) -> bool {
-        if self.truth.moves.len() < 6 || self.running.is_none() || self.outages.any(self.at) {
+        let read = !self.truth.calm && self.timeline.dead.is_empty();
+        if self.truth.moves.len() < 6 || self.running.is_none() || self.outages.any(self.at) || !read {
             return false;
         }
         if self.truth.offences.iter().any(|offence| offence.ply > 0) || !self.happens(Fault::Takeback) {
@@ -51,7 +52,7 @@ impl Director<'_> {
     }
 
     /// First away with what is wrong, then back with what is missing.
-    fn set_up(&mut self, mut now: u64, men: &Men) -> u64 {
+    pub(super) fn set_up(&mut self, mut now: u64, men: &Men) -> u64 {
         let mut wrong: Vec<Square> = Square::ALL
             .into_iter()
             .filter(|s| self.men[usize::from(*s)] != men[usize::from(*s)])
@@ -85,8 +86,8 @@ impl Director<'_> {
             return;
         };
         let mut kings = [
-            (white, Role::King.of(Color::White), a),
-            (black, Role::King.of(Color::Black), b),
+            (white, self.men[usize::from(white)], a),
+            (black, self.men[usize::from(black)], b),
         ];
         if self.rng.bool() {
             (kings[0].2, kings[1].2) = (b, a);
@@ -110,11 +111,11 @@ impl Director<'_> {
             }
         }
         for (from, king, to) in kings {
-            if self.men[usize::from(from)] == Some(king) && from != to {
+            if king.is_some() && self.men[usize::from(from)] == king && from != to {
                 self.put(now, from, None);
                 now += self.rng.u64(300..700);
             }
-            self.put(now, to, Some(king));
+            self.put(now, to, king);
             now += self.rng.u64(400..1200);
         }
         self.at = now;

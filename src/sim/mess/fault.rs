@@ -65,6 +65,16 @@ pub enum Fault {
     Kings,
     /// A takeback that both agree to.
     Takeback,
+    /// A piece has no working chip: it is never read, and moves all the same.
+    DeadChip,
+    /// The same from some half-move on.
+    ChipDies,
+    /// The queen that comes for a pawn is of another set and is never read.
+    SpareQueen,
+    /// One square, or two, never read anything.
+    DeadSquares,
+    /// The board's cable is out for four to eight half-moves, and the board keeps no event log.
+    GapLong,
     /// The board lies sideways.
     Sideways,
     /// Two men are exchanged in the initial position.
@@ -87,11 +97,13 @@ pub enum Fault {
     PawnLeft,
     /// Men are displaced when the clock is pressed.
     Displaced,
+    /// Pieces that the mover's sleeve took along have fallen off their squares when the clock is pressed.
+    Fallen,
 }
 
 /// Name, how often it happens when nothing else is said, and whether the Laws call it an irregularity.
 /// What hands do, and what fails for a while: in each half-move where it can. Garbage: a second. The rest: in each game.
-const KINDS: [(Fault, &str, f64, bool); 41] = [
+const KINDS: [(Fault, &str, f64, bool); 47] = [
     (Fault::Drag, "drag", 0.5, false),
     (Fault::Swept, "swept", 0.6, false),
     (Fault::PlaceFirst, "place-first", 0.4, false),
@@ -122,6 +134,11 @@ const KINDS: [(Fault, &str, f64, bool); 41] = [
     (Fault::MidGame, "mid-game", 1.0, false),
     (Fault::Kings, "kings", 1.0, false),
     (Fault::Takeback, "takeback", 0.04, false),
+    (Fault::DeadChip, "dead-chip", 1.0, false),
+    (Fault::ChipDies, "chip-dies", 1.0, false),
+    (Fault::SpareQueen, "spare-queen", 1.0, false),
+    (Fault::DeadSquares, "dead-squares", 1.0, false),
+    (Fault::GapLong, "gap-long", 0.03, false),
     (Fault::Sideways, "sideways", 1.0, true),
     (Fault::WrongStart, "wrong-start", 1.0, true),
     (Fault::IllegalMove, "illegal-move", 0.03, true),
@@ -133,6 +150,7 @@ const KINDS: [(Fault, &str, f64, bool); 41] = [
     (Fault::PressWithoutMove, "press-without-move", 0.03, true),
     (Fault::PawnLeft, "pawn-left", 0.5, true),
     (Fault::Displaced, "displaced", 0.03, true),
+    (Fault::Fallen, "fallen", 0.05, true),
 ];
 
 impl Fault {
@@ -151,6 +169,15 @@ impl Fault {
     #[must_use]
     pub fn usual(self) -> f64 {
         self.kind().2
+    }
+
+    /// Whether something is broken for the whole of a game.
+    #[must_use]
+    pub fn is_broken_hardware(self) -> bool {
+        matches!(
+            self,
+            Self::DeadChip | Self::ChipDies | Self::SpareQueen | Self::DeadSquares
+        )
     }
 
     /// Whether an arbiter should hear of it.

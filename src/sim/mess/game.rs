@@ -1,17 +1,17 @@
 //! A game from its set-up to its end, with what goes wrong on the way.
 
 use fastrand::Rng;
-use shakmaty::{
-    Board, CastlingMode, Chess, Color, Move, Piece, Position, PositionError, Rank, Role, Setup, Square,
-};
+use shakmaty::{Board, CastlingMode, Chess, Color, Move, Position, PositionError, Rank, Role, Setup, Square};
 
 use super::{
+    fallen,
     fault::{Fault, Faults},
+    figure::{Figure, Men, men_of},
     outage::Outages,
     playout::{Taste, choose},
     stage::Stage,
     tempo::Tempo,
-    timeline::{Lever, Men, Put, Timeline},
+    timeline::{Lever, Put, Timeline},
     truth::{HalfMove, Offence, Truth},
 };
 use crate::{
@@ -32,6 +32,8 @@ pub struct Game {
     pub truth: Truth,
     /// What a watcher is to know of it.
     pub header: Header,
+    /// Whether the board keeps an event log.
+    pub log: bool,
 }
 
 /// Plays a game in which `faults` happen. The same seed gives the same game.
@@ -75,6 +77,12 @@ pub(super) struct Director<'a> {
     pub(super) offended: Vec<Color>,
     /// The changes of each half-move.
     pub(super) hands: Vec<Vec<Put>>,
+    /// After how many half-moves a chip dies.
+    pub(super) dies: Option<usize>,
+    /// The edition of the Laws, if it is not the usual one.
+    pub(super) edition: Option<&'static str>,
+    /// Whether the board keeps an event log.
+    pub(super) log: bool,
     last: [Option<Move>; 2],
     taste: Taste,
     longest: usize,
@@ -92,12 +100,16 @@ impl<'a> Director<'a> {
         let mode = CastlingMode::from_chess960(rng.f64() < faults.of(Fault::Chess960));
         let taste = Taste {
             castling: faults.of(Fault::Castling) > 0.0 || mode.is_chess960(),
-            promotion: faults.of(Fault::Promotion) + faults.of(Fault::PawnLeft) > 0.0,
+            promotion: [Fault::Promotion, Fault::PawnLeft, Fault::SpareQueen]
+                .into_iter()
+                .any(|fault| faults.of(fault) > 0.0),
             en_passant: faults.of(Fault::EnPassant) > 0.0,
+            ..Taste::default()
         };
         let position = start(mode, &mut rng);
         let longest = if taste.promotion { 150 } else { rng.usize(24..90) };
         let men = men_of(position.board());
+        let edition = fallen::edition(faults, &mut rng);
         Self {
             stage,
             supervision: if stands {
@@ -122,6 +134,9 @@ impl<'a> Director<'a> {
             outages: Outages::default(),
             offended: Vec::new(),
             hands: Vec::new(),
+            dies: None,
+            edition,
+            log: faults.of(Fault::GapLong) == 0.0,
             last: [None; 2],
             taste,
             longest,
@@ -132,10 +147,17 @@ impl<'a> Director<'a> {
         self.rng.f64() < self.faults.of(fault)
     }
 
+    /// The same; where `fault` cannot happen at all, the game goes on as if there were no such thing.
+    pub(super) fn strikes(&mut self, fault: Fault) -> bool {
+        self.faults.of(fault) > 0.0 && self.happens(fault)
+    }
+
     /// The board is set up and the clock started.
     fn begin(&mut self) {
         self.at = self.rng.u64(4000..8000);
+        let mut whole = true;
         if self.happens(Fault::MidGame) {
+            whole = false;
             for _ in 0..self.rng.u32(10..40) {
                 let Some(mv) = self.choose() else { break };
                 self.position.play_unchecked(mv);
@@ -149,18 +171,34 @@ impl<'a> Director<'a> {
                 self.position.play_unchecked(mv);
             }
         } else if self.mode == CastlingMode::Standard && self.happens(Fault::WrongStart) {
+            whole = false;
             self.exchange_two_men();
         }
         if self.stage.orientation.is_sideways() {
             self.offence(&[IrregularityKind::BoardOrientationWrong], None, 0, self.at);
         }
         self.men = men_of(self.position.board());
+        self.begin_broken(whole);
         self.initial = self.men;
+        if whole {
+            self.come_one_by_one();
+        }
         self.truth.start = self.position.board().to_string();
         if self.stage.clock {
             self.start_clock(self.at, self.position.turn(), 0, 0);
         }
         self.left = self.at;
+    }
+
+    /// Where something is broken, the pieces are put up by hand in some of the games.
+    fn come_one_by_one(&mut self) {
+        let broken = self.truth.calm || !self.timeline.dead.is_empty();
+        if !broken || self.stage.orientation.is_sideways() || self.rng.bool() {
+            return;
+        }
+        let men = std::mem::replace(&mut self.men, [None; 64]);
+        self.initial = self.men;
+        self.at = self.set_up(500, &men) + self.rng.u64(2000..6000);
     }
 
     /// Who has the right to castle cannot be seen.
@@ -203,11 +241,7 @@ impl<'a> Director<'a> {
 
     /// Whether there is more to play.
     fn goes_on(&self) -> bool {
-        let bare = self.position.board().occupied().count() <= 6;
-        self.truth.moves.len() < self.longest
-            && !self.position.is_game_over()
-            && !bare
-            && self.position.halfmoves() < 60
+        self.truth.moves.len() < self.longest && !is_over(&self.position)
     }
 
     /// A move that can be told from others by what the board will say of it.
@@ -215,7 +249,14 @@ impl<'a> Director<'a> {
         let legal = self.position.legal_moves();
         let moves: Vec<Move> = legal.iter().copied().filter(|mv| self.is_fair(*mv)).collect();
         let before = self.last[self.position.turn() as usize];
-        choose(&self.position, &moves, self.taste, before, &mut self.rng)
+        // What is broken is no test where nothing comes of it.
+        let unread = self.standing(|_, figure| !figure.read);
+        let taste = Taste {
+            onto: self.timeline.dead.iter().copied().collect(),
+            with: unread.into_iter().map(|(square, _)| square).collect(),
+            ..self.taste
+        };
+        choose(&self.position, &moves, taste, before, &mut self.rng)
     }
 
     fn is_fair(&self, mv: Move) -> bool {
@@ -226,11 +267,23 @@ impl<'a> Director<'a> {
             .iter()
             .filter(|past| past.board() == after.board())
             .count();
-        again < 2 && self.outages.allow(mv, self.position.turn(), self.at)
+        again < 2 && self.is_answered(mv, &after) && self.outages.allow(mv, self.position.turn(), self.at)
+    }
+
+    /// Whether what is needed to know of `mv` comes after it: nobody sees a piece on a square that reads nothing, and
+    /// what lies about is still to be put back.
+    fn is_answered(&self, mv: Move, after: &Chess) -> bool {
+        let hidden = self.outages.hides(mv.to());
+        if !hidden && !self.outages.is_untidy() {
+            return true;
+        }
+        let last = self.truth.moves.len() + 1 >= self.longest || is_over(after);
+        !last && (self.stage.clock || !hidden || !mv.is_capture())
     }
 
     /// Enters a half-move that was played.
     pub(super) fn record(&mut self, mv: Move, at: u64) {
+        let known = self.known(mv);
         self.past.push(self.position.clone());
         self.last[self.position.turn() as usize] = Some(mv);
         self.position.play_unchecked(mv);
@@ -238,11 +291,11 @@ impl<'a> Director<'a> {
             uci: mv.to_uci(self.mode).to_string(),
             placement: self.position.board().to_string(),
             at,
-            open: self.outages.cable_is_out(),
+            known,
         });
     }
 
-    pub(super) fn put(&mut self, at: u64, square: Square, piece: Option<Piece>) {
+    pub(super) fn put(&mut self, at: u64, square: Square, piece: Option<Figure>) {
         self.timeline.put(at, square, piece);
         self.men[usize::from(square)] = piece;
     }
@@ -273,6 +326,7 @@ impl<'a> Director<'a> {
             offender,
             ply,
             at,
+            how: "",
         });
     }
 
@@ -282,6 +336,7 @@ impl<'a> Director<'a> {
     }
 
     fn finish(mut self) -> Game {
+        self.pick_up(true);
         self.end_outages();
         if self.position.is_checkmate() || self.position.is_stalemate() {
             let winner = self.position.outcome().winner();
@@ -293,17 +348,21 @@ impl<'a> Director<'a> {
             let thought = self.rng.u64(600..4000);
             self.stop_clock(self.at + thought);
             self.at += thought;
-            if self.happens(Fault::Kings) {
+            let centre = [Square::D4, Square::E4, Square::D5, Square::E5];
+            let read = !centre.into_iter().any(|square| self.outages.hides(square));
+            if self.happens(Fault::Kings) && read {
                 self.centre_kings();
             }
         }
         self.lose_updates();
+        self.prove();
         self.timeline.end = self.timeline.end.max(self.at) + if self.stage.clock { 9000 } else { 13_000 };
         Game {
             cues: self
                 .stage
                 .tell(&self.initial, &self.timeline, &self.tempo, &mut self.rng),
-            header: header(self.tempo.control, self.supervision),
+            header: header(self.tempo.control, self.supervision, self.edition),
+            log: self.log,
             truth: self.truth,
         }
     }
@@ -317,6 +376,10 @@ impl<'a> Director<'a> {
                     .iter()
                     .any(|other| other.square == put.square && other.at > put.at)
             };
+            // Of a square that reads nothing there is no update to lose, and the other one is all that is known.
+            if puts.iter().any(|put| self.outages.hides(put.square)) {
+                continue;
+            }
             let last: Vec<Put> = puts.iter().filter(counts).copied().collect();
             if self.happens(Fault::LostUpdate)
                 && let Some(&put) = self.rng.choice(&last)
@@ -327,7 +390,7 @@ impl<'a> Director<'a> {
     }
 }
 
-fn header(control: TimeControl, supervision: Supervision) -> Header {
+fn header(control: TimeControl, supervision: Supervision, edition: Option<&str>) -> Header {
     let control = match control {
         TimeControl::Standard => "standard",
         TimeControl::Rapid => "rapid",
@@ -338,7 +401,9 @@ fn header(control: TimeControl, supervision: Supervision) -> Header {
         Supervision::NotAdequate => "not_adequate",
     };
     let mut header = Header::default();
-    for (key, value) in [("time-control", control), ("supervision", supervision)] {
+    let laws = edition.map(|edition| ("laws", edition));
+    let rest = [("time-control", control), ("supervision", supervision)];
+    for (key, value) in laws.into_iter().chain(rest) {
         header
             .push(key, value)
             .expect("these are the values that a header takes");
@@ -346,8 +411,10 @@ fn header(control: TimeControl, supervision: Supervision) -> Header {
     header
 }
 
-pub(super) fn men_of(board: &Board) -> Men {
-    std::array::from_fn(|i| board.piece_at(Square::new(i as u32)))
+/// Whether nobody plays on.
+fn is_over(position: &Chess) -> bool {
+    let bare = position.board().occupied().count() <= 6;
+    position.is_game_over() || bare || position.halfmoves() >= 60
 }
 
 fn stage(faults: &Faults, rng: &mut Rng) -> Stage {

@@ -5,19 +5,25 @@
 //! board would have told; [`truth`] is what should come out.
 
 mod arbiter;
+mod broken;
 mod castle;
+mod fallen;
 pub mod fault;
+mod figure;
 pub mod game;
 mod motion;
 mod offence;
 mod outage;
 mod playout;
+mod silent;
 mod stage;
 mod tempo;
+#[cfg(test)]
+mod tests;
 mod timeline;
 pub mod truth;
 mod turns;
 
 pub use fault::{Fault, FaultError, Faults};
 pub use game::{Game, play};
-pub use truth::{HalfMove, Offence, Truth};
+pub use truth::{HalfMove, Known, Offence, Truth};

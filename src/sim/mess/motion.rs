@@ -5,7 +5,10 @@ use std::ops::Range;
 use fastrand::Rng;
 use shakmaty::{Color, Move, Piece, Role, Square, attacks};
 
-use super::{castle, timeline::Men};
+use super::{
+    castle,
+    figure::{Figure, Men},
+};
 
 /// What the hand does besides, decided for each half-move.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,18 +19,20 @@ pub(super) struct Slips {
     pub(super) any_castling: bool,
     pub(super) any_promotion: bool,
     pub(super) any_en_passant: bool,
+    /// The queen that comes for a pawn is of another set and is never read.
+    pub(super) spare_queen: bool,
 }
 
 /// What happens on squares, in milliseconds since the hand went up, in order of time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Motion {
-    pub(super) steps: Vec<(u64, Square, Option<Piece>)>,
+    pub(super) steps: Vec<(u64, Square, Option<Figure>)>,
     /// Where the hand is in time.
     pub(super) at: u64,
 }
 
 impl Motion {
-    pub(super) fn put(&mut self, square: Square, piece: Option<Piece>) {
+    pub(super) fn put(&mut self, square: Square, piece: Option<Figure>) {
         self.steps.push((self.at, square, piece));
     }
 
@@ -74,7 +79,7 @@ impl Hand<'_> {
         self.place(square, None);
     }
 
-    pub(super) fn place(&mut self, square: Square, piece: Option<Piece>) {
+    pub(super) fn place(&mut self, square: Square, piece: Option<Figure>) {
         self.motion.put(square, piece);
         self.men[usize::from(square)] = piece;
     }
@@ -149,7 +154,7 @@ impl Hand<'_> {
     }
 
     /// The man slides over squares between, or brushes over one beside its goal.
-    fn drag(&mut self, from: Square, to: Square, piece: Option<Piece>) {
+    fn drag(&mut self, from: Square, to: Square, piece: Option<Figure>) {
         if !self.slips.drag {
             return;
         }
@@ -212,6 +217,10 @@ impl Hand<'_> {
     }
 
     fn promote(&mut self, from: Square, to: Square, new: Piece) {
+        let new = Figure {
+            read: !self.slips.spare_queen,
+            ..new.into()
+        };
         let (new, capture) = (Some(new), !self.free(to));
         let order = if self.slips.any_promotion {
             self.rng.u8(0..5)
@@ -257,7 +266,10 @@ impl Hand<'_> {
 mod tests {
     use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
 
-    use super::*;
+    use super::{
+        super::figure::{men_of, reading},
+        *,
+    };
 
     /// Whatever the order and the slips, the men stand right in the end.
     #[test]
@@ -284,7 +296,7 @@ mod tests {
     }
 
     fn check(position: &Chess, mv: Move, seed: u64) {
-        let men: Men = std::array::from_fn(|i| position.board().piece_at(Square::new(i as u32)));
+        let men = men_of(position.board());
         let mut rng = Rng::with_seed(seed);
         let slips = Slips {
             drag: rng.bool(),
@@ -293,6 +305,7 @@ mod tests {
             any_castling: rng.bool(),
             any_promotion: rng.bool(),
             any_en_passant: rng.bool(),
+            spare_queen: false,
         };
         let (pace, motion) = (100..400, Motion::default());
         let mut hand = Hand {
@@ -313,7 +326,7 @@ mod tests {
         let after = position.clone().play(mv).unwrap();
         for square in Square::ALL {
             assert_eq!(
-                stand[usize::from(square)],
+                reading(stand[usize::from(square)]),
                 after.board().piece_at(square),
                 "{mv} {square} {seed}"
             );

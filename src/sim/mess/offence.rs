@@ -1,12 +1,13 @@
 //! What an arbiter should hear of.
 
-use shakmaty::{Color, Move, Piece, Position, Rank, Role, Square, attacks};
+use shakmaty::{Color, Move, Position, Rank, Role, Square, attacks};
 
 use super::{
     fault::Fault,
-    game::{Director, men_of, position_of},
+    figure::{Figure, men_of},
+    game::{Director, position_of},
     outage::squares_of,
-    truth::HalfMove,
+    truth::{HalfMove, Known},
 };
 use crate::laws::IrregularityKind as Kind;
 
@@ -17,6 +18,8 @@ impl Director<'_> {
         let fair = self.running == Some(color)
             && self.truth.moves.len() >= 4
             && !self.offended.contains(&color)
+            // With pieces that are not read nobody could tell an offence from a move.
+            && !self.truth.calm
             && !self.outages.any(self.at);
         if !fair {
             return false;
@@ -39,7 +42,7 @@ impl Director<'_> {
             Fault::OpponentsMan => self.carry_wrongly(color, |director| director.opponents(color)),
             Fault::IllegalCastling => self.castle_wrongly(color),
             Fault::IllegalStands => self.stand(color),
-            Fault::PressWithoutMove => {
+            Fault::PressWithoutMove if self.timeline.dead.is_empty() => {
                 let at = self.at + self.rng.u64(1200..5000);
                 self.press(at, color);
                 self.offence(&[Kind::PressWithoutMove], Some(color), self.ply(), at);
@@ -48,6 +51,7 @@ impl Director<'_> {
             }
             Fault::PawnLeft => self.leave_pawn(color),
             Fault::Displaced => self.displace(color),
+            Fault::Fallen => self.fell(color),
             // These are decided before the game.
             _ => false,
         }
@@ -61,13 +65,14 @@ impl Director<'_> {
     }
 
     /// A hand that goes up in earnest: nobody breaks the rules of the game within a reply under way.
-    fn in_earnest(&mut self) -> u64 {
+    pub(super) fn in_earnest(&mut self) -> u64 {
         let think = self.rng.u64(self.tempo.think.clone());
         (self.at + think.max(300)).max(self.left + 300)
     }
 
     fn carry_wrongly(&mut self, color: Color, squares: impl Fn(&Self) -> Vec<(Square, Square)>) -> bool {
-        let candidates = squares(self);
+        let mut candidates = squares(self);
+        candidates.retain(|pair| self.is_read(*pair));
         let Some(&(from, to)) = self.rng.choice(&candidates) else {
             return false;
         };
@@ -76,6 +81,11 @@ impl Director<'_> {
         self.offence(&[Kind::IllegalMove], Some(color), self.ply(), at);
         self.call_arbiter(at, color);
         true
+    }
+
+    /// Whether the board can tell of a man that goes there.
+    fn is_read(&self, (from, to): (Square, Square)) -> bool {
+        !self.outages.hides(from) && !self.outages.hides(to)
     }
 
     /// A man is carried; returns when the clock is pressed.
@@ -109,7 +119,7 @@ impl Director<'_> {
     }
 
     /// Whether `piece` can go from `from` to `to`, the king apart.
-    fn can_go(&self, from: Square, piece: Piece, to: Square) -> bool {
+    fn can_go(&self, from: Square, piece: Figure, to: Square) -> bool {
         if piece.role != Role::Pawn {
             return self.position.board().attacks_from(from).contains(to);
         }
@@ -129,7 +139,7 @@ impl Director<'_> {
     }
 
     /// Moves of `color`'s men by their own rules, with what they may land on.
-    fn by_the_rules(&self, color: Color, land: impl Fn(Option<Piece>) -> bool) -> Vec<(Square, Square)> {
+    fn by_the_rules(&self, color: Color, land: impl Fn(Option<Figure>) -> bool) -> Vec<(Square, Square)> {
         let own = self.standing(|_, piece| piece.color == color);
         let pairs = own
             .into_iter()
@@ -148,8 +158,9 @@ impl Director<'_> {
     }
 
     fn to_check(&self, color: Color) -> Vec<(Square, Square)> {
-        let land =
-            |taken: Option<Piece>| taken.is_none_or(|taken| taken.color != color && taken.role != Role::King);
+        let land = |taken: Option<Figure>| {
+            taken.is_none_or(|taken| taken.color != color && taken.role != Role::King)
+        };
         let legal = self.legal_pairs();
         let mut moves = self.by_the_rules(color, land);
         moves.retain(|pair| !legal.contains(pair));
@@ -157,7 +168,7 @@ impl Director<'_> {
     }
 
     fn own_captured(&self, color: Color) -> Vec<(Square, Square)> {
-        let land = |taken: Option<Piece>| {
+        let land = |taken: Option<Figure>| {
             taken.is_some_and(|taken| taken.color == color && taken.role != Role::King)
         };
         let mut moves = self.by_the_rules(color, land);
@@ -180,15 +191,22 @@ impl Director<'_> {
         let rank = color.fold_wb(Rank::First, Rank::Eighth);
         let at = |file| Square::from_coords(shakmaty::File::new(file), rank);
         let man = |director: &Self, file| director.men[usize::from(at(file))];
-        if man(self, 4) != Some(Role::King.of(color)) {
+        let is = |director: &Self, file, piece| man(director, file).map(Figure::piece) == Some(piece);
+        if !is(self, 4, Role::King.of(color)) {
             return false;
         }
         let legal = self.position.castling_moves(shakmaty::CastlingSide::KingSide);
         let other = self.position.castling_moves(shakmaty::CastlingSide::QueenSide);
         let sides = [(7, 6, 5, vec![5, 6], legal), (0, 2, 3, vec![1, 2, 3], other)];
         for (rook, king_to, rook_to, between, legal) in sides {
-            let free = between.iter().all(|&file| man(self, file).is_none());
-            if man(self, rook) != Some(Role::Rook.of(color)) || !free || !legal.is_empty() {
+            let free = between
+                .iter()
+                .all(|&file| man(self, file).is_none() && !self.outages.hides(at(file)));
+            if !is(self, rook, Role::Rook.of(color))
+                || !free
+                || !legal.is_empty()
+                || !self.is_read((at(4), at(rook)))
+            {
                 continue;
             }
             let mut now = self.in_earnest();
@@ -211,7 +229,7 @@ impl Director<'_> {
     /// An illegal move that nobody minds.
     fn stand(&mut self, color: Color) -> bool {
         let mut candidates = self.impossible();
-        candidates.retain(|(_, to)| self.men[usize::from(*to)].is_none());
+        candidates.retain(|(from, to)| self.men[usize::from(*to)].is_none() && self.is_read((*from, *to)));
         let Some(&(from, to)) = self.rng.choice(&candidates) else {
             return false;
         };
@@ -233,7 +251,7 @@ impl Director<'_> {
             uci: format!("{from}{to}"),
             placement: self.position.board().to_string(),
             at,
-            open: false,
+            known: Known::Fully,
         });
         (self.left, self.at) = (at, at);
         self.touched = vec![from, to];
@@ -251,7 +269,9 @@ impl Director<'_> {
         let Some(&mv) = self.rng.choice(&queens) else {
             return false;
         };
-        let Some(from) = mv.from() else { return false };
+        let Some(from) = mv.from().filter(|from| self.is_read((*from, mv.to()))) else {
+            return false;
+        };
         let at = self.carry(from, mv.to());
         self.press(at, color);
         self.offence(&[Kind::PromotionNotReplaced], Some(color), self.ply(), at);
@@ -264,10 +284,9 @@ impl Director<'_> {
 
     /// A legal move in which other men are displaced.
     fn displace(&mut self, color: Color) -> bool {
-        let Some(mv) = self
-            .choose()
-            .filter(|mv| !mv.is_castle() && !mv.is_promotion() && !mv.is_en_passant())
-        else {
+        let Some(mv) = self.choose().filter(|mv| {
+            !mv.is_castle() && !mv.is_promotion() && !mv.is_en_passant() && !self.outages.hides(mv.to())
+        }) else {
             return false;
         };
         let Some(falls) = self.falls(mv, color) else {
@@ -317,7 +336,8 @@ impl Director<'_> {
             let last =
                 |to: Square| piece.role == Role::Pawn && matches!(to.rank(), Rank::First | Rank::Eighth);
             let free = |to: &Square| {
-                let empty = self.men[usize::from(*to)].is_none() && !taken.contains(to);
+                let empty =
+                    self.men[usize::from(*to)].is_none() && !taken.contains(to) && self.is_read((from, *to));
                 empty && !last(*to) && !moves.contains(&(from, *to))
             };
             let beside: Vec<Square> = attacks::king_attacks(from).into_iter().filter(free).collect();

@@ -1,8 +1,17 @@
 //! Cables that come out, squares that are not read. Moves that could not be told from others meanwhile are not played.
 
+use std::ops::RangeInclusive;
+
 use shakmaty::{Color, Move, Square};
 
-use super::{fault::Fault, game::Director, timeline::Misread};
+use super::{
+    fallen::{Fall, is_in_the_way},
+    fault::Fault,
+    game::Director,
+    silent::Silent,
+    timeline::Misread,
+    truth::Known,
+};
 
 /// What is out of order.
 #[derive(Clone, Debug, Default)]
@@ -10,6 +19,11 @@ pub(super) struct Outages {
     cable: Option<Cable>,
     clock: Option<Cable>,
     dead: Option<(Square, u64)>,
+    /// Squares that never read anything.
+    silent: Vec<Silent>,
+    /// Pieces that lie where they fell, until that many half-moves are made.
+    lying: Vec<Fall>,
+    until: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -17,8 +31,8 @@ struct Cable {
     out: u64,
     /// Half-moves until it is back.
     rest: u32,
-    /// Squares of half-moves meanwhile.
-    used: Vec<Square>,
+    /// Squares of half-moves meanwhile, of which each piece makes one; none where there is no such limit.
+    used: Option<Vec<Square>>,
 }
 
 impl Outages {
@@ -28,7 +42,10 @@ impl Outages {
 
     /// Whether anything is out of order at `at`.
     pub(super) fn any(&self, at: u64) -> bool {
-        self.cable.is_some() || self.clock.is_some() || self.dead.is_some_and(|(_, until)| until > at)
+        self.cable.is_some()
+            || self.clock.is_some()
+            || self.dead.is_some_and(|(_, until)| until > at)
+            || self.is_untidy()
     }
 
     /// Whether `mv` can be told from others.
@@ -42,9 +59,64 @@ impl Outages {
         {
             return false;
         }
+        if !self.can_be_read(mv, &squares) || is_in_the_way(&self.lying, mv, &squares) {
+            return false;
+        }
         // Each man moves once, or the record would have a shorter explanation.
-        let used = |cable: &Cable| squares.iter().any(|square| cable.used.contains(square));
+        let used = |cable: &Cable| {
+            let used = cable.used.iter().flatten();
+            used.into_iter().any(|square| squares.contains(square))
+        };
         !self.cable.as_ref().is_some_and(used)
+    }
+}
+
+impl Outages {
+    /// `square` never reads anything.
+    pub(super) fn kill(&mut self, square: Square) {
+        self.silent.push(Silent::new(square));
+    }
+
+    /// Whether `square` never reads anything.
+    pub(super) fn hides(&self, square: Square) -> bool {
+        self.silent.iter().any(|silent| silent.square == square)
+    }
+
+    /// Whether squares that never read anything leave enough of `mv` to be read.
+    fn can_be_read(&self, mv: Move, squares: &[Square]) -> bool {
+        let hidden = squares.iter().filter(|s| self.hides(**s)).count();
+        if hidden == 0 {
+            return true;
+        }
+        let read_from = self.dead.map(|(dead, _)| dead) != mv.from();
+        let promoted = mv.is_promotion() && self.hides(mv.to());
+        hidden == 1 && read_from && !promoted && !self.cable_is_out()
+    }
+
+    /// The squares that never read anything.
+    pub(super) fn silents(&self) -> &[Silent] {
+        &self.silent
+    }
+
+    /// `square`, if it never reads anything.
+    pub(super) fn silent(&mut self, square: Square) -> Option<&mut Silent> {
+        self.silent.iter_mut().find(|silent| silent.square == square)
+    }
+
+    /// Pieces lie about until so many half-moves are made.
+    pub(super) fn lie(&mut self, falls: Vec<Fall>, until: usize) {
+        (self.lying, self.until) = (falls, until);
+    }
+
+    /// Whether pieces lie about.
+    pub(super) fn is_untidy(&self) -> bool {
+        !self.lying.is_empty()
+    }
+
+    /// The pieces that lie about, when so many half-moves are made or the game ends.
+    pub(super) fn found(&mut self, half_moves: usize, at_the_end: bool) -> Option<Vec<Fall>> {
+        let due = self.is_untidy() && (at_the_end || half_moves >= self.until);
+        due.then(|| std::mem::take(&mut self.lying))
     }
 }
 
@@ -64,20 +136,12 @@ pub(super) fn squares_of(mv: Move, color: Color) -> Vec<Square> {
 impl Director<'_> {
     /// Before a half-move: something may go out of order.
     pub(super) fn begin_outages(&mut self) {
-        let early = self.truth.moves.len() < 4;
+        let early = self.truth.moves.len() < 4 || self.outages.is_untidy();
         if !early && self.outages.cable.is_none() && self.happens(Fault::CableOut) {
-            // What was on its way arrives.
-            let out = self.at + self.rng.u64(700..1200);
-            let rest = self.rng.u32(1..=6);
-            self.outages.cable = Some(Cable {
-                out,
-                rest,
-                used: Vec::new(),
-            });
-            // Somebody pulls it between two moves, or over one.
-            if self.rng.bool() {
-                self.at = out;
-            }
+            self.pull_cable(1..=6, Some(Vec::new()));
+        }
+        if !early && self.outages.cable.is_none() && self.strikes(Fault::GapLong) {
+            self.pull_cable(4..=8, None);
         }
         if !early && self.stage.clock && self.outages.clock.is_none() && self.happens(Fault::ClockOut) {
             let out = self.at + self.rng.u64(300..900);
@@ -85,7 +149,7 @@ impl Director<'_> {
             self.outages.clock = Some(Cable {
                 out,
                 rest,
-                used: Vec::new(),
+                used: None,
             });
         }
         let dead = self.outages.dead.is_some_and(|(_, until)| until > self.at);
@@ -93,6 +157,26 @@ impl Director<'_> {
             self.kill_square();
         }
         self.misread();
+    }
+
+    fn pull_cable(&mut self, half_moves: RangeInclusive<u32>, used: Option<Vec<Square>>) {
+        // What was on its way arrives.
+        let out = self.at + self.rng.u64(700..1200);
+        let rest = self.rng.u32(half_moves);
+        self.outages.cable = Some(Cable { out, rest, used });
+        // Somebody pulls it between two moves, or over one.
+        if self.rng.bool() {
+            self.at = out;
+        }
+    }
+
+    /// What can be known of `mv`, which is made now.
+    pub(super) fn known(&mut self, mv: Move) -> Known {
+        match (self.outages.cable_is_out(), self.log) {
+            (true, true) => Known::InAnyOrder,
+            (true, false) => Known::Nothing,
+            (false, _) => self.read_of(mv),
+        }
     }
 
     fn kill_square(&mut self) {
@@ -152,7 +236,9 @@ impl Director<'_> {
             }
         }
         if let Some(cable) = &mut self.outages.cable {
-            cable.used.extend(squares);
+            if let Some(used) = &mut cable.used {
+                used.extend(squares);
+            }
             cable.rest -= 1;
             if cable.rest == 0 {
                 self.cable_back();
@@ -174,6 +260,10 @@ impl Director<'_> {
             self.timeline.cable.push((cable.out, back));
             // The host has asked for everything by then.
             self.at = back + self.rng.u64(2500..5000);
+            if cable.used.is_none() {
+                // The board has told where everything stands before a hand takes something away.
+                self.left = self.at;
+            }
         }
     }
 

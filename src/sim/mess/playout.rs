@@ -1,7 +1,7 @@
 //! Moves taken at random, yet as people might play: they take what is free, castle, and do not go back and forth.
 
 use fastrand::Rng;
-use shakmaty::{Chess, Color, Move, Position, Role, Square};
+use shakmaty::{Bitboard, Chess, Color, Move, Position, Role, Square};
 
 /// What a playout is to come by.
 #[derive(Clone, Copy, Debug, Default)]
@@ -9,6 +9,10 @@ pub(super) struct Taste {
     pub(super) castling: bool,
     pub(super) promotion: bool,
     pub(super) en_passant: bool,
+    /// Squares where pieces like to go.
+    pub(super) onto: Bitboard,
+    /// Squares whose pieces like to move.
+    pub(super) with: Bitboard,
 }
 
 /// One of `moves`; none when there are none.
@@ -72,6 +76,12 @@ fn worth(position: &Chess, mv: &Move, taste: Taste, before: Option<Move>) -> f64
         }
         Role::King if !mv.is_castle() && !taste.promotion => worth -= 0.8,
         _ => {}
+    }
+    if taste.onto.contains(to) {
+        worth += 1.5;
+    }
+    if taste.with.contains(from) {
+        worth += 0.8;
     }
     if mv.is_castle() {
         worth += if taste.castling { 30.0 } else { 2.0 };

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use fastrand::Rng;
-use shakmaty::{Color, Square};
+use shakmaty::{Color, Piece, Square};
 
 use super::{
+    figure::{Men, reading},
     tempo::Tempo,
-    timeline::{Lever, Men, Timeline},
+    timeline::{Lever, Timeline},
 };
 use crate::{
     board::Orientation,
@@ -46,7 +47,7 @@ impl Stage {
     pub(super) fn tell(&self, men: &Men, timeline: &Timeline, tempo: &Tempo, rng: &mut Rng) -> Vec<Cue> {
         let mut squares = [PieceCode::EMPTY; 64];
         for raw in 0..64u8 {
-            squares[usize::from(raw)] = code(men[usize::from(self.orientation.square(raw))]);
+            squares[usize::from(raw)] = code(first(self.orientation.square(raw), men, timeline));
         }
         let end = Millis(timeline.end);
         let mut cues = vec![said(Millis(0), message(Message::Dump(&squares)))];
@@ -176,8 +177,17 @@ impl Stage {
     }
 }
 
+/// What the sensor of a square shows at first.
+fn first(square: Square, men: &Men, timeline: &Timeline) -> Option<Piece> {
+    let dead = timeline.dead.contains(&square);
+    reading(men[usize::from(square)]).filter(|_| !dead)
+}
+
 /// What the sensor of a square shows, from change to change.
-fn shown(square: Square, men: &Men, timeline: &Timeline) -> Vec<(u64, Option<shakmaty::Piece>)> {
+fn shown(square: Square, men: &Men, timeline: &Timeline) -> Vec<(u64, Option<Piece>)> {
+    if timeline.dead.contains(&square) {
+        return Vec::new();
+    }
     let mut puts: Vec<_> = timeline.puts.iter().filter(|put| put.square == square).collect();
     puts.sort_by_key(|put| put.at);
     let misreads: Vec<_> = timeline.misreads.iter().filter(|m| m.square == square).collect();
@@ -185,7 +195,7 @@ fn shown(square: Square, men: &Men, timeline: &Timeline) -> Vec<(u64, Option<sha
     times.extend(misreads.iter().flat_map(|m| [m.from, m.until]));
     times.sort_unstable();
     times.dedup();
-    let mut last = men[usize::from(square)];
+    let mut last = reading(men[usize::from(square)]);
     let mut shown = Vec::new();
     for at in times {
         let stands = puts
@@ -194,7 +204,7 @@ fn shown(square: Square, men: &Men, timeline: &Timeline) -> Vec<(u64, Option<sha
             .find(|put| put.at <= at)
             .map_or_else(|| men[usize::from(square)], |put| put.piece);
         let wrong = misreads.iter().find(|m| m.from <= at && at < m.until);
-        let now = wrong.map_or(stands, |m| m.shown);
+        let now = reading(wrong.map_or(stands, |m| m.shown));
         if now != last {
             shown.push((at, now));
             last = now;

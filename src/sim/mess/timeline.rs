@@ -1,16 +1,15 @@
 //! When which man stood where, when the clock was touched, and what the sensors missed.
 
-use shakmaty::{Color, Piece, Square};
+use shakmaty::{Color, Square};
 
-/// What stands on the squares, a1 first.
-pub(super) type Men = [Option<Piece>; 64];
+use super::figure::Figure;
 
 /// A square became something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Put {
     pub(super) at: u64,
     pub(super) square: Square,
-    pub(super) piece: Option<Piece>,
+    pub(super) piece: Option<Figure>,
 }
 
 /// What is done to the clock.
@@ -28,7 +27,7 @@ pub(super) struct Misread {
     pub(super) from: u64,
     pub(super) until: u64,
     pub(super) square: Square,
-    pub(super) shown: Option<Piece>,
+    pub(super) shown: Option<Figure>,
 }
 
 /// A game in time (milliseconds). Not sorted: a hand may begin before another has ended.
@@ -37,6 +36,8 @@ pub(super) struct Timeline {
     pub(super) puts: Vec<Put>,
     pub(super) levers: Vec<(u64, Lever)>,
     pub(super) misreads: Vec<Misread>,
+    /// Squares that never read anything.
+    pub(super) dead: Vec<Square>,
     /// Changes that are never heard of.
     pub(super) lost: Vec<(u64, Square)>,
     /// The board's cable: out, in.
@@ -47,7 +48,7 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    pub(super) fn put(&mut self, at: u64, square: Square, piece: Option<Piece>) {
+    pub(super) fn put(&mut self, at: u64, square: Square, piece: Option<Figure>) {
         self.puts.push(Put { at, square, piece });
         self.end = self.end.max(at);
     }

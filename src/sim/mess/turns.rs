@@ -1,9 +1,10 @@
 //! A half-move with all that hands do besides.
 
-use shakmaty::{Move, Piece, Position, Square, attacks};
+use shakmaty::{Move, Position, Square, attacks};
 
 use super::{
     fault::Fault,
+    figure::Figure,
     game::Director,
     motion::{Hand, Motion, Slips},
     outage::squares_of,
@@ -11,16 +12,18 @@ use super::{
 };
 
 /// What falls sooner after the opponent's press may have fallen before it, for all that a scan can tell.
-const KNOCK_LATER: u64 = 700;
+pub(super) const KNOCK_LATER: u64 = 700;
 
 impl Director<'_> {
     /// The player to move does something; false when there is nothing left to do.
     pub(super) fn turn(&mut self) -> bool {
+        self.pick_up(false);
         self.begin_outages();
         if self.take_back() || self.offend() {
             return true;
         }
         let Some(mv) = self.choose() else { return false };
+        self.kill_chip(mv);
         let begin = self.hand_up(mv);
         let begin = self.fidget(begin, mv);
         let end = self.make(mv, begin);
@@ -62,7 +65,7 @@ impl Director<'_> {
 
     fn adjust(&mut self, at: u64) -> u64 {
         let color = self.position.turn();
-        let own: Vec<(Square, Piece)> = self.standing(|_, piece| piece.color == color);
+        let own: Vec<(Square, Figure)> = self.standing(|_, piece| piece.color == color);
         let Some(&(square, piece)) = self.rng.choice(&own) else {
             return at;
         };
@@ -73,7 +76,7 @@ impl Director<'_> {
     }
 
     /// Men on the board, as they stand.
-    pub(super) fn standing(&self, which: impl Fn(Square, Piece) -> bool) -> Vec<(Square, Piece)> {
+    pub(super) fn standing(&self, which: impl Fn(Square, Figure) -> bool) -> Vec<(Square, Figure)> {
         let men = Square::ALL
             .into_iter()
             .filter_map(|square| Some((square, self.men[usize::from(square)]?)));
@@ -157,6 +160,7 @@ impl Director<'_> {
             any_castling: self.happens(Fault::Castling),
             any_promotion: self.happens(Fault::Promotion),
             any_en_passant: self.happens(Fault::EnPassant),
+            spare_queen: self.is_spare(mv),
         };
         let (pace, motion) = (self.tempo.hand.clone(), Motion::default());
         let mut hand = Hand {
@@ -199,7 +203,9 @@ impl Director<'_> {
     fn complete(&mut self, mv: Move, end: u64) {
         let color = self.position.turn();
         let at = self.press_time(end);
-        if !self.happens(Fault::ForgottenPress) {
+        // Where a piece is not seen to arrive, the press says that it did.
+        let seen = self.outages.hides(mv.to());
+        if !self.happens(Fault::ForgottenPress) || seen {
             self.press(at, color);
         }
         self.touched = squares_of(mv, color);

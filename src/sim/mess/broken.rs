@@ -1,0 +1,89 @@
+//! Hardware that does not work: chips, squares, a queen of another set. Such pieces move all the same.
+//! What could not be told from something else is not played.
+
+use shakmaty::{Move, Role, Square};
+
+use super::{fault::Fault, figure::Figure, game::Director};
+use crate::laws::IrregularityKind;
+
+impl Director<'_> {
+    /// Breaks what is broken from the start of the game. `whole`: the pieces stand in their array.
+    pub(super) fn begin_broken(&mut self, whole: bool) {
+        if self.strikes(Fault::DeadSquares) {
+            self.kill_squares(whole);
+        }
+        // A piece that no array misses is no fair question.
+        if whole
+            && self.strikes(Fault::DeadChip)
+            && let Some((square, figure)) = self.any_piece()
+        {
+            self.men[usize::from(square)] = Some(figure.unread());
+            self.truth.calm = true;
+        }
+        if self.strikes(Fault::ChipDies) {
+            self.dies = Some(self.rng.usize(4..24));
+        }
+    }
+
+    /// One square, in a third of the games two.
+    fn kill_squares(&mut self, whole: bool) {
+        let number = if self.rng.u8(0..3) == 0 { 2 } else { 1 };
+        while self.timeline.dead.len() < number {
+            let square = if self.rng.u8(0..4) > 0 {
+                Square::new(self.rng.u32(16..48))
+            } else {
+                Square::new(self.rng.u32(0..64))
+            };
+            // What stood there before the first reading is known from the array alone.
+            let fair = whole || self.men[usize::from(square)].is_none();
+            if fair && !self.timeline.dead.contains(&square) {
+                self.timeline.dead.push(square);
+                self.outages.kill(square);
+            }
+        }
+    }
+
+    /// Any piece, and seldom a king.
+    fn any_piece(&mut self) -> Option<(Square, Figure)> {
+        let mut standing = self.standing(|_, _| true);
+        self.rng.shuffle(&mut standing);
+        let kings = self.rng.u8(0..5) == 0;
+        standing
+            .into_iter()
+            .find(|(_, figure)| kings || figure.role != Role::King)
+    }
+
+    /// Lets a chip die when its time has come: in its place while no hand is at the board, or unnoticed until the
+    /// piece is put down again.
+    pub(super) fn kill_chip(&mut self, mv: Move) {
+        let due = self.dies.is_some_and(|ply| self.truth.moves.len() >= ply);
+        if !due || self.outages.any(self.at) {
+            return;
+        }
+        let mover = mv.from().and_then(|s| Some((s, self.men[usize::from(s)]?)));
+        let mover = mover.filter(|(_, figure)| figure.role != Role::King);
+        let moves_next = self.rng.bool();
+        let Some((square, figure)) = mover.filter(|_| moves_next).or_else(|| self.any_piece()) else {
+            return;
+        };
+        self.dies = None;
+        self.truth.calm = true;
+        if self.rng.u8(0..3) == 0 {
+            let at = self.at.max(self.left) + self.rng.u64(700..2000);
+            self.put(at, square, Some(figure.unread()));
+            (self.at, self.left) = (at + 500, at + 500);
+        } else {
+            self.men[usize::from(square)] = Some(figure.unread());
+        }
+    }
+
+    /// Whether the queen that `mv` brings is of another set.
+    pub(super) fn is_spare(&mut self, mv: Move) -> bool {
+        if mv.promotion() != Some(Role::Queen) || !self.strikes(Fault::SpareQueen) {
+            return false;
+        }
+        self.truth.calm = true;
+        self.truth.may.push(IrregularityKind::PromotionNotReplaced);
+        true
+    }
+}

@@ -1,0 +1,133 @@
+//! What boards tell of broken hardware and of fallen pieces, held against the truth.
+
+use std::collections::BTreeSet;
+
+use super::{Fault, Faults, Game, Known, play};
+use crate::{
+    capture::Act,
+    dgt::{Decoder, Message, PieceCode},
+    sim::hands::code,
+    time::Millis,
+};
+
+const GAMES: u64 = 60;
+
+fn games(fault: Fault) -> impl Iterator<Item = Game> {
+    let faults = Faults::default().with(fault);
+    (0..GAMES).map(move |seed| play(&faults, seed))
+}
+
+type Squares = [PieceCode; 64];
+
+/// What is read at `until`, and the squares on which something was read before.
+fn read(game: &Game, until: u64) -> (Squares, BTreeSet<usize>) {
+    let (mut squares, mut ever) = ([PieceCode::EMPTY; 64], BTreeSet::new());
+    let mut decoder = Decoder::new();
+    for cue in game.cues.iter().filter(|cue| cue.record.at <= Millis(until)) {
+        let Act::FromBoard(bytes) = &cue.record.act else {
+            continue;
+        };
+        decoder.push(cue.record.at, bytes, &mut |message| match message {
+            Message::Dump(all) => squares = *all,
+            Message::Field { square, piece } => squares[usize::from(square)] = piece,
+            _ => {}
+        });
+        ever.extend((0..64).filter(|&raw| squares[raw] != PieceCode::EMPTY));
+    }
+    (squares, ever)
+}
+
+/// What stands there after the last half-move, in the board's own order.
+fn stands(game: &Game) -> Squares {
+    let placement = game
+        .truth
+        .moves
+        .last()
+        .map_or(&game.truth.start, |made| &made.placement);
+    let board = shakmaty::Board::from_ascii_board_fen(placement.as_bytes()).unwrap();
+    std::array::from_fn(|raw| {
+        let square = shakmaty::Square::from_coords(
+            shakmaty::File::new(raw as u32 % 8),
+            shakmaty::Rank::new(7 - raw as u32 / 8),
+        );
+        code(board.piece_at(square))
+    })
+}
+
+/// Squares where `game` ends with another reading than what stands there.
+fn differing(game: &Game) -> Vec<usize> {
+    let (squares, stands) = (read(game, u64::MAX).0, stands(game));
+    (0..64).filter(|&raw| squares[raw] != stands[raw]).collect()
+}
+
+#[test]
+fn a_piece_without_a_chip_is_never_read() {
+    for fault in [Fault::DeadChip, Fault::ChipDies] {
+        for game in games(fault) {
+            let differing = differing(&game);
+            assert!(differing.len() <= 1, "{fault}: {differing:?}");
+            let end = read(&game, u64::MAX).0;
+            assert!(differing.iter().all(|&raw| end[raw] == PieceCode::EMPTY));
+            assert!(game.truth.offences.is_empty());
+        }
+    }
+    assert!(games(Fault::DeadChip).all(|game| game.truth.calm));
+    assert!(games(Fault::ChipDies).any(|game| differing(&game).len() == 1));
+}
+
+#[test]
+fn spare_queens_are_not_read() {
+    let unread: usize = games(Fault::SpareQueen).map(|game| differing(&game).len()).sum();
+    assert!(unread > 0);
+    for game in games(Fault::SpareQueen) {
+        assert_eq!(game.truth.calm, !game.truth.may.is_empty());
+        assert!(game.truth.calm || differing(&game).is_empty());
+    }
+}
+
+#[test]
+fn dead_squares_read_nothing_and_all_others_read_right() {
+    let mut landed = 0;
+    for game in games(Fault::DeadSquares) {
+        let (_, ever) = read(&game, u64::MAX);
+        let differing = differing(&game);
+        assert!(differing.len() <= 2, "{differing:?}");
+        assert!(differing.iter().all(|raw| !ever.contains(raw)), "{differing:?}");
+        let origins = game.truth.moves.iter().filter(|made| made.known == Known::Origin);
+        landed += origins.count();
+    }
+    assert!(landed > 0);
+}
+
+#[test]
+fn fallen_pieces_are_missed_at_the_press_and_put_back() {
+    let mut how = BTreeSet::new();
+    for game in games(Fault::Fallen) {
+        assert_eq!(differing(&game), [] as [usize; 0]);
+        how.extend(game.truth.offences.iter().map(|offence| offence.how));
+        let laws = game.header.laws().is_some();
+        let pressed_back = game
+            .truth
+            .offences
+            .iter()
+            .any(|offence| offence.how == "pressed back");
+        assert!(laws || !pressed_back);
+    }
+    assert_eq!(how.len(), 4, "{how:?}");
+}
+
+#[test]
+fn a_long_gap_has_no_log_and_ends_in_what_stands_there() {
+    let mut unseen = 0;
+    for game in games(Fault::GapLong) {
+        assert!(!game.log);
+        unseen += game
+            .truth
+            .moves
+            .iter()
+            .filter(|made| made.known == Known::Nothing)
+            .count();
+        assert_eq!(differing(&game), [] as [usize; 0]);
+    }
+    assert!(unseen > 100);
+}
