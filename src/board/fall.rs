@@ -2,10 +2,11 @@
 //! or stands elsewhere at his press, which has to hold its own against a hand of the opponent's and a square that is not
 //! read.
 
-use shakmaty::{Color, Square};
+use shakmaty::{Bitboard, Color, Square};
 
 use super::{
     bill::Item,
+    candidate::Candidate,
     faults::{BorneOut, Fall, Fallen},
     line::Line,
     lines::Lines,
@@ -40,13 +41,20 @@ struct Window {
 }
 
 impl Window {
-    fn of(line: &Line, last: &Ply) -> Option<Self> {
+    fn of(line: &Line, last: &Ply, sensed: &Sensed) -> Option<Self> {
+        // King and rook arrive one after the other.
+        let castled = last.kind.legal().filter(|mv| mv.is_castle());
+        let steps = castled.map_or(Bitboard::EMPTY, Candidate::touched);
+        let done = steps
+            .into_iter()
+            .map(|s| sensed.since(s))
+            .fold(last.at, Millis::max);
         let before = line.plies.len().checked_sub(2).map(|i| &line.plies[i]);
         Some(Self {
             by: !line.turn(),
             pressed: last.pressed?,
             turn_began: before.map_or(last.began, |ply| ply.pressed.unwrap_or(ply.at)),
-            hand: (last.began, last.at + SLEEVE_MS),
+            hand: (last.began, done.min(last.pressed?) + SLEEVE_MS),
         })
     }
 
@@ -69,7 +77,7 @@ impl Line {
     fn fallen(&self, sensed: &Sensed) -> Option<Fall> {
         let last = self.plies.last()?;
         last.kind.legal()?;
-        let window = Window::of(self, last)?;
+        let window = Window::of(self, last, sensed)?;
         let moved = last.kind.from_to();
         let mut astray: Vec<Square> = self.misplaced(sensed).into_iter().collect();
         let mut pieces = Vec::new();
@@ -128,7 +136,7 @@ impl Line {
             color if color == Some(fall.by) => weight::FELL_OWN,
             _ => weight::FELL_THEIRS,
         };
-        let first = fall.pieces().map(price).fold(f32::INFINITY, f32::min);
+        let first = fall.pieces().map(price).fold(0.0, f32::max);
         let more = fall.pieces().count() as f32 - 1.0;
         line.charge(Item::Displaced, first + weight::FELL_TOO * more);
         let in_no_time = |piece: &Fallen| piece.lies.is_none_or(|lies| knocked(piece.home, lies));
@@ -143,6 +151,7 @@ impl Line {
     /// Something happened that bears a fall out: it costs this explanation `nats` less, once.
     fn bear_out(&mut self, by: impl Fn(&mut BorneOut) -> &mut bool, nats: f32) {
         if let Some(fall) = &mut self.faults.fall
+            && fall.knocked
             && !std::mem::replace(by(&mut fall.borne_out), true)
         {
             self.bill.pay(Item::Displaced, -nats);
@@ -194,7 +203,7 @@ impl Line {
         if self
             .faults
             .fall
-            .is_some_and(|fall| fall.knocked && fall.lies_open() && now.since(fall.pressed) >= LIES_STILL_MS)
+            .is_some_and(|fall| fall.lies_open() && now.since(fall.pressed) >= LIES_STILL_MS)
         {
             self.bear_out(|by| &mut by.lies, weight::LIES_STILL);
         }
@@ -233,10 +242,15 @@ impl Lines {
         self.rank(now, sensed);
     }
 
-    /// The fall that is likeliest, with its probability.
+    /// The fall that is likeliest, with its probability. While the clock stands an arbiter may be at work: then nothing
+    /// else may be wrong.
     #[must_use]
-    pub fn likeliest_fall(&self, now: Millis, sensed: &Sensed) -> Option<(Fall, f64)> {
-        let best = self.lines.iter().find_map(|line| line.faults.fall)?;
+    pub fn likeliest_fall(&self, now: Millis, sensed: &Sensed, stands: bool) -> Option<(Fall, f64)> {
+        let line = self.lines.iter().find(|line| line.faults.fall.is_some())?;
+        let best = line.faults.fall?;
+        if stands && line.differing.any() {
+            return None;
+        }
         let totals: Vec<f32> = self.lines.iter().map(|line| line.total(sensed, now)).collect();
         let odds = weight::posterior(&totals);
         let same = |line: &Line| line.faults.fall.is_some_and(|fall| fall.is_same(&best));

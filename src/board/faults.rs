@@ -10,8 +10,6 @@ use crate::time::Millis;
 pub struct Faults {
     /// Squares of the position whose piece is not read: it has no working chip, or the square reads nothing.
     pub hidden: Bitboard,
-    /// Of these, where it is a guess that the piece stands there: nothing told where it went.
-    pub strayed: Bitboard,
     /// Pieces that a player's hand or sleeve took from their squares.
     pub fall: Option<Fall>,
 }
@@ -166,28 +164,25 @@ impl Faults {
     #[must_use]
     pub(super) fn after(&self, mv: Move, dead: Bitboard, reads: impl Fn(Square) -> bool) -> Self {
         let mut next = *self;
-        let mut carry = |from: Square, to: Square, told: bool| {
+        let mut carry = |from: Square, to: Square| {
             let hidden = self.hidden.contains(from) || dead.contains(to);
             next.forget(from);
             next.forget(to);
             if hidden && !reads(to) {
                 next.hidden.add(to);
-                if !told && !dead.contains(to) {
-                    next.strayed.add(to);
-                }
             }
         };
         match mv {
             Move::Castle { king, rook } => {
                 let [king_to, rook_to] = castled(king, rook);
-                carry(king, king_to, true);
-                carry(rook, rook_to, true);
+                carry(king, king_to);
+                carry(rook, rook_to);
             }
             Move::EnPassant { from, to } => {
-                carry(from, to, true);
+                carry(from, to);
                 next.forget(Square::from_coords(to.file(), from.rank()));
             }
-            Move::Normal { from, to, .. } => carry(from, to, mv.is_capture()),
+            Move::Normal { from, to, .. } => carry(from, to),
             Move::Put { .. } => {}
         }
         next
@@ -196,7 +191,6 @@ impl Faults {
     /// Nothing is known to be wrong on `square` any more.
     pub(super) fn forget(&mut self, square: Square) {
         self.hidden.discard(square);
-        self.strayed.discard(square);
         self.fall = self.fall.filter(|fall| !fall.misses(square));
     }
 
@@ -204,7 +198,6 @@ impl Faults {
     pub(super) fn seen(&mut self, square: Square, code: Code, stands: Code) {
         if !code.is_empty() && stands.agrees(code) {
             self.hidden.discard(square);
-            self.strayed.discard(square);
         }
         self.fall = self.fall.filter(|fall| !fall.is_carried(square, code));
         if let Some(fall) = &mut self.fall {

@@ -27,6 +27,8 @@ struct Proposal {
     parent: usize,
     /// The half-move.
     candidate: Candidate,
+    /// Nothing told of it: it is a guess.
+    guessed: bool,
     /// What the half-move costs.
     step: Bill,
     /// What the line costs with it.
@@ -42,7 +44,10 @@ impl Lines {
             if line.awaits().is_some() {
                 for candidate in line.unread_half_moves() {
                     let step = Bill::half_move().and(Item::Unread, weight::UNREAD);
-                    blind.push(self.proposal(parent, candidate, sensed, step));
+                    blind.push(Proposal {
+                        guessed: true,
+                        ..self.proposal(parent, candidate, sensed, step)
+                    });
                 }
             }
             let lifted = line.lifted_unseen(sensed);
@@ -140,7 +145,7 @@ impl Lines {
     fn made(&self, proposal: &Proposal, now: Millis, sensed: &Sensed) -> Line {
         let (parent, candidate) = (&self.lines[proposal.parent], &proposal.candidate);
         let stand = Arc::new(parent.stand.after(candidate));
-        let kind = if self.recovering {
+        let kind = if self.recovering || proposal.guessed {
             PlyKind::Recovered(candidate.mv)
         } else {
             PlyKind::Legal(candidate.mv)
@@ -193,6 +198,7 @@ impl Lines {
         Proposal {
             parent,
             candidate,
+            guessed: false,
             step,
             cost: line.bill.total() + step.total(),
         }

@@ -24,6 +24,8 @@ const READ_MS: u64 = 300;
 pub(super) const BEGUN_MS: u64 = 350;
 /// A press that waits this long for its half-move is given up.
 pub(super) const GIVE_UP_MS: u64 = 20_000;
+/// A piece that has been missing for so long is in no hand.
+const HIDDEN_MS: u64 = 10_000;
 /// A difference that has lasted this long is a ghost: it says little of what was played since.
 const GHOST_MS: u64 = 5000;
 
@@ -80,7 +82,7 @@ impl Line {
     #[must_use]
     pub fn new(stand: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
         let differing = sensed.placement().differing(stand.placement());
-        Self {
+        let mut line = Self {
             plies: Vec::new(),
             stand,
             pending: Vec::new(),
@@ -92,7 +94,14 @@ impl Line {
             wrong_since: [now; 64],
             clock_runs: false,
             ranked: 0.0,
+        };
+        // What has been missing for long is not read, whatever was thought before.
+        let long = |s: &Square| sensed.at(*s).is_empty() && now.since(sensed.since(*s)) >= HIDDEN_MS;
+        let missing: Bitboard = differing.into_iter().filter(long).collect();
+        if missing.any() && sensed.was_shown() && !sensed.is_felt() {
+            line.hide(missing, sensed);
         }
+        line
     }
 
     /// Squares that show something else than the line says.
@@ -117,6 +126,28 @@ impl Line {
     pub(super) fn hide(&mut self, squares: Bitboard, sensed: &Sensed) {
         self.faults.hidden |= squares;
         self.hold_against(squares, sensed);
+    }
+
+    /// The same with a piece on `square` that is not read.
+    #[must_use]
+    pub fn with_unread(mut self, square: Square, sensed: &Sensed) -> Self {
+        self.hide(Bitboard::from_square(square), sensed);
+        self
+    }
+
+    /// What has been missing for so long is in no hand any more: it is not read.
+    pub(super) fn hide_lasting(&mut self, sensed: &Sensed, now: Millis) {
+        let lasts = |s: &Square| {
+            let since = sensed.since(*s).max(self.wrong_since[usize::from(*s)]);
+            sensed.at(*s).is_empty() && now.since(since) >= HIDDEN_MS
+        };
+        let missing: Bitboard = (self.differing & !sensed.placement().occupied())
+            .into_iter()
+            .filter(lasts)
+            .collect();
+        if missing.any() && !sensed.is_felt() {
+            self.hide(missing, sensed);
+        }
     }
 
     /// Holds `squares` against what is read there.

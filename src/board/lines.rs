@@ -79,6 +79,14 @@ impl Lines {
         &self.lines[0]
     }
 
+    /// Pieces on `squares` are not read, by any explanation.
+    pub fn hide(&mut self, squares: Bitboard, now: Millis, sensed: &Sensed) {
+        for line in &mut self.lines {
+            line.hide(squares & line.placement().occupied(), sensed);
+        }
+        self.rank(now, sensed);
+    }
+
     /// Squares changed: `sensed` shows them as they are now. [`Self::tick`] was called before.
     pub fn changed(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
         let back = |s: Square| sensed.was_empty_for(s).filter(|_| sensed.seen_at(s).is_some());
@@ -258,6 +266,7 @@ impl Lines {
                 for line in &mut self.lines {
                     line.lies_still(now);
                     line.age(sensed, self.aged, now);
+                    line.hide_lasting(sensed, now);
                 }
             }
             self.aged = now;

@@ -141,9 +141,9 @@ impl Sensed {
         self.dead & !self.placement.occupied()
     }
 
-    /// `square` reads nothing, whatever stands there.
-    pub fn give_up(&mut self, square: Square) {
-        self.dead.add(square);
+    /// `squares` read nothing, whatever stands there, and no others.
+    pub fn give_up(&mut self, squares: Bitboard) {
+        self.dead = squares;
     }
 
     /// True when `code` was read on another square than `home` since `start`: a hand carried it there, or one like it.
@@ -239,6 +239,12 @@ impl Sensed {
     #[must_use]
     pub fn lifted_since(&self, start: Millis) -> Option<Square> {
         self.lifted.into_iter().find(|from| self.since(*from) > start)
+    }
+
+    /// True once anything was read.
+    #[must_use]
+    pub fn was_shown(&self) -> bool {
+        !self.placement.occupied().is_empty()
     }
 
     /// When any square last came to show something.

@@ -32,7 +32,7 @@ pub const UNREAD_BUT_TOLD: f32 = 0.7;
 /// A piece that is read elsewhere than it belongs, and was taken there by mistake.
 pub const DISPLACED: f32 = 4.5;
 /// The same, but that it took its time, as in a hand.
-pub const CARRIED: f32 = 7.0;
+pub const CARRIED: f32 = 8.0;
 /// A half-move was read so long after its press that it was hardly made before, per second.
 pub const LATE: f32 = 4.0;
 /// It lies there still a second after the press.

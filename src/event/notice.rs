@@ -21,6 +21,8 @@ codes! {
     BOARD_LOG_USELESS = "board_log_useless",
     /// No short sequence of moves explains it.
     GAP_NOT_EXPLAINED = "gap_not_explained",
+    /// A piece is not read: its chip may be dead.
+    PIECE_NOT_READ = "piece_not_read",
     /// What a pawn became cannot be told by this board.
     PROMOTION_NOT_TOLD = "promotion_not_told",
     /// The position has occurred three times (9.2).

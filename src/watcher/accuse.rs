@@ -17,6 +17,11 @@ use crate::{
     time::Millis,
 };
 
+/// A pawn is replaced by a piece that is not read.
+const SPARE: f32 = 1.0;
+/// A pawn is replaced by nothing, and play goes on.
+const NOTHING_THERE: f32 = 4.0;
+
 impl Game {
     /// The player to move has pressed and no legal half-move explains the board.
     pub(super) fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press, seen: Placement) {
@@ -107,6 +112,20 @@ impl Game {
         } else {
             base.clone()
         };
+        let mut ways = vec![(put_right, RESTORED)];
+        let unread = !act.stood_on(meant.to());
+        if unread {
+            // A queen of another set may stand there, which is not read: the opponent's reply will tell.
+            let after = Arc::new(base.stand.after(&candidate));
+            let spare = base.played(
+                PlyKind::Legal(meant),
+                after,
+                ctx.sensed,
+                ctx.now,
+                &Bill::default(),
+            );
+            ways.push((spare.with_unread(meant.to(), ctx.sensed), SPARE));
+        }
         let stands = base.played(
             PlyKind::Illegal(Box::new(act)),
             left,
@@ -114,7 +133,9 @@ impl Game {
             ctx.now,
             &Bill::default(),
         );
-        self.rebase(ctx, vec![(put_right, 0.6), (stands, 0.0)]);
+        // Nobody replies to a promotion where nothing stands.
+        ways.push((stands, if unread { NOTHING_THERE } else { 0.0 }));
+        self.rebase(ctx, ways);
     }
 
     fn accuse_illegal(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, act: Act, pressed: Millis) {

@@ -272,6 +272,9 @@ impl Core {
         game.look_for_flags(&mut ctx);
         game.look_for_result(&mut ctx);
         game.look_for_dead_squares(&mut ctx);
+        game.look_for_unread(&mut ctx);
+        let silent = game.unread.squares;
+        self.sensed.give_up(silent);
     }
 
     /// Nothing more will come.

@@ -226,6 +226,7 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
+        game.begin_unread(&mut ctx);
         if sideways {
             game.board_sideways(&mut ctx);
         } else if reversed {

@@ -17,7 +17,8 @@ const LIKELY: f64 = 0.85;
 impl Game {
     /// Looks whether pieces that are missing fell, and whose hand it was.
     pub(super) fn look_for_falls(&mut self, ctx: &mut Ctx<'_>) {
-        let Some((fall, probability)) = self.lines.likeliest_fall(ctx.now, ctx.sensed) else {
+        let stands = ctx.clock.stopped_at.is_some();
+        let Some((fall, probability)) = self.lines.likeliest_fall(ctx.now, ctx.sensed, stands) else {
             return;
         };
         if probability < LIKELY || self.result.is_some() || self.is_strayed() {
@@ -71,10 +72,5 @@ impl Game {
         {
             self.resolve(ctx, index, Resolution::Restored);
         }
-    }
-
-    /// True while it is a guess where a piece stands that is not read: nobody is accused on account of it.
-    pub(super) fn is_strayed(&self) -> bool {
-        self.lines.best().faults().strayed.any()
     }
 }

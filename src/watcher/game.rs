@@ -129,6 +129,8 @@ pub(super) struct Game {
     pub(super) doubted: Option<Millis>,
     /// Squares of which a notice was given that they are not read.
     pub(super) noticed: shakmaty::Bitboard,
+    /// What is known of pieces and squares that are not read.
+    pub(super) unread: super::unread::Unread,
     pub(super) flags: super::flags::Flags,
     /// The clock has run in this game.
     pub(super) clock_used: bool,
@@ -167,6 +169,7 @@ impl Game {
             result: None,
             doubted: None,
             noticed: shakmaty::Bitboard::EMPTY,
+            unread: super::unread::Unread::default(),
             flags: super::flags::Flags::default(),
             clock_used: false,
             hands: super::touch::Hands::default(),

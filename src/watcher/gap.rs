@@ -344,8 +344,8 @@ impl Game {
     /// Gives notice of squares that are not read although a piece must stand there.
     pub(super) fn look_for_dead_squares(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best();
-        let missing: Bitboard = best
-            .differing()
+        let unread = best.differing() | best.faults().hidden;
+        let missing: Bitboard = unread
             .into_iter()
             .filter(|s| ctx.sensed.at(*s).is_empty() && !self.stand().placement().at(*s).is_empty())
             .collect::<Bitboard>()

@@ -15,7 +15,7 @@ pub(super) const JUDGE_MS: u64 = 900;
 /// How much worse every innocent explanation must be by then.
 const SURE: f32 = 1.0;
 /// An innocent explanation of a press must be so much worse than that it is an offence.
-const INNOCENT: f32 = 3.0;
+const INNOCENT: f32 = 4.5;
 /// And when the board has shown the same for this long after the press.
 const SURE_AT_REST: f32 = 0.3;
 const AT_REST_MS: u64 = 2000;
@@ -55,7 +55,7 @@ impl Game {
         if self.press.is_none() {
             self.press = self.later_presses.pop_front();
         }
-        if self.judge_suspect(ctx) {
+        if self.excuse(ctx) || self.judge_suspect(ctx) {
             return;
         }
         if let Some(press) = self.press.clone() {
@@ -159,9 +159,6 @@ impl Game {
     /// True while an explanation that has a half-move for the press, or another reason for it, is not much less likely than
     /// that there is none.
     fn may_be_innocent(&self, ctx: &Ctx<'_>) -> bool {
-        if self.is_strayed() {
-            return true;
-        }
         let limit = self.lines.best().total(ctx.sensed, ctx.now) + INNOCENT;
         let mut lines = self.lines.all().iter();
         lines.any(|line| {

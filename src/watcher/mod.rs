@@ -38,6 +38,7 @@ pub mod state;
 mod testing;
 mod touch;
 mod trail;
+mod unread;
 mod unseen;
 mod view;
 mod wire;

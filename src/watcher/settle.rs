@@ -2,7 +2,7 @@
 
 use shakmaty::Color;
 
-use super::game::{Ctx, Game};
+use super::game::{Ctx, Game, Open};
 use crate::{
     board::{Ply, PlyKind},
     event::{CompletedBy, Resolution},
@@ -158,6 +158,7 @@ impl Game {
             // What vanished after the press was lifted by the opponent.
             !after.at(square).is_empty()
                 && best.placement().at(square) == after.at(square)
+                && !best.expects(square).is_empty()
                 && ctx.sensed.at(square).is_empty()
                 && ctx.sensed.since(square) <= pressed
         });
@@ -175,6 +176,7 @@ impl Game {
     pub(super) fn say(&mut self, ctx: &mut Ctx<'_>, ply: &Ply, completed_by: CompletedBy) {
         let illegal = matches!(ply.kind, PlyKind::Illegal(_));
         if !illegal {
+            self.replaced_unread(ctx, ply);
             self.restored_by_play(ctx, completed_by);
         }
         self.announce(ctx, ply, completed_by);
@@ -226,6 +228,22 @@ impl Game {
                 self.uncount(ctx, &open);
             }
             self.resolve(ctx, i, Resolution::Restored);
+        }
+    }
+
+    /// A pawn that seemed not to be replaced was replaced by a piece that is not read: there was no offence.
+    fn replaced_unread(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
+        let next = self.plies() + 1;
+        let replaced = |open: &Open| {
+            matches!((ply.kind.legal(), open.ruled), (Some(mv), Some(ruled)) if mv.to() == ruled.to())
+                && matches!(ply.kind, PlyKind::Legal(_))
+                && open.ply == next
+        };
+        while let Some(i) = self.open.iter().position(replaced) {
+            let open = self.open[i].clone();
+            self.open[i].counted = false;
+            self.uncount(ctx, &open);
+            self.resolve(ctx, i, Resolution::Superseded);
         }
     }
 

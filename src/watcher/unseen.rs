@@ -7,7 +7,7 @@ use shakmaty::{Move, Square};
 
 use super::game::{Ctx, Game, Made};
 use crate::{
-    board::{Code, Lines, Sensed, Stand, candidate::Candidate},
+    board::{Code, Lines, PlyKind, Sensed, Stand, candidate::Candidate},
     event::Resolution,
     time::Millis,
 };
@@ -254,7 +254,9 @@ impl Retelling<'_> {
                 let stands = elsewhere.iter().any(|e| e.stands == to);
                 let reads = self.sensed.at(to) == stand.placement().at(to);
                 let shown = stands && (reads || went_on(to)) || self.taken(to, *i);
-                self.astray && shown || self.left(to, *i, stands)
+                // Nothing is ever read of a piece without a chip.
+                let silent = matches!(self.game.record[*i].kind, PlyKind::Recovered(_));
+                self.astray && shown || self.left(to, *i, stands) || silent
             })
         };
         best.misplaced(self.sensed).is_empty() && self.guessed.iter().all(was_there)
