@@ -112,8 +112,8 @@ impl Game {
         } else {
             base.clone()
         };
-        let mut ways = vec![(put_right, RESTORED)];
         let unread = !act.stood_on(meant.to());
+        let mut ways = vec![(put_right, if unread { 2.0 * SPARE } else { RESTORED })];
         if unread {
             // A queen of another set may stand there, which is not read: the opponent's reply will tell.
             let after = Arc::new(base.stand.after(&candidate));

@@ -273,6 +273,7 @@ impl Core {
         game.look_for_result(&mut ctx);
         game.look_for_dead_squares(&mut ctx);
         game.look_for_unread(&mut ctx);
+        game.look_at_doubt();
         let silent = game.unread.squares;
         self.sensed.give_up(silent);
     }

@@ -21,7 +21,7 @@ impl Game {
         let Some((fall, probability)) = self.lines.likeliest_fall(ctx.now, ctx.sensed, stands) else {
             return;
         };
-        if probability < LIKELY || self.result.is_some() || self.is_strayed() {
+        if probability < LIKELY || self.result.is_some() || self.doubt.any() {
             return;
         }
         let ply = self.record.iter().rposition(|made| made.at == fall.pressed);

@@ -129,6 +129,8 @@ pub(super) struct Game {
     pub(super) doubted: Option<Millis>,
     /// Squares of which a notice was given that they are not read.
     pub(super) noticed: shakmaty::Bitboard,
+    /// Why the record may be wrong.
+    pub(super) doubt: super::doubt::Doubt,
     /// What is known of pieces and squares that are not read.
     pub(super) unread: super::unread::Unread,
     pub(super) flags: super::flags::Flags,
@@ -169,6 +171,7 @@ impl Game {
             result: None,
             doubted: None,
             noticed: shakmaty::Bitboard::EMPTY,
+            doubt: super::doubt::Doubt::default(),
             unread: super::unread::Unread::default(),
             flags: super::flags::Flags::default(),
             clock_used: false,

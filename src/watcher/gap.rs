@@ -248,6 +248,7 @@ impl Game {
     /// The board was read again after the link was down: what was played meanwhile?
     pub(super) fn after_gap(&mut self, ctx: &mut Ctx<'_>) {
         self.recall_anew();
+        self.doubt.gap = Some(self.plies());
         self.unbridged = Some(Unbridged {
             since: ctx.now,
             told: None,

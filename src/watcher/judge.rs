@@ -163,7 +163,8 @@ impl Game {
         let mut lines = self.lines.all().iter();
         lines.any(|line| {
             let faults = line.faults();
-            let broken = faults.hidden.any() || faults.fall.is_some();
+            let unread = line.plies.last().is_some_and(|ply| !ply.landed);
+            let broken = unread || faults.hidden.any() || faults.fall.is_some();
             broken && line.awaits().is_none() && line.total(ctx.sensed, ctx.now) <= limit
         })
     }

@@ -14,6 +14,7 @@ mod clock;
 pub mod command;
 mod core;
 mod displaced;
+mod doubt;
 mod ending;
 mod evening;
 pub mod explain;

@@ -229,8 +229,10 @@ impl Game {
             .count();
         if right == path.len() {
             // What was said is right, and the board may have gone on.
+            self.doubt.gap = None;
             return;
         }
+        self.doubt.gap = None;
         self.retract(ctx, whole + right, "correction");
         self.press = None;
         self.later_presses.clear();

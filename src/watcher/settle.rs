@@ -85,6 +85,11 @@ impl Game {
             return None;
         }
         let by = match ply.kind {
+            PlyKind::Ruled(mv)
+                if !ctx.sensed.is_felt() && ctx.sensed.at(mv.to()).is_empty() && reply.is_none() =>
+            {
+                return None;
+            }
             PlyKind::Ruled(_) if best.differing().is_empty() || reply.is_some() => {
                 return ctx.still_for(RULED_MS).then_some(CompletedBy::Ruling);
             }

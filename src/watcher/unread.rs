@@ -1,21 +1,12 @@
 //! Pieces without a working chip and squares that read nothing: what is known of them, and what is said of them.
 
-use std::sync::Arc;
-
 use shakmaty::{Bitboard, Move, Role, Square};
 
 use super::game::{Ctx, Game};
-use crate::{
-    board::{Act, Bill, Code, Line, PlyKind},
-    event::{CompletedBy, notice},
-    time::Millis,
-};
+use crate::{board::Code, event::notice};
 
 /// So often a piece must have vanished on a square and come out of it before the square is known to read nothing.
 const PROVED: u8 = 2;
-
-/// A press that nothing explains is taken for a half-move that cannot be told after so long.
-const EXCUSED_MS: u64 = 2500;
 
 /// What is known of the hardware, for one game.
 #[derive(Clone, Debug, Default)]
@@ -24,8 +15,8 @@ pub(super) struct Unread {
     silent: Vec<(Square, u8)>,
     /// Half-moves of the record that have been looked at.
     looked: usize,
-    /// Pieces of which was said that they are not read.
-    pieces: Vec<Code>,
+    /// Pieces of which was said that they are not read, with how many like them were read then.
+    pieces: Vec<(Code, usize)>,
     /// It was said that half-moves are open.
     open_told: bool,
     /// Squares that read nothing, whatever stands there.
@@ -50,11 +41,12 @@ impl Game {
     fn piece_not_read(&mut self, ctx: &mut Ctx<'_>, square: Square) {
         let code = self.lines.best().placement().at(square);
         let Some(piece) = code.piece() else { return };
-        if self.noticed.contains(square) || self.unread.pieces.contains(&code) {
+        if self.noticed.contains(square) || self.unread.pieces.iter().any(|(known, _)| *known == code) {
             return;
         }
         self.noticed.add(square);
-        self.unread.pieces.push(code);
+        let read = ctx.sensed.placement().squares_of(code).count();
+        self.unread.pieces.push((code, read));
         let colour = if piece.color.is_white() { "White" } else { "Black" };
         let message = format!(
             "{colour}'s {} on {square} is not read: its chip may be dead. Its half-moves are told where something proves \
@@ -77,74 +69,6 @@ impl Game {
         hidden.into_iter().filter(guessed).collect()
     }
 
-    /// True while it is a guess where a piece stands that is not read, or whether it stands anywhere: nobody is accused on
-    /// account of it.
-    pub(super) fn is_strayed(&self) -> bool {
-        let hidden = self.lines.best().faults().hidden;
-        let lost = |code: &Code| {
-            let stand = self.lines.best().placement();
-            !hidden.into_iter().any(|square| stand.at(square) == *code)
-        };
-        self.unread.pieces.iter().any(lost) || hidden.any() && self.strayed().any()
-    }
-
-    /// Where a piece is not read and may stand anywhere, what no half-move explains is no offence: the record is told
-    /// otherwise, or goes on from what was seen. Returns true when nobody is to be accused.
-    pub(super) fn excuse(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        if !self.is_strayed() {
-            return false;
-        }
-        ctx.wait_for("where a piece stands that is not read");
-        let k = self.announced();
-        let best = self.lines.best();
-        let suspected = best
-            .plies
-            .get(k)
-            .filter(|ply| matches!(ply.kind, PlyKind::Suspect(_)));
-        let pressed = suspected.and_then(|ply| ply.pressed).or(best.awaits());
-        let Some(pressed) = pressed.filter(|_| self.on_record()) else {
-            return true;
-        };
-        if !ctx.passed(pressed, EXCUSED_MS) || best.plies.len() > k + 1 || self.went_elsewhere(ctx) {
-            return true;
-        }
-        self.take_as_it_stands(ctx, pressed);
-        true
-    }
-
-    /// A half-move that cannot be told enters the record, and the game goes on from what is seen after it.
-    fn take_as_it_stands(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) {
-        let best = self.lines.best();
-        let suspected = best.plies.get(self.announced()).map(|ply| ply.kind.clone());
-        let act = match suspected {
-            Some(PlyKind::Suspect(act)) => *act,
-            _ => {
-                let mut left = ctx.sensed.placement().clone();
-                for square in best.faults().hidden {
-                    left.set(square, best.placement().at(square));
-                }
-                Act::left(None, &left)
-            }
-        };
-        let before = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
-        let left = Arc::new(self.stand().left_as(&act.placement()));
-        if left.turn() == self.stand().turn() {
-            return;
-        }
-        let kind = PlyKind::Illegal(Box::new(act));
-        let line = before.played(kind, left, ctx.sensed, ctx.now, &Bill::default());
-        let Some(mut ply) = line.plies.last().cloned() else {
-            return;
-        };
-        ply.pressed = Some(pressed);
-        self.press = None;
-        self.announce(ctx, &ply, CompletedBy::Recovered);
-        self.restart_lines(ctx);
-        for press in self.later_presses.clone() {
-            self.lines.press(press.at, ctx.sensed, press.side);
-        }
-    }
-
     /// Says that half-move `ply` of a piece that is not read is open, once.
     pub(super) fn open_told(&mut self, ctx: &mut Ctx<'_>, ply: usize, ways: usize) {
         if ways > 1 && !std::mem::replace(&mut self.unread.open_told, true) {
@@ -164,13 +88,11 @@ impl Game {
         self.unread.squares &= !ctx.sensed.placement().occupied();
         if let Some(square) = self.strayed().first() {
             self.piece_not_read(ctx, square);
+            self.doubt.unread = true;
         }
-        let read = |code: &Code| {
-            let all = self.lines.best().placement().squares_of(*code).count();
-            all > 0 && ctx.sensed.placement().squares_of(*code).count() >= all
-        };
-        let unread = self.unread.pieces.iter().copied();
-        self.unread.pieces = unread.filter(|code| !read(code)).collect();
+        let read = |(code, then): &(Code, usize)| ctx.sensed.placement().squares_of(*code).count() > *then;
+        self.unread.pieces.retain(|piece| !read(piece));
+        self.doubt.unread &= !self.unread.pieces.is_empty();
         let settled = self.base;
         self.unread.looked = self.unread.looked.min(settled);
         while self.unread.looked < settled {
