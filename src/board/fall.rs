@@ -2,7 +2,7 @@
 //! or stands elsewhere at his press, which has to hold its own against a hand of the opponent's and a square that is not
 //! read.
 
-use shakmaty::{Bitboard, Color, Square};
+use shakmaty::{Bitboard, Color, Role, Square};
 
 use super::{
     bill::Item,
@@ -103,6 +103,12 @@ impl Line {
             let lies = astray.iter().position(displaced);
             let lies = lies.map(|i| astray.swap_remove(i));
             let carried = || sensed.read_elsewhere(code, home, left);
+            // King and rook that went as in castling did not fall.
+            let castled = code.piece().is_some_and(|piece| piece.role == Role::King)
+                && moved.is_some_and(|(from, _)| from.rank() == home.rank());
+            if castled && lies.is_some() {
+                return None;
+            }
             if lies.is_some() || window.has_missing(left) && !carried() {
                 pieces.push(Fallen {
                     home,

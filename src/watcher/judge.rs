@@ -55,7 +55,7 @@ impl Game {
         if self.press.is_none() {
             self.press = self.later_presses.pop_front();
         }
-        if self.excuse(ctx) || self.judge_suspect(ctx) {
+        if self.judge_suspect(ctx) {
             return;
         }
         if let Some(press) = self.press.clone() {
@@ -82,6 +82,9 @@ impl Game {
         let sure = if at_rest { SURE_AT_REST } else { SURE };
         if self.lines.agreed(ctx.now, ctx.sensed, sure) <= k {
             ctx.at(ctx.now + 150);
+            return true;
+        }
+        if self.excuse(ctx) {
             return true;
         }
         let (side, before) = (!stand.turn(), self.stand().clone());
@@ -150,6 +153,9 @@ impl Game {
         if !promotion && self.may_be_innocent(ctx) {
             ctx.wait_for("an innocent explanation of the press to fall away");
             ctx.at(ctx.now + 300);
+            return;
+        }
+        if !promotion && self.excuse(ctx) {
             return;
         }
         let seen = self.seen_at(ctx, &press);
@@ -268,7 +274,7 @@ impl Game {
             | Explanation::CastlingIncomplete { .. } => true,
             Explanation::Nothing | Explanation::Legal | Explanation::OnlyMissing(_) => false,
         };
-        if !by_one {
+        if !by_one || self.doubt.any() {
             return false;
         }
         self.accuse_press(ctx, press, seen);
