@@ -59,12 +59,11 @@ impl Lines {
                     continue;
                 };
                 if lifted.contains(*from) && !line.speaks_for(&candidate, sensed) {
-                    blind.push(self.proposal(
-                        parent,
-                        candidate,
-                        sensed,
-                        Bill::half_move().and(Item::Blind, weight::BLIND),
-                    ));
+                    let mut step = Bill::half_move().and(Item::Blind, weight::BLIND);
+                    if sensed.ever_read().contains(candidate.mv.to()) {
+                        step.pay(Item::SensorFault, weight::READ_BEFORE);
+                    }
+                    blind.push(self.proposal(parent, candidate, sensed, step));
                 }
             }
         }

@@ -437,7 +437,9 @@ impl Line {
         for (_, at) in &self.pending {
             // A press without a half-move becomes unlikely as time passes.
             let late = now.since(*at).saturating_sub(300).min(900) as f32 / 900.0;
-            pay(Item::Awaited, weight::EMPTY_PRESS * late);
+            let never = now.since(*at).saturating_sub(2000).min(8000) as f32 / 8000.0;
+            let more = (weight::EMPTY_PRESS - weight::AWAITED) * never;
+            pay(Item::Awaited, weight::AWAITED * late + more);
         }
     }
 

@@ -35,6 +35,8 @@ pub struct Sensed {
     felt: bool,
     /// Squares that are known to read nothing, whatever stands there.
     dead: Bitboard,
+    /// Squares that have shown something since they were first read.
+    ever_read: Bitboard,
 }
 
 impl Default for Sensed {
@@ -54,6 +56,7 @@ impl Default for Sensed {
             last_dump: None,
             felt: false,
             dead: Bitboard::EMPTY,
+            ever_read: Bitboard::EMPTY,
         }
     }
 }
@@ -85,6 +88,7 @@ impl Sensed {
             self.lifted.add(square);
         } else {
             self.last_arrival = now;
+            self.ever_read.add(square);
             self.put_down(square, code);
         }
         self.by_dump.discard(square);
@@ -139,6 +143,12 @@ impl Sensed {
     #[must_use]
     pub fn dead(&self) -> Bitboard {
         self.dead & !self.placement.occupied()
+    }
+
+    /// Squares that have shown something: they read what stands there, or did.
+    #[must_use]
+    pub fn ever_read(&self) -> Bitboard {
+        self.ever_read
     }
 
     /// `squares` read nothing, whatever stands there, and no others.

@@ -22,11 +22,15 @@ pub const LATE_PRESS: f32 = 0.2;
 /// The longer it takes, the likelier it is for a later half-move, per second.
 pub const LAG: f32 = 1.0;
 /// A press for which the line has no half-move.
-pub const EMPTY_PRESS: f32 = 3.0;
+pub const EMPTY_PRESS: f32 = 5.0;
+/// The same for the first seconds: its half-move may be under way.
+pub const AWAITED: f32 = 3.0;
 /// A half-move of which nothing but the lifting was seen.
 pub const BLIND: f32 = 2.5;
 /// A half-move of a piece that is not read, of which nothing told but the press.
 pub const UNREAD: f32 = 1.0;
+/// A piece is not read on a square that has shown pieces before.
+pub const READ_BEFORE: f32 = 1.5;
 /// The same where what it took is gone, or it left for a square that reads nothing.
 pub const UNREAD_BUT_TOLD: f32 = 0.7;
 /// A piece that is read elsewhere than it belongs, and was taken there by mistake.

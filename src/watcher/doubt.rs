@@ -20,6 +20,8 @@ const BELIEVED: usize = 12;
 pub(super) struct Doubt {
     /// A piece is not read and has moved.
     pub(super) unread: bool,
+    /// A piece was not read where it went.
+    pub(super) strayed: bool,
     /// Half-moves of the record when it was told what was played in a gap, and nothing has borne that out.
     pub(super) gap: Option<usize>,
     /// Half-moves that could not be told, in a row.
@@ -29,7 +31,7 @@ pub(super) struct Doubt {
 impl Doubt {
     /// True when nobody is to be accused of what the record makes of things.
     pub(super) fn any(&self) -> bool {
-        self.unread || self.gap.is_some()
+        self.unread || self.strayed || self.gap.is_some()
     }
 }
 
@@ -61,7 +63,7 @@ impl Game {
         let Some(pressed) = pressed.filter(|_| self.on_record()) else {
             return true;
         };
-        if !ctx.passed(pressed, EXCUSED_MS) || best.plies.len() > k + 1 || self.went_elsewhere(ctx) {
+        if !ctx.passed(pressed, EXCUSED_MS) || best.plies.len() > k + 1 || self.went_elsewhere(ctx, true) {
             return true;
         }
         self.take_as_it_stands(ctx, pressed);

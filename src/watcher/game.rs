@@ -127,6 +127,8 @@ pub(super) struct Game {
     pub(super) result: Option<GameResult>,
     /// Since when another line than the record's is the best.
     pub(super) doubted: Option<Millis>,
+    /// Since when the best line has not been the record's, by however little.
+    pub(super) left_since: Option<Millis>,
     /// Squares of which a notice was given that they are not read.
     pub(super) noticed: shakmaty::Bitboard,
     /// Why the record may be wrong.
@@ -170,6 +172,7 @@ impl Game {
             later_presses: VecDeque::new(),
             result: None,
             doubted: None,
+            left_since: None,
             noticed: shakmaty::Bitboard::EMPTY,
             doubt: super::doubt::Doubt::default(),
             unread: super::unread::Unread::default(),

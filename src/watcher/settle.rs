@@ -45,6 +45,8 @@ const AFTER_MATE_MS: u64 = 1500;
 /// How much better another line must be, and for how long, before what was said is taken back.
 const CORRECTION: f32 = 2.5;
 const CORRECTION_MS: u64 = 1500;
+/// A likelier line than the record's is believed after so long, however little likelier it is.
+const LEFT_MS: u64 = 10_000;
 /// Half-moves of the record that stay open to correction.
 pub(super) const REVISABLE: usize = 3;
 
@@ -280,11 +282,15 @@ impl Game {
         let best = self.lines.best();
         if keeps(best) {
             self.doubted = None;
+            self.left_since = None;
             return;
         }
+        let left = *self.left_since.get_or_insert(ctx.now);
+        let long = ctx.passed(left, LEFT_MS);
         let best_total = best.total(ctx.sensed, ctx.now);
         let kept = self.lines.all().iter().find(|line| keeps(line));
-        let clear = kept.is_none_or(|line| line.total(ctx.sensed, ctx.now) >= best_total + CORRECTION);
+        let clear =
+            long || kept.is_none_or(|line| line.total(ctx.sensed, ctx.now) >= best_total + CORRECTION);
         if !clear {
             self.doubted = None;
             return;
@@ -299,6 +305,7 @@ impl Game {
                 .count();
             let to = self.base + common;
             self.doubted = None;
+            self.left_since = None;
             self.retract(ctx, to, "correction");
         }
     }

@@ -3,10 +3,16 @@
 use shakmaty::{Bitboard, Move, Role, Square};
 
 use super::game::{Ctx, Game};
-use crate::{board::Code, event::notice};
+use crate::{
+    board::{Code, Sensed},
+    event::notice,
+};
 
 /// So often a piece must have vanished on a square and come out of it before the square is known to read nothing.
 const PROVED: u8 = 2;
+
+/// For so many half-moves it is remembered that a piece was not read where it went.
+const HELD: usize = 40;
 
 /// What is known of the hardware, for one game.
 #[derive(Clone, Debug, Default)]
@@ -57,16 +63,17 @@ impl Game {
     }
 
     /// Squares whose piece is not read, and may stand elsewhere as well: nothing told where it went.
-    pub(super) fn strayed(&self) -> Bitboard {
-        let hidden = self.lines.best().faults().hidden & !self.unread.squares;
-        let guessed = |square: &Square| {
-            let arrival = self.record.iter().rev().find_map(|made| {
-                let mv = made.kind.legal()?;
-                (mv.to() == *square).then_some(made.landed)
-            });
-            arrival == Some(false)
-        };
-        hidden.into_iter().filter(guessed).collect()
+    pub(super) fn strayed(&self, sensed: &Sensed) -> Bitboard {
+        let stand = self.stand().placement();
+        let unlanded = self.record.iter().rev().take(HELD).filter(|made| !made.landed);
+        let went = unlanded.filter_map(|made| made.kind.legal());
+        // What it took was there.
+        let squares: Bitboard = went.filter(|mv| !mv.is_castle()).map(Move::to).collect();
+        let unread = |s: &Square| sensed.at(*s) != stand.at(*s) && !stand.at(*s).is_empty();
+        (squares & !self.unread.squares)
+            .into_iter()
+            .filter(unread)
+            .collect()
     }
 
     /// Says that half-move `ply` of a piece that is not read is open, once.
@@ -86,7 +93,9 @@ impl Game {
             return;
         }
         self.unread.squares &= !ctx.sensed.placement().occupied();
-        if let Some(square) = self.strayed().first() {
+        let strayed = self.strayed(ctx.sensed);
+        self.doubt.strayed = strayed.any();
+        if let Some(square) = (strayed & self.lines.best().faults().hidden).first() {
             self.piece_not_read(ctx, square);
             self.doubt.unread = true;
         }

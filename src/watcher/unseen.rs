@@ -46,7 +46,7 @@ impl Game {
                     .max(ctx.sensed.last_dump().unwrap_or_default()),
             );
             if self.retold.replace(seen) != Some(seen) {
-                self.went_elsewhere(ctx);
+                self.went_elsewhere(ctx, false);
             }
         }
     }
@@ -79,9 +79,9 @@ impl Game {
     }
 
     /// Tells the game anew if a piece that was not read where it went explains the board by having
-    /// gone elsewhere. Returns true when it does.
-    pub(super) fn went_elsewhere(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let astray = self.lines.best().misplaced(ctx.sensed).any();
+    /// gone elsewhere. `excusing`: what is seen is no legal half-move as the record has it. Returns true when it does.
+    pub(super) fn went_elsewhere(&mut self, ctx: &mut Ctx<'_>, excusing: bool) -> bool {
+        let astray = excusing || self.lines.best().misplaced(ctx.sensed).any();
         let open: Vec<usize> = self.unlanded(ctx.sensed).collect();
         let one = open.iter().map(|i| vec![*i]);
         let two = open
@@ -92,6 +92,7 @@ impl Game {
             sensed: ctx.sensed,
             now: ctx.now,
             astray,
+            excusing,
             guessed: Vec::new(),
             told: Vec::new(),
             ways: MOST_WAYS,
@@ -135,6 +136,8 @@ struct Retelling<'a> {
     now: Millis,
     /// Pieces stand where the record has none.
     astray: bool,
+    /// What is seen is no legal half-move as the record has it.
+    excusing: bool,
     /// The half-moves of which another is tried.
     guessed: Vec<usize>,
     told: Vec<Made>,
@@ -254,8 +257,9 @@ impl Retelling<'_> {
                 let stands = elsewhere.iter().any(|e| e.stands == to);
                 let reads = self.sensed.at(to) == stand.placement().at(to);
                 let shown = stands && (reads || went_on(to)) || self.taken(to, *i);
-                // Nothing is ever read of a piece without a chip.
-                let silent = matches!(self.game.record[*i].kind, PlyKind::Recovered(_));
+                // Nothing is ever read of a piece without a chip, nor on a square that reads nothing.
+                let unread = self.excusing && stands && self.sensed.at(to).is_empty();
+                let silent = unread || matches!(self.game.record[*i].kind, PlyKind::Recovered(_));
                 self.astray && shown || self.left(to, *i, stands) || silent
             })
         };
