@@ -10,6 +10,8 @@ use crate::time::Millis;
 pub struct Faults {
     /// Squares of the position whose piece is not read: it has no working chip, or the square reads nothing.
     pub hidden: Bitboard,
+    /// Squares on which a piece was put that is not read there: if the square is to blame, the next one is not read either.
+    pub silent: Bitboard,
     /// Pieces that a player's hand or sleeve took from their squares.
     pub fall: Option<Fall>,
 }
@@ -165,9 +167,13 @@ impl Faults {
     pub(super) fn after(&self, mv: Move, dead: Bitboard, reads: impl Fn(Square) -> bool) -> Self {
         let mut next = *self;
         let mut carry = |from: Square, to: Square| {
-            let hidden = self.hidden.contains(from) || dead.contains(to);
+            let known = self.hidden.contains(from);
+            let hidden = known || dead.contains(to) || self.silent.contains(to);
             next.forget(from);
             next.forget(to);
+            if !known && !reads(to) {
+                next.silent.add(to);
+            }
             if hidden && !reads(to) {
                 next.hidden.add(to);
             }
@@ -198,6 +204,9 @@ impl Faults {
     pub(super) fn seen(&mut self, square: Square, code: Code, stands: Code) {
         if !code.is_empty() && stands.agrees(code) {
             self.hidden.discard(square);
+        }
+        if !code.is_empty() {
+            self.silent.discard(square);
         }
         self.fall = self.fall.filter(|fall| !fall.is_carried(square, code));
         if let Some(fall) = &mut self.fall {

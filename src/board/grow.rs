@@ -59,7 +59,13 @@ impl Lines {
                     continue;
                 };
                 if lifted.contains(*from) && !line.speaks_for(&candidate, sensed) {
-                    let mut step = Bill::half_move().and(Item::Blind, weight::BLIND);
+                    let mut step = Bill::half_move();
+                    if line.faults.silent.contains(candidate.mv.to()) {
+                        step.pay(Item::Unread, weight::UNREAD_BUT_TOLD);
+                        blind.push(self.proposal(parent, candidate, sensed, step));
+                        continue;
+                    }
+                    step.pay(Item::Blind, weight::BLIND);
                     if sensed.ever_read().contains(candidate.mv.to()) {
                         step.pay(Item::SensorFault, weight::READ_BEFORE);
                     }
