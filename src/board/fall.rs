@@ -90,12 +90,10 @@ impl Line {
             let Some(left) = sensed.seen_at(home) else {
                 continue;
             };
-            // Where a reply of the opponent's puts it, it is a reply.
+            // Where a reply of the opponent's puts it, it is a reply, or begins one.
             let replied = |to: Square| {
-                self.stand
-                    .moves()
-                    .iter()
-                    .any(|mv| mv.from() == Some(home) && mv.to() == to)
+                let mut replies = self.stand.candidates().filter(|c| c.squares().contains(home));
+                replies.any(|c| c.changes().contains(&(to, code)))
             };
             let displaced = |s: &Square| {
                 sensed.at(*s) == code && !replied(*s) && window.has_displaced(code, left, sensed.since(*s))
