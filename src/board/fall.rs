@@ -19,6 +19,8 @@ use crate::time::Millis;
 /// A piece that was taken along is read to be gone so long after the half-move was made, at the latest: a scan, and
 /// the hand on its way back.
 const SLEEVE_MS: u64 = 350;
+/// And so long after the press: by then the hand was at the clock.
+const READ_MS: u64 = 0;
 /// A piece that came to lie elsewhere before the press is read there so long after it.
 const LIES_MS: u64 = 450;
 /// That it has left is read so long after the press.
@@ -54,7 +56,7 @@ impl Window {
             by: !line.turn(),
             pressed: last.pressed?,
             turn_began: before.map_or(last.began, |ply| ply.pressed.unwrap_or(ply.at)),
-            hand: (last.began, done.min(last.pressed?) + SLEEVE_MS),
+            hand: (last.began, (done + SLEEVE_MS).min(last.pressed? + READ_MS)),
         })
     }
 

@@ -171,6 +171,10 @@ impl Faults {
             let hidden = known || dead.contains(to) || self.silent.contains(to);
             next.forget(from);
             next.forget(to);
+            if known && reads(to) {
+                // The square was to blame.
+                next.silent.add(from);
+            }
             if !known && !reads(to) {
                 next.silent.add(to);
             }
@@ -200,15 +204,17 @@ impl Faults {
         self.fall = self.fall.filter(|fall| !fall.misses(square));
     }
 
-    /// `square` came to show `code` where `stands` belongs.
-    pub(super) fn seen(&mut self, square: Square, code: Code, stands: Code) {
+    /// `square` came to show `code` where `stands` belongs. `explained`: a piece like it left another square.
+    pub(super) fn seen(&mut self, square: Square, code: Code, stands: Code, explained: bool) {
         if !code.is_empty() && stands.agrees(code) {
             self.hidden.discard(square);
         }
         if !code.is_empty() {
             self.silent.discard(square);
         }
-        self.fall = self.fall.filter(|fall| !fall.is_carried(square, code));
+        self.fall = self
+            .fall
+            .filter(|fall| explained || !fall.is_carried(square, code));
         if let Some(fall) = &mut self.fall {
             fall.seen(square, code);
         }

@@ -330,7 +330,11 @@ impl Line {
     /// A square changed.
     pub(super) fn seen(&mut self, square: Square, code: Code) {
         self.trail.discard(square);
-        self.faults.seen(square, code, self.stand.placement().at(square));
+        // Another piece like it has left its square.
+        let other = |s: Square| s != square && self.expects(s) == code;
+        let explained = self.differing.into_iter().any(other);
+        self.faults
+            .seen(square, code, self.stand.placement().at(square), explained);
         if self.expects(square).agrees(code) {
             self.differing.discard(square);
             self.landed(square);

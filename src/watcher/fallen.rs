@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// How likely it must be that pieces fell.
-const LIKELY: f64 = 0.85;
+const LIKELY: f64 = 0.8;
 
 impl Game {
     /// Looks whether pieces that are missing fell, and whose hand it was.

@@ -184,6 +184,7 @@ impl Game {
         let illegal = matches!(ply.kind, PlyKind::Illegal(_));
         if !illegal {
             self.replaced_unread(ctx, ply);
+            self.unread_before(ctx, ply);
             self.restored_by_play(ctx, completed_by);
         }
         self.announce(ctx, ply, completed_by);

@@ -4,13 +4,15 @@ use shakmaty::{Bitboard, Move, Role, Square};
 
 use super::game::{Ctx, Game};
 use crate::{
-    board::{Code, Sensed},
+    board::{Code, Ply, Sensed},
     event::notice,
 };
 
 /// So often a piece must have vanished on a square and come out of it before the square is known to read nothing.
 const PROVED: u8 = 2;
 
+/// A piece that has been gone for so long before its half-move was in no hand.
+const GONE_MS: u64 = 3000;
 /// For so many half-moves it is remembered that a piece was not read where it went.
 const HELD: usize = 40;
 
@@ -46,6 +48,10 @@ impl Game {
     /// Says once that the piece on `square` is not read.
     fn piece_not_read(&mut self, ctx: &mut Ctx<'_>, square: Square) {
         let code = self.lines.best().placement().at(square);
+        self.name_unread(ctx, square, code);
+    }
+
+    fn name_unread(&mut self, ctx: &mut Ctx<'_>, square: Square, code: Code) {
         let Some(piece) = code.piece() else { return };
         if self.noticed.contains(square) || self.unread.pieces.iter().any(|(known, _)| *known == code) {
             return;
@@ -76,6 +82,17 @@ impl Game {
             .collect()
     }
 
+    /// A half-move is said whose piece had not been read for a while before, and is not read where it went.
+    pub(super) fn unread_before(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
+        let from = ply.kind.legal().and_then(Move::from).filter(|_| !ply.landed);
+        let Some(from) = from else { return };
+        let gone = ctx.sensed.at(from).is_empty() && ctx.sensed.since(from) + GONE_MS <= ply.at;
+        if gone && !ctx.sensed.is_felt() {
+            let code = self.stand().placement().at(from);
+            self.name_unread(ctx, from, code);
+        }
+    }
+
     /// Says that half-move `ply` of a piece that is not read is open, once.
     pub(super) fn open_told(&mut self, ctx: &mut Ctx<'_>, ply: usize, ways: usize) {
         if ways > 1 && !std::mem::replace(&mut self.unread.open_told, true) {
@@ -95,6 +112,13 @@ impl Game {
         self.unread.squares &= !ctx.sensed.placement().occupied();
         let strayed = self.strayed(ctx.sensed);
         self.doubt.strayed = strayed.any();
+        for square in strayed & self.lines.best().faults().hidden {
+            // A square that one piece came out of has swallowed the next.
+            if self.unread.silent.iter().any(|(known, _)| *known == square) {
+                self.square_was_silent(ctx, square);
+            }
+        }
+        let strayed = strayed & !self.unread.squares;
         if let Some(square) = (strayed & self.lines.best().faults().hidden).first() {
             self.piece_not_read(ctx, square);
             self.doubt.unread = true;
