@@ -102,7 +102,7 @@ impl Line {
             };
             let lies = astray.iter().position(displaced);
             let lies = lies.map(|i| astray.swap_remove(i));
-            let carried = || sensed.read_elsewhere(code, home, left);
+            let carried = || sensed.read_elsewhere(code, self.placement().squares_of(code), left);
             // King and rook that went as in castling did not fall.
             let castled = code.piece().is_some_and(|piece| piece.role == Role::King)
                 && moved.is_some_and(|(from, _)| from.rank() == home.rank());

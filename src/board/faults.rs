@@ -132,8 +132,8 @@ impl Fall {
 
     /// True when `code` on `square` may be a piece that was thought to be gone: it was in a hand.
     fn is_carried(&self, square: Square, code: Code) -> bool {
-        let gone = |piece: &Fallen| !piece.back && piece.lies.is_none() && piece.home != square;
-        self.pieces().any(|piece| piece.code == code && gone(piece))
+        let gone = |piece: &Fallen| !piece.back && piece.lies.is_none() && piece.code == code;
+        !self.homes().contains(square) && self.pieces().any(gone)
     }
 
     /// True when a piece that belongs on `square` is still away: if it is moved in the game, it was in a hand.

@@ -156,13 +156,13 @@ impl Sensed {
         self.dead = squares;
     }
 
-    /// True when `code` was read on another square than `home` since `start`: a hand carried it there, or one like it.
+    /// True when `code` was read since `start` on a square that is not one of `known`: a hand carried it there.
     #[must_use]
-    pub fn read_elsewhere(&self, code: Code, home: Square, start: Millis) -> bool {
+    pub fn read_elsewhere(&self, code: Code, known: Bitboard, start: Millis) -> bool {
         let read = |s: &Square| {
             let now = (self.at(*s), self.since(*s));
             let mut readings = std::iter::once(now).chain(self.earlier[usize::from(*s)]);
-            *s != home && readings.any(|(read, since)| read == code && since > start)
+            !known.contains(*s) && readings.any(|(read, since)| read == code && since > start)
         };
         Square::ALL.iter().any(read)
     }

@@ -264,6 +264,7 @@ impl Core {
         game.look_for_log(&mut ctx);
         game.look_for_round_trip(&ctx);
         game.try_gap_again(&mut ctx);
+        game.take_up_what_stands(&mut ctx);
         game.look_for_unseen(&mut ctx);
         game.judge(&mut ctx);
         game.look_for_falls(&mut ctx);

@@ -3,17 +3,24 @@
 
 use std::sync::Arc;
 
-use super::game::{Ctx, Game};
+use super::{
+    game::{Ctx, Game, Made},
+    start::is_playable,
+};
 use crate::{
     board::{Act, Bill, Line, PlyKind},
-    event::CompletedBy,
+    event::{CompletedBy, notice},
     time::Millis,
 };
 
 /// A press that nothing explains is taken for a half-move that cannot be told after so long.
 const EXCUSED_MS: u64 = 2500;
+/// So many pieces that are not where the record has them cannot all be in hands.
+const APART: usize = 2;
+/// Hands are off the board.
+const REST_MS: u64 = 1500;
 /// After so many half-moves that fit, what was told of a gap is believed.
-const BELIEVED: usize = 12;
+const BELIEVED: usize = 20;
 
 /// Why the record is in doubt.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,8 +31,6 @@ pub(super) struct Doubt {
     pub(super) strayed: bool,
     /// Half-moves of the record when it was told what was played in a gap, and nothing has borne that out.
     pub(super) gap: Option<usize>,
-    /// Half-moves that could not be told, in a row.
-    excused: usize,
 }
 
 impl Doubt {
@@ -38,11 +43,52 @@ impl Doubt {
 impl Game {
     /// What was told of a gap is believed once play has gone on from it for a while.
     pub(super) fn look_at_doubt(&mut self) {
+        let recovered = |made: &Made| matches!(made.kind, PlyKind::Recovered(_));
+        let last = self.record.iter().rposition(recovered).unwrap_or(0);
         if let Some(told) = self.doubt.gap
-            && self.plies() >= told + BELIEVED
+            && self.plies() >= told.max(last) + BELIEVED
             && self.lines.best().differing().is_empty()
         {
             self.doubt.gap = None;
+        }
+    }
+
+    /// After a gap the record and the board have gone apart: what was told of it was wrong, and the game is taken up from
+    /// what stands there, by half-moves that cannot be told.
+    pub(super) fn take_up_what_stands(&mut self, ctx: &mut Ctx<'_>) {
+        let best = self.lines.best();
+        let apart = best.faults().hidden | best.misplaced(ctx.sensed);
+        let Some(turn) = ctx.clock.running().filter(|_| self.doubt.gap.is_some()) else {
+            return;
+        };
+        if apart.count() < APART || self.recalls() || !is_playable(ctx.sensed.placement()) {
+            return;
+        }
+        if !ctx.still_for(REST_MS) || self.doubt.unread {
+            return;
+        }
+        let message = "What was told of the gap does not lead to what stands on the board: the game goes on from there.";
+        self.notice(ctx, notice::GAP_NOT_EXPLAINED, message);
+        let act = Act::left(None, ctx.sensed.placement());
+        let untold = 1 + usize::from(self.stand().turn() == turn);
+        for _ in 0..untold {
+            self.announce_untold(ctx, &act, ctx.now);
+        }
+        self.unbridged = None;
+        self.press = None;
+        self.later_presses.clear();
+        self.restart_lines(ctx);
+    }
+
+    /// A half-move that cannot be told enters the record; `act` is what it left.
+    fn announce_untold(&mut self, ctx: &mut Ctx<'_>, act: &Act, pressed: Millis) {
+        let before = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
+        let left = Arc::new(self.stand().left_as(&act.placement()));
+        let kind = PlyKind::Illegal(Box::new(act.clone()));
+        let line = before.played(kind, left, ctx.sensed, ctx.now, &Bill::default());
+        if let Some(mut ply) = line.plies.last().cloned() {
+            ply.pressed = Some(pressed);
+            self.announce(ctx, &ply, CompletedBy::Recovered);
         }
     }
 
@@ -84,19 +130,8 @@ impl Game {
                 Act::left(None, &left)
             }
         };
-        let before = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
-        let left = Arc::new(self.stand().left_as(&act.placement()));
-        if left.turn() == self.stand().turn() {
-            return;
-        }
-        let kind = PlyKind::Illegal(Box::new(act));
-        let line = before.played(kind, left, ctx.sensed, ctx.now, &Bill::default());
-        let Some(mut ply) = line.plies.last().cloned() else {
-            return;
-        };
-        ply.pressed = Some(pressed);
         self.press = None;
-        self.announce(ctx, &ply, CompletedBy::Recovered);
+        self.announce_untold(ctx, &act, pressed);
         self.restart_lines(ctx);
         for press in self.later_presses.clone() {
             self.lines.press(press.at, ctx.sensed, press.side);

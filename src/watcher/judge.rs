@@ -120,7 +120,7 @@ impl Game {
             if self.single_act(ctx, &press) {
                 return;
             }
-            if self.early_reply(press.side, press.at) {
+            if self.early_reply(press.side, press.at) && !self.doubt.any() {
                 self.knocked_like_a_move(ctx, &press);
             } else {
                 self.press = None;
