@@ -89,6 +89,7 @@ impl Game {
         if let Some(mut ply) = line.plies.last().cloned() {
             ply.pressed = Some(pressed);
             self.announce(ctx, &ply, CompletedBy::Recovered);
+            self.doubt.gap = Some(self.plies());
         }
     }
 

@@ -10,8 +10,8 @@ use super::{
     game::Game,
     midway::Midway,
     start::{
-        ARRAY_MS, Array, array_named, castling_of, is_full_array, is_playable, is_proper_array, kind_of,
-        stand_of,
+        ARRAY_MS, Array, Setup, array_named, castling_of, is_full_array, is_playable, is_proper_array,
+        kind_of, stand_of,
     },
 };
 use crate::{
@@ -244,9 +244,11 @@ impl Core {
             .as_ref()
             .and_then(|lines| lines.best().plies.first()?.kind.legal());
         let stand = first.and_then(|mv| stand.allowing(mv)).unwrap_or(stand);
+        let in_doubt = matches!(&self.phase, Phase::Waiting(setup) if setup.in_doubt);
         self.start_game(now, Arc::new(stand));
         let runs = self.clock.runs();
         if let Phase::Game(game) = &mut self.phase {
+            game.doubt.gap = in_doubt.then_some(0);
             if let Some(lines) = lines {
                 game.take_lines(lines);
             }
@@ -319,7 +321,11 @@ impl Core {
         };
         if game.result.is_none() && !game.gap && game.given_up(&mut ctx) {
             game.end(&mut ctx, GameResult::Open, "moves_missed");
-            self.phase = Phase::Waiting(Box::default());
+            let setup = Setup {
+                in_doubt: true,
+                ..Setup::default()
+            };
+            self.phase = Phase::Waiting(Box::new(setup));
             self.look_for_start(now);
         }
     }

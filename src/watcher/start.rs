@@ -35,6 +35,8 @@ pub(super) struct Setup {
     pub(super) started: Option<Millis>,
     /// When the clock was pressed, of late.
     pub(super) presses: Vec<Millis>,
+    /// What went on before was lost track of: what stands there may not be all.
+    pub(super) in_doubt: bool,
 }
 
 /// What kind of array a game began from.
