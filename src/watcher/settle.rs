@@ -87,9 +87,7 @@ impl Game {
             return None;
         }
         let by = match ply.kind {
-            PlyKind::Ruled(mv)
-                if !ctx.sensed.is_felt() && ctx.sensed.at(mv.to()).is_empty() && reply.is_none() =>
-            {
+            PlyKind::Ruled(mv) if !ctx.sensed.is_felt() && ctx.sensed.at(mv.to()).is_empty() => {
                 return None;
             }
             PlyKind::Ruled(_) if best.differing().is_empty() || reply.is_some() => {

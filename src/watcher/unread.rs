@@ -25,8 +25,6 @@ pub(super) struct Unread {
     looked: usize,
     /// Pieces of which was said that they are not read, with how many like them were read then.
     pieces: Vec<(Code, usize)>,
-    /// It was said that half-moves are open.
-    open_told: bool,
     /// Squares that read nothing, whatever stands there.
     pub(super) squares: Bitboard,
 }
@@ -90,17 +88,6 @@ impl Game {
         if gone && !ctx.sensed.is_felt() {
             let code = self.stand().placement().at(from);
             self.name_unread(ctx, from, code);
-        }
-    }
-
-    /// Says that half-move `ply` of a piece that is not read is open, once.
-    pub(super) fn open_told(&mut self, ctx: &mut Ctx<'_>, ply: usize, ways: usize) {
-        if ways > 1 && !std::mem::replace(&mut self.unread.open_told, true) {
-            let message = format!(
-                "Half-move {ply} was made with a piece that is not read, to one of {ways} squares; it is told as the \
-                 likeliest, and so are later ones."
-            );
-            self.notice(ctx, notice::GAP_AMBIGUOUS, &message);
         }
     }
 
