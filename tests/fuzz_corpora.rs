@@ -37,6 +37,7 @@ const SPICE: &[&[u8]] = &[
     b"ref",
     b" w KQkq - 0 1",
     b"8e 00 05 34 00",
+    b"[64,0]",
 ];
 
 fn seeds(door: &str) -> Vec<Vec<u8>> {

@@ -17,7 +17,10 @@ use broker::{Mosquitto, PATIENCE, Subscriber};
 use dgt2mqtt::{
     config::{Config, Env},
     gateway::{self, GatewayError},
-    journal::query::{Filter, each_event},
+    journal::{
+        Entry, Journal, JournalSettings,
+        query::{Filter, each_event},
+    },
 };
 use disk::SmallDisk;
 use serde_json::Value;
@@ -44,9 +47,13 @@ async fn silent_board(hang_ups: usize) -> (String, Arc<AtomicUsize>) {
 }
 
 fn config(folder: &Path, mosquitto: &Mosquitto, boards: &[(&str, &str)]) -> Config {
+    with_broker_at(folder, mosquitto.port, boards)
+}
+
+fn with_broker_at(folder: &Path, port: u16, boards: &[(&str, &str)]) -> Config {
     let mut text = format!(
         "[gateway]\nname = \"gw\"\ncommands = true\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"{}\"\n[limits]\nshutdown_timeout_s = 5\n",
-        mosquitto.port,
+        port,
         folder.join("journal.sqlite").display()
     );
     for (id, address) in boards {
@@ -271,4 +278,62 @@ async fn a_journal_that_was_set_aside_is_the_first_event_of_every_board() {
     assert_eq!(said.len(), 1, "the second start found nothing: {said:?}");
     assert_eq!(said[0].1, "journal_damaged");
     assert!(said[0].0 > 1_000_000, "its number shows the jump: {said:?}");
+}
+
+/// Nothing of the journal is lost for it, and the numbers go on. The notice waits for no board and no broker.
+#[tokio::test]
+async fn a_snapshot_that_cannot_be_used_is_the_first_event_of_its_board() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.sqlite");
+    let damages = [
+        ("7", r#"{"seq":2,"game":{}}"#, "it cannot be read: missing field"),
+        ("8", r#"{"version":9,"seq":2}"#, "it has version 9"),
+    ];
+    {
+        let (journal, _) = Journal::open(JournalSettings::at(&path), "gw").unwrap();
+        for (board, snapshot, _) in damages {
+            let entry = Entry {
+                board: board.to_owned(),
+                events: (1..=2).map(|seq| broker::event(board, seq)).collect(),
+                snapshot: Some(snapshot.to_owned()),
+                command: None,
+            };
+            journal.append(entry).await.await.unwrap();
+        }
+        journal.close().await;
+    }
+    let nobody = [(); 2].map(|()| format!("127.0.0.1:{}", broker::free_port()));
+    let boards = [("7", nobody[0].as_str()), ("8", nobody[1].as_str())];
+    // The second start finds what the first one kept.
+    for _ in 1..=2 {
+        let config = with_broker_at(folder.path(), broker::free_port(), &boards);
+        let stop = CancellationToken::new();
+        let daemon = tokio::spawn(gateway::run(config, stop.clone()));
+        let deadline = Instant::now() + PATIENCE;
+        while damages
+            .iter()
+            .any(|(board, ..)| notices(folder.path(), board).len() < 3)
+        {
+            assert!(Instant::now() < deadline, "nothing is said of the snapshots");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        stopped_in_time(&stop, daemon).await;
+    }
+    for (board, _, why) in damages {
+        let mut kept = Vec::new();
+        let filter = Filter {
+            board: Some(board.to_owned()),
+            ..Filter::default()
+        };
+        each_event(&path, &filter, |event| {
+            kept.push(serde_json::from_str::<Value>(event.json).unwrap());
+            true
+        })
+        .unwrap();
+        let seqs: Vec<_> = kept.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+        assert_eq!(seqs, [1, 2, 3], "board {board}");
+        assert_eq!(kept[2]["code"], "snapshot_set_aside");
+        let message = kept[2]["message"].as_str().unwrap();
+        assert!(message.contains(why), "{message}");
+    }
 }

@@ -235,7 +235,8 @@ fn see_out(ops: &[(u64, Op)]) -> Watcher {
 /// What must survive a restart does, whatever the state.
 fn survives_a_restart(watcher: &Watcher) {
     let text = serde_json::to_string(&watcher.snapshot()).unwrap();
-    let back: Snapshot = serde_json::from_str(&text).unwrap();
+    let back = Snapshot::kept(Some(&text), watcher.game().last_seq);
+    assert_eq!(back.lost(), [""; 0], "{text}");
     let resumed = Watcher::new(Settings::default(), Some(back)).game();
     let game = watcher.game();
     let kept = |game: &GameView| (game.moves.clone(), game.result, game.last_seq, game.fen.clone());
@@ -390,7 +391,9 @@ fn play(capture: &Capture, restart_after: Option<usize>) -> (Watcher, usize) {
         if restart.is_some_and(|n| seen.len() >= n) {
             restart = None;
             let text = serde_json::to_string(&watcher.snapshot()).unwrap();
-            watcher = Watcher::new(settings.clone(), Some(serde_json::from_str(&text).unwrap()));
+            let back = Snapshot::kept(Some(&text), watcher.game().last_seq);
+            assert_eq!(back.lost(), [""; 0], "{text}");
+            watcher = Watcher::new(settings.clone(), Some(back));
             watcher.handle_link_up(*at, "port");
             let answers = [
                 encoded(Message::Dump(&squares)),

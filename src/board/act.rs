@@ -12,21 +12,68 @@ pub use crate::laws::IllegalReason as Reason;
 
 /// An act that is no legal half-move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Kept", into = "Kept")]
 pub struct Act {
     /// From and to, where one piece went.
-    pub squares: Option<(u32, u32)>,
+    from_to: Option<(Square, Square)>,
     /// What was wrong.
     pub reason: Reason,
     /// What stood on the board afterwards.
-    pub left: Vec<Code>,
+    left: Placement,
+}
+
+/// An act as a snapshot keeps it.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    squares: Option<(u32, u32)>,
+    reason: Reason,
+    left: Vec<Code>,
+}
+
+impl From<Act> for Kept {
+    fn from(act: Act) -> Self {
+        Self {
+            squares: act.from_to.map(|(from, to)| (from.into(), to.into())),
+            reason: act.reason,
+            left: Square::ALL.iter().map(|square| act.left.at(*square)).collect(),
+        }
+    }
+}
+
+impl TryFrom<Kept> for Act {
+    type Error = String;
+
+    fn try_from(kept: Kept) -> Result<Self, String> {
+        let square = |index: u32| {
+            let none = || format!("`squares` of an act names square {index}: there are 0 to 63");
+            Square::try_from(index).map_err(|_| none())
+        };
+        let from_to = match kept.squares {
+            Some((from, to)) => Some((square(from)?, square(to)?)),
+            None => None,
+        };
+        let codes = kept.left.len();
+        if codes != Square::ALL.len() {
+            return Err(format!("`left` of an act has {codes} squares: a board has 64"));
+        }
+        let mut left = Placement::default();
+        for (square, code) in Square::ALL.into_iter().zip(kept.left) {
+            left.set(square, code);
+        }
+        Ok(Self {
+            from_to,
+            reason: kept.reason,
+            left,
+        })
+    }
 }
 
 impl Act {
     fn new(from_to: Option<(Square, Square)>, reason: Reason, left: &Placement) -> Self {
         Self {
-            squares: from_to.map(|(a, b)| (a.into(), b.into())),
+            from_to,
             reason,
-            left: Square::ALL.iter().map(|s| left.at(*s)).collect(),
+            left: left.clone(),
         }
     }
 
@@ -45,25 +92,19 @@ impl Act {
     /// What stood on the board afterwards, as far as it could be read.
     #[must_use]
     pub fn placement(&self) -> Placement {
-        let mut placement = Placement::default();
-        for (square, code) in Square::ALL.into_iter().zip(&self.left) {
-            placement.set(square, *code);
-        }
-        placement
+        self.left.clone()
     }
 
     /// From and to, where one piece went.
     #[must_use]
     pub fn from_to(&self) -> Option<(Square, Square)> {
-        self.squares.map(|(a, b)| (Square::new(a), Square::new(b)))
+        self.from_to
     }
 
     /// True when a piece was left on `square`.
     #[must_use]
     pub fn stood_on(&self, square: Square) -> bool {
-        self.left
-            .get(usize::from(square))
-            .is_some_and(|code| !code.is_empty())
+        !self.left.at(square).is_empty()
     }
 
     /// UCI of the act, where one piece went.
@@ -394,6 +435,26 @@ mod tests {
         );
         let both = after(INITIAL, &[(Square::E2, Some(Square::E4)), (Square::E7, None)]);
         assert_eq!(both, Explanation::Legal, "the opponent has lifted already");
+    }
+
+    #[test]
+    fn an_act_off_the_board_is_refused() {
+        let act = Act::carried(
+            Square::F1,
+            Square::F3,
+            Reason::PieceCannotMoveSo,
+            &Placement::ARRAY,
+        );
+        let kept = serde_json::to_value(&act).unwrap();
+        let read = |kept| serde_json::from_value::<Act>(kept).map_err(|error| error.to_string());
+        assert_eq!(read(kept.clone()), Ok(act));
+        let (mut off, mut short) = (kept.clone(), kept);
+        off["squares"] = serde_json::json!([64, 0]);
+        short["left"] = serde_json::json!([2, 3]);
+        for (kept, why) in [(off, "names square 64"), (short, "has 2 squares")] {
+            let error = read(kept).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
     }
 
     #[test]

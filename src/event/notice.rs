@@ -31,6 +31,8 @@ codes! {
     FIFTY_MOVES = "fifty_moves",
     /// The board does not see what stands on a square.
     SQUARE_NOT_READ = "square_not_read",
+    /// What was kept of the game over a restart cannot be used, or not all of it.
+    SNAPSHOT_SET_ASIDE = "snapshot_set_aside",
     // Of the journal.
     /// The file could not be read, or turned out damaged.
     JOURNAL_DAMAGED = "journal_damaged",

@@ -65,7 +65,7 @@ impl Progress {
         };
         let added = ms.saturating_sub(shown);
         let over = &mut self.over[side];
-        let (Some(due), Some(next)) = (due(periods, *over), periods.get(*over + 1)) else {
+        let (Some(due), Some(next)) = (due(periods, *over), periods.get(over.saturating_add(1))) else {
             return;
         };
         let main = u64::from(next.minutes) * 60_000;
@@ -88,7 +88,7 @@ impl Progress {
     /// True when `player` is known to be in the last period.
     #[must_use]
     pub fn is_last(&self, periods: &[Period], player: Color) -> bool {
-        !periods.is_empty() && self.over[player as usize] + 1 >= periods.len()
+        !periods.is_empty() && self.over[player as usize].saturating_add(1) >= periods.len()
     }
 }
 

@@ -119,7 +119,7 @@ impl Pgn {
         let mut number_due = true;
         for (i, made) in self.moves.iter().enumerate() {
             let ply = i as u32 + u32::from(self.black_begins);
-            let number = self.first_number + ply / 2;
+            let number = self.first_number.saturating_add(ply / 2);
             let white = ply.is_multiple_of(2);
             let Some(san) = &made.san else {
                 words.push(format!(

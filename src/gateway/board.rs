@@ -28,6 +28,7 @@ use super::{
 };
 use crate::{
     config::Id,
+    event::notice,
     journal::{AppendError, Journal, Notice},
     link::{Backoff, Io, Opened, Source},
     mqtt::{BoardState, PublisherHandle, Reply, StateKey, Topics},
@@ -112,16 +113,10 @@ impl BoardTask {
     ) -> Self {
         let board = plan.id.as_str();
         let resume = shared.journal.resume(board).await;
-        let mut snapshot: Option<Snapshot> = resume.snapshot.and_then(|json| {
-            serde_json::from_str(&json)
-                .inspect_err(|error| {
-                    tracing::warn!(board, %error, "board {board}: the state kept is of another version: the game is taken up from what stands on the board");
-                })
-                .ok()
-        });
-        if resume.last_seq > 0 {
-            // Numbers never go back, whatever became of the rest.
-            snapshot.get_or_insert_default().seq = resume.last_seq;
+        // Numbers never go back, whatever became of the rest.
+        let snapshot = Snapshot::kept(resume.snapshot.as_deref(), resume.last_seq);
+        for lost in snapshot.lost() {
+            tracing::warn!(board, code = notice::SNAPSHOT_SET_ASIDE, "board {board}: {lost}");
         }
         let epoch_ms = shared.clock.epoch_ms();
         let settings = Settings {
@@ -130,7 +125,7 @@ impl BoardTask {
         };
         let mates = Mates::new(shared.mates.clone());
         Self {
-            watcher: Watcher::new(settings, snapshot),
+            watcher: Watcher::new(settings, Some(snapshot)),
             plan,
             shared,
             pulse,

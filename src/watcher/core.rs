@@ -60,7 +60,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(settings: Settings, resume: Option<Snapshot>) -> Self {
+    pub(super) fn new(settings: Settings, resume: Option<&Snapshot>) -> Self {
         let orientation = match settings.orientation {
             OrientationSetting::Turned => Orientation::Turned,
             _ => Orientation::Normal,

@@ -48,7 +48,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     dgt,
-    event::{Body, Event},
+    event::{Body, Event, notice},
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
     mate::Verdict,
@@ -135,6 +135,8 @@ pub struct Watcher {
     /// By so many milliseconds the core's time is ahead of the caller's: what was before a restart is
     /// earlier than all that comes, and what had to wait for the line is given time.
     before: u64,
+    /// What the snapshot could not tell any more, until the caller tells the time.
+    lost: Vec<String>,
 }
 
 impl Watcher {
@@ -144,8 +146,9 @@ impl Watcher {
         Self {
             wire: Wire::new(settings.protocol),
             taken_at: resume.as_ref().map(Snapshot::taken_at),
-            core: Core::new(settings, resume),
+            core: Core::new(settings, resume.as_ref()),
             before: 0,
+            lost: resume.map_or_else(Vec::new, |snapshot| snapshot.lost().to_vec()),
         }
     }
 
@@ -156,7 +159,12 @@ impl Watcher {
             self.before = taken_at.saturating_sub(now.0);
             self.core.out.before = self.before;
         }
-        now + self.before
+        let now = now + self.before;
+        for lost in std::mem::take(&mut self.lost) {
+            self.core
+                .emit(now, Body::notice(notice::SNAPSHOT_SET_ASIDE, lost));
+        }
+        now
     }
 
     /// Sets the wall clock at the origin of `Millis`, for `time` of later events.
@@ -273,6 +281,9 @@ impl Watcher {
     /// When to call [`Self::handle_timeout`] at the latest.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Millis> {
+        if !self.lost.is_empty() {
+            return Some(Millis(0));
+        }
         [self.wire.poll_timeout(), self.core.deadline()]
             .into_iter()
             .flatten()

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::{
     core::{Core, Phase},
     game::{Game, Press},
-    memory::{Squares, squares_of_text, squares_to_text},
+    memory::Squares,
     reading::settled,
+    snapshot::{Hex, Plies, Shown, When},
 };
 use crate::{
     board::{Line, Stand},
@@ -63,9 +64,29 @@ impl Waymark {
 /// A trail as it is kept: in hex, as in a capture.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SavedTrail {
-    plies: usize,
-    squares: String,
-    heard: Vec<(u64, String)>,
+    plies: Plies,
+    squares: Shown,
+    heard: Vec<(When, Hex)>,
+}
+
+impl SavedTrail {
+    /// The trail that was kept with a game of so many half-moves at `taken`; else what makes no sense in it.
+    pub(super) fn read(kept: serde_json::Value, plies: usize, taken: When) -> Result<Self, String> {
+        let trail: Self = serde_json::from_value(kept).map_err(|error| error.to_string())?;
+        let (begins, heard) = (usize::from(trail.plies), trail.heard.len());
+        if begins > plies {
+            return Err(format!("it begins after half-move {begins} of {plies}"));
+        }
+        // With what the clock showed at its start.
+        if heard > MOST_HEARD + 1 {
+            return Err(format!("it has {heard} messages, more than are kept"));
+        }
+        let times = trail.heard.iter().map(|(at, _)| *at);
+        if !times.chain([taken]).is_sorted() {
+            return Err("its messages are not in the order of their times".to_owned());
+        }
+        Ok(trail)
+    }
 }
 
 impl Trail {
@@ -124,31 +145,19 @@ impl Trail {
         if let Some(clock) = start.clock {
             let mut bytes = Vec::new();
             Message::Clock(clock).encode(&mut bytes);
-            heard.push((start.at.0, in_hex(&bytes)));
+            heard.push((When(start.at), Hex(bytes)));
         }
         let mut from = 0;
         for (at, end) in &self.heard {
-            heard.push((at.0, in_hex(&self.bytes[from..*end])));
+            heard.push((When(*at), Hex(self.bytes[from..*end].to_vec())));
             from = *end;
         }
         Some(SavedTrail {
-            plies: start.plies,
-            squares: squares_to_text(&start.squares),
+            plies: start.plies.into(),
+            squares: Shown(start.squares),
             heard,
         })
     }
-}
-
-fn in_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The bytes of a hex text; none where it is not one.
-fn of_hex(text: &str) -> Option<Vec<u8>> {
-    let pairs = text.as_bytes().chunks(2);
-    pairs
-        .map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok())
-        .collect()
 }
 
 impl Core {
@@ -204,31 +213,29 @@ impl Core {
     /// Returns false when it does not lead to the half-moves of the record.
     pub(super) fn hear_again(&mut self, trail: &SavedTrail) -> bool {
         let seq = self.out.seq;
-        let (Phase::Game(game), Some(squares)) = (&mut self.phase, squares_of_text(&trail.squares)) else {
+        let Phase::Game(game) = &mut self.phase else {
             return false;
         };
+        let (plies, squares) = (usize::from(trail.plies), trail.squares.0);
         self.raw = Some(squares);
         self.sensed = settled(&self.orientation.placement(&squares));
-        if trail.plies > game.plies() {
+        if plies > game.plies() {
             return false;
         }
-        game.base = trail.plies;
+        game.base = plies;
         self.trail.mark(Waymark {
             at: Millis(0),
-            plies: trail.plies,
-            stand: game.stand_at(trail.plies).clone(),
+            plies,
+            stand: game.stand_at(plies).clone(),
             squares,
             clock: None,
             messages: 0,
         });
-        let line = Line::new(game.stand_at(trail.plies).clone(), &self.sensed, Millis(0));
+        let line = Line::new(game.stand_at(plies).clone(), &self.sensed, Millis(0));
         game.lines.reset(Millis(0), &self.sensed, vec![line]);
         let mut decoder = Decoder::new();
-        for (at, text) in &trail.heard {
-            let (at, Some(bytes)) = (Millis(*at), of_hex(text)) else {
-                return false;
-            };
-            decoder.push(at, &bytes, &mut |message| self.hear_one(at, &message));
+        for (When(at), Hex(bytes)) in &trail.heard {
+            decoder.push(*at, bytes, &mut |message| self.hear_one(*at, &message));
         }
         self.out.events.clear();
         self.out.seq = seq;

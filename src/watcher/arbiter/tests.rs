@@ -83,7 +83,8 @@ fn what_makes_no_sense_is_refused() {
         refused(&mut watcher, Command::Retract { to_ply: 2 }),
         "no_such_ply"
     );
-    for fen in ["", "8/8/8/8/8/8/8/8 w - - 0 1", "nonsense"] {
+    let endless = "4k3/8/8/8/8/8/8/4K2R w - - 0 4294967295";
+    for fen in ["", "8/8/8/8/8/8/8/8 w - - 0 1", "nonsense", endless] {
         let fen = fen.to_owned();
         assert_eq!(refused(&mut watcher, Command::SetPosition { fen }), "bad_fen");
     }

@@ -1,0 +1,230 @@
+//! What comes back of a snapshot, and what is set aside.
+
+use super::*;
+
+use serde_json::{Value, json};
+
+use crate::{
+    dgt::{Lever, Message, PieceCode},
+    event::{Body, Event},
+    watcher::{
+        ClockSideSetting, Settings, Watcher,
+        testing::{after_e4, clock, hear, initial_men},
+    },
+};
+
+fn resumed(text: &str) -> Watcher {
+    let snapshot = serde_json::from_str(text).unwrap();
+    Watcher::new(Settings::default(), Some(snapshot))
+}
+
+/// What a watcher says first that goes on from `kept`, event 41 having been the last.
+fn first_words(kept: &str) -> (Watcher, Event) {
+    let mut watcher = Watcher::new(Settings::default(), Some(Snapshot::kept(Some(kept), 41)));
+    assert_eq!(watcher.poll_timeout(), Some(Millis(0)), "it waits for no board");
+    watcher.handle_timeout(Millis(250));
+    let event = watcher.poll_event().unwrap();
+    assert_eq!((event.seq, event.t), (42, 0.25), "{event:?}");
+    (watcher, event)
+}
+
+/// The words of the notice that something was set aside.
+fn set_aside(event: &Event) -> &str {
+    match &event.body {
+        Body::Notice { code, message } if code == "snapshot_set_aside" => message,
+        _ => panic!("{event:?}"),
+    }
+}
+
+/// A snapshot in mid-game: 1.e4 was played, and Black has pressed without a move.
+fn in_mid_game() -> Value {
+    let mut watcher = after_e4();
+    hear(&mut watcher, 6000, clock(Lever::LeftHigh));
+    serde_json::to_value(watcher.snapshot()).unwrap()
+}
+
+#[test]
+fn a_game_goes_on_where_it_was() {
+    let watcher = after_e4();
+    let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+    assert_eq!(resumed(&text).game(), watcher.game());
+    assert_eq!(serde_json::to_string(&resumed(&text).snapshot()).unwrap(), text);
+}
+
+/// Whose time runs is known, so the game begins before anybody has seen how the pawn came there.
+#[test]
+fn a_game_that_begins_with_a_capture_en_passant_goes_on_too() {
+    let settings = Settings {
+        clock_side: ClockSideSetting::WhiteLeft,
+        ..Settings::default()
+    };
+    let mut watcher = Watcher::new(settings, None);
+    watcher.handle_link_up(Millis(0), "port");
+    let mut squares = [PieceCode::EMPTY; 64];
+    for (square, man) in [(4, 11), (60, 5), (27, 7), (28, 1), (29, 7)] {
+        squares[square] = PieceCode(man);
+    }
+    hear(&mut watcher, 100, Message::Dump(&squares));
+    hear(&mut watcher, 200, clock(Lever::LeftHigh));
+    hear(&mut watcher, 4000, clock(Lever::LeftHigh));
+    let start = |watcher: &Watcher| watcher.game().start_fen.unwrap_or_default();
+    assert_eq!(start(&watcher), "4k3/8/8/3pPp2/8/8/8/4K3 w - - 0 1");
+    let again = |watcher: &Watcher| resumed(&serde_json::to_string(&watcher.snapshot()).unwrap());
+    for mut watcher in [again(&watcher), watcher] {
+        watcher.handle_link_up(Millis(5000), "port");
+        hear(&mut watcher, 5100, Message::Dump(&squares));
+        hear(&mut watcher, 5200, clock(Lever::LeftHigh));
+        for (at, square, man) in [(6000, 28, 0), (6400, 21, 1), (6800, 29, 0)] {
+            let piece = PieceCode(man);
+            hear(&mut watcher, at, Message::Field { square, piece });
+        }
+        hear(&mut watcher, 7000, clock(Lever::RightHigh));
+        hear(&mut watcher, 12_000, clock(Lever::RightHigh));
+        assert_eq!(watcher.game().moves, ["e5f6"]);
+        assert_eq!(start(&watcher), "4k3/8/8/3pPp2/8/8/8/4K3 w - f6 0 1");
+        assert_eq!(again(&watcher).game(), watcher.game());
+    }
+}
+
+#[test]
+fn the_numbering_goes_on_even_without_a_game() {
+    let mut watcher = resumed(r#"{"seq": 41}"#);
+    watcher.handle_link_up(Millis(0), "port");
+    hear(&mut watcher, 100, Message::Dump(&[PieceCode::EMPTY; 64]));
+    assert_eq!(watcher.poll_event().map(|event| event.seq), Some(42));
+}
+
+/// Black has pressed without a move, and it is not said yet.
+#[test]
+fn what_was_not_said_yet_is_said_after_a_restart() {
+    let mut watcher = after_e4();
+    hear(&mut watcher, 6000, clock(Lever::LeftHigh));
+    let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+    let said = |text: &str| {
+        let mut watcher = resumed(text);
+        let (mut squares, mut found) = (initial_men(), Vec::new());
+        (squares[52], squares[36]) = (PieceCode::EMPTY, PieceCode(1));
+        watcher.handle_link_up(Millis(0), "port");
+        hear(&mut watcher, 100, Message::Dump(&squares));
+        hear(&mut watcher, 200, clock(Lever::LeftHigh));
+        hear(&mut watcher, 9000, clock(Lever::LeftHigh));
+        while let Some(event) = watcher.poll_event() {
+            assert!(event.t <= 9.0, "the time of the new daemon: {event:?}");
+            found.push(event.body.type_name().to_owned());
+        }
+        found
+    };
+    assert_eq!(
+        said(&text),
+        ["board_connected", "clock_connected", "irregularity"]
+    );
+    // Without the trail it is not known that there was a press.
+    let mut saved: Value = serde_json::from_str(&text).unwrap();
+    saved["trail"] = Value::Null;
+    assert_eq!(said(&saved.to_string()), ["board_connected", "clock_connected"]);
+    saved["trail"] = json!({});
+    let without = ["notice", "board_connected", "clock_connected"];
+    assert_eq!(said(&saved.to_string()), without);
+}
+
+#[test]
+fn what_makes_no_sense_is_set_aside() {
+    let damages: [(&str, Value, &str); 12] = [
+        ("/version", json!(VERSION + 1), "has version 2"),
+        ("/version", json!("1"), "cannot be read"),
+        ("/seq", json!(-1), "cannot be read"),
+        ("/at", json!(u64::MAX), "is more than"),
+        ("/game/start", json!("rnbq"), "no FEN"),
+        (
+            "/game/plies/0/uci",
+            json!("e2e5"),
+            "half-move 1: \"e2e5\" is no half-move of rnbqkbnr",
+        ),
+        (
+            "/game/plies/0/how",
+            json!("illegal"),
+            "half-move 1: an illegal act that is not told",
+        ),
+        (
+            "/game/plies/0/act",
+            json!({"squares": [64, 0], "reason": "unexplained", "left": vec![0; 64]}),
+            "names square 64: there are 0 to 63",
+        ),
+        (
+            "/game/plies/0/act",
+            json!({"squares": null, "reason": "unexplained", "left": [1]}),
+            "has 1 squares",
+        ),
+        (
+            "/game/plies/0/accepted",
+            json!("e4"),
+            "half-move 1: \"e4\" is no FEN",
+        ),
+        ("/game/offences/1", json!(u32::MAX), "is more than"),
+        ("/game/whole", json!([1, "0g"]), "no squares of a board"),
+    ];
+    for (place, value, why) in damages {
+        let mut saved = in_mid_game();
+        let (folder, name) = place.rsplit_once('/').unwrap();
+        let folder = saved.pointer_mut(folder).unwrap();
+        match folder {
+            Value::Array(values) => values[name.parse::<usize>().unwrap()] = value,
+            _ => folder[name] = value,
+        }
+        let (watcher, event) = first_words(&saved.to_string());
+        let message = set_aside(&event);
+        assert!(message.contains(why), "{place}: {message}");
+        assert!(message.contains("up to number 41"), "{message}");
+        assert!(watcher.game().moves.is_empty());
+        // The number of the game goes on too.
+        let after = serde_json::to_value(watcher.snapshot()).unwrap();
+        assert_eq!((&after["seq"], &after["games"]), (&json!(42), &json!(1)));
+    }
+}
+
+#[test]
+fn what_is_no_snapshot_is_set_aside() {
+    for kept in [
+        "",
+        "null",
+        "[]",
+        "{\"seq\"",
+        "\u{feff}{}",
+        "{}",
+        "{\"seq\":1,\"game\":{}}",
+    ] {
+        let (watcher, event) = first_words(kept);
+        assert!(set_aside(&event).contains("cannot be read"), "{event:?}");
+        assert_eq!(watcher.snapshot().seq, 42);
+    }
+}
+
+/// The game goes on without what was heard last.
+#[test]
+fn a_trail_that_makes_no_sense_is_set_aside_alone() {
+    let damages: [(&str, Value, &str); 6] = [
+        ("squares", json!("zz"), "no squares of a board"),
+        ("plies", json!(2), "begins after half-move 2 of 1"),
+        ("heard", json!([[0, "8e0"]]), "no bytes"),
+        ("heard", json!([[0, "+e"]]), "no bytes"),
+        ("heard", json!([[9, "8e"], [8, "8e"]]), "order of their times"),
+        ("heard", json!(vec![(0, "8e"); 300]), "has 300 messages"),
+    ];
+    for (name, value, why) in damages {
+        let mut saved = in_mid_game();
+        saved["trail"][name] = value;
+        let (watcher, event) = first_words(&saved.to_string());
+        assert!(set_aside(&event).contains(why), "{name}: {event:?}");
+        assert_eq!(watcher.game().moves, ["e2e4"]);
+    }
+}
+
+#[test]
+fn the_version_is_written() {
+    let saved = in_mid_game();
+    assert_eq!(saved["version"], VERSION);
+    // What has none is of the time before there was one.
+    let mut former = saved;
+    former.as_object_mut().unwrap().remove("version");
+    assert_eq!(resumed(&former.to_string()).game().moves, ["e2e4"]);
+}
