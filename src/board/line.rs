@@ -82,7 +82,7 @@ impl Line {
     #[must_use]
     pub fn new(stand: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
         let differing = sensed.placement().differing(stand.placement());
-        let mut line = Self {
+        Self {
             plies: Vec::new(),
             stand,
             pending: Vec::new(),
@@ -94,14 +94,7 @@ impl Line {
             wrong_since: [now; 64],
             clock_runs: false,
             ranked: 0.0,
-        };
-        // What has been missing for long is not read, whatever was thought before.
-        let long = |s: &Square| sensed.at(*s).is_empty() && now.since(sensed.since(*s)) >= HIDDEN_MS;
-        let missing: Bitboard = differing.into_iter().filter(long).collect();
-        if missing.any() && sensed.was_shown() && !sensed.is_felt() {
-            line.hide(missing, sensed);
         }
-        line
     }
 
     /// Squares that show something else than the line says.

@@ -82,7 +82,8 @@ impl Lines {
     /// Pieces on `squares` are not read, by any explanation.
     pub fn hide(&mut self, squares: Bitboard, now: Millis, sensed: &Sensed) {
         for line in &mut self.lines {
-            line.hide(squares & line.placement().occupied(), sensed);
+            let unread = !sensed.placement().occupied() & line.placement().occupied();
+            line.hide(squares & unread, sensed);
         }
         self.rank(now, sensed);
     }

@@ -251,12 +251,6 @@ impl Sensed {
         self.lifted.into_iter().find(|from| self.since(*from) > start)
     }
 
-    /// True once anything was read.
-    #[must_use]
-    pub fn was_shown(&self) -> bool {
-        !self.placement.occupied().is_empty()
-    }
-
     /// When any square last came to show something.
     #[must_use]
     pub fn last_arrival(&self) -> Millis {

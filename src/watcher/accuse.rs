@@ -197,7 +197,7 @@ impl Game {
             line.charge(Item::PutRight, cost);
             fresh.push(line);
         }
-        self.lines.reset(ctx.now, ctx.sensed, fresh);
+        self.reset_lines(ctx, fresh);
         for press in &self.later_presses {
             self.lines.press(press.at, ctx.sensed, press.side);
         }

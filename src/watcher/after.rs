@@ -111,7 +111,7 @@ impl Game {
         });
         self.resolve(ctx, i, Resolution::Restored);
         match ruled {
-            Some(line) => self.lines.reset(ctx.now, ctx.sensed, vec![line]),
+            Some(line) => self.reset_lines(ctx, vec![line]),
             None if matches!(
                 open.kind,
                 IrregularityKind::IllegalMove
@@ -172,7 +172,7 @@ impl Game {
         };
         let before = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
         let ruled = before.played(PlyKind::Ruled(mv), target, ctx.sensed, ctx.now, &Bill::default());
-        self.lines.reset(ctx.now, ctx.sensed, vec![ruled]);
+        self.reset_lines(ctx, vec![ruled]);
     }
 
     /// True when a line that goes on from the whole record shows what is seen.

@@ -80,7 +80,7 @@ impl Game {
         finding.target = Some(self.stand().clone());
         self.accuse(ctx, finding, None);
         let without = best.without_last(&base, ctx.sensed, ctx.now);
-        self.lines.reset(ctx.now, ctx.sensed, vec![without, best]);
+        self.reset_lines(ctx, vec![without, best]);
     }
 
     /// The side that does not have the move has moved a piece and leaves it so.

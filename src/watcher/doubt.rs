@@ -17,6 +17,8 @@ use crate::{
 const EXCUSED_MS: u64 = 2500;
 /// So many pieces that are not where the record has them cannot all be in hands.
 const APART: usize = 2;
+/// And so long after the board was read again: hands have put down what they held.
+const APART_MS: u64 = 20_000;
 /// Hands are off the board.
 const REST_MS: u64 = 1500;
 /// After so many half-moves that fit, what was told of a gap is believed.
@@ -64,7 +66,7 @@ impl Game {
         if apart.count() < APART || self.recalls() || !is_playable(ctx.sensed.placement()) {
             return;
         }
-        if !ctx.still_for(REST_MS) || self.doubt.unread {
+        if !ctx.passed(self.read_since, APART_MS) || !ctx.still_for(REST_MS) || self.doubt.unread {
             return;
         }
         let message = "What was told of the gap does not lead to what stands on the board: the game goes on from there.";

@@ -131,6 +131,8 @@ pub(super) struct Game {
     pub(super) left_since: Option<Millis>,
     /// Squares of which a notice was given that they are not read.
     pub(super) noticed: shakmaty::Bitboard,
+    /// Squares whose piece was not read before a restart.
+    pub(super) hidden_before: shakmaty::Bitboard,
     /// Why the record may be wrong.
     pub(super) doubt: super::doubt::Doubt,
     /// What is known of pieces and squares that are not read.
@@ -174,6 +176,7 @@ impl Game {
             doubted: None,
             left_since: None,
             noticed: shakmaty::Bitboard::EMPTY,
+            hidden_before: shakmaty::Bitboard::EMPTY,
             doubt: super::doubt::Doubt::default(),
             unread: super::unread::Unread::default(),
             flags: super::flags::Flags::default(),
@@ -342,8 +345,17 @@ impl Game {
     pub(super) fn restart_lines(&mut self, ctx: &Ctx<'_>) {
         let line = crate::board::Line::new(self.stand().clone(), ctx.sensed, ctx.now);
         self.base = self.plies();
-        self.lines.reset(ctx.now, ctx.sensed, vec![line]);
+        self.reset_lines(ctx, vec![line]);
         self.doubted = None;
+    }
+
+    /// Replaces the lines. What was not read before is not read now either.
+    pub(super) fn reset_lines(&mut self, ctx: &Ctx<'_>, lines: Vec<crate::board::Line>) {
+        let hidden = self.lines.best().faults().hidden;
+        self.lines.reset(ctx.now, ctx.sensed, lines);
+        if hidden.any() {
+            self.lines.hide(hidden, ctx.now, ctx.sensed);
+        }
     }
 
     /// The game ended.

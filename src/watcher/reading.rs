@@ -229,6 +229,7 @@ impl Core {
             return;
         };
         game.gap = false;
+        game.hide_as_before(&ctx);
         if game.result.is_some() {
             return;
         }

@@ -254,6 +254,6 @@ impl Game {
         }
         self.base = self.plies();
         self.doubted = None;
-        self.lines.reset(ctx.now, ctx.sensed, vec![line]);
+        self.reset_lines(ctx, vec![line]);
     }
 }

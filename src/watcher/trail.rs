@@ -182,7 +182,9 @@ impl Core {
         // What stood wrong before the last half-move is no part of the next.
         let played = best.plies.last().map_or(game.began, |ply| ply.at);
         let stray = |square| self.sensed.since(square) < played;
-        if best.differing().into_iter().all(stray)
+        let fallen = best.faults().fall.is_some_and(|fall| !fall.is_over());
+        if !fallen
+            && best.differing().into_iter().all(stray)
             && best.awaits().is_none()
             && best
                 .plies
@@ -233,6 +235,7 @@ impl Core {
         });
         let line = Line::new(game.stand_at(plies).clone(), &self.sensed, Millis(0));
         game.lines.reset(Millis(0), &self.sensed, vec![line]);
+        game.lines.hide(game.hidden_before, Millis(0), &self.sensed);
         let mut decoder = Decoder::new();
         for (When(at), Hex(bytes)) in &trail.heard {
             decoder.push(*at, bytes, &mut |message| self.hear_one(*at, &message));

@@ -20,16 +20,31 @@ const HELD: usize = 40;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unread {
     /// Squares on which a piece was not read that was read elsewhere, and how often.
-    silent: Vec<(Square, u8)>,
+    pub(super) silent: Vec<(Square, u8)>,
     /// Half-moves of the record that have been looked at.
     looked: usize,
     /// Pieces of which was said that they are not read, with how many like them were read then.
-    pieces: Vec<(Code, usize)>,
+    pub(super) pieces: Vec<(Code, usize)>,
     /// Squares that read nothing, whatever stands there.
     pub(super) squares: Bitboard,
 }
 
+impl Unread {
+    /// True when nothing is known to be wrong.
+    pub(super) fn is_empty(&self) -> bool {
+        self.silent.is_empty() && self.pieces.is_empty() && self.squares.is_empty()
+    }
+}
+
 impl Game {
+    /// What was not read before a restart is not read after it.
+    pub(super) fn hide_as_before(&mut self, ctx: &Ctx<'_>) {
+        let hidden = std::mem::take(&mut self.hidden_before);
+        if hidden.any() {
+            self.lines.hide(hidden, ctx.now, ctx.sensed);
+        }
+    }
+
     /// Pieces that are missing from the array that the game begins from are not read: nobody holds one in a hand then.
     pub(super) fn begin_unread(&mut self, ctx: &mut Ctx<'_>) {
         let expected = self.lines.best().placement().occupied() & self.start.placement().occupied();

@@ -21,7 +21,7 @@ type Moment = UpTo<{ 1 << 53 }>;
 
 impl<const MOST: u64> UpTo<MOST> {
     /// The number, or the most that there can be: what is written is read again.
-    fn clipped(number: u64) -> Self {
+    pub(super) fn of(number: u64) -> Self {
         Self(number.min(MOST))
     }
 }
@@ -47,7 +47,7 @@ impl<const MOST: u64> From<UpTo<MOST>> for u64 {
 
 impl From<usize> for Plies {
     fn from(plies: usize) -> Self {
-        Self::clipped(plies as u64)
+        Self::of(plies as u64)
     }
 }
 
@@ -59,7 +59,7 @@ impl From<Plies> for usize {
 
 impl From<u32> for Count {
     fn from(count: u32) -> Self {
-        Self::clipped(count.into())
+        Self::of(count.into())
     }
 }
 
@@ -82,7 +82,7 @@ impl From<Moment> for When {
 
 impl From<When> for u64 {
     fn from(when: When) -> Self {
-        Moment::clipped(when.0.0).0
+        Moment::of(when.0.0).0
     }
 }
 

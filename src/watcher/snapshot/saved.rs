@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{CastlingMode, Color, fen::Fen, uci::UciMove};
+use shakmaty::{Bitboard, CastlingMode, Color, Square, fen::Fen, uci::UciMove};
 
 use super::parsed::{Count, Plies, Shown};
 use crate::{
-    board::{Act, Bill, Item, Line, PlyKind, Sensed, Stand, weight},
+    board::{Act, Bill, Code, Item, Line, PlyKind, Sensed, Stand, weight},
     dgt::ClockSide,
     event::{ClockState, CompletedBy, GameResult},
     laws::{IrregularityKind, Side},
@@ -58,6 +58,80 @@ pub(super) struct SavedGame {
     /// The last presses before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pressed: Option<SavedPresses>,
+    /// What is not read, and what is in doubt because of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unread: Option<SavedUnread>,
+}
+
+/// An index of a square.
+type Index = super::parsed::UpTo<63>;
+
+/// See [`SavedGame::unread`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct SavedUnread {
+    /// Squares whose piece is not read.
+    hidden: Vec<Index>,
+    /// Squares that read nothing.
+    dead: Vec<Index>,
+    /// Squares on which a piece was not read that was read elsewhere, and how often.
+    silent: Vec<(Index, u8)>,
+    /// Pieces of which was said that they are not read, with how many like them were read then.
+    pieces: Vec<(Code, Plies)>,
+    /// Squares of which a notice was given.
+    noticed: Vec<Index>,
+    /// A piece is not read and has moved.
+    moved: bool,
+    /// Half-moves when a gap was told that nothing has borne out.
+    gap: Option<Plies>,
+}
+
+impl SavedUnread {
+    /// What is to be kept; none where nothing is wrong.
+    fn of(game: &Game) -> Option<Self> {
+        let hidden = game.lines.best().faults().hidden;
+        let unread = &game.unread;
+        let sound = hidden.is_empty() && unread.is_empty() && !game.doubt.any() && game.noticed.is_empty();
+        (!sound).then(|| Self {
+            hidden: indices(hidden),
+            dead: indices(unread.squares),
+            silent: unread.silent.iter().map(|(s, n)| (index(*s), *n)).collect(),
+            pieces: unread
+                .pieces
+                .iter()
+                .map(|(code, n)| (*code, (*n).into()))
+                .collect(),
+            noticed: indices(game.noticed),
+            moved: game.doubt.unread,
+            gap: game.doubt.gap.map(Into::into),
+        })
+    }
+
+    fn restore(&self, game: &mut Game) {
+        game.unread.squares = squares(&self.dead);
+        game.unread.silent = self.silent.iter().map(|(i, n)| (square(*i), *n)).collect();
+        game.unread.pieces = self.pieces.iter().map(|(code, n)| (*code, (*n).into())).collect();
+        game.noticed = squares(&self.noticed);
+        game.doubt.unread = self.moved;
+        game.doubt.gap = self.gap.map(Into::into);
+        game.hidden_before = squares(&self.hidden);
+    }
+}
+
+fn index(square: Square) -> Index {
+    Index::of(u64::from(u32::from(square)))
+}
+
+fn square(index: Index) -> Square {
+    // An index is 63 at the most.
+    Square::new(u64::from(index) as u32 & 63)
+}
+
+fn indices(squares: Bitboard) -> Vec<Index> {
+    squares.into_iter().map(index).collect()
+}
+
+fn squares(indices: &[Index]) -> Bitboard {
+    indices.iter().copied().map(square).collect()
 }
 
 /// Presses: whether the last was on the left; of each side, left first, the seconds shown before and after.
@@ -134,6 +208,7 @@ impl SavedGame {
                 .as_ref()
                 .and_then(|whole| whole.pressed)
                 .map(|pressed| (pressed.last == ClockSide::Left, pressed.times)),
+            unread: SavedUnread::of(game),
         }
     }
 
@@ -167,6 +242,9 @@ impl SavedGame {
                 times,
             }),
         });
+        if let Some(saved) = &self.unread {
+            saved.restore(&mut game);
+        }
         game.gap = true;
         game.lines_after_restart(&unread);
         Ok(game)
