@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 28] = [
+const FILES: [&str; 33] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -15,11 +15,13 @@ const FILES: [&str; 28] = [
     "board/lever.rs",
     "board/sensed.rs",
     "board/suspect.rs",
+    "board/fall.rs",
     "watcher/arbiter.rs",
     "watcher/backlog.rs",
     "watcher/settle.rs",
     "watcher/flags.rs",
     "watcher/judge.rs",
+    "watcher/accuse.rs",
     "watcher/displaced.rs",
     "watcher/after.rs",
     "watcher/evening.rs",
@@ -30,6 +32,9 @@ const FILES: [&str; 28] = [
     "watcher/midway.rs",
     "watcher/touch.rs",
     "watcher/unseen.rs",
+    "watcher/unread.rs",
+    "watcher/doubt.rs",
+    "watcher/fallen.rs",
     "watcher/felt.rs",
     "watcher/memory.rs",
     "watcher/recall.rs",
