@@ -323,6 +323,10 @@ impl Line {
     /// A square changed.
     pub(super) fn seen(&mut self, square: Square, code: Code) {
         self.trail.discard(square);
+        if self.faults.hidden.contains(square) && self.placement().at(square) == code {
+            // It is read after all.
+            self.bill.pay(Item::SensorFault, weight::READ_AFTER_ALL);
+        }
         // Another piece like it has left its square.
         let other = |s: Square| s != square && self.expects(s) == code;
         let explained = self.differing.into_iter().any(other);

@@ -29,6 +29,8 @@ pub const AWAITED: f32 = 3.0;
 pub const BLIND: f32 = 2.5;
 /// A half-move of a piece that is not read, of which nothing told but the press.
 pub const UNREAD: f32 = 1.0;
+/// A piece that was thought not to be read is read.
+pub const READ_AFTER_ALL: f32 = 3.0;
 /// A piece is not read on a square that has shown pieces before.
 pub const READ_BEFORE: f32 = 1.5;
 /// The same where what it took is gone, or it left for a square that reads nothing.

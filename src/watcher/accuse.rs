@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A pawn is replaced by a piece that is not read.
-const SPARE: f32 = 1.5;
+const SPARE: f32 = 1.0;
 /// A pawn is replaced by nothing, and play goes on.
 const NOTHING_THERE: f32 = 4.0;
 
@@ -113,7 +113,7 @@ impl Game {
             base.clone()
         };
         let unread = !act.stood_on(meant.to());
-        let mut ways = vec![(put_right, RESTORED)];
+        let mut ways = vec![(put_right, if unread { 3.0 * SPARE } else { RESTORED })];
         if unread {
             // A queen of another set may stand there, which is not read: the opponent's reply will tell.
             let after = Arc::new(base.stand.after(&candidate));

@@ -7,6 +7,8 @@ use super::{
     core::{Core, Phase},
     game::{Game, names},
 };
+use shakmaty::Square;
+
 use crate::{
     board::{Code, Item, Line, PlyKind, Sensed, weight},
     time::Millis,
@@ -100,6 +102,27 @@ fn letter(code: Code) -> String {
     }
 }
 
+/// What is wrong with board or pieces by `line`.
+fn faults(line: &Line) -> Vec<String> {
+    let faults = line.faults();
+    let named = |square: Square| format!("{} on {square}", letter(line.placement().at(square)));
+    let mut words: Vec<String> = Vec::new();
+    if faults.hidden.any() {
+        let hidden: Vec<_> = faults.hidden.into_iter().map(named).collect();
+        words.push(format!("{} not read", hidden.join(", ")));
+    }
+    if faults.silent.any() {
+        let silent: Vec<_> = faults.silent.into_iter().map(|s| s.to_string()).collect();
+        words.push(format!("{} may read nothing", silent.join(", ")));
+    }
+    if let Some(fall) = faults.fall {
+        let fallen: Vec<_> = fall.homes().into_iter().map(named).collect();
+        let over = if fall.is_over() { ", put back" } else { "" };
+        words.push(format!("{} fell{over}", fallen.join(", ")));
+    }
+    words
+}
+
 impl Core {
     /// What is weighed at `now`; none where no game goes on.
     pub(super) fn account(&self, now: Millis) -> Option<Account> {
@@ -158,7 +181,7 @@ impl Game {
         Hypothesis {
             probability,
             half_moves,
-            faults: Vec::new(),
+            faults: faults(line),
             differing: differing
                 .map(|s| format!("{s} reads {}", letter(sensed.at(s))))
                 .collect(),
