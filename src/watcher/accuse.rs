@@ -11,7 +11,7 @@ use super::{
     judge::{JUDGE_MS, READ_MS, RESTORED, SCAN_MS},
 };
 use crate::{
-    board::{Act, Bill, Explanation, Item, Line, Placement, PlyKind, act::Reason, explain},
+    board::{Act, Bill, Explanation, Item, Line, Placement, PlyKind, Sensed, Stand, act::Reason, explain},
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,
@@ -38,6 +38,11 @@ impl Game {
         finding.at = press.at;
         finding.clock = press.clock;
         match explanation {
+            // The opponent has pressed since: it was for what went before.
+            Explanation::Nothing if self.record.last().is_some_and(|last| press.at < last.at) => {
+                self.press = None;
+                self.lines.forget_presses();
+            }
             Explanation::Nothing => {
                 finding.kind = IrregularityKind::PressWithoutMove;
                 finding.target = Some(stand.clone());
@@ -84,7 +89,6 @@ impl Game {
         let Some(candidate) = before.candidates().find(|c| c.mv == meant) else {
             return;
         };
-        let target = Arc::new(before.after(&candidate));
         finding.kind = kind;
         let uci = names(&before, &PlyKind::Legal(meant), self.mode).0;
         finding.act = Some(if kind == IrregularityKind::PromotionNotReplaced {
@@ -93,48 +97,13 @@ impl Game {
             uci
         });
         finding.squares = Bitboard::from_square(meant.to());
-        finding.target = Some(target.clone());
+        finding.target = Some(Arc::new(before.after(&candidate)));
         finding.ruled = Some(meant);
         let act = Act::left(meant.from().map(|from| (from, meant.to())), &finding.seen);
-        let left = Arc::new(before.left_as(&act.placement()));
         self.press = None;
         self.accuse(ctx, finding, Some(&act));
-        let base = Line::new(before, ctx.sensed, ctx.now);
-        let is_ruled = self.open.last().is_some_and(|open| open.ruled.is_some());
-        let put_right = if is_ruled {
-            base.played(
-                PlyKind::Ruled(meant),
-                target,
-                ctx.sensed,
-                ctx.now,
-                &Bill::default(),
-            )
-        } else {
-            base.clone()
-        };
-        let unread = !act.stood_on(meant.to());
-        let mut ways = vec![(put_right, if unread { 3.0 * SPARE } else { RESTORED })];
-        if unread {
-            // A queen of another set may stand there, which is not read: the opponent's reply will tell.
-            let after = Arc::new(base.stand.after(&candidate));
-            let spare = base.played(
-                PlyKind::Legal(meant),
-                after,
-                ctx.sensed,
-                ctx.now,
-                &Bill::default(),
-            );
-            ways.push((spare.with_unread(meant.to(), ctx.sensed), SPARE));
-        }
-        let stands = base.played(
-            PlyKind::Illegal(Box::new(act)),
-            left,
-            ctx.sensed,
-            ctx.now,
-            &Bill::default(),
-        );
-        // Nobody replies to a promotion where nothing stands.
-        ways.push((stands, if unread { NOTHING_THERE } else { 0.0 }));
+        let ruled = self.open.last().and_then(|open| open.ruled);
+        let ways = promotion_ways(before, meant, ruled.is_some(), act, ctx.sensed, ctx.now);
         self.rebase(ctx, ways);
     }
 
@@ -202,4 +171,36 @@ impl Game {
             self.lines.press(press.at, ctx.sensed, press.side);
         }
     }
+}
+
+/// How play may go on from `before` after a pawn was not replaced and `act` was left: the half-move `meant` is made by
+/// ruling where that is prescribed, the act stands, or a piece that is not read came for the pawn.
+pub(super) fn promotion_ways(
+    before: Arc<Stand>,
+    meant: Move,
+    is_ruled: bool,
+    act: Act,
+    sensed: &Sensed,
+    now: Millis,
+) -> Vec<(Line, f32)> {
+    let nothing = Bill::default();
+    let left = Arc::new(before.left_as(&act.placement()));
+    let target = Arc::new(before.after(&before.candidate(meant)));
+    let base = Line::new(before, sensed, now);
+    let put_right = if is_ruled {
+        base.played(PlyKind::Ruled(meant), target.clone(), sensed, now, &nothing)
+    } else {
+        base.clone()
+    };
+    let unread = !act.stood_on(meant.to()) && !sensed.is_felt();
+    let mut ways = vec![(put_right, if unread { 3.0 * SPARE } else { RESTORED })];
+    if unread {
+        // A queen of another set may stand there, which is not read: the opponent's reply will tell.
+        let spare = base.played(PlyKind::Legal(meant), target, sensed, now, &nothing);
+        ways.push((spare.with_unread(meant.to(), sensed), SPARE));
+    }
+    let stands = base.played(PlyKind::Illegal(Box::new(act)), left, sensed, now, &nothing);
+    // Nobody replies to a promotion where nothing stands.
+    ways.push((stands, if unread { NOTHING_THERE } else { 0.0 }));
+    ways
 }

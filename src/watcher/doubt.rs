@@ -15,6 +15,8 @@ use crate::{
 
 /// A press that nothing explains is taken for a half-move that cannot be told after so long.
 const EXCUSED_MS: u64 = 2500;
+/// So many half-moves in a row that nobody saw are a tale.
+const SEVERAL: usize = 2;
 /// So many pieces that are not where the record has them cannot all be in hands.
 const APART: usize = 2;
 /// And so long after the board was read again: hands have put down what they held.
@@ -47,6 +49,10 @@ impl Game {
     pub(super) fn look_at_doubt(&mut self) {
         let recovered = |made: &Made| matches!(made.kind, PlyKind::Recovered(_));
         let last = self.record.iter().rposition(recovered).unwrap_or(0);
+        if self.record.len() >= SEVERAL && self.record[self.record.len() - SEVERAL..].iter().all(recovered) {
+            // Nobody saw them.
+            self.doubt.gap.get_or_insert(self.plies());
+        }
         if let Some(told) = self.doubt.gap
             && self.plies() >= told.max(last) + BELIEVED
             && self.lines.best().differing().is_empty()

@@ -201,7 +201,8 @@ impl Game {
     }
 
     /// Says which half-moves are open.
-    fn ambiguous_told(&self, ctx: &mut Ctx<'_>, last: usize, orders: usize) {
+    fn ambiguous_told(&mut self, ctx: &mut Ctx<'_>, last: usize, orders: usize) {
+        self.doubt.gap = Some(self.plies());
         let first = self.plies() + 1;
         let message =
             format!("Half-moves {first} to {last} were missed; {orders} orders of play explain the board.");
@@ -248,7 +249,6 @@ impl Game {
     /// The board was read again after the link was down: what was played meanwhile?
     pub(super) fn after_gap(&mut self, ctx: &mut Ctx<'_>) {
         self.recall_anew();
-        self.doubt.gap = Some(self.plies());
         self.unbridged = Some(Unbridged {
             since: ctx.now,
             told: None,
@@ -329,7 +329,9 @@ impl Game {
 
     /// Says once that a gap is not explained.
     fn gap_told(&mut self, ctx: &mut Ctx<'_>, cut: bool) {
+        let plies = self.plies();
         let Some(gap) = &mut self.unbridged else { return };
+        self.doubt.gap = Some(plies);
         if gap.told.replace(gap.told.unwrap_or(ctx.now)).is_some() {
             return;
         }

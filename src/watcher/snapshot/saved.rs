@@ -13,6 +13,7 @@ use crate::{
     laws::{IrregularityKind, Side},
     time::Millis,
     watcher::{
+        accuse::promotion_ways,
         clock::Presses,
         flags::Flags,
         game::{Game, Made, Open, names},
@@ -278,6 +279,14 @@ impl Game {
         }
         let mut lines = vec![nothing_done];
         for open in self.open.iter().filter(|open| open.ply == next) {
+            if let (Some(mv), Some(act)) = (open.ruled, &open.act) {
+                let ways = promotion_ways(stand.clone(), mv, true, act.clone(), unread, now);
+                lines.extend(ways.into_iter().map(|(mut line, nats)| {
+                    line.charge(Item::PutRight, nats);
+                    line
+                }));
+                continue;
+            }
             if let (Some(mv), Some(target)) = (open.ruled, &open.target) {
                 lines.push(line.played(PlyKind::Ruled(mv), target.clone(), unread, now, &Bill::default()));
             }
