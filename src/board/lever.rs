@@ -73,6 +73,8 @@ impl LeverWatch {
         let Some(last) = self.now else {
             self.now = Some(reading);
             if reading.running {
+                // The lever may just have gone over: an older frame may be on its way.
+                self.flipped = Some((reading, now));
                 self.signals.push_back((now, ClockSignal::Started(reading.lever)));
             }
             return;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    game::{Ctx, Game, Made},
+    game::{Ctx, Game, Made, Open},
     start::is_playable,
 };
 use crate::{
@@ -69,7 +69,12 @@ impl Game {
         let Some(turn) = ctx.clock.running().filter(|_| self.doubt.gap.is_some()) else {
             return;
         };
-        if apart.count() < APART || self.recalls() || !is_playable(ctx.sensed.placement()) {
+        let displaced = |open: &Open| open.ply <= self.plies() && open.target.is_some();
+        if self.open.iter().any(displaced)
+            || apart.count() < APART
+            || self.recalls()
+            || !is_playable(ctx.sensed.placement())
+        {
             return;
         }
         if !ctx.passed(self.read_since, APART_MS) || !ctx.still_for(REST_MS) || self.doubt.unread {

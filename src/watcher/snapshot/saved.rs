@@ -89,8 +89,14 @@ struct SavedUnread {
 impl SavedUnread {
     /// What is to be kept; none where nothing is wrong.
     fn of(game: &Game) -> Option<Self> {
-        let hidden = game.lines.best().faults().hidden;
         let unread = &game.unread;
+        // What was not said yet is found again.
+        let best = game.lines.best();
+        let told = |s: &Square| {
+            let code = best.placement().at(*s);
+            unread.squares.contains(*s) || unread.pieces.iter().any(|(known, _)| *known == code)
+        };
+        let hidden: Bitboard = best.faults().hidden.into_iter().filter(told).collect();
         let sound = hidden.is_empty() && unread.is_empty() && !game.doubt.any() && game.noticed.is_empty();
         (!sound).then(|| Self {
             hidden: indices(hidden),
