@@ -350,7 +350,11 @@ impl Game {
         let unread = best.differing() | best.faults().hidden;
         let missing: Bitboard = unread
             .into_iter()
-            .filter(|s| ctx.sensed.at(*s).is_empty() && !self.stand().placement().at(*s).is_empty())
+            .filter(|s| {
+                let code = self.stand().placement().at(*s);
+                let named = self.unread.pieces.iter().any(|(known, _)| *known == code);
+                ctx.sensed.at(*s).is_empty() && !code.is_empty() && !named
+            })
             .collect::<Bitboard>()
             & !self.noticed;
         for square in missing {
