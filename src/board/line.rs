@@ -455,7 +455,7 @@ impl Line {
             return false;
         };
         // What it took it stands on.
-        if ply.kind.legal().is_some_and(|mv| mv.is_capture()) {
+        if ply.kind.legal().is_some_and(Move::is_capture) {
             return false;
         }
         let beyond = attacks::ray(from, to) & !attacks::between(from, to).with(from).with(to);

@@ -51,7 +51,8 @@ impl Game {
         let last = self.record.iter().rposition(recovered).unwrap_or(0);
         if self.record.len() >= SEVERAL && self.record[self.record.len() - SEVERAL..].iter().all(recovered) {
             // Nobody saw them.
-            self.doubt.gap.get_or_insert(self.plies());
+            let plies = self.plies();
+            self.doubt.gap.get_or_insert(plies);
         }
         if let Some(told) = self.doubt.gap
             && self.plies() >= told.max(last) + BELIEVED
@@ -119,7 +120,7 @@ impl Game {
             .plies
             .get(k)
             .filter(|ply| matches!(ply.kind, PlyKind::Suspect(_)));
-        let pressed = suspected.and_then(|ply| ply.pressed).or(best.awaits());
+        let pressed = suspected.and_then(|ply| ply.pressed).or_else(|| best.awaits());
         let Some(pressed) = pressed.filter(|_| self.on_record()) else {
             return true;
         };
