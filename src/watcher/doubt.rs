@@ -71,7 +71,9 @@ impl Game {
             return;
         };
         let displaced = |open: &Open| open.ply <= self.plies() && open.target.is_some();
-        if self.open.iter().any(displaced)
+        // A gap that nothing explains has its own way out.
+        if self.unbridged.is_some()
+            || self.open.iter().any(displaced)
             || apart.count() < APART
             || self.recalls()
             || !is_playable(ctx.sensed.placement())

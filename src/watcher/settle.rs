@@ -285,7 +285,7 @@ impl Game {
             return;
         }
         let left = *self.left_since.get_or_insert(ctx.now);
-        let long = ctx.passed(left, LEFT_MS);
+        let long = !ctx.sensed.is_felt() && ctx.passed(left, LEFT_MS);
         let best_total = best.total(ctx.sensed, ctx.now);
         let kept = self.lines.all().iter().find(|line| keeps(line));
         let clear =
