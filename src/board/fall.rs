@@ -103,10 +103,9 @@ impl Line {
             let lies = astray.iter().position(displaced);
             let lies = lies.map(|i| astray.swap_remove(i));
             let carried = || sensed.read_elsewhere(code, self.placement().squares_of(code), left);
-            // King and rook that went as in castling did not fall.
-            let castled = code.piece().is_some_and(|piece| piece.role == Role::King)
-                && moved.is_some_and(|(from, _)| from.rank() == home.rank());
-            if castled && lies.is_some() {
+            // A king that is read elsewhere castled, or was moved: a sleeve seldom takes it along.
+            let king = code.piece().is_some_and(|piece| piece.role == Role::King);
+            if king && lies.is_some() {
                 return None;
             }
             if lies.is_some() || window.has_missing(left) && !carried() {
