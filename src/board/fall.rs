@@ -19,8 +19,6 @@ use crate::time::Millis;
 /// A piece that was taken along is read to be gone so long after the half-move was made, at the latest: a scan, and
 /// the hand on its way back.
 const SLEEVE_MS: u64 = 350;
-/// And so long after the press: by then the hand was at the clock.
-const READ_MS: u64 = 0;
 /// A piece that came to lie elsewhere before the press is read there so long after it.
 const LIES_MS: u64 = 450;
 /// That it has left is read so long after the press.
@@ -56,7 +54,8 @@ impl Window {
             by: !line.turn(),
             pressed: last.pressed?,
             turn_began: before.map_or(last.began, |ply| ply.pressed.unwrap_or(ply.at)),
-            hand: (last.began, (done + SLEEVE_MS).min(last.pressed? + READ_MS)),
+            // By the press the hand was at the clock.
+            hand: (last.began, (done + SLEEVE_MS).min(last.pressed?)),
         })
     }
 
@@ -153,7 +152,8 @@ impl Line {
         Some(line)
     }
 
-    /// Something happened that bears a fall out: it costs this explanation `nats` less, once.
+    /// Something happened that bears a fall out: it costs this explanation `nats` less, once. What took its time to get
+    /// elsewhere was rather carried there, and what a hand does nothing bears out as a fall.
     fn bear_out(&mut self, by: impl Fn(&mut BorneOut) -> &mut bool, nats: f32) {
         if let Some(fall) = &mut self.faults.fall
             && fall.knocked

@@ -1,5 +1,5 @@
-//! Pieces that stand wrong without an illegal move: displaced beside a legal one (7.4, 7.6), knocked
-//! onto a square where a reply would have put them, or moved out of turn.
+//! Pieces that stand wrong without an illegal move: knocked onto a square where a reply would have put them, or moved
+//! out of turn. What was displaced otherwise is told by `fallen`.
 
 use shakmaty::{Bitboard, Color, Move};
 

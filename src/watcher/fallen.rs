@@ -1,5 +1,5 @@
-//! Pieces that fell while a player moved and were missing when he pressed (7.4): said once that is clearly the likeliest
-//! explanation.
+//! Pieces that fell or were displaced while a player moved and were not in their places when he pressed (7.4, 7.6): said
+//! once that is clearly the likeliest explanation.
 
 use super::{
     advice::Finding,

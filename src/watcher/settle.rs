@@ -105,7 +105,7 @@ impl Game {
             PlyKind::Legal(_) => ply.pressed,
         };
         if let Some(pressed) = by {
-            // A press by the opponent after it, or a reply, shows that the updates are through.
+            // A reply shows that the updates are through.
             // What stood wrong before is no part of this half-move.
             let fresh = |s| ctx.sensed.since(s) >= ply.began;
             let through = if best.misplaced(ctx.sensed).into_iter().any(fresh) {
