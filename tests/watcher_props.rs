@@ -432,7 +432,7 @@ fn answers(capture: &Capture) -> bool {
 }
 
 /// What a restart forgets in these: a press that was returned, a queen that is not read, which of several squares an unread
-/// piece went to, half-moves without a press that were read before. `docs/recognition.md` names it among the weak spots.
+/// piece went to, half-moves without a press that were read before. `docs/recognition-figures.md` names it among the weak spots.
 const NOT_YET: [&str; 9] = [
     "dead-chip-knight-proved-later",
     "fallen-opponents-off-the-board-and-pressed-back",
