@@ -216,6 +216,16 @@ impl Line {
         arrived && self.differing.contains(from) && sensed.at(from) != self.placement().at(from)
     }
 
+    /// What it costs that the piece of `candidate`, which was taken where it went, was not read there before: it had a
+    /// scan or two to be read, from the press on for certain.
+    #[must_use]
+    pub(super) fn unread_until_taken(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+        let stood_since = self.awaits();
+        let unread = stood_since.map_or(0, |since| sensed.since(candidate.mv.to()).since(since + SCAN_MS));
+        let long = weight::TAKEN_UNREAD * unread as f32 / 1000.0;
+        (weight::TAKEN_AT_ONCE + long).min(weight::BLIND)
+    }
+
     /// True when what `to` shows may have come there after what left `from`.
     fn may_have_arrived(&self, from: Square, to: Square, sensed: &Sensed) -> bool {
         sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born)

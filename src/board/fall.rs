@@ -31,6 +31,10 @@ const GONE_MS: u64 = 1200;
 const LIES_STILL_MS: u64 = 1100;
 /// A clock that is stopped or pressed back so soon after a press is so because of it.
 const SOON_MS: u64 = 8000;
+/// A player who puts back what fell has done so this long after his press, as a rule.
+const PUT_BACK_MS: u64 = 4500;
+/// The longer it takes after that, the likelier the square was not read for a while.
+const PUT_BACK_LATE_MS: u64 = 2000;
 
 /// When a piece must have left its square to have been taken along.
 struct Window {
@@ -180,12 +184,22 @@ impl Line {
         Some(line)
     }
 
+    /// True while the opponent has pressed back because of what fell, and it is not put right: nobody moves on.
+    pub(super) fn waits_for_order(&self) -> bool {
+        self.faults
+            .fall
+            .is_some_and(|fall| fall.returned && !fall.is_over())
+    }
+
     /// `side` presses after he put right what fell, the opponent having pressed back. Returns false when that is not
     /// what happened.
     pub(super) fn takes_back_press(&mut self, side: Color) -> bool {
         match &mut self.faults.fall {
             Some(fall) if fall.returned && fall.by == side && side != self.stand.turn() => {
                 fall.returned = false;
+                if !fall.is_over() {
+                    self.bill.pay(Item::Displaced, weight::RETURNED);
+                }
                 true
             }
             _ => false,
@@ -197,9 +211,14 @@ impl Line {
     pub(super) fn came_back(&mut self, square: Square, gone: u64, now: Millis, frozen: bool) {
         let Some(fall) = self.faults.fall else { return };
         let last = self.plies.last().and_then(|ply| ply.pressed);
-        let at_once = last == Some(fall.pressed) && now.since(fall.pressed) <= SOON_MS;
-        if fall.homes().contains(square) && gone >= GONE_MS && (at_once || frozen) {
-            self.bear_out(|by| &mut by.back, weight::CAME_BACK);
+        let late = now.since(fall.pressed + PUT_BACK_MS).min(PUT_BACK_LATE_MS) as f32;
+        let share = match last == Some(fall.pressed) {
+            _ if frozen => 1.0,
+            true => 1.0 - late / PUT_BACK_LATE_MS as f32,
+            false => 0.0,
+        };
+        if fall.homes().contains(square) && gone >= GONE_MS && share > 0.0 {
+            self.bear_out(|by| &mut by.back, weight::CAME_BACK * share);
         }
     }
 

@@ -170,7 +170,7 @@ impl Lines {
     ) {
         let line = &self.lines[parent];
         let least = line.bill.total() + (weight::PLY + line.unpressed());
-        if least > limit || !line.may_go_on(sensed) {
+        if least > limit || line.waits_for_order() || !line.may_go_on(sensed) {
             return;
         }
         let traces = Traces::new(line, sensed);
@@ -182,7 +182,7 @@ impl Lines {
             let step = if line.speaks_for(&candidate, sensed) {
                 Bill::half_move()
             } else if line.taken_at_once(&candidate, sensed) {
-                Bill::half_move().and(Item::TakenAtOnce, weight::TAKEN_AT_ONCE)
+                Bill::half_move().and(Item::TakenAtOnce, line.unread_until_taken(&candidate, sensed))
             } else if line.unread_half_move(&candidate, sensed) {
                 Bill::half_move().and(Item::Unread, weight::UNREAD_BUT_TOLD)
             } else {

@@ -35,7 +35,9 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(Act, Arc<Stand>)> {
     let mut found = Vec::new();
     for to in line.differing() {
         let piece = sensed.at(to);
-        if piece.color() != Some(stand.turn()) || !fresh(to, PLACED_MS) {
+        // What is not read where it should stand may stand elsewhere: nothing was taken there.
+        let unread = line.faults().hidden.contains(to);
+        if unread || piece.color() != Some(stand.turn()) || !fresh(to, PLACED_MS) {
             continue;
         }
         let left = line.differing().into_iter().filter(|from| {

@@ -61,6 +61,8 @@ pub const ILLEGAL: f32 = 4.5;
 pub const CASTLED: f32 = 3.0;
 /// A piece arrived and was taken before the square was scanned.
 pub const TAKEN_AT_ONCE: f32 = 1.0;
+/// A piece that was taken had stood unread where it went for longer than a scan, per second.
+pub const TAKEN_UNREAD: f32 = 4.0;
 /// A piece arrived before the half-move that it answers was begun.
 pub const BEFORE: f32 = 2.0;
 /// The last half-move has not been pressed although the clock runs.

@@ -86,7 +86,7 @@ impl Game {
     /// The side that does not have the move has moved a piece and leaves it so.
     pub(super) fn out_of_turn(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best();
-        if self.doubt.any()
+        if self.is_unproven(ctx, None)
             || !ctx.clock.runs()
             || best.plies.len() != self.announced()
             || !best.misplaced(ctx.sensed).any()

@@ -25,6 +25,12 @@ const APART_MS: u64 = 20_000;
 const REST_MS: u64 = 1500;
 /// After so many half-moves that fit, what was told of a gap is believed.
 const BELIEVED: usize = 20;
+/// What is only found in hindsight, so long after its press, was found because something else was taken back.
+const HINDSIGHT_MS: u64 = 12_000;
+/// So many pieces that were not read where they went are more than chance.
+const UNLANDED: usize = 2;
+/// Among so many half-moves.
+const LATELY: usize = 40;
 
 /// Why the record is in doubt.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,6 +51,28 @@ impl Doubt {
 }
 
 impl Game {
+    /// True when pieces or squares of this board are known not to be read: what it shows is no proof of an offence.
+    fn is_board_faulty(&self) -> bool {
+        let lately = &self.record[self.record.len().saturating_sub(LATELY)..];
+        let unlanded = lately
+            .iter()
+            .filter(|made| !made.landed && made.kind.legal().is_some());
+        let unread = &self.unread;
+        !(unread.silent.is_empty() && unread.pieces.is_empty() && unread.squares.is_empty())
+            || self.lines.best().faults().hidden.any()
+            || unlanded.count() >= UNLANDED
+    }
+
+    /// True when what was read since the press at `pressed` proves no offence, for record or board are in doubt. Who stops the
+    /// clock has seen what the board may not have shown.
+    pub(super) fn is_unproven(&self, ctx: &Ctx<'_>, pressed: Option<Millis>) -> bool {
+        let stopped = ctx
+            .clock
+            .stopped_at
+            .is_some_and(|at| pressed.is_some_and(|pressed| at >= pressed));
+        self.doubt.any() || self.is_board_faulty() && !stopped
+    }
+
     /// What was told of a gap is believed once play has gone on from it for a while.
     pub(super) fn look_at_doubt(&mut self) {
         let recovered = |made: &Made| matches!(made.kind, PlyKind::Recovered(_));
@@ -112,10 +140,6 @@ impl Game {
     /// Where the record is in doubt, what no half-move explains is no offence: the record is told otherwise, or goes on from
     /// what was seen. Returns true when nobody is to be accused.
     pub(super) fn excuse(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        if !self.doubt.any() {
-            return false;
-        }
-        ctx.wait_for("the record to be beyond doubt");
         let k = self.announced();
         let best = self.lines.best();
         let suspected = best
@@ -123,6 +147,12 @@ impl Game {
             .get(k)
             .filter(|ply| matches!(ply.kind, PlyKind::Suspect(_)));
         let pressed = suspected.and_then(|ply| ply.pressed).or_else(|| best.awaits());
+        let in_hindsight = pressed.is_some_and(|pressed| ctx.now.since(pressed) > HINDSIGHT_MS);
+        if !self.is_unproven(ctx, pressed) && !in_hindsight {
+            return false;
+        }
+        ctx.wait_for("the record to be beyond doubt");
+        let best = self.lines.best();
         let Some(pressed) = pressed.filter(|_| self.on_record()) else {
             return true;
         };

@@ -21,7 +21,12 @@ impl Game {
         let Some((fall, probability)) = self.lines.likeliest_fall(ctx.now, ctx.sensed, stands) else {
             return;
         };
-        if probability < LIKELY || self.result.is_some() || self.doubt.any() {
+        if probability < LIKELY || self.result.is_some() || self.is_unproven(ctx, Some(fall.pressed)) {
+            return;
+        }
+        // A board whose squares come and go needs no sleeve to explain another.
+        let stopped = ctx.clock.stopped_at.is_some_and(|at| at >= fall.pressed);
+        if !stopped && (self.unread.healed & !fall.homes()).any() {
             return;
         }
         let ply = self.record.iter().rposition(|made| made.at == fall.pressed);
@@ -44,6 +49,7 @@ impl Game {
     }
 
     fn accuse_of_fall(&mut self, ctx: &mut Ctx<'_>, fall: &Fall, ply: usize) {
+        self.unread.healed &= !fall.homes();
         let target = self.stand_at(ply).clone();
         let faults = Faults {
             fall: Some(*fall),

@@ -120,7 +120,7 @@ impl Game {
             if self.single_act(ctx, &press) {
                 return;
             }
-            if self.early_reply(press.side, press.at) && !self.doubt.any() {
+            if self.early_reply(press.side, press.at) && !self.is_unproven(ctx, Some(press.at)) {
                 self.knocked_like_a_move(ctx, &press);
             } else {
                 self.press = None;
@@ -146,16 +146,19 @@ impl Game {
             ctx.at(ctx.now + 200);
             return;
         }
+        let explanation = explain(self.stand(), &self.seen_at(ctx, &press));
         let promotion = matches!(
-            explain(self.stand(), &self.seen_at(ctx, &press)),
+            explanation,
             Explanation::PawnNotReplaced { .. } | Explanation::WrongColour { .. }
         );
+        // What stands on the last rank can be seen.
+        let stands = promotion && !matches!(explanation, Explanation::PawnNotReplaced { seen: false, .. });
         if !promotion && self.may_be_innocent(ctx) {
             ctx.wait_for("an innocent explanation of the press to fall away");
             ctx.at(ctx.now + 300);
             return;
         }
-        if !promotion && self.excuse(ctx) {
+        if !stands && self.excuse(ctx) {
             return;
         }
         let seen = self.seen_at(ctx, &press);
@@ -169,7 +172,7 @@ impl Game {
         let mut lines = self.lines.all().iter();
         lines.any(|line| {
             let faults = line.faults();
-            let unread = line.plies.last().is_some_and(|ply| !ply.landed);
+            let unread = line.plies.iter().skip(self.announced()).any(|ply| !ply.landed);
             let broken = unread || faults.hidden.any() || faults.fall.is_some();
             broken && line.awaits().is_none() && line.total(ctx.sensed, ctx.now) <= limit
         })
@@ -274,7 +277,7 @@ impl Game {
             | Explanation::CastlingIncomplete { .. } => true,
             Explanation::Nothing | Explanation::Legal | Explanation::OnlyMissing(_) => false,
         };
-        if !by_one || self.doubt.any() {
+        if !by_one || self.is_unproven(ctx, Some(press.at)) {
             return false;
         }
         self.accuse_press(ctx, press, seen);

@@ -211,7 +211,10 @@ impl Core {
             return;
         }
         match &mut self.phase {
-            Phase::Game(game) => game.lines.changed(now, &self.sensed, changed),
+            Phase::Game(game) => {
+                game.read_again(changed, &self.sensed);
+                game.lines.changed(now, &self.sensed, changed);
+            }
             Phase::Waiting(setup) => {
                 if let Some(lines) = &mut setup.lines {
                     lines.changed(now, &self.sensed, changed);

@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Move, Role, Square};
 
-use super::game::{Ctx, Game};
+use super::game::{Ctx, Game, Made};
 use crate::{
     board::{Code, Ply, Sensed},
     event::notice,
@@ -13,6 +13,8 @@ const PROVED: u8 = 2;
 
 /// A piece that has been gone for so long before its half-move was in no hand.
 const GONE_MS: u64 = 3000;
+/// A piece that was taken so long after it was pressed for would have been read before.
+const TAKEN_LATE_MS: u64 = 1000;
 /// For so many half-moves it is remembered that a piece was not read where it went.
 const HELD: usize = 40;
 
@@ -27,16 +29,26 @@ pub(super) struct Unread {
     pub(super) pieces: Vec<(Code, usize)>,
     /// Squares that read nothing, whatever stands there.
     pub(super) squares: Bitboard,
+    /// Squares that read nothing for a while and then the piece that had stood there all the time.
+    pub(super) healed: Bitboard,
 }
 
 impl Unread {
     /// True when nothing is known to be wrong.
     pub(super) fn is_empty(&self) -> bool {
-        self.silent.is_empty() && self.pieces.is_empty() && self.squares.is_empty()
+        self.silent.is_empty() && self.pieces.is_empty() && self.squares.is_empty() && self.healed.is_empty()
     }
 }
 
 impl Game {
+    /// `squares` changed, which the lines do not know yet: was a piece read again that had not been for a while?
+    pub(super) fn read_again(&mut self, squares: Bitboard, sensed: &Sensed) {
+        let best = self.lines.best();
+        let hidden = squares & best.faults().hidden;
+        let stands = |s: &Square| sensed.at(*s) == best.placement().at(*s);
+        self.unread.healed |= hidden.into_iter().filter(stands).collect::<Bitboard>();
+    }
+
     /// What was not read before a restart is not read after it.
     pub(super) fn hide_as_before(&mut self, ctx: &Ctx<'_>) {
         let hidden = std::mem::take(&mut self.hidden_before);
@@ -81,12 +93,23 @@ impl Game {
         self.notice(ctx, notice::PIECE_NOT_READ, &message);
     }
 
+    /// Squares where a piece was taken that had stood there for long, and was never read: it may stand elsewhere.
+    fn taken_unread(&self) -> bool {
+        let held = self.plies().saturating_sub(HELD);
+        let went_to = |made: &Made| made.kind.from_to().map(|(_, to)| to);
+        (held..self.plies()).any(|i| {
+            let made = &self.record[i];
+            let square = went_to(made).filter(|_| !made.landed);
+            let taken = self.record[i + 1..].iter().find(|later| went_to(later) == square);
+            square.is_some() && taken.is_some_and(|taken| taken.at.since(made.at) >= TAKEN_LATE_MS)
+        })
+    }
+
     /// Squares whose piece is not read, and may stand elsewhere as well: nothing told where it went.
     pub(super) fn strayed(&self, sensed: &Sensed) -> Bitboard {
         let stand = self.stand().placement();
         let unlanded = self.record.iter().rev().take(HELD).filter(|made| !made.landed);
         let went = unlanded.filter_map(|made| made.kind.legal());
-        // What it took was there.
         let squares: Bitboard = went.filter(|mv| !mv.is_castle()).map(Move::to).collect();
         let unread = |s: &Square| sensed.at(*s) != stand.at(*s) && !stand.at(*s).is_empty();
         (squares & !self.unread.squares)
@@ -113,7 +136,7 @@ impl Game {
         }
         self.unread.squares &= !ctx.sensed.placement().occupied();
         let strayed = self.strayed(ctx.sensed);
-        self.doubt.strayed = strayed.any();
+        self.doubt.strayed = strayed.any() || self.taken_unread();
         for square in strayed & self.lines.best().faults().hidden {
             // A square that one piece came out of has swallowed the next.
             if self.unread.silent.iter().any(|(known, _)| *known == square) {

@@ -196,7 +196,9 @@ impl Director<'_> {
         } else {
             self.rng.u64(5000..60_000)
         };
-        let (from, until) = (self.at, self.at + lasts);
+        // At any moment, not at the press.
+        let from = self.at + self.rng.u64(0..4000);
+        let until = from + lasts;
         self.timeline.misreads.push(Misread {
             from,
             until,

@@ -78,6 +78,9 @@ struct SavedUnread {
     silent: Vec<(Index, u8)>,
     /// Pieces of which was said that they are not read, with how many like them were read then.
     pieces: Vec<(Code, Plies)>,
+    /// Squares that read nothing for a while.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    healed: Vec<Index>,
     /// Squares of which a notice was given.
     noticed: Vec<Index>,
     /// A piece is not read and has moved.
@@ -107,6 +110,7 @@ impl SavedUnread {
                 .iter()
                 .map(|(code, n)| (*code, (*n).into()))
                 .collect(),
+            healed: indices(unread.healed),
             noticed: indices(game.noticed),
             moved: game.doubt.unread,
             gap: game.doubt.gap.map(Into::into),
@@ -117,6 +121,7 @@ impl SavedUnread {
         game.unread.squares = squares(&self.dead);
         game.unread.silent = self.silent.iter().map(|(i, n)| (square(*i), *n)).collect();
         game.unread.pieces = self.pieces.iter().map(|(code, n)| (*code, (*n).into())).collect();
+        game.unread.healed = squares(&self.healed);
         game.noticed = squares(&self.noticed);
         game.doubt.unread = self.moved;
         game.doubt.gap = self.gap.map(Into::into);
