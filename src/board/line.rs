@@ -259,6 +259,12 @@ impl Line {
             && begins_alike(&self.plies, &other.plies)
     }
 
+    /// True when half-move number `k` is the same in both.
+    pub(super) fn has_same(&self, k: usize, other: &Self) -> bool {
+        let (own, other) = (self.plies.get(k), other.plies.get(k));
+        own.zip(other).is_some_and(|(a, b)| a.kind.same_as(&b.kind))
+    }
+
     /// What decides how the line goes on: the position, and which presses are still owed.
     pub(super) fn state(&self) -> (u64, bool, bool, bool, Faults) {
         let n = self.plies.len();

@@ -210,18 +210,19 @@ impl Lines {
         self.grow_all(now, sensed);
     }
 
-    /// How many leading half-moves all lines within `margin` of the best share.
+    /// True when all lines within `margin` of the best have the same half-move number `k`.
     #[must_use]
-    pub fn agreed(&self, now: Millis, sensed: &Sensed, margin: f32) -> usize {
-        let best = self.best();
-        let limit = best.total(sensed, now) + margin;
-        let mut agreed = best.plies.len();
-        for line in &self.lines[1..] {
-            if line.total(sensed, now) <= limit {
-                agreed = agreed.min(shared(best, line));
-            }
-        }
-        agreed
+    pub fn agree_on(&self, k: usize, now: Millis, sensed: &Sensed, margin: f32) -> bool {
+        let limit = self.best().total(sensed, now) + margin;
+        let rivals = &self.lines[1..];
+        let mut close = rivals.iter().filter(|line| line.total(sensed, now) <= limit);
+        close.all(|line| self.best().has_same(k, line))
+    }
+
+    /// True when all lines have the same half-move number `k`.
+    #[must_use]
+    pub fn share(&self, k: usize) -> bool {
+        self.lines[1..].iter().all(|line| self.best().has_same(k, line))
     }
 
     /// The first `n` half-moves of the best line are past doubt: other lines go, and the base

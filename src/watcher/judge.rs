@@ -80,7 +80,7 @@ impl Game {
         }
         let at_rest = ctx.now.since(pressed.max(ctx.sensed.last_change())) >= AT_REST_MS;
         let sure = if at_rest { SURE_AT_REST } else { SURE };
-        if self.lines.agreed(ctx.now, ctx.sensed, sure) <= k {
+        if !self.lines.agree_on(k, ctx.now, ctx.sensed, sure) {
             ctx.at(ctx.now + 150);
             return true;
         }

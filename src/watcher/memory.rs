@@ -232,7 +232,9 @@ pub(super) fn played(
                 }
             }
         }
-        let sure = lines.agreed(now, &sensed, PAST_DOUBT).saturating_sub(OPEN);
+        let agreed =
+            (0..lines.best().plies.len()).take_while(|k| lines.agree_on(*k, now, &sensed, PAST_DOUBT));
+        let sure = agreed.count().saturating_sub(OPEN);
         if sure > 0 && !take(&mut found, lines.best(), sure) {
             return found;
         }

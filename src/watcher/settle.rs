@@ -47,6 +47,8 @@ const CORRECTION: f32 = 2.5;
 const CORRECTION_MS: u64 = 1500;
 /// A likelier line than the record's is believed after so long, however little likelier it is.
 const LEFT_MS: u64 = 10_000;
+/// For so many half-moves it stays open where a piece went that was not read there.
+const GUESSED: usize = 24;
 /// Half-moves of the record that stay open to correction.
 pub(super) const REVISABLE: usize = 3;
 
@@ -61,7 +63,7 @@ impl Game {
                 break;
             };
             let margin = margin(ctx.now.since(ply.pressed.unwrap_or(ply.at)));
-            if self.lines.agreed(ctx.now, ctx.sensed, margin) <= k {
+            if !self.lines.agree_on(k, ctx.now, ctx.sensed, margin) {
                 ctx.at(ctx.now + 150);
                 break;
             }
@@ -71,12 +73,30 @@ impl Game {
             self.say(ctx, &ply, completed_by);
         }
         let announced = self.announced();
-        let closed = announced.saturating_sub(REVISABLE).min(self.held(ctx));
+        let settled = announced.saturating_sub(REVISABLE);
+        let closed = settled.min(self.held(ctx)).min(self.guessed()).min(self.kept());
         if closed > 0 {
             self.note_landings(closed);
             self.lines.advance(closed);
             self.base += closed;
         }
+    }
+
+    /// How many half-moves of the record the best line keeps.
+    fn kept(&self) -> usize {
+        let said = self.lines.best().plies.iter().zip(&self.record[self.base..]);
+        said.take_while(|(ply, made)| ply.kind.same_as(&made.kind))
+            .count()
+    }
+
+    /// The first half-move of the lines whose piece was not read where it went while other explanations have another one:
+    /// what is read later tells which of them it was.
+    fn guessed(&self) -> usize {
+        let plies = &self.lines.best().plies;
+        let plies = &plies[..plies.len().min(self.announced())];
+        let first = plies.len().saturating_sub(GUESSED);
+        let open = |i: &usize| !plies[*i].landed && !self.lines.share(*i);
+        (first..plies.len()).find(open).unwrap_or(usize::MAX)
     }
 
     /// What completes the half-move `ply`, number `k` of the best line, if something does by now.
@@ -296,13 +316,7 @@ impl Game {
         }
         let since = *self.doubted.get_or_insert(ctx.now);
         if ctx.passed(since, CORRECTION_MS) {
-            let common = best
-                .plies
-                .iter()
-                .zip(said)
-                .take_while(|(ply, made)| ply.kind.same_as(&made.kind))
-                .count();
-            let to = self.base + common;
+            let to = self.base + self.kept();
             self.doubted = None;
             self.left_since = None;
             self.retract(ctx, to, "correction");
