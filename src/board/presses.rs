@@ -102,14 +102,6 @@ impl Line {
             .map(|(_, at)| *at)
     }
 
-    /// The presses of the half-moves after the first `n`, and those that wait for theirs.
-    #[must_use]
-    pub fn presses_since(&self, n: usize) -> Vec<(Color, Millis)> {
-        let made = self.plies.iter().skip(n);
-        let pressed = made.filter_map(|ply| Some((!ply.stand.turn(), ply.pressed?)));
-        pressed.chain(self.pending.iter().copied()).collect()
-    }
-
     /// Presses that still wait for their half-moves are given up.
     pub fn forget_presses(&mut self) {
         self.pending.clear();

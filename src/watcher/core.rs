@@ -265,7 +265,6 @@ impl Core {
         game.look_for_round_trip(&ctx);
         game.try_gap_again(&mut ctx);
         game.take_up_what_stands(&mut ctx);
-        game.look_for_unseen(&mut ctx);
         game.judge(&mut ctx);
         game.look_for_falls(&mut ctx);
         game.look_after(&mut ctx);

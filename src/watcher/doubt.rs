@@ -156,7 +156,7 @@ impl Game {
         let Some(pressed) = pressed.filter(|_| self.on_record()) else {
             return true;
         };
-        if !ctx.passed(pressed, EXCUSED_MS) || best.plies.len() > k + 1 || self.went_elsewhere(ctx, true) {
+        if !ctx.passed(pressed, EXCUSED_MS) || best.plies.len() > k + 1 {
             return true;
         }
         self.take_as_it_stands(ctx, pressed);

@@ -148,8 +148,6 @@ pub(super) struct Game {
     pub(super) read_since: Millis,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<super::gap::Unbridged>,
-    /// Half-moves and the last change when the record was last held against other ways of pieces.
-    pub(super) retold: Option<(usize, Millis)>,
     /// The press on whose account the board was last asked what stands on it.
     pub(super) asked: Option<Millis>,
     /// What the board may be asked about it.
@@ -185,7 +183,6 @@ impl Game {
             gap: false,
             read_since: now,
             unbridged: None,
-            retold: None,
             asked: None,
             recall: super::recall::Recall::default(),
         }

@@ -40,7 +40,6 @@ mod testing;
 mod touch;
 mod trail;
 mod unread;
-mod unseen;
 mod view;
 mod wire;
 

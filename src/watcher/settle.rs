@@ -48,7 +48,7 @@ const CORRECTION_MS: u64 = 1500;
 /// A likelier line than the record's is believed after so long, however little likelier it is.
 const LEFT_MS: u64 = 10_000;
 /// For so many half-moves it stays open where a piece went that was not read there.
-const GUESSED: usize = 24;
+const GUESSED: usize = 60;
 /// Half-moves of the record that stay open to correction.
 pub(super) const REVISABLE: usize = 3;
 
@@ -319,7 +319,19 @@ impl Game {
             let to = self.base + self.kept();
             self.doubted = None;
             self.left_since = None;
+            self.withdraw_since(ctx, to);
             self.retract(ctx, to, "correction");
+        }
+    }
+
+    /// What was said of half-moves after the first `ply` was said of a game that was not played.
+    fn withdraw_since(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
+        let told = |open: &Open| open.ply > ply + 1 && open.target.is_some();
+        while let Some(i) = self.open.iter().position(told) {
+            let open = self.open[i].clone();
+            self.open[i].counted = false;
+            self.uncount(ctx, &open);
+            self.resolve(ctx, i, Resolution::Superseded);
         }
     }
 

@@ -93,7 +93,17 @@ impl Game {
         self.notice(ctx, notice::PIECE_NOT_READ, &message);
     }
 
-    /// Squares where a piece was taken that had stood there for long, and was never read: it may stand elsewhere.
+    /// The first `n` half-moves of the lines are settled: which of their pieces were read where they went?
+    pub(super) fn note_landings(&mut self, n: usize) {
+        let settled = self.record[self.base..]
+            .iter_mut()
+            .zip(&self.lines.best().plies[..n]);
+        for (made, ply) in settled {
+            made.landed |= ply.landed;
+        }
+    }
+
+    /// True when a piece was taken where it had stood for long without being read: it may stand elsewhere.
     fn taken_unread(&self) -> bool {
         let held = self.plies().saturating_sub(HELD);
         let went_to = |made: &Made| made.kind.from_to().map(|(_, to)| to);
