@@ -24,6 +24,8 @@ const READ_MS: u64 = 300;
 pub(super) const BEGUN_MS: u64 = 350;
 /// A press that waits this long for its half-move is given up.
 pub(super) const GIVE_UP_MS: u64 = 20_000;
+/// A piece that was read on a square for less than this was on its way.
+const SLID_MS: u64 = 600;
 /// A piece that has been missing for so long is in no hand.
 const HIDDEN_MS: u64 = 10_000;
 /// A difference that has lasted this long is a ghost: it says little of what was played since.
@@ -139,6 +141,10 @@ impl Line {
             .filter(lasts)
             .collect();
         if missing.any() && !sensed.is_felt() {
+            let slid =
+                |s: &Square| sensed.before(*s) == self.placement().at(*s) && sensed.stood_for(*s) < SLID_MS;
+            let slid = missing.into_iter().filter(slid).count() as f32;
+            self.bill.pay(Item::SensorFault, weight::READ_BEFORE * slid);
             self.hide(missing, sensed);
         }
     }
@@ -340,7 +346,9 @@ impl Line {
             .seen(square, code, self.stand.placement().at(square), explained);
         if self.expects(square).agrees(code) {
             self.differing.discard(square);
-            self.landed(square);
+            if !code.is_empty() {
+                self.landed(square);
+            }
         } else {
             self.differing.add(square);
         }

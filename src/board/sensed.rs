@@ -23,10 +23,6 @@ pub struct Sensed {
     by_dump: Bitboard,
     /// Empty squares whose man has not come to stand anywhere else.
     lifted: Bitboard,
-    /// Squares that were reported empty although nothing had been read there.
-    left_unseen: Bitboard,
-    /// When they last were.
-    left_at: [Millis; 64],
     /// Squares of which a dump told and no update, yet.
     untold: Bitboard,
     /// An update was lost for certain.
@@ -49,8 +45,6 @@ impl Default for Sensed {
             last_arrival: Millis(0),
             by_dump: Bitboard::EMPTY,
             lifted: Bitboard::EMPTY,
-            left_unseen: Bitboard::EMPTY,
-            left_at: [Millis(0); 64],
             untold: Bitboard::EMPTY,
             lost: false,
             last_dump: None,
@@ -67,8 +61,6 @@ impl Sensed {
         let old = self.placement.at(square);
         if old == code {
             if code.is_empty() && !self.by_dump.contains(square) {
-                self.left_unseen.add(square);
-                self.left_at[usize::from(square)] = now;
                 self.lost = true;
             }
             self.by_dump.discard(square);
@@ -77,7 +69,6 @@ impl Sensed {
         }
         self.lost |= self.untold.contains(square);
         self.untold.discard(square);
-        self.left_unseen.discard(square);
         let earlier = &mut self.earlier[usize::from(square)];
         earlier.rotate_right(1);
         earlier[0] = (old, self.since[usize::from(square)]);
@@ -175,6 +166,12 @@ impl Sensed {
         before.is_empty().then(|| self.since(square).since(since))
     }
 
+    /// For how long `square` had shown what it showed before its last change, in milliseconds.
+    #[must_use]
+    pub fn stood_for(&self, square: Square) -> u64 {
+        self.since(square).since(self.earlier[usize::from(square)][0].1)
+    }
+
     /// What stands on `square`.
     #[must_use]
     pub fn at(&self, square: Square) -> Code {
@@ -210,20 +207,6 @@ impl Sensed {
             left = since;
         }
         self.seen_at(square)
-    }
-
-    /// Squares that were reported empty although nothing had been read there: the update of what
-    /// stood there was lost.
-    #[must_use]
-    pub fn left_unseen(&self) -> Bitboard {
-        self.left_unseen
-    }
-
-    /// When `square` was reported empty although nothing had been read there, the last time.
-    #[must_use]
-    pub fn left_unseen_at(&self, square: Square) -> Option<Millis> {
-        let left = self.left_unseen.contains(square);
-        left.then(|| self.left_at[usize::from(square)])
     }
 
     /// `squares` changed by a dump though the link was not down: their updates are late, or lost.

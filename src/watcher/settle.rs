@@ -4,7 +4,7 @@ use shakmaty::Color;
 
 use super::game::{Ctx, Game, Open};
 use crate::{
-    board::{Ply, PlyKind},
+    board::{Ply, PlyKind, Sensed},
     event::{CompletedBy, Resolution},
     laws::IrregularityKind,
     time::Millis,
@@ -74,7 +74,10 @@ impl Game {
         }
         let announced = self.announced();
         let settled = announced.saturating_sub(REVISABLE);
-        let closed = settled.min(self.held(ctx)).min(self.guessed()).min(self.kept());
+        let closed = settled
+            .min(self.held(ctx))
+            .min(self.guessed(ctx.sensed))
+            .min(self.kept());
         if closed > 0 {
             self.note_landings(closed);
             self.lines.advance(closed);
@@ -91,11 +94,16 @@ impl Game {
 
     /// The first half-move of the lines whose piece was not read where it went while other explanations have another one:
     /// what is read later tells which of them it was.
-    fn guessed(&self) -> usize {
+    fn guessed(&self, sensed: &Sensed) -> usize {
         let plies = &self.lines.best().plies;
         let plies = &plies[..plies.len().min(self.announced())];
         let first = plies.len().saturating_sub(GUESSED);
-        let open = |i: &usize| !plies[*i].landed && !self.lines.share(*i);
+        let gone = |ply: &Ply| {
+            let to = ply.kind.from_to().map(|(_, to)| to);
+            // In a hand, or it slid on.
+            to.is_some_and(|to| sensed.at(to).is_empty() && !self.lines.best().placement().at(to).is_empty())
+        };
+        let open = |i: &usize| (!plies[*i].landed || gone(&plies[*i])) && !self.lines.share(*i);
         (first..plies.len()).find(open).unwrap_or(usize::MAX)
     }
 
