@@ -191,6 +191,8 @@ impl Line {
             }),
             None => self.faults,
         };
+        // What was put right is past.
+        faults.fall = faults.fall.filter(|fall| !fall.is_over());
         if kind.legal().is_none() {
             steps.into_iter().for_each(|square| faults.forget(square));
         }
