@@ -71,7 +71,8 @@ impl Game {
             self.say(ctx, &ply, completed_by);
         }
         let announced = self.announced();
-        let closed = announced.saturating_sub(REVISABLE).min(self.held(ctx));
+        let told = self.lines.best().plies.len();
+        let closed = announced.saturating_sub(REVISABLE).min(self.held(ctx)).min(told);
         if closed > 0 {
             self.note_landings(closed);
             self.lines.advance(closed);
