@@ -6,13 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{Lines, MOST_LINES};
 use crate::{
-    board::{line::KeptLine, sensed::Sensed, stand::Stand},
+    board::{
+        line::KeptLine,
+        ply::{KeptPlies, Tree},
+        sensed::Sensed,
+        stand::Stand,
+    },
     time::Millis,
 };
 
 /// See the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KeptLines {
+    plies: KeptPlies,
     /// The best first.
     lines: Vec<KeptLine>,
     aged: Millis,
@@ -24,8 +30,15 @@ impl Lines {
     /// The same as a snapshot keeps them.
     #[must_use]
     pub fn keep(&self, sensed: &Sensed) -> KeptLines {
+        let mut tree = Tree::default();
+        let lines = self
+            .lines
+            .iter()
+            .map(|line| line.keep(sensed, &mut tree))
+            .collect();
         KeptLines {
-            lines: self.lines.iter().map(|line| line.keep(sensed)).collect(),
+            plies: tree.keep(),
+            lines,
             aged: self.aged,
             clock_runs: self.clock_runs,
             frozen: self.frozen,
@@ -43,7 +56,8 @@ impl KeptLines {
         if !(1..=MOST_LINES).contains(&count) {
             return Err(format!("{count} explanations: 1 to {MOST_LINES} are kept"));
         }
-        let lines = self.lines.iter().map(|kept| kept.restore(base, sensed));
+        let tree = self.plies.restore(base)?;
+        let lines = self.lines.iter().map(|kept| kept.restore(base, &tree, sensed));
         let mut lines = Lines {
             lines: lines.collect::<Result<_, _>>()?,
             aged: self.aged,

@@ -207,12 +207,8 @@ fn what_was_weighed_is_set_aside_alone_where_it_makes_no_sense() {
         ("/squares", json!("+e"), "no bytes"),
         ("/base", json!(2), "goes on from half-move 2 of 1"),
         ("/lines/lines", json!([]), "0 explanations"),
-        (
-            "/lines/lines/0/plies/0/kind",
-            json!({"legal": "e2e5"}),
-            "no half-move",
-        ),
-        ("/lines/lines/0/plies/0/missed", json!(1e300), "has cost inf"),
+        ("/lines/plies/0/kind", json!({"legal": "e2e5"}), "no half-move"),
+        ("/lines/plies/0/missed", json!(1e300), "has cost inf"),
         ("/lines/lines/0/bill", json!([1e300, []]), "has cost inf"),
         (
             "/lines/lines/0/bill",
