@@ -85,6 +85,9 @@ struct SavedUnread {
     looked: Plies,
     /// A piece is not read and has moved.
     moved: bool,
+    /// A piece was not read where it went.
+    #[serde(default)]
+    strayed: bool,
     /// Half-moves when a gap was told that nothing has borne out.
     gap: Option<Plies>,
 }
@@ -113,6 +116,7 @@ impl SavedUnread {
             noticed: indices(game.noticed),
             looked: unread.looked.into(),
             moved: game.doubt.unread,
+            strayed: game.doubt.strayed,
             gap: game.doubt.gap.map(Into::into),
         })
     }
@@ -124,6 +128,7 @@ impl SavedUnread {
         game.noticed = squares(&self.noticed);
         game.unread.looked = self.looked.into();
         game.doubt.unread = self.moved;
+        game.doubt.strayed = self.strayed;
         game.doubt.gap = self.gap.map(Into::into);
         game.hidden_before = squares(&self.hidden);
     }
