@@ -127,6 +127,15 @@ fn what_was_not_said_yet_is_said_after_a_restart() {
     assert_eq!(said(&saved.to_string()), without);
 }
 
+/// Puts `value` at `place`, whether or not something is there.
+fn put(saved: &mut Value, place: &str, value: Value) {
+    let (folder, name) = place.rsplit_once('/').unwrap();
+    match saved.pointer_mut(folder).unwrap() {
+        Value::Array(values) => values[name.parse::<usize>().unwrap()] = value,
+        folder => folder[name] = value,
+    }
+}
+
 #[test]
 fn what_makes_no_sense_is_set_aside() {
     let damages: [(&str, Value, &str); 12] = [
@@ -165,12 +174,7 @@ fn what_makes_no_sense_is_set_aside() {
     ];
     for (place, value, why) in damages {
         let mut saved = in_mid_game();
-        let (folder, name) = place.rsplit_once('/').unwrap();
-        let folder = saved.pointer_mut(folder).unwrap();
-        match folder {
-            Value::Array(values) => values[name.parse::<usize>().unwrap()] = value,
-            _ => folder[name] = value,
-        }
+        put(&mut saved, place, value);
         let (watcher, event) = first_words(&saved.to_string());
         let message = set_aside(&event);
         assert!(message.contains(why), "{place}: {message}");
@@ -226,7 +230,7 @@ fn what_was_weighed_is_set_aside_alone_where_it_makes_no_sense() {
     ];
     for (place, value, why) in damages {
         let mut saved = in_mid_game();
-        *saved["weighed"].pointer_mut(place).unwrap() = value;
+        put(&mut saved["weighed"], place, value);
         let (watcher, event) = first_words(&saved.to_string());
         assert!(set_aside(&event).contains(why), "{place}: {event:?}");
         assert_eq!(watcher.game().moves, ["e2e4"]);
