@@ -2,20 +2,20 @@
 //! same answer for the same input, a restart that changes nothing, commands refused with a reason.
 #![allow(clippy::unwrap_used)]
 
+#[path = "watcher_props/restarts.rs"]
+mod restarts;
 mod table;
 
-use std::{env, fmt, fs, path::Path};
+use std::fmt;
 
 use dgt2mqtt::{
-    capture::{Act, Capture, Record},
-    dgt::{ClockReading, ClockTime, Decoder, Lever, Message, PieceCode},
+    dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
     event::{Event, GameResult},
     laws::{IrregularityKind, RaisedBy, Side},
     time::Millis,
     watcher::{Command, GameView, Report, Settings, Snapshot, Watcher},
 };
 use proptest::prelude::*;
-use table::{collection, script};
 
 /// Something that happens to a watcher.
 #[derive(Clone)]
@@ -332,171 +332,6 @@ fn an_array_that_keeps_changing() {
         (0, hex(runs)),
     ]);
     survives_a_restart(&watcher);
-}
-
-/// What a restart must not change.
-#[derive(Debug)]
-struct Kept {
-    moves: Vec<String>,
-    result: Option<GameResult>,
-    offences: [u64; 2],
-}
-
-fn kept(watcher: &Watcher) -> Kept {
-    let game: GameView = watcher.game();
-    let snapshot = serde_json::to_value(watcher.snapshot()).unwrap();
-    let offences = |side: usize| snapshot["game"]["offences"][side].as_u64().unwrap_or(0);
-    Kept {
-        moves: game.moves,
-        result: game.result,
-        offences: [offences(0), offences(1)],
-    }
-}
-
-impl Kept {
-    /// What was done while the daemon was away may be missed; nobody is accused because of it.
-    fn is_as_good_as(&self, whole: &Self) -> bool {
-        let accuses = self.offences.iter().zip(&whole.offences).any(|(a, b)| a > b);
-        self.moves == whole.moves && self.result == whole.result && !accuses
-    }
-}
-
-/// Plays a capture; after `restart_after` events the daemon is killed and started again, and asks the
-/// board what stands there.
-fn play(capture: &Capture, restart_after: Option<usize>) -> (Watcher, usize) {
-    let settings = table::settings(capture, "1");
-    let mut watcher = Watcher::new(settings.clone(), None);
-    let (mut seen, mut decoder) = (Vec::new(), Decoder::new());
-    let (mut squares, mut clock) = ([PieceCode::EMPTY; 64], None);
-    let mut restart = restart_after;
-    watcher.handle_link_up(Millis(0), "port");
-    for Record { at, act } in &capture.records {
-        pass(&mut watcher, *at, &mut seen);
-        match act {
-            Act::FromBoard(bytes) => {
-                decoder.push(*at, bytes, &mut |message| match message {
-                    Message::Dump(all) => squares = *all,
-                    Message::Field { square, piece } => squares[usize::from(square)] = piece,
-                    Message::Clock(reading) => clock = Some(reading),
-                    Message::NoClock => clock = None,
-                    _ => {}
-                });
-                watcher.handle_bytes(*at, bytes);
-            }
-            Act::LinkUp => watcher.handle_link_up(*at, "port"),
-            Act::LinkDown => watcher.handle_link_down(*at, "cable"),
-            Act::ToBoard(_) => {}
-        }
-        drain(&mut watcher, &mut seen);
-        if restart.is_some_and(|n| seen.len() >= n) {
-            restart = None;
-            let text = serde_json::to_string(&watcher.snapshot()).unwrap();
-            let back = Snapshot::kept(Some(&text), watcher.game().last_seq);
-            assert_eq!(back.lost(), [""; 0], "{text}");
-            watcher = Watcher::new(settings.clone(), Some(back));
-            watcher.handle_link_up(*at, "port");
-            let answers = [
-                encoded(Message::Dump(&squares)),
-                clock.map_or_else(|| encoded(Message::NoClock), |c| encoded(Message::Clock(c))),
-            ];
-            watcher.handle_bytes(*at + 1, &answers.concat());
-            drain(&mut watcher, &mut seen);
-        }
-    }
-    watcher.handle_end(capture.end());
-    drain(&mut watcher, &mut seen);
-    (watcher, seen.len())
-}
-
-/// Kills the daemon after every `step`-th event of a capture, beginning with number `first`. Returns how
-/// often, and what came out otherwise than without.
-fn killed(name: &str, capture: &Capture, first: usize, step: usize) -> (usize, Vec<String>) {
-    let (watcher, events) = play(capture, None);
-    let wanted = kept(&watcher);
-    let (mut tried, mut wrong) = (0, Vec::new());
-    for n in (first..=events).step_by(step) {
-        let got = kept(&play(capture, Some(n)).0);
-        tried += 1;
-        if !got.is_as_good_as(&wanted) {
-            wrong.push(format!(
-                "{name}, after event {n}:\n  {got:?}\n  instead of\n  {wanted:?}"
-            ));
-        }
-    }
-    (tried, wrong)
-}
-
-/// With the cable out nothing can be asked, and a board that feels only occupation never can.
-fn answers(capture: &Capture) -> bool {
-    capture.header.protocol().is_none() && capture.records.iter().all(|r| r.act != Act::LinkDown)
-}
-
-/// What a restart forgets in these: a press that was returned, a queen that is not read, which of several squares an unread
-/// piece went to, half-moves without a press that were read before. `docs/recognition-figures.md` names it among the weak spots.
-const NOT_YET: [&str; 9] = [
-    "dead-chip-knight-proved-later",
-    "fallen-opponents-off-the-board-and-pressed-back",
-    "fallen-own-off-the-board-and-pressed-back",
-    "famous-sambuev-noritsyn-2017-not-read",
-    "famous-sambuev-noritsyn-2017-not-read-2023",
-    "landing-lost-and-gone-on",
-    "mid-game-nobody-presses",
-    "spare-queen",
-    "spare-queen-and-a-long-thought",
-];
-
-/// So many restarts in them change something.
-const NOT_YET_MOST: usize = 19;
-
-#[test]
-fn a_restart_after_any_event_changes_nothing() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let text = fs::read(folder.join("vienna-1910.dgtcap")).unwrap();
-    let mut captures = vec![("vienna-1910".to_owned(), Capture::parse(&text).unwrap())];
-    for script in script::read_all(&folder.join("scripts")) {
-        captures.push((script.name.clone(), script.capture()));
-    }
-    let (mut tried, mut wrong) = (0, Vec::new());
-    for (name, capture) in captures.iter().filter(|(_, capture)| answers(capture)) {
-        let (times, otherwise) = killed(name, capture, 1, 1);
-        tried += times;
-        wrong.extend(otherwise);
-    }
-    let is_known = |told: &String| NOT_YET.iter().any(|name| told.starts_with(&format!("{name},")));
-    let (known, wrong): (Vec<_>, Vec<_>) = wrong.into_iter().partition(is_known);
-    let of = format!("{} of {tried} wrong:", wrong.len());
-    assert!(wrong.is_empty(), "{of}\n{}", wrong.join("\n"));
-    assert!(
-        known.len() <= NOT_YET_MOST,
-        "more than before:\n{}",
-        known.join("\n")
-    );
-}
-
-/// The same of captures that others made; all restarts with `DGT2MQTT_FULL=1`.
-#[test]
-fn nor_does_a_restart_in_a_game_of_the_corpus() {
-    let Some(folder) = collection::folder("captures") else {
-        return;
-    };
-    let step = if env::var_os("DGT2MQTT_FULL").is_some() {
-        1
-    } else {
-        17
-    };
-    let (mut tried, mut wrong) = (0, Vec::new());
-    for (i, name) in collection::captures(&folder).into_iter().enumerate() {
-        let bytes = fs::read(folder.join(format!("{name}.dgtcap"))).unwrap();
-        let capture = Capture::parse(&bytes).unwrap();
-        if answers(&capture) {
-            let (times, otherwise) = killed(&name, &capture, 1 + i % step, step);
-            tried += times;
-            wrong.extend(otherwise);
-        }
-    }
-    println!("{tried} restarts");
-    let of = format!("{} of {tried} wrong:", wrong.len());
-    assert!(wrong.is_empty(), "{of}\n{}", wrong.join("\n"));
 }
 
 /// Found by chance: what is left of a message that was cut off, and what follows it.

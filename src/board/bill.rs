@@ -1,9 +1,12 @@
 //! What an explanation pays, item by item: the negative logarithm of its probability, in nats, and why.
 
+use serde::{Deserialize, Serialize};
+
 use super::weight;
 
 /// What an explanation may pay for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Item {
     /// Half-moves that it takes place.
@@ -173,6 +176,34 @@ impl Bill {
         let mut items: Vec<_> = paid.filter(|(_, nats)| nats.abs() > 0.005).collect();
         items.sort_by(|a, b| b.1.total_cmp(&a.1));
         items
+    }
+}
+
+/// A bill as a snapshot keeps it: the sum, and the items that are not nothing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct KeptBill(f32, Vec<(Item, f32)>);
+
+impl Bill {
+    /// The same as a snapshot keeps it.
+    pub(super) fn keep(&self) -> KeptBill {
+        let paid = Item::ALL.into_iter().map(|item| (item, self.paid[item as usize]));
+        KeptBill(self.total, paid.filter(|(_, nats)| *nats != 0.0).collect())
+    }
+}
+
+impl KeptBill {
+    /// The bill, if it is one of a game.
+    pub(super) fn restore(&self) -> Result<Bill, String> {
+        let mut bill = Bill::default();
+        for (item, nats) in &self.1 {
+            bill.pay(*item, *nats);
+        }
+        // The sum as it was: it depends on the order in which the items were paid.
+        bill.total = self.0;
+        let known = bill.paid.iter().chain([&bill.total]).all(|nats| nats.is_finite());
+        known
+            .then_some(bill)
+            .ok_or_else(|| format!("an explanation that has cost {}", self.0))
     }
 }
 

@@ -59,7 +59,10 @@ impl Window {
             pressed: last.pressed?,
             turn_began: before.map_or(last.began, |ply| ply.pressed.unwrap_or(ply.at)),
             // By the press the hand was at the clock.
-            hand: (last.began, (done + SLEEVE_MS).min(last.pressed?)),
+            hand: (
+                Millis(last.began.0.saturating_sub(HAND_MS)),
+                (done + SLEEVE_MS).min(last.pressed?),
+            ),
         })
     }
 

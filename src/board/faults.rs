@@ -1,25 +1,33 @@
 //! What keeps the board from showing the position of an explanation: pieces that are not read, and pieces that fell.
 
+use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Color, Move, Square};
 
-use super::{candidate::castled, placement::Code};
+use super::{
+    candidate::castled,
+    kept::{bits, color, some_square, square},
+    placement::Code,
+};
 use crate::time::Millis;
 
 /// See the module. Few of them, as a rule none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
     /// Squares of the position whose piece is not read: it has no working chip, or the square reads nothing.
+    #[serde(with = "bits")]
     pub hidden: Bitboard,
     /// Squares on which a piece was put that is not read there: if the square is to blame, the next one is not read either.
+    #[serde(with = "bits")]
     pub silent: Bitboard,
     /// Pieces that a player's hand or sleeve took from their squares.
     pub fall: Option<Fall>,
 }
 
 /// Pieces that fell while a player moved, and were not put back before he pressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fall {
     /// Whose hand it was.
+    #[serde(with = "color")]
     pub by: Color,
     /// When he pressed.
     pub pressed: Millis,
@@ -34,7 +42,7 @@ pub struct Fall {
 }
 
 /// What bears a fall out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BorneOut {
     /// The piece lay there still a second after the press.
     pub(super) lies: bool,
@@ -48,13 +56,15 @@ pub(super) struct BorneOut {
 pub(super) const MOST_FALLEN: usize = 3;
 
 /// A piece that fell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fallen {
     /// Where it belongs.
+    #[serde(with = "square")]
     pub home: Square,
     /// What it is.
     pub code: Code,
     /// Where it came to lie, if it is read anywhere.
+    #[serde(with = "some_square")]
     pub lies: Option<Square>,
     /// It stands again where it belongs.
     pub back: bool,

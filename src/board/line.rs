@@ -1,6 +1,10 @@
 //! One explanation of what was seen: a line of half-moves from a common base.
 
+mod kept;
+
 use std::sync::Arc;
+
+pub use kept::KeptLine;
 
 use shakmaty::{Bitboard, Color, Move, Rank, Square, attacks};
 

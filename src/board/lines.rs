@@ -2,7 +2,11 @@
 //! what must have gone wrong if they were true. Nothing is decided here; a later reading or
 //! press decides between them. Bounded in number.
 
+mod kept;
+
 use std::sync::Arc;
+
+pub use kept::KeptLines;
 
 use shakmaty::{Bitboard, Color, Square};
 

@@ -85,7 +85,8 @@ impl From<Piece> for Code {
 }
 
 /// What stands on each square; may be nonsense.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Placement {
     // First, for it tells most apart at once.
     occupied: Bitboard,

@@ -1,6 +1,10 @@
 //! A half-move as a line has it.
 
+mod kept;
+
 use std::sync::Arc;
+
+pub(in crate::board) use kept::{Grown, KeptPlies, Tree};
 
 use shakmaty::{Move, Square};
 

@@ -1,5 +1,8 @@
 //! The board as the sensors say it stands, and since when.
 
+mod kept;
+
+pub use kept::KeptSensed;
 use shakmaty::{Bitboard, Square};
 
 use super::placement::{Code, Placement};

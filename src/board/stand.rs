@@ -123,6 +123,20 @@ impl Stand {
         Some(Self::of_setup(setup, self.mode))
     }
 
+    /// The same position if all was believed of it that may have been before a half-move showed more
+    /// ([`Self::allowing`]); none where nothing may have been.
+    #[must_use]
+    pub fn as_believed(&self) -> Option<Self> {
+        let believed = Self::of_placement(&self.placement, self.turn(), self.mode);
+        let shows = |mv: &Move| {
+            believed
+                .allowing(*mv)
+                .is_some_and(|stand| stand.fen() == self.fen())
+        };
+        let was_shown = believed.in_passing.iter().any(shows);
+        was_shown.then_some(believed)
+    }
+
     /// Castling mode of the game.
     #[must_use]
     pub fn mode(&self) -> CastlingMode {

@@ -10,7 +10,6 @@ use super::{
     memory::Squares,
     outbox::Outbox,
     start::Setup,
-    trail::Trail,
 };
 use crate::{
     board::{Orientation, Sensed},
@@ -56,7 +55,6 @@ pub(super) struct Core {
     pub(super) dump_wanted: bool,
     /// When anything was last looked at.
     pub(super) now: Millis,
-    pub(super) trail: Trail,
 }
 
 impl Core {
@@ -82,7 +80,6 @@ impl Core {
             look_again: None,
             dump_wanted: false,
             now: Millis(0),
-            trail: Trail::default(),
         };
         if let Some(snapshot) = resume {
             core.resume(snapshot);
@@ -98,7 +95,6 @@ impl Core {
     pub(super) fn link_down(&mut self, now: Millis, reason: &str) {
         self.link = None;
         self.gap = true;
-        self.trail.lose();
         self.clock.gap();
         if let Phase::Game(game) = &mut self.phase {
             game.gap = true;
@@ -239,7 +235,6 @@ impl Core {
                 break;
             }
         }
-        self.follow_trail(now);
     }
 
     fn review_game(&mut self, now: Millis) {

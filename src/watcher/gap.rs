@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Color, Move};
 
 use super::game::{Ctx, Game};
@@ -40,7 +41,7 @@ const RECOVERED: f32 = 0.8;
 const CONTRADICTED: f32 = 0.5;
 
 /// A gap in the record that is not explained yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Unbridged {
     /// When the board was read again.
     since: Millis,

@@ -38,7 +38,6 @@ pub mod state;
 #[cfg(test)]
 mod testing;
 mod touch;
-mod trail;
 mod unread;
 mod view;
 mod wire;

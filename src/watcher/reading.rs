@@ -18,7 +18,6 @@ impl Core {
     /// One message of the board.
     pub(super) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
         self.hear(now, identity, matches!(message, Message::Dump(_)));
-        self.trail.hear(now, message);
         match message {
             Message::EventLog(payload) => return self.log_told(now, payload),
             _ => self.spoken(now),

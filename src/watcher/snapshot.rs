@@ -5,23 +5,20 @@
 
 mod parsed;
 mod saved;
+mod weighed;
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
     core::{Core, Phase},
     start::is_full_array,
-    trail::SavedTrail,
 };
-use crate::{
-    board::{Orientation, Sensed},
-    dgt::ClockSide,
-    time::Millis,
-};
+use crate::{board::Orientation, dgt::ClockSide, time::Millis};
 use parsed::Count;
-pub(super) use parsed::{Hex, Plies, Shown, When};
+use parsed::When;
 pub(super) use saved::stand_of_fen;
 use saved::{SavedGame, Wrong};
+use weighed::Weighed;
 
 /// The version that is written. Those before are read: 0, which does not say so, has the same fields.
 const VERSION: u64 = 1;
@@ -38,10 +35,10 @@ pub struct Snapshot {
     /// True when White's side of the clock is the left one.
     white_left: Option<bool>,
     game: Option<SavedGame>,
-    /// When it was taken, and what was heard since the board last stood as the game says.
+    /// When it was taken, and what was weighed then.
     at: When,
     #[serde(skip_serializing_if = "Option::is_none")]
-    trail: Option<SavedTrail>,
+    weighed: Option<Weighed>,
     /// What was kept and cannot be used: what it is, why, and what to do.
     #[serde(skip)]
     lost: Vec<String>,
@@ -75,7 +72,7 @@ struct Read {
     at: When,
     /// The game can do without it.
     #[serde(default)]
-    trail: Option<serde_json::Value>,
+    weighed: Option<serde_json::Value>,
 }
 
 /// What every version has.
@@ -113,9 +110,9 @@ impl TryFrom<Read> for Snapshot {
         if read.version > VERSION {
             return Err(Unusable::Newer { found: read.version });
         }
-        let plies = match &read.game {
-            Some(game) => game.restore(read.games.into())?.plies(),
-            None => 0,
+        let game = match &read.game {
+            Some(game) => Some(game.restore(read.games.into())?),
+            None => None,
         };
         let mut snapshot = Self {
             version: Present,
@@ -126,12 +123,16 @@ impl TryFrom<Read> for Snapshot {
             white_left: read.white_left,
             game: read.game,
             at: read.at,
-            trail: None,
+            weighed: None,
             lost: Vec::new(),
         };
-        match read.trail.map(|trail| SavedTrail::read(trail, plies, read.at)) {
-            Some(Ok(trail)) => snapshot.trail = Some(trail),
-            Some(Err(error)) => snapshot.lost.push(trail_lost(&error)),
+        match read
+            .weighed
+            .zip(game)
+            .map(|(kept, game)| Weighed::read(kept, game))
+        {
+            Some(Ok(weighed)) => snapshot.weighed = Some(weighed),
+            Some(Err(error)) => snapshot.lost.push(weighed_lost(&error)),
             None => {}
         }
         Ok(snapshot)
@@ -188,7 +189,7 @@ fn all_lost(error: &Unusable, last_seq: u64) -> String {
     )
 }
 
-fn trail_lost(error: &str) -> String {
+fn weighed_lost(error: &str) -> String {
     format!(
         "What was heard last before the restart is set aside: {error}. The game goes on; a press or a half-move that was \
          under way then may be missed. Look at the board and the score sheets, and please report it."
@@ -208,7 +209,7 @@ impl Core {
             orientation: self.orientation,
             white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
             at: When(self.now),
-            trail: game.and_then(|game| self.trail.save(game)),
+            weighed: Weighed::of(self),
             game: game.map(|game| SavedGame::of(game)),
             lost: Vec::new(),
         }
@@ -227,35 +228,33 @@ impl Core {
         }
         self.now = Millis(snapshot.taken_at());
         let Some(saved) = &snapshot.game else { return };
-        let heard = snapshot
-            .trail
-            .as_ref()
-            .is_some_and(|trail| self.take_up(saved, snapshot.orientation) && self.hear_again(trail));
-        if !heard {
-            self.raw = None;
-            self.sensed = Sensed::default();
-            self.take_up(saved, snapshot.orientation);
-        }
+        self.take_up(saved, snapshot.orientation);
         if let Phase::Game(game) = &mut self.phase {
+            // What was weighed is of a board that lies as it lay.
+            let weighed = snapshot
+                .weighed
+                .as_ref()
+                .filter(|_| self.orientation == snapshot.orientation);
+            if let Some(Ok((squares, sensed))) = weighed.map(|weighed| weighed.restore(game)) {
+                self.raw = Some(squares);
+                self.sensed = sensed;
+            }
             game.gap = true;
             self.out.questions.extend(game.open_questions());
             self.mark_gap();
         }
     }
 
-    /// The game goes on as it was saved. Returns false when what was saved makes no sense, which was asked when it was
-    /// read.
-    fn take_up(&mut self, saved: &SavedGame, orientation: Orientation) -> bool {
-        self.phase = Phase::Waiting(Box::default());
+    /// The game goes on as it was saved. That it makes sense was asked when it was read.
+    fn take_up(&mut self, saved: &SavedGame, orientation: Orientation) {
         let Ok(game) = saved.restore(self.games) else {
-            return false;
+            return;
         };
         // An array has shown how the board lies, whatever is configured.
         if is_full_array(game.start.placement()) {
             self.orientation = orientation;
         }
         self.phase = Phase::Game(Box::new(game));
-        true
     }
 }
 

@@ -1,6 +1,7 @@
 //! Suspicions that only a person can confirm: a piece touched and another moved (4.3), king and
 //! rook in the air together (7.5.4).
 
+use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, CastlingMode, Color, Move, Square};
 
 use super::{
@@ -8,7 +9,7 @@ use super::{
     game::{Ctx, Game},
 };
 use crate::{
-    board::{Code, Ply},
+    board::{Code, Ply, kept::KeptSquare},
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,
@@ -38,6 +39,54 @@ pub(super) struct Hands {
     touches: Vec<Touch>,
     /// Kings and rooks: when they left and when they arrived.
     steps: Vec<(Square, Code, Millis, bool)>,
+}
+
+/// The same as a snapshot keeps it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct SavedHands {
+    lifted: Vec<(KeptSquare, Code, Millis)>,
+    touches: Vec<(KeptSquare, Code, Millis, Millis)>,
+    steps: Vec<(KeptSquare, Code, Millis, bool)>,
+}
+
+impl SavedHands {
+    pub(super) fn of(hands: &Hands) -> Self {
+        let lifted = hands.lifted.iter();
+        let steps = hands.steps.iter();
+        let touches = hands.touches.iter();
+        Self {
+            lifted: lifted.map(|(s, code, at)| (KeptSquare(*s), *code, *at)).collect(),
+            touches: touches
+                .map(|t| (KeptSquare(t.square), t.code, t.lifted, t.back))
+                .collect(),
+            steps: steps
+                .map(|(s, code, at, arrived)| (KeptSquare(*s), *code, *at, *arrived))
+                .collect(),
+        }
+    }
+}
+
+impl From<&SavedHands> for Hands {
+    fn from(saved: &SavedHands) -> Self {
+        let touch = |(square, code, lifted, back): &(KeptSquare, Code, Millis, Millis)| Touch {
+            square: square.0,
+            code: *code,
+            lifted: *lifted,
+            back: *back,
+        };
+        let steps = saved.steps.iter();
+        Self {
+            lifted: saved
+                .lifted
+                .iter()
+                .map(|(s, code, at)| (s.0, *code, *at))
+                .collect(),
+            touches: saved.touches.iter().map(touch).collect(),
+            steps: steps
+                .map(|(s, code, at, arrived)| (s.0, *code, *at, *arrived))
+                .collect(),
+        }
+    }
 }
 
 impl Hands {

@@ -24,7 +24,7 @@ pub(super) struct Unread {
     /// Squares on which a piece was not read that was read elsewhere, and how often.
     pub(super) silent: Vec<(Square, u8)>,
     /// Half-moves of the record that have been looked at.
-    looked: usize,
+    pub(super) looked: usize,
     /// Pieces of which was said that they are not read, with how many like them were read then.
     pub(super) pieces: Vec<(Code, usize)>,
     /// Squares that read nothing, whatever stands there.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, CastlingMode, Color, Square, fen::Fen, uci::UciMove};
 
-use super::parsed::{Count, Plies, Shown};
+use super::parsed::{Count, Plies, Shown, When};
 use crate::{
     board::{Act, Bill, Code, Item, Line, PlyKind, Sensed, Stand, weight},
     dgt::ClockSide,
@@ -83,8 +83,14 @@ struct SavedUnread {
     healed: Vec<Index>,
     /// Squares of which a notice was given.
     noticed: Vec<Index>,
+    /// Half-moves that have been looked at for it.
+    #[serde(default)]
+    looked: Plies,
     /// A piece is not read and has moved.
     moved: bool,
+    /// A piece was not read where it went.
+    #[serde(default)]
+    strayed: bool,
     /// Half-moves when a gap was told that nothing has borne out.
     gap: Option<Plies>,
 }
@@ -112,7 +118,9 @@ impl SavedUnread {
                 .collect(),
             healed: indices(unread.healed),
             noticed: indices(game.noticed),
+            looked: unread.looked.into(),
             moved: game.doubt.unread,
+            strayed: game.doubt.strayed,
             gap: game.doubt.gap.map(Into::into),
         })
     }
@@ -123,7 +131,9 @@ impl SavedUnread {
         game.unread.pieces = self.pieces.iter().map(|(code, n)| (*code, (*n).into())).collect();
         game.unread.healed = squares(&self.healed);
         game.noticed = squares(&self.noticed);
+        game.unread.looked = self.looked.into();
         game.doubt.unread = self.moved;
+        game.doubt.strayed = self.strayed;
         game.doubt.gap = self.gap.map(Into::into);
         game.hidden_before = squares(&self.hidden);
     }
@@ -155,6 +165,8 @@ struct SavedPly {
     how: How,
     completed_by: CompletedBy,
     clock: Option<ClockState>,
+    #[serde(default)]
+    at: When,
     /// What an illegal act left on the board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     act: Option<Act>,
@@ -186,6 +198,8 @@ struct SavedOpen {
     act: Option<Act>,
     counted: bool,
     may_stand: bool,
+    #[serde(default)]
+    said: When,
     matter: Box<Matter>,
 }
 
@@ -331,6 +345,7 @@ impl SavedPly {
             how,
             completed_by: made.completed_by,
             clock: made.clock,
+            at: When(made.at),
             act,
             guessed: !made.landed,
             accepted: made.accepted.then(|| made.stand.fen()),
@@ -373,7 +388,7 @@ impl SavedPly {
             stand: Arc::new(stand),
             completed_by: self.completed_by,
             clock: self.clock,
-            at: Millis(0),
+            at: self.at.0,
             accepted: self.accepted.is_some(),
             landed: !self.guessed,
         })
@@ -392,6 +407,7 @@ impl SavedOpen {
             act: open.act.clone(),
             counted: open.counted,
             may_stand: open.may_stand,
+            said: When(open.said),
             matter: open.matter.clone(),
         }
     }
@@ -419,7 +435,7 @@ impl SavedOpen {
             act: self.act.clone(),
             counted: self.counted,
             may_stand: self.may_stand,
-            said: Millis(0),
+            said: self.said.0,
             matter: self.matter.clone(),
         })
     }

@@ -1,0 +1,94 @@
+//! A line as a snapshot keeps it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{Bitboard, Square};
+
+use super::Line;
+use crate::{
+    board::{
+        bill::KeptBill,
+        faults::Faults,
+        kept::{KeptSquare, bits},
+        ply::{Grown, Tree},
+        sensed::Sensed,
+        stand::Stand,
+    },
+    laws::Side,
+    time::Millis,
+};
+
+/// See the module.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KeptLine {
+    /// The last half-move, by its number in the tree of all lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last: Option<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pending: Vec<(Side, Millis)>,
+    bill: KeptBill,
+    #[serde(with = "bits")]
+    trail: Bitboard,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    faults: Option<Faults>,
+    born: Millis,
+    /// Since when squares differ by it: all, and those that do since later.
+    wrong_since: (Millis, Vec<(KeptSquare, Millis)>),
+}
+
+impl Line {
+    /// The same as a snapshot keeps it.
+    pub(in crate::board) fn keep<'a>(&'a self, sensed: &Sensed, tree: &mut Tree<'a>) -> KeptLine {
+        let least = self.wrong_since.iter().min().copied().unwrap_or_default();
+        let later = Square::ALL.into_iter().filter_map(|s| {
+            let since = self.wrong_since[usize::from(s)];
+            // What changed since counts from there.
+            (since > least.max(sensed.since(s))).then_some((KeptSquare(s), since))
+        });
+        KeptLine {
+            last: tree.take_in(&self.plies),
+            pending: self
+                .pending
+                .iter()
+                .map(|(side, at)| ((*side).into(), *at))
+                .collect(),
+            bill: self.bill.keep(),
+            trail: self.trail,
+            faults: Some(self.faults).filter(|faults| *faults != Faults::default()),
+            born: self.born,
+            wrong_since: (least, later.collect()),
+        }
+    }
+}
+
+impl KeptLine {
+    /// The line, which goes on from `base` and explains `sensed`.
+    pub(in crate::board) fn restore(
+        &self,
+        base: &Arc<Stand>,
+        tree: &Grown,
+        sensed: &Sensed,
+    ) -> Result<Line, String> {
+        let mut line = Line::new(base.clone(), sensed, self.born);
+        line.plies = tree.line_to(self.last)?;
+        if let Some(ply) = line.plies.last() {
+            line.stand = ply.stand.clone();
+        }
+        line.pending = self
+            .pending
+            .iter()
+            .map(|(side, at)| ((*side).into(), *at))
+            .collect();
+        line.bill = self.bill.restore()?;
+        line.faults = self.faults.unwrap_or_default();
+        let (least, later) = &self.wrong_since;
+        line.wrong_since = [*least; 64];
+        for (KeptSquare(square), since) in later {
+            line.wrong_since[usize::from(*square)] = *since;
+        }
+        line.hold_against(Bitboard::FULL, sensed);
+        line.trail = self.trail & line.differing;
+        Ok(line)
+    }
+}

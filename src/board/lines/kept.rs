@@ -1,0 +1,72 @@
+//! The lines as a snapshot keeps them.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Lines, MOST_LINES};
+use crate::{
+    board::{
+        line::KeptLine,
+        ply::{KeptPlies, Tree},
+        sensed::Sensed,
+        stand::Stand,
+    },
+    time::Millis,
+};
+
+/// See the module.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KeptLines {
+    plies: KeptPlies,
+    /// The best first.
+    lines: Vec<KeptLine>,
+    aged: Millis,
+    clock_runs: bool,
+    frozen: bool,
+}
+
+impl Lines {
+    /// The same as a snapshot keeps them.
+    #[must_use]
+    pub fn keep(&self, sensed: &Sensed) -> KeptLines {
+        let mut tree = Tree::default();
+        let lines = self
+            .lines
+            .iter()
+            .map(|line| line.keep(sensed, &mut tree))
+            .collect();
+        KeptLines {
+            plies: tree.keep(),
+            lines,
+            aged: self.aged,
+            clock_runs: self.clock_runs,
+            frozen: self.frozen,
+        }
+    }
+}
+
+impl KeptLines {
+    /// The lines, which go on from `base` and explain `sensed`.
+    ///
+    /// # Errors
+    /// Says what makes no sense in them.
+    pub fn restore(&self, base: &Arc<Stand>, sensed: &Sensed) -> Result<Lines, String> {
+        let count = self.lines.len();
+        if !(1..=MOST_LINES).contains(&count) {
+            return Err(format!("{count} explanations: 1 to {MOST_LINES} are kept"));
+        }
+        let tree = self.plies.restore(base)?;
+        let lines = self.lines.iter().map(|kept| kept.restore(base, &tree, sensed));
+        let mut lines = Lines {
+            lines: lines.collect::<Result<_, _>>()?,
+            aged: self.aged,
+            ranked_at: None,
+            clock_runs: false,
+            recovering: false,
+            frozen: self.frozen,
+        };
+        lines.set_clock_runs(self.clock_runs);
+        Ok(lines)
+    }
+}

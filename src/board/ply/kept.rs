@@ -1,0 +1,186 @@
+//! The half-moves of all lines as a snapshot keeps them: a tree, for lines share most of theirs.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use shakmaty::uci::UciMove;
+
+use super::{Ply, PlyKind};
+use crate::{
+    board::{act::Act, candidate::Candidate, stand::Stand},
+    time::Millis,
+};
+
+/// See the module. Each half-move stands after the one before it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::board) struct KeptPlies(Vec<KeptPly>);
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct KeptPly {
+    /// The number of the half-move before it; none for the first of a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<usize>,
+    kind: KeptKind,
+    at: Millis,
+    began: Millis,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    seen: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    landed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pressed: Option<Millis>,
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    missed: f32,
+}
+
+/// A half-move by its name in UCI, or what was done.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeptKind {
+    Legal(String),
+    Ruled(String),
+    Recovered(String),
+    Illegal(Box<Act>),
+    Suspect(Box<Act>),
+}
+
+fn is_nothing(nats: &f32) -> bool {
+    *nats == 0.0
+}
+
+/// The tree while it is made: half-moves, each with the number of the one before it.
+#[derive(Debug, Default)]
+pub(in crate::board) struct Tree<'a>(Vec<(Option<usize>, &'a Ply)>);
+
+impl<'a> Tree<'a> {
+    /// Takes in what is new in `plies`. Returns the number of the last one.
+    pub(in crate::board) fn take_in(&mut self, plies: &'a [Ply]) -> Option<usize> {
+        let mut before = None;
+        for ply in plies {
+            let known = |(after, other): &(Option<usize>, &Ply)| *after == before && other.is_same(ply);
+            let number = self.0.iter().position(known).unwrap_or_else(|| {
+                self.0.push((before, ply));
+                self.0.len() - 1
+            });
+            before = Some(number);
+        }
+        before
+    }
+
+    pub(in crate::board) fn keep(&self) -> KeptPlies {
+        KeptPlies(
+            self.0
+                .iter()
+                .map(|(after, ply)| KeptPly::of(*after, ply))
+                .collect(),
+        )
+    }
+}
+
+/// The tree that was read back.
+#[derive(Debug)]
+pub(in crate::board) struct Grown(Vec<(Option<usize>, Ply)>);
+
+impl KeptPlies {
+    /// The tree, which grows from `base`.
+    pub(in crate::board) fn restore(&self, base: &Arc<Stand>) -> Result<Grown, String> {
+        let mut grown: Vec<(Option<usize>, Ply)> = Vec::with_capacity(self.0.len());
+        for (number, kept) in self.0.iter().enumerate() {
+            let before = match kept.after {
+                None => base,
+                Some(after) => match grown.get(after) {
+                    Some((_, ply)) => &ply.stand,
+                    None => return Err(format!("explanations: half-move {number} stands after {after}")),
+                },
+            };
+            let ply = kept.restore(before)?;
+            grown.push((kept.after, ply));
+        }
+        Ok(Grown(grown))
+    }
+}
+
+impl Grown {
+    /// The half-moves up to number `last`.
+    pub(in crate::board) fn line_to(&self, last: Option<usize>) -> Result<Vec<Ply>, String> {
+        let (mut plies, mut next) = (Vec::new(), last);
+        // Each one stands after the one before it: this comes to an end.
+        while let Some(number) = next {
+            let none = || format!("an explanation ends with half-move {number} of {}", self.0.len());
+            let (before, ply) = self.0.get(number).ok_or_else(none)?;
+            plies.push(ply.clone());
+            next = *before;
+        }
+        plies.reverse();
+        Ok(plies)
+    }
+}
+
+impl Ply {
+    /// True when all is known of both alike.
+    fn is_same(&self, other: &Self) -> bool {
+        let times = |ply: &Self| (ply.at, ply.began, ply.pressed, ply.seen, ply.landed);
+        times(self) == times(other) && self.missed == other.missed && self.kind == other.kind
+    }
+}
+
+impl KeptPly {
+    fn of(after: Option<usize>, ply: &Ply) -> Self {
+        // Moves of the start position's variant: a king that takes its own rook castles.
+        let uci = |mv| UciMove::from_move(mv, ply.stand.mode()).to_string();
+        Self {
+            after,
+            kind: match &ply.kind {
+                PlyKind::Legal(mv) => KeptKind::Legal(uci(*mv)),
+                PlyKind::Ruled(mv) => KeptKind::Ruled(uci(*mv)),
+                PlyKind::Recovered(mv) => KeptKind::Recovered(uci(*mv)),
+                PlyKind::Illegal(act) => KeptKind::Illegal(act.clone()),
+                PlyKind::Suspect(act) => KeptKind::Suspect(act.clone()),
+            },
+            at: ply.at,
+            began: ply.began,
+            seen: ply.seen,
+            landed: ply.landed,
+            pressed: ply.pressed,
+            missed: ply.missed,
+        }
+    }
+
+    fn restore(&self, before: &Arc<Stand>) -> Result<Ply, String> {
+        let (kind, stand) = self.kind.restore(before)?;
+        if !self.missed.is_finite() {
+            return Err(format!("a half-move that has cost {}", self.missed));
+        }
+        Ok(Ply {
+            kind,
+            at: self.at,
+            began: self.began,
+            seen: self.seen,
+            landed: self.landed,
+            pressed: self.pressed,
+            missed: self.missed,
+            stand: Arc::new(stand),
+        })
+    }
+}
+
+impl KeptKind {
+    /// What was played on `before`, and where it leads.
+    fn restore(&self, before: &Stand) -> Result<(PlyKind, Stand), String> {
+        let legal = |uci: &str| -> Result<Candidate, String> {
+            let named = |c: &Candidate| UciMove::from_move(c.mv, before.mode()).to_string() == uci;
+            let none = || format!("{uci:?} is no half-move of {}", before.fen());
+            before.candidates().find(named).ok_or_else(none)
+        };
+        let made = |uci: &str, kind: fn(shakmaty::Move) -> PlyKind| {
+            legal(uci).map(|candidate| (kind(candidate.mv), before.after(&candidate)))
+        };
+        match self {
+            Self::Legal(uci) => made(uci, PlyKind::Legal),
+            Self::Ruled(uci) => made(uci, PlyKind::Ruled),
+            Self::Recovered(uci) => made(uci, PlyKind::Recovered),
+            Self::Illegal(act) => Ok((PlyKind::Illegal(act.clone()), before.left_as(&act.placement()))),
+            Self::Suspect(act) => Ok((PlyKind::Suspect(act.clone()), before.left_as(&act.placement()))),
+        }
+    }
+}
