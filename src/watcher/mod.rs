@@ -257,6 +257,12 @@ impl Watcher {
         self.core.out.accounts = Some(std::collections::VecDeque::new());
     }
 
+    /// The same with all explanations, not only the likeliest: what a fit of the weights needs.
+    pub fn keep_whole_accounts(&mut self) {
+        self.keep_accounts();
+        self.core.out.whole_accounts = true;
+    }
+
     /// The explanations behind event `seq`, if it is one of a game and [`Self::keep_accounts`] was called. Those of
     /// earlier events are forgotten.
     pub fn account_of(&mut self, seq: u64) -> Option<Account> {
