@@ -35,6 +35,7 @@ mod settle;
 pub mod snapshot;
 mod start;
 pub mod state;
+mod sure;
 #[cfg(test)]
 mod testing;
 mod touch;

@@ -84,6 +84,9 @@ struct SavedUnread {
     moved: bool,
     /// Half-moves when a gap was told that nothing has borne out.
     gap: Option<Plies>,
+    /// The record was corrected.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    corrected: bool,
 }
 
 impl SavedUnread {
@@ -97,7 +100,8 @@ impl SavedUnread {
             unread.squares.contains(*s) || unread.pieces.iter().any(|(known, _)| *known == code)
         };
         let hidden: Bitboard = best.faults().hidden.into_iter().filter(told).collect();
-        let sound = hidden.is_empty() && unread.is_empty() && !game.doubt.any() && game.noticed.is_empty();
+        let doubted = game.doubt.any() || game.doubt.corrected;
+        let sound = hidden.is_empty() && unread.is_empty() && !doubted && game.noticed.is_empty();
         (!sound).then(|| Self {
             hidden: indices(hidden),
             dead: indices(unread.squares),
@@ -110,6 +114,7 @@ impl SavedUnread {
             noticed: indices(game.noticed),
             moved: game.doubt.unread,
             gap: game.doubt.gap.map(Into::into),
+            corrected: game.doubt.corrected,
         })
     }
 
@@ -120,6 +125,7 @@ impl SavedUnread {
         game.noticed = squares(&self.noticed);
         game.doubt.unread = self.moved;
         game.doubt.gap = self.gap.map(Into::into);
+        game.doubt.corrected = self.corrected;
         game.hidden_before = squares(&self.hidden);
     }
 }
