@@ -13,8 +13,9 @@ const KINDS: &str = "dead-square,lost-update,dead-chip,chip-dies,dead-squares,ca
                      wrong-start,illegal-move,king-in-check,own-captured,opponents-man,press-without-move,pawn-left,\
                      displaced,fallen";
 const GAMES: u64 = 6;
-/// The first seed: the fit has not seen it.
-const SEED: u64 = 600_001;
+/// The first seed: the fit has not seen it. Three accusations in these games would be false and certain but for the
+/// signs that `watcher/sure.rs` looks for.
+const SEED: u64 = 620_035;
 
 #[test]
 fn what_is_certain_is_true() {

@@ -203,10 +203,9 @@ fn count(moments: &[Moment]) -> [Paid; ITEMS] {
         let (Some(truth), Some(rival)) = (likeliest(true), likeliest(false)) else {
             continue;
         };
-        for item in 0..ITEMS {
-            let more = truth.paid[item] - rival.paid[item];
-            paid[item].truth += usize::from(more > PAID);
-            paid[item].rival += usize::from(more < -PAID);
+        for (sum, (truly, falsely)) in paid.iter_mut().zip(truth.paid.iter().zip(&rival.paid)) {
+            sum.truth += usize::from(truly - falsely > PAID);
+            sum.rival += usize::from(falsely - truly > PAID);
         }
     }
     paid
