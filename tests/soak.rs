@@ -14,8 +14,11 @@ use std::{
 };
 
 use dgt2mqtt::sim::mess::{self, Fault, Faults, Known};
-use fastrand::Rng;
-use rehearsal::{rehearse, verdict::Verdict};
+use rehearsal::{
+    kinds::{self, Kind},
+    rehearse,
+    verdict::Verdict,
+};
 
 /// What a restart needs to know of one game, in bytes: much more means that something grows.
 const MOST_SNAPSHOT: usize = 200_000;
@@ -29,90 +32,9 @@ const PARTLY_KNOWN: [Fault; 2] = [Fault::DeadSquares, Fault::GapLong];
 /// Percent of the offences that are found.
 const LEAST_FOUND: f64 = 99.0;
 
-/// What hands, and clocks, do in every game that is not tidy.
-const USUAL_HANDS: &str = "drag=0.12,swept=0.1,place-first=0.05,early-press=0.05,overlap=0.03,adjust=0.02,\
-                           stale-frame=0.03,second-thoughts=0.005";
-
-/// A row of the table.
-#[derive(Clone, Debug)]
-struct Kind {
-    name: String,
-    fault: Option<Fault>,
-    /// Several at once, other ones in each game.
-    mixed: bool,
-}
-
-fn kinds() -> Vec<Kind> {
-    let one = |name: &str, fault, mixed| Kind {
-        name: name.to_owned(),
-        fault,
-        mixed,
-    };
-    let mut kinds = vec![one("tidy", None, false)];
-    kinds.extend(Fault::all().map(|fault| one(fault.name(), Some(fault), false)));
-    kinds.push(one("three at once", None, true));
-    kinds.push(one("everything", None, true));
-    kinds
-}
-
-/// What goes wrong in the game of this seed.
-fn faults(kind: &Kind, seed: u64) -> Faults {
-    let mut rng = Rng::with_seed(seed ^ 0x5eed);
-    let tidy = kind.fault.is_none() && !kind.mixed;
-    let mut faults = if tidy {
-        Faults::default()
-    } else {
-        USUAL_HANDS.parse().unwrap()
-    };
-    if kind.name == "everything" {
-        for fault in Fault::all().filter(|fault| !fault.is_offence()) {
-            faults = faults.with_chance(fault, fault.usual() * 0.3);
-        }
-    } else if kind.mixed {
-        let honest: Vec<Fault> = Fault::all().filter(|fault| !fault.is_offence()).collect();
-        for fault in rng.choose_multiple(honest, 3) {
-            faults = faults.with_chance(
-                fault,
-                if fault.is_broken_hardware() {
-                    fault.usual() * 0.3
-                } else if fault.usual() < 1.0 {
-                    fault.usual() / 2.0
-                } else {
-                    1.0
-                },
-            );
-        }
-        let offences: Vec<Fault> = Fault::all().filter(|fault| fault.is_offence()).collect();
-        if rng.u8(0..3) == 0
-            && let Some(&fault) = rng.choice(&offences)
-        {
-            faults = faults.with(fault);
-        }
-    }
-    if let Some(fault) = kind.fault {
-        faults = faults.with(fault);
-    }
-    // Each kind at each tempo.
-    let tempo = [Fault::Rapid, Fault::Blitz, Fault::Bullet];
-    if kind.fault.is_some_and(|fault| !tempo.contains(&fault)) {
-        faults = match rng.u8(0..4) {
-            0 => faults.with(Fault::Rapid),
-            1 => faults.with(Fault::Blitz),
-            _ => faults,
-        };
-    }
-    faults
-}
-
 /// One game; what is wrong with it is printed, and kept where `DGT2MQTT_SOAK_DIR` says.
 fn game(kind: &Kind, seed: u64) -> Verdict {
-    // Another game for each kind.
-    let own = kind
-        .name
-        .bytes()
-        .fold(seed, |own, byte| own.wrapping_mul(31).wrapping_add(byte.into()));
-    let faults = faults(kind, own);
-    let game = mess::play(&faults, own);
+    let (faults, game) = kind.game(seed);
     let told = catch_unwind(AssertUnwindSafe(|| rehearse(&game)));
     let Ok(rehearsal) = told else {
         panic!("{} {seed} ({faults}): the watcher panics", kind.name);
@@ -237,24 +159,14 @@ fn number(name: &str) -> Option<u64> {
     )
 }
 
-/// Those rows of the table only.
-fn chosen(kinds: &[Kind], names: &str) -> Vec<Kind> {
-    let named = names.split(',').map(str::trim).map(|name| {
-        let kind = kinds.iter().find(|kind| kind.name == name);
-        kind.unwrap_or_else(|| panic!("there is no kind {name:?}"))
-            .clone()
-    });
-    named.collect()
-}
-
 #[test]
 fn messy_games_are_followed() {
-    let mut kinds = kinds();
+    let mut kinds = kinds::all();
     if let Some(names) = ["DGT2MQTT_SOAK_KINDS", "DGT2MQTT_SOAK_KIND"]
         .iter()
         .find_map(|name| env::var(name).ok())
     {
-        kinds = chosen(&kinds, &names);
+        kinds = kinds::chosen(&names).unwrap();
     }
     let games = number("DGT2MQTT_SOAK").map_or(3, |games| (games as usize).div_ceil(kinds.len()));
     let seed = number("DGT2MQTT_SOAK_SEED").unwrap_or(1);

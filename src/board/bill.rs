@@ -63,7 +63,8 @@ pub enum Item {
 const ITEMS: usize = Item::Shared as usize + 1;
 
 impl Item {
-    const ALL: [Self; ITEMS] = [
+    /// All of them, each in its own place.
+    pub const ALL: [Self; ITEMS] = [
         Self::HalfMoves,
         Self::Unpressed,
         Self::LatePress,

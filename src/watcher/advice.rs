@@ -105,6 +105,7 @@ impl Game {
     /// Says an irregularity with what the Laws prescribe, and keeps it open where something is to
     /// be put right. Returns its id.
     pub(super) fn accuse(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, act: Option<&Act>) -> String {
+        finding.certainty = self.how_sure(ctx, &finding);
         let counted = counts(finding.kind) && finding.certainty != Certainty::Suspected;
         let offence_number = match finding.offender {
             Some(side) if counts(finding.kind) => self.offences[side as usize] + 1,

@@ -41,6 +41,8 @@ pub(super) struct Doubt {
     pub(super) strayed: bool,
     /// Half-moves of the record when it was told what was played in a gap, and nothing has borne that out.
     pub(super) gap: Option<usize>,
+    /// The record has been corrected: accusations are no longer certain, but they are made.
+    pub(super) corrected: bool,
 }
 
 impl Doubt {

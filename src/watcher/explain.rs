@@ -6,6 +6,7 @@ use std::fmt;
 use super::{
     core::{Core, Phase},
     game::{Game, names},
+    outbox::Outbox,
 };
 use shakmaty::Square;
 
@@ -43,12 +44,27 @@ pub struct Hypothesis {
     pub probability: f64,
     /// Its half-moves since the base, as they are written down; what is no legal half-move as squares.
     pub half_moves: Vec<String>,
+    /// The same, for a program.
+    pub acts: Vec<Acted>,
+    /// Presses whose half-moves it has yet to find.
+    pub owed: usize,
+    /// The half-move of the game with which pieces fell by it.
+    pub fell_at: Option<usize>,
     /// What is wrong with board or pieces by it.
     pub faults: Vec<String>,
     /// Squares that show something else than it says, with what is read there.
     pub differing: Vec<String>,
     /// What it pays, in nats, the dearest first.
     pub paid: Vec<(Item, f32)>,
+}
+
+/// A half-move of an explanation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Acted {
+    /// UCI, as in the events; `0000` for an act that no single move describes.
+    pub uci: String,
+    /// It is an act that the Laws do not allow.
+    pub illegal: bool,
 }
 
 impl fmt::Display for Account {
@@ -123,11 +139,22 @@ fn faults(line: &Line) -> Vec<String> {
     words
 }
 
+impl Account {
+    /// The same with what is being waited for.
+    fn waiting_for(mut self, waits: &[&'static str]) -> Self {
+        self.waits = waits.to_vec();
+        self
+    }
+}
+
 impl Core {
     /// What is weighed at `now`; none where no game goes on.
     pub(super) fn account(&self, now: Millis) -> Option<Account> {
         match &self.phase {
-            Phase::Game(game) => Some(game.account(&self.sensed, now, None, &self.out.waits)),
+            Phase::Game(game) => Some(
+                game.account(&self.sensed, now, None, &self.out)
+                    .waiting_for(&self.out.waits),
+            ),
             Phase::Waiting(_) => None,
         }
     }
@@ -135,19 +162,14 @@ impl Core {
 
 impl Game {
     /// What is weighed at `now`, on account of event `seq`.
-    pub(super) fn account(
-        &self,
-        sensed: &Sensed,
-        now: Millis,
-        seq: Option<u64>,
-        waits: &[&'static str],
-    ) -> Account {
+    pub(super) fn account(&self, sensed: &Sensed, now: Millis, seq: Option<u64>, out: &Outbox) -> Account {
         let lines = self.lines.all();
         let totals: Vec<f32> = lines.iter().map(|line| line.total(sensed, now)).collect();
         let odds = weight::posterior(&totals);
         let mut told: Vec<_> = lines.iter().zip(odds).collect();
         told.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let hypotheses = told.iter().take(TOLD);
+        let most = if out.whole_accounts { lines.len() } else { TOLD };
+        let hypotheses = told.iter().take(most);
         Account {
             at: now,
             seq,
@@ -156,14 +178,14 @@ impl Game {
             hypotheses: hypotheses
                 .map(|(line, p)| self.hypothesis(line, *p, sensed, now))
                 .collect(),
-            more: lines.len().saturating_sub(TOLD),
-            waits: waits.to_vec(),
+            more: lines.len().saturating_sub(most),
+            waits: Vec::new(),
         }
     }
 
     fn hypothesis(&self, line: &Line, probability: f64, sensed: &Sensed, now: Millis) -> Hypothesis {
         let mut before = self.stand_at(self.base).clone();
-        let mut half_moves = Vec::new();
+        let (mut half_moves, mut acts) = (Vec::new(), Vec::new());
         for (n, ply) in (self.base + 1..).zip(&line.plies) {
             let (uci, san) = names(&before, &ply.kind, self.mode);
             let mark = match ply.kind {
@@ -173,7 +195,11 @@ impl Game {
                 PlyKind::Illegal(_) | PlyKind::Suspect(_) => " illegal",
             };
             let pressed = if ply.pressed.is_some() { "" } else { "~" };
-            let name = san.unwrap_or(uci);
+            let name = san.unwrap_or_else(|| uci.clone());
+            acts.push(Acted {
+                uci,
+                illegal: ply.kind.legal().is_none(),
+            });
             half_moves.push(format!("{n}.{name}{pressed}{mark}"));
             before = ply.stand.clone();
         }
@@ -181,11 +207,24 @@ impl Game {
         Hypothesis {
             probability,
             half_moves,
+            acts,
+            owed: line.presses_since(line.plies.len()).len(),
+            fell_at: line
+                .faults()
+                .fall
+                .and_then(|fall| self.ply_pressed_at(line, fall.pressed)),
             faults: faults(line),
             differing: differing
                 .map(|s| format!("{s} reads {}", letter(sensed.at(s))))
                 .collect(),
             paid: line.account(sensed, now).items(),
         }
+    }
+    /// The half-move of the game that was pressed for at `pressed` by `line`.
+    fn ply_pressed_at(&self, line: &Line, pressed: Millis) -> Option<usize> {
+        let own = line.plies.iter().position(|ply| ply.pressed == Some(pressed));
+        let recorded = || self.record.iter().rposition(|made| made.at == pressed);
+        own.map(|index| self.base + index + 1)
+            .or_else(|| recorded().map(|index| index + 1))
     }
 }

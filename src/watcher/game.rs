@@ -238,7 +238,7 @@ impl Game {
     /// Emits an event of this game.
     pub(super) fn emit(&self, ctx: &mut Ctx<'_>, at: Option<Millis>, body: Body) -> String {
         if ctx.out.accounts.is_some() {
-            let account = self.account(ctx.sensed, ctx.now, Some(ctx.out.seq + 1), &[]);
+            let account = self.account(ctx.sensed, ctx.now, Some(ctx.out.seq + 1), ctx.out);
             ctx.out.accounts.get_or_insert_default().push_back(account);
         }
         ctx.out.emit(ctx.settings, Some(self.number), ctx.now, at, body)
@@ -284,6 +284,7 @@ impl Game {
             return;
         }
         self.record.truncate(to);
+        self.doubt.corrected |= reason == "correction";
         self.base = self.base.min(to);
         self.emit(
             ctx,

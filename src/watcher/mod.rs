@@ -35,6 +35,7 @@ mod settle;
 pub mod snapshot;
 mod start;
 pub mod state;
+mod sure;
 #[cfg(test)]
 mod testing;
 mod touch;
@@ -253,6 +254,12 @@ impl Watcher {
     /// Keeps with each event the explanations that were weighed when it was decided ([`Self::account_of`]).
     pub fn keep_accounts(&mut self) {
         self.core.out.accounts = Some(std::collections::VecDeque::new());
+    }
+
+    /// The same with all explanations, not only the likeliest: what a fit of the weights needs.
+    pub fn keep_whole_accounts(&mut self) {
+        self.keep_accounts();
+        self.core.out.whole_accounts = true;
     }
 
     /// The explanations behind event `seq`, if it is one of a game and [`Self::keep_accounts`] was called. Those of

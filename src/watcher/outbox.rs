@@ -32,6 +32,8 @@ pub(super) struct Outbox {
     pub(super) questions: VecDeque<MateQuestion>,
     /// What was weighed for each event, where that is asked for.
     pub(super) accounts: Option<VecDeque<Account>>,
+    /// All explanations are told, not only the likeliest.
+    pub(super) whole_accounts: bool,
     /// What is being waited for since the last look.
     pub(super) waits: Vec<&'static str>,
     /// Milliseconds by which the watcher's time is ahead of that of the daemon, which events tell.

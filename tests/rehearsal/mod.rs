@@ -1,6 +1,9 @@
 //! A watcher and a simulated board that talk to each other, in a time of their own.
 #![allow(clippy::unwrap_used)] // a test panics
+#![allow(dead_code)] // who includes it uses a part of it
 
+pub(crate) mod kinds;
+pub(crate) mod reliability;
 pub(crate) mod verdict;
 
 use std::collections::VecDeque;
@@ -14,7 +17,7 @@ use dgt2mqtt::{
         player::{Output, Pace, Player},
     },
     time::Millis,
-    watcher::{Settings, Watcher},
+    watcher::{Account, Settings, Watcher},
 };
 
 /// What came of it.
@@ -24,7 +27,14 @@ pub(crate) struct Rehearsal {
     pub(crate) capture: Capture,
     /// Bytes that a restart would need.
     pub(crate) snapshot: usize,
+    /// What was weighed for the events, where that is asked for.
+    pub(crate) accounts: Vec<Account>,
+    /// What was weighed at moments of no event, where that is asked for.
+    pub(crate) between: Vec<Account>,
 }
+
+/// How often it is looked what is weighed, in milliseconds: out of step with clocks and scans.
+const LOOK_MS: u64 = 3371;
 
 /// Between the board and the host.
 #[derive(Default)]
@@ -56,10 +66,28 @@ struct Loop {
     now: Millis,
     events: Vec<Event>,
     records: Vec<Record>,
+    weighed: Option<Weighed>,
+}
+
+/// What was weighed.
+#[derive(Default)]
+struct Weighed {
+    accounts: Vec<Account>,
+    between: Vec<Account>,
+    next: Millis,
 }
 
 /// Lets a watcher follow `game`.
 pub(crate) fn rehearse(game: &Game) -> Rehearsal {
+    play(game, None)
+}
+
+/// The same, and it is kept what the watcher weighed.
+pub(crate) fn rehearse_and_weigh(game: &Game) -> Rehearsal {
+    play(game, Some(Weighed::default()))
+}
+
+fn play(game: &Game, weighed: Option<Weighed>) -> Rehearsal {
     let settings = Settings {
         gateway: "soak".into(),
         board: "1".into(),
@@ -82,7 +110,11 @@ pub(crate) fn rehearse(game: &Game) -> Rehearsal {
         now: Millis(0),
         events: Vec::new(),
         records: Vec::new(),
+        weighed,
     };
+    if hall.weighed.is_some() {
+        hall.watcher.keep_whole_accounts();
+    }
     hall.watcher.handle_link_up(Millis(0), "rehearsal");
     loop {
         hall.settle();
@@ -104,15 +136,22 @@ pub(crate) fn rehearse(game: &Game) -> Rehearsal {
         header: game.header.clone(),
         records: hall.records,
     };
+    let weighed = hall.weighed.unwrap_or_default();
     Rehearsal {
         events: hall.events,
         capture,
         snapshot,
+        accounts: weighed.accounts,
+        between: weighed.between,
     }
 }
 
 impl Loop {
     fn step(&mut self, now: Millis) {
+        if let Some(weighed) = self.weighed.as_mut().filter(|weighed| weighed.next <= now) {
+            weighed.between.extend(self.watcher.account(now));
+            weighed.next = now + LOOK_MS;
+        }
         self.now = now;
         if self.line.next().is_some_and(|at| at <= now) {
             let (_, bytes) = self.line.queue.pop_front().unwrap();
@@ -151,8 +190,12 @@ impl Loop {
                 break;
             }
         }
-        self.events
-            .extend(std::iter::from_fn(|| self.watcher.poll_event()));
+        while let Some(event) = self.watcher.poll_event() {
+            if let Some(weighed) = &mut self.weighed {
+                weighed.accounts.extend(self.watcher.account_of(event.seq));
+            }
+            self.events.push(event);
+        }
         assert!(self.events.len() < 5000, "events without end");
     }
 

@@ -155,7 +155,7 @@ impl Record {
 }
 
 /// Whether `uci` says of a half-move what can be known of it.
-fn is_told(made: &HalfMove, uci: &str) -> bool {
+pub(crate) fn is_told(made: &HalfMove, uci: &str) -> bool {
     match made.known {
         Known::Origin => uci.get(..2) == made.uci.get(..2),
         Known::Goal => uci.get(2..) == made.uci.get(2..),
@@ -223,34 +223,26 @@ impl Verdict {
     }
 
     fn judge_accusations(&mut self, truth: &Truth, events: &[Event]) {
-        let mut open: Vec<&Offence> = truth.offences.iter().collect();
-        self.offences = open.len();
-        for event in events {
-            let Body::Irregularity(said) = &event.body else {
-                continue;
-            };
-            let fits = |o: &&Offence| {
-                let who = o.offender.is_none() || o.offender == said.offender;
-                o.kinds.contains(&said.kind) && who && o.ply == said.ply as usize
-            };
-            if let Some(index) = open.iter().position(fits) {
-                let offence = open.remove(index);
-                self.found += 1;
-                self.waited += ((event.t * 1000.0) as u64).saturating_sub(offence.at);
-            } else if is_advice(said)
-                || (truth.may.contains(&said.kind) && is_withdrawn(truth, event, said, events))
-            {
-                self.advice += 1;
-            } else {
-                self.accused_falsely += 1;
-                let (kind, ply) = (said.kind.as_str(), said.ply);
-                self.faults.push(format!(
-                    "falsely {kind} by {:?} at half-move {ply}, {:.1} s",
-                    said.offender, event.t
-                ));
+        self.offences = truth.offences.len();
+        let (accusations, missed) = accusations(truth, events);
+        for Accusation { event, said, is } in accusations {
+            match is {
+                Judged::Found(offence) => {
+                    self.found += 1;
+                    self.waited += ((event.t * 1000.0) as u64).saturating_sub(offence.at);
+                }
+                Judged::Advice | Judged::Withdrawn => self.advice += 1,
+                Judged::False => {
+                    self.accused_falsely += 1;
+                    let (kind, ply) = (said.kind.as_str(), said.ply);
+                    self.faults.push(format!(
+                        "falsely {kind} by {:?} at half-move {ply}, {:.1} s",
+                        said.offender, event.t
+                    ));
+                }
             }
         }
-        for offence in open {
+        for offence in missed {
             let (kind, ply, at) = (offence.kinds[0].as_str(), offence.ply, offence.at / 1000);
             self.faults.push(format!(
                 "missed {kind} by {:?} at half-move {ply}, {at} s {}",
@@ -258,6 +250,55 @@ impl Verdict {
             ));
         }
     }
+}
+
+/// What an accusation is, held against the truth.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Judged<'a> {
+    /// It happened.
+    Found(&'a Offence),
+    /// Nobody was accused.
+    Advice,
+    /// Nobody could know better, and it was withdrawn.
+    Withdrawn,
+    False,
+}
+
+/// Something that was said of a player.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accusation<'a> {
+    pub(crate) event: &'a Event,
+    pub(crate) said: &'a Irregularity,
+    pub(crate) is: Judged<'a>,
+}
+
+/// What was said, and which offences were missed.
+pub(crate) fn accusations<'a>(
+    truth: &'a Truth,
+    events: &'a [Event],
+) -> (Vec<Accusation<'a>>, Vec<&'a Offence>) {
+    let mut open: Vec<&Offence> = truth.offences.iter().collect();
+    let mut accusations = Vec::new();
+    for event in events {
+        let Body::Irregularity(said) = &event.body else {
+            continue;
+        };
+        let fits = |o: &&Offence| {
+            let who = o.offender.is_none() || o.offender == said.offender;
+            o.kinds.contains(&said.kind) && who && o.ply == said.ply as usize
+        };
+        let is = if let Some(index) = open.iter().position(fits) {
+            Judged::Found(open.remove(index))
+        } else if is_advice(said) {
+            Judged::Advice
+        } else if truth.may.contains(&said.kind) && is_withdrawn(truth, event, said, events) {
+            Judged::Withdrawn
+        } else {
+            Judged::False
+        };
+        accusations.push(Accusation { event, said, is });
+    }
+    (accusations, open)
 }
 
 /// Whether somebody took back what was said, or nothing was played after it that could tell.

@@ -1,0 +1,335 @@
+//! Of what was said with probability p, how much was true: half-moves and accusations, held against the truth.
+
+use std::{collections::BTreeMap, fmt, ops::AddAssign};
+
+use dgt2mqtt::{
+    event::{Body, Certainty, Event, MoveMade},
+    laws::IrregularityKind,
+    sim::mess::{Known, Truth},
+    watcher::{Account, explain::Hypothesis},
+};
+
+use super::{
+    Rehearsal,
+    verdict::{Accusation, Judged, accusations, is_told},
+};
+
+/// Of things said with a probability, how many were true.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Count {
+    pub(crate) said: usize,
+    pub(crate) truly: usize,
+    /// What was true of them by the probabilities.
+    expected: f64,
+}
+
+impl Count {
+    fn one(probability: f64, truly: bool) -> Self {
+        Self {
+            said: 1,
+            truly: usize::from(truly),
+            expected: probability,
+        }
+    }
+
+    /// What was said and is not true.
+    pub(crate) fn falsely(self) -> usize {
+        self.said - self.truly
+    }
+}
+
+impl AddAssign for Count {
+    fn add_assign(&mut self, other: Self) {
+        self.said += other.said;
+        self.truly += other.truly;
+        self.expected += other.expected;
+    }
+}
+
+/// A part of a whole as one says it in percent; nothing of nothing is a dash.
+fn percent(part: f64, whole: usize) -> String {
+    match whole {
+        0 => "-".to_owned(),
+        _ => format!("{:.2}", 100.0 * part / whole as f64),
+    }
+}
+
+/// Counts by the probability with which a thing was said.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table([Count; BOUNDS.len() + 1]);
+
+/// Where one row of a table ends and the next begins.
+const BOUNDS: [f64; 7] = [0.5, 0.8, 0.9, 0.97, 0.99, 0.999, 0.9999];
+
+impl Table {
+    fn count(&mut self, probability: f64, truly: bool) {
+        let row = BOUNDS.iter().filter(|bound| probability >= **bound).count();
+        self.0[row] += Count::one(probability, truly);
+    }
+}
+
+impl AddAssign<&Self> for Table {
+    fn add_assign(&mut self, other: &Self) {
+        for (sum, part) in self.0.iter_mut().zip(other.0) {
+            *sum += part;
+        }
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "| p | said | true | true, % | p on average, % |\n|---|---|---|---|---|"
+        )?;
+        for (row, count) in self.0.iter().enumerate() {
+            let from = row.checked_sub(1).map_or(0.0, |below| BOUNDS[below]);
+            let to = BOUNDS.get(row).copied().unwrap_or(1.0);
+            writeln!(
+                f,
+                "| {from} to {to} | {} | {} | {} | {} |",
+                count.said,
+                count.truly,
+                percent(count.truly as f64, count.said),
+                percent(count.expected, count.said)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// What was said of many games, by how sure the watcher was.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reliability {
+    /// Half-moves by the share of all explanations that have them.
+    half_moves: Table,
+    /// Half-moves by their share among the explanations that have any half-move there.
+    rivals: Table,
+    /// Half-moves that no explanation had when they were said: found by search, or by a ruling.
+    unweighed: Count,
+    /// Half-moves of games with a piece that is not read: where it goes nobody can always tell.
+    guessed: Count,
+    /// Half-moves after a wrong one, and those of which nothing can be known.
+    unasked: usize,
+    /// Accusations by the share of the explanations by which they are right.
+    accusations: Table,
+    /// Accusations by how sure they were said to be, and their kind.
+    kinds: BTreeMap<(u8, &'static str), Count>,
+    /// What nobody could know better and what was withdrawn, by the same.
+    withdrawn: usize,
+    /// Accusations that were said as certain and are false.
+    pub(crate) wrong: Vec<String>,
+}
+
+impl AddAssign for Reliability {
+    fn add_assign(&mut self, other: Self) {
+        self.half_moves += &other.half_moves;
+        self.rivals += &other.rivals;
+        self.unweighed += other.unweighed;
+        self.guessed += other.guessed;
+        self.unasked += other.unasked;
+        self.accusations += &other.accusations;
+        for (kind, count) in other.kinds {
+            *self.kinds.entry(kind).or_default() += count;
+        }
+        self.withdrawn += other.withdrawn;
+        self.wrong.extend(other.wrong);
+    }
+}
+
+impl Reliability {
+    /// What was said of one game.
+    pub(crate) fn of(truth: &Truth, rehearsal: &Rehearsal) -> Self {
+        let mut reliability = Self::default();
+        reliability.count_half_moves(truth, rehearsal);
+        for accusation in accusations(truth, &rehearsal.events).0 {
+            let account = account_of(rehearsal, accusation.event);
+            reliability.count_accusation(&accusation, account);
+        }
+        reliability
+    }
+
+    /// What was said with this certainty.
+    pub(crate) fn said(&self, certainty: Certainty) -> Count {
+        let mut sum = Count::default();
+        for ((sure, _), count) in &self.kinds {
+            if *sure == certainty as u8 {
+                sum += *count;
+            }
+        }
+        sum
+    }
+
+    fn count_half_moves(&mut self, truth: &Truth, rehearsal: &Rehearsal) {
+        // A half-move is asked for as long as what the record has before it is right.
+        let mut right: Vec<bool> = Vec::new();
+        let mut games = 0;
+        for event in &rehearsal.events {
+            match &event.body {
+                Body::GameStarted { .. } => {
+                    games += 1;
+                    right.clear();
+                }
+                Body::MovesRetracted { to_ply, .. } => right.truncate(*to_ply as usize),
+                Body::Move(made) => {
+                    right.truncate(made.ply as usize - 1);
+                    let told = is_right(truth, made);
+                    let asked = games == 1 && right.iter().all(|right| *right);
+                    right.push(told.unwrap_or(true));
+                    match told.filter(|_| asked) {
+                        Some(truly) if truth.calm => self.guessed += Count::one(0.0, truly),
+                        Some(truly) => self.count_half_move(made, account_of(rehearsal, event), truly),
+                        None => self.unasked += 1,
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn count_half_move(&mut self, made: &MoveMade, account: Option<&Account>, truly: bool) {
+        let index = |account: &Account| (made.ply as usize - 1).checked_sub(account.base);
+        let weighed = account.and_then(|account| Some((account, index(account)?)));
+        let Some((account, index)) = weighed else {
+            self.unweighed += Count::one(0.0, truly);
+            return;
+        };
+        let has =
+            |hypothesis: &&Hypothesis| hypothesis.acts.get(index).is_some_and(|act| act.uci == made.uci);
+        let any = |hypothesis: &&Hypothesis| hypothesis.acts.len() > index;
+        let (mine, all) = (mass(account, has), mass(account, any));
+        if mine > 0.0 {
+            self.half_moves.count(mine, truly);
+            self.rivals.count(mine / all, truly);
+        } else {
+            self.unweighed += Count::one(0.0, truly);
+        }
+    }
+
+    fn count_accusation(&mut self, accusation: &Accusation<'_>, account: Option<&Account>) {
+        let truly = match accusation.is {
+            Judged::Found(_) => true,
+            Judged::False => false,
+            Judged::Advice => return,
+            Judged::Withdrawn => {
+                self.withdrawn += 1;
+                return;
+            }
+        };
+        let said = accusation.said;
+        let probability = account.and_then(|account| guilt(account, said.kind, said.ply as usize));
+        let kind = (said.certainty as u8, said.kind.as_str());
+        *self.kinds.entry(kind).or_default() += Count::one(probability.unwrap_or_default(), truly);
+        if let Some(probability) = probability {
+            self.accusations.count(probability, truly);
+        }
+        if !truly && said.certainty == Certainty::Certain {
+            let p = probability.map_or_else(|| "-".to_owned(), |p| format!("{p:.4}"));
+            let reason = said.reason.as_deref().unwrap_or_default();
+            self.wrong.push(format!(
+                "{} {reason} at half-move {}, {:.1} s, p {p}",
+                said.kind.as_str(),
+                said.ply,
+                accusation.event.t
+            ));
+        }
+    }
+}
+
+/// What was weighed for `event`.
+fn account_of<'a>(rehearsal: &'a Rehearsal, event: &Event) -> Option<&'a Account> {
+    let index = rehearsal
+        .accounts
+        .binary_search_by_key(&Some(event.seq), |account| account.seq);
+    index.ok().map(|index| &rehearsal.accounts[index])
+}
+
+/// Whether the game had this half-move there; none where nobody can know.
+fn is_right(truth: &Truth, made: &MoveMade) -> Option<bool> {
+    let index = made.ply as usize - 1;
+    let Some(really) = truth.moves.get(index) else {
+        return Some(false);
+    };
+    match really.known {
+        Known::Fully => Some(is_told(really, &made.uci)),
+        _ => None,
+    }
+}
+
+/// The share of the explanations for which `is` holds.
+fn mass(account: &Account, is: impl Fn(&&Hypothesis) -> bool) -> f64 {
+    let share: f64 = account.hypotheses.iter().filter(is).map(|h| h.probability).sum();
+    share.min(1.0)
+}
+
+/// The share of the explanations by which what is said of half-move `ply` happened; none where it does not follow from
+/// explanations.
+fn guilt(account: &Account, kind: IrregularityKind, ply: usize) -> Option<f64> {
+    use IrregularityKind as Kind;
+    let index = (ply - 1).checked_sub(account.base)?;
+    let illegal = |h: &&Hypothesis| h.acts.get(index).is_some_and(|act| act.illegal);
+    let unexplained = |h: &&Hypothesis| h.acts.len() <= index && h.owed > 0;
+    let share = match kind {
+        Kind::PiecesDisplaced => mass(account, |h| h.fell_at == Some(ply)),
+        Kind::IllegalMove if mass(account, illegal) > 0.0 => mass(account, illegal),
+        Kind::IllegalMove
+        | Kind::PressWithoutMove
+        | Kind::PromotionNotReplaced
+        | Kind::CastlingIncomplete => mass(account, unexplained),
+        _ => 0.0,
+    };
+    (share > 0.0).then_some(share)
+}
+
+impl fmt::Display for Reliability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "Half-moves, by the share of all explanations that have them:\n\n{}",
+            self.half_moves
+        )?;
+        writeln!(
+            f,
+            "Half-moves, by their share among the explanations that have a half-move there:\n\n{}",
+            self.rivals
+        )?;
+        writeln!(
+            f,
+            "Said without being weighed: {}, {} of them true. In games with a piece that is not read: {}, {} of them \
+             true. Not asked: {}.\n",
+            self.unweighed.said, self.unweighed.truly, self.guessed.said, self.guessed.truly, self.unasked
+        )?;
+        writeln!(
+            f,
+            "Accusations, by the share of the explanations by which they are right:\n\n{}",
+            self.accusations
+        )?;
+        writeln!(
+            f,
+            "| certainty | kind | said | true | false | false in 1000 |\n|---|---|---|---|---|---|"
+        )?;
+        for certainty in [Certainty::Certain, Certainty::Probable, Certainty::Suspected] {
+            let own = self
+                .kinds
+                .iter()
+                .filter(|((sure, _), _)| *sure == certainty as u8);
+            let name = format!("{certainty:?}").to_lowercase();
+            for ((_, kind), count) in own {
+                row(f, &name, kind, *count)?;
+            }
+            row(f, &name, "**all**", self.said(certainty))?;
+        }
+        writeln!(f, "\nWithdrawn, and nobody could know: {}.", self.withdrawn)?;
+        self.wrong.iter().try_for_each(|wrong| writeln!(f, "{wrong}"))
+    }
+}
+
+fn row(f: &mut fmt::Formatter<'_>, certainty: &str, kind: &str, count: Count) -> fmt::Result {
+    let falsely = count.falsely();
+    let thousandths = 1000.0 * falsely as f64 / count.said.max(1) as f64;
+    writeln!(
+        f,
+        "| {certainty} | {kind} | {} | {} | {falsely} | {thousandths:.1} |",
+        count.said, count.truly
+    )
+}
