@@ -59,10 +59,7 @@ impl Window {
             pressed: last.pressed?,
             turn_began: before.map_or(last.began, |ply| ply.pressed.unwrap_or(ply.at)),
             // By the press the hand was at the clock.
-            hand: (
-                Millis(last.began.0.saturating_sub(HAND_MS)),
-                (done + SLEEVE_MS).min(last.pressed?),
-            ),
+            hand: (last.began, (done + SLEEVE_MS).min(last.pressed?)),
         })
     }
 
@@ -250,6 +247,13 @@ impl Lines {
             .collect();
         for line in fallen {
             self.offer(line);
+        }
+    }
+
+    /// What is to be said of `fall` has been said, and all that fell is back.
+    pub fn forget_fall(&mut self, fall: &Fall) {
+        for line in &mut self.lines {
+            line.faults.fall = line.faults.fall.filter(|known| !known.is_same(fall));
         }
     }
 

@@ -102,6 +102,12 @@ impl Fall {
         squares.flatten().collect()
     }
 
+    /// True when something has happened since that would hardly have happened if nothing had fallen.
+    #[must_use]
+    pub fn is_borne_out(&self) -> bool {
+        self.borne_out != BorneOut::default() || self.returned
+    }
+
     /// Where the pieces belong.
     #[must_use]
     pub fn homes(&self) -> Bitboard {

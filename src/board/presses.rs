@@ -102,6 +102,12 @@ impl Line {
             .map(|(_, at)| *at)
     }
 
+    /// How many presses wait for their half-moves.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Presses that still wait for their half-moves are given up.
     pub fn forget_presses(&mut self) {
         self.pending.clear();

@@ -208,7 +208,7 @@ impl Game {
             probability,
             half_moves,
             acts,
-            owed: line.presses_since(line.plies.len()).len(),
+            owed: line.waiting(),
             fell_at: line
                 .faults()
                 .fall

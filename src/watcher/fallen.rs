@@ -13,6 +13,9 @@ use crate::{
 
 /// How likely it must be that pieces fell.
 const LIKELY: f64 = 0.8;
+/// And how likely to be more than a suspicion, where nothing bears it out but that the piece came back by and by, as to a
+/// square that had not read for a while.
+const CLEAR: f64 = 0.95;
 
 impl Game {
     /// Looks whether pieces that are missing fell, and whose hand it was.
@@ -34,7 +37,8 @@ impl Game {
             && self.mover(ply) == fall.by
             && !self.displaced_at(ply)
         {
-            self.accuse_of_fall(ctx, &fall, ply);
+            let clear = !fall.is_over() || fall.is_borne_out() || probability >= CLEAR;
+            self.accuse_of_fall(ctx, &fall, ply, clear);
         }
     }
 
@@ -48,7 +52,7 @@ impl Game {
         known.any(|open| open.ply == ply && displaced.contains(&open.kind))
     }
 
-    fn accuse_of_fall(&mut self, ctx: &mut Ctx<'_>, fall: &Fall, ply: usize) {
+    fn accuse_of_fall(&mut self, ctx: &mut Ctx<'_>, fall: &Fall, ply: usize, clear: bool) {
         self.unread.healed &= !fall.homes();
         let target = self.stand_at(ply).clone();
         let faults = Faults {
@@ -63,7 +67,9 @@ impl Game {
         let mut finding = Finding::new(self, fall.by, ply, before, seen);
         finding.kind = IrregularityKind::PiecesDisplaced;
         // A piece that is merely missing may be in a hand, or not read.
-        finding.certainty = if fall.pieces().any(|piece| piece.lies.is_some()) {
+        finding.certainty = if !clear {
+            Certainty::Suspected
+        } else if fall.pieces().any(|piece| piece.lies.is_some()) {
             Certainty::Certain
         } else {
             Certainty::Probable
@@ -73,6 +79,10 @@ impl Game {
         finding.squares = fall.squares();
         finding.target = Some(target);
         let id = self.accuse(ctx, finding, None);
+        if !clear {
+            // Nothing is open; it is said once.
+            self.lines.forget_fall(fall);
+        }
         if fall.is_over()
             && let Some(index) = self.open.iter().position(|open| open.id == id)
         {
