@@ -13,6 +13,8 @@ use crate::{
 
 /// How likely it must be that pieces fell.
 const LIKELY: f64 = 0.8;
+/// So many half-moves may be read that are not in the record yet.
+const AHEAD: usize = 1;
 /// And how likely to be more than a suspicion, where nothing bears it out but that the piece came back by and by, as to a
 /// square that had not read for a while.
 const CLEAR: f64 = 0.95;
@@ -25,6 +27,11 @@ impl Game {
             return;
         };
         if probability < LIKELY || self.result.is_some() || self.is_unproven(ctx, Some(fall.pressed)) {
+            return;
+        }
+        // Where the record lags behind what was read, it is not sure enough to accuse by.
+        let ahead = self.lines.best().plies.len() > self.announced() + AHEAD;
+        if ahead || !self.on_record() {
             return;
         }
         // A board whose squares come and go needs no sleeve to explain another.
