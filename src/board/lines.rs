@@ -190,6 +190,14 @@ impl Lines {
         }
     }
 
+    /// The press at `at` was none.
+    pub fn forget_press(&mut self, at: Millis) {
+        self.ranked_at = None;
+        for line in &mut self.lines {
+            line.forget_press(at);
+        }
+    }
+
     /// Looks for half-moves that speak for what is seen, on every square.
     pub fn grow_all(&mut self, now: Millis, sensed: &Sensed) {
         self.age(now, sensed);

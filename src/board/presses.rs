@@ -108,6 +108,11 @@ impl Line {
         self.pending.len()
     }
 
+    /// The press at `at` was none.
+    pub(super) fn forget_press(&mut self, at: Millis) {
+        self.pending.retain(|(_, pressed)| *pressed != at);
+    }
+
     /// Presses that still wait for their half-moves are given up.
     pub fn forget_presses(&mut self) {
         self.pending.clear();

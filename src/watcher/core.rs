@@ -160,6 +160,9 @@ impl Core {
         if game.result.is_some() {
             return;
         }
+        if game.bounced(at, side) {
+            return;
+        }
         let best = game.lines.best();
         let fits = match best.plies.last() {
             Some(last) if last.pressed.is_none() && best.differing().is_empty() => Some(best.turn() != side),

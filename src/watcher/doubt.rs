@@ -16,7 +16,7 @@ use crate::{
 /// A press that nothing explains is taken for a half-move that cannot be told after so long.
 const EXCUSED_MS: u64 = 2500;
 /// So many half-moves in a row that nobody saw are a tale.
-const SEVERAL: usize = 2;
+const SEVERAL: usize = 3;
 /// So many pieces that are not where the record has them cannot all be in hands.
 const APART: usize = 2;
 /// And so long after the board was read again: hands have put down what they held.

@@ -1,6 +1,8 @@
 //! What a press means when no legal half-move explains it, and what is wrong without a press.
 //! An accusation is made only when no innocent explanation is left.
 
+use shakmaty::Color;
+
 use super::{
     advice::Finding,
     game::{Ctx, Game, Press},
@@ -41,7 +43,30 @@ const ASK_MS: u64 = 400;
 /// A board that loses updates is believed by its next dump, if it comes within this time.
 const DUMP_MS: u64 = 10_000;
 
+/// A lever that springs back does so this soon after a press, and is pressed down again as soon after that.
+const BOUNCE_MS: u64 = 700;
+
 impl Game {
+    /// `side` presses at `at` for the second time, for the lever had sprung back: nobody pressed in between, and this press
+    /// is a part of the first. Returns false where that is not so.
+    pub(super) fn bounced(&mut self, at: Millis, side: Color) -> bool {
+        let sprung = self.later_presses.back().or(self.press.as_ref()).cloned();
+        let best = self.lines.best();
+        let pressed = best.plies.last().and_then(|ply| ply.pressed);
+        let (Some(sprung), Some(pressed)) = (sprung, pressed) else {
+            return false;
+        };
+        let soon = at.since(sprung.at) <= BOUNCE_MS && sprung.at.since(pressed) <= BOUNCE_MS;
+        if sprung.side == side || !soon || best.awaits() != Some(sprung.at) {
+            return false;
+        }
+        self.lines.forget_press(sprung.at);
+        if self.later_presses.pop_back().is_none() {
+            self.press = None;
+        }
+        true
+    }
+
     /// Looks at the last press, and at what is wrong without one.
     pub(super) fn judge(&mut self, ctx: &mut Ctx<'_>) {
         if self.result.is_some() {
