@@ -148,7 +148,7 @@ impl Line {
             let slid =
                 |s: &Square| sensed.before(*s) == self.placement().at(*s) && sensed.stood_for(*s) < SLID_MS;
             let slid = missing.into_iter().filter(slid).count() as f32;
-            self.bill.pay(Item::SensorFault, weight::READ_BEFORE * slid);
+            self.bill.pay(Item::SensorFault, weight::READ_IN_PASSING * slid);
             self.hide(missing, sensed);
         }
     }

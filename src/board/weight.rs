@@ -33,7 +33,9 @@ pub const UNREAD: f32 = 1.0;
 pub const READ_AFTER_ALL: f32 = 3.0;
 /// A piece is not read on a square that has shown pieces before.
 pub const READ_BEFORE: f32 = 1.5;
-/// The same where what it took is gone, or it left for a square that reads nothing.
+/// A piece was read on a square in passing only, and is not read there now: it went on, or its chip died just then.
+pub const READ_IN_PASSING: f32 = 3.0;
+/// The same as for a half-move unread, where what it took is gone, or it left for a square that reads nothing.
 pub const UNREAD_BUT_TOLD: f32 = 0.7;
 /// A piece that is read elsewhere than it belongs, and was taken there by mistake.
 pub const DISPLACED: f32 = 4.5;
