@@ -225,7 +225,6 @@ fn what_was_weighed_is_set_aside_alone_where_it_makes_no_sense() {
             "128 hexadecimal digits",
         ),
         ("/sensed/since", json!([1, 2]), "the times of 2 squares"),
-        ("/sensed/left_unseen", json!([[64, 0]]), "no square 64"),
         ("/read_since", json!(-1), "invalid value"),
     ];
     for (place, value, why) in damages {
