@@ -18,6 +18,8 @@ use crate::{
 const RESTORED_MS: u64 = 400;
 /// An earlier position must stand this long, the clock being stopped.
 const TAKEN_BACK_MS: u64 = 1500;
+/// The clock running for the player who takes his half-move back.
+const GIVEN_BACK_MS: u64 = 400;
 /// Without a clock it must stand longer: a hand may pass through it.
 const TAKEN_BACK_CLOCKLESS_MS: u64 = 6000;
 /// A press without a move is put right when the offender's time runs again.
@@ -135,6 +137,7 @@ impl Game {
         }
         let wait = match (ctx.clock.stopped_at, ctx.clock.runs()) {
             (Some(_), _) => TAKEN_BACK_MS,
+            (None, true) if self.is_given_back(ctx) => GIVEN_BACK_MS,
             (None, true) => return,
             (None, false) => TAKEN_BACK_CLOCKLESS_MS,
         };
@@ -150,7 +153,31 @@ impl Game {
         }
         let Some(ply) = self.earlier(seen) else { return };
         if ctx.still_for(wait) {
+            if ctx.clock.runs() {
+                self.pardon(ctx, ply);
+            }
             self.go_back(ctx, ply, "position_put_up_again");
+        }
+    }
+
+    /// The opponent has given the move back by the clock, without a half-move of his own, and the board stands as before the
+    /// last half-move: the players have agreed to take it back.
+    fn is_given_back(&self, ctx: &Ctx<'_>) -> bool {
+        let ply = self.plies();
+        let given = |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply == ply + 1;
+        self.open.iter().any(given)
+            && ctx.clock.running() == Some(self.mover(ply))
+            && self.earlier(ctx.sensed.placement()) == Some(ply - 1)
+    }
+
+    /// Nobody has offended who gave the move back.
+    fn pardon(&mut self, ctx: &mut Ctx<'_>, from: usize) {
+        for i in 0..self.open.len() {
+            if self.open[i].kind == IrregularityKind::PressWithoutMove && self.open[i].ply > from {
+                let open = self.open[i].clone();
+                self.open[i].counted = false;
+                self.uncount(ctx, &open);
+            }
         }
     }
 

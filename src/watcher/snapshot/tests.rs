@@ -138,7 +138,7 @@ fn put(saved: &mut Value, place: &str, value: Value) {
 
 #[test]
 fn what_makes_no_sense_is_set_aside() {
-    let damages: [(&str, Value, &str); 12] = [
+    let damages: [(&str, Value, &str); 11] = [
         ("/version", json!(VERSION + 1), "has version 2"),
         ("/version", json!("1"), "cannot be read"),
         ("/seq", json!(-1), "cannot be read"),
@@ -206,7 +206,7 @@ fn what_is_no_snapshot_is_set_aside() {
 /// The game goes on without it.
 #[test]
 fn what_was_weighed_is_set_aside_alone_where_it_makes_no_sense() {
-    let damages: [(&str, Value, &str); 12] = [
+    let damages: [(&str, Value, &str); 11] = [
         ("/squares", json!("00"), "has 1 squares"),
         ("/squares", json!("+e"), "no bytes"),
         ("/base", json!(2), "goes on from half-move 2 of 1"),
