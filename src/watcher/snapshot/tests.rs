@@ -138,7 +138,7 @@ fn put(saved: &mut Value, place: &str, value: Value) {
 
 #[test]
 fn what_makes_no_sense_is_set_aside() {
-    let damages: [(&str, Value, &str); 11] = [
+    let damages: [(&str, Value, &str); 12] = [
         ("/version", json!(VERSION + 1), "has version 2"),
         ("/version", json!("1"), "cannot be read"),
         ("/seq", json!(-1), "cannot be read"),
