@@ -160,7 +160,7 @@ impl Core {
         if game.result.is_some() {
             return;
         }
-        if game.bounced(at, side) {
+        if game.bounced(at, side, &self.sensed) {
             return;
         }
         let best = game.lines.best();

@@ -8,7 +8,7 @@ use super::{
     game::{Ctx, Game, Press},
 };
 use crate::{
-    board::{Act, Explanation, Item, Line, Placement, PlyKind, act::Reason, explain},
+    board::{Act, Explanation, Item, Line, Placement, PlyKind, Sensed, act::Reason, explain},
     time::Millis,
 };
 
@@ -49,7 +49,7 @@ const BOUNCE_MS: u64 = 700;
 impl Game {
     /// `side` presses at `at` for the second time, for the lever had sprung back: nobody pressed in between, and this press
     /// is a part of the first. Returns false where that is not so.
-    pub(super) fn bounced(&mut self, at: Millis, side: Color) -> bool {
+    pub(super) fn bounced(&mut self, at: Millis, side: Color, sensed: &Sensed) -> bool {
         let sprung = self.later_presses.back().or(self.press.as_ref()).cloned();
         let best = self.lines.best();
         let pressed = best.plies.last().and_then(|ply| ply.pressed);
@@ -57,7 +57,9 @@ impl Game {
             return false;
         };
         let soon = at.since(sprung.at) <= BOUNCE_MS && sprung.at.since(pressed) <= BOUNCE_MS;
-        if sprung.side == side || !soon || best.awaits() != Some(sprung.at) {
+        // What is read after the first press, but for its own half-move, was done by a hand.
+        let untouched = sensed.last_change() <= pressed + READ_MS;
+        if sprung.side == side || !soon || !untouched || best.awaits() != Some(sprung.at) {
             return false;
         }
         self.lines.forget_press(sprung.at);
