@@ -25,7 +25,7 @@ const LATE_MS: u64 = 1000;
 /// As a rule it has come this long after it.
 const READ_MS: u64 = 300;
 /// The first one may come this long after it.
-pub(super) const BEGUN_MS: u64 = 500;
+pub(super) const BEGUN_MS: u64 = 350;
 /// A press that waits this long for its half-move is given up.
 pub(super) const GIVE_UP_MS: u64 = 20_000;
 /// A piece that was read on a square for less than this was on its way.

@@ -23,7 +23,7 @@ use super::{
 use crate::time::Millis;
 
 /// How many lines are kept.
-pub(super) const MOST_LINES: usize = 60;
+pub(super) const MOST_LINES: usize = 40;
 /// How much worse than the best a line may be and stay.
 pub(super) const BEHIND: f32 = 9.0;
 /// A press whose half-move has not been seen for this long when the opponent presses: its updates

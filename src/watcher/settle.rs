@@ -48,7 +48,7 @@ const CORRECTION_MS: u64 = 1500;
 /// A likelier line than the record's is believed after so long, however little likelier it is.
 const LEFT_MS: u64 = 10_000;
 /// For so many half-moves it stays open where a piece went that was not read there.
-const GUESSED: usize = 60;
+const GUESSED: usize = 24;
 /// Half-moves of the record that stay open to correction.
 pub(super) const REVISABLE: usize = 3;
 
@@ -310,6 +310,11 @@ impl Game {
         if keeps(best) {
             self.doubted = None;
             self.left_since = None;
+            return;
+        }
+        // What was whole before a gap the board's log will tell.
+        let whole = self.recall.whole.as_ref().map_or(0, |whole| whole.plies);
+        if self.recalls() && self.base + self.kept() < whole {
             return;
         }
         let left = *self.left_since.get_or_insert(ctx.now);
