@@ -1,7 +1,7 @@
 //! What speaks for a half-move and what against: a line and a half-move with which it may go on, held
 //! against the times at which the squares changed.
 
-use shakmaty::{Bitboard, Move, Role, Square};
+use shakmaty::{Bitboard, Move, Role, Square, attacks};
 
 use super::{
     candidate::Candidate,
@@ -224,6 +224,36 @@ impl Line {
         let unread = stood_since.map_or(0, |since| sensed.since(candidate.mv.to()).since(since + SCAN_MS));
         let long = weight::TAKEN_UNREAD * unread as f32 / 1000.0;
         (weight::TAKEN_AT_ONCE + long).min(weight::BLIND)
+    }
+
+    /// True when the piece of half-move `k` could have gone further on the same way: where it was read last may be a
+    /// square between.
+    #[must_use]
+    pub fn may_slide_on(&self, k: usize) -> bool {
+        let Some(ply) = self.plies.get(k) else {
+            return false;
+        };
+        let Some((from, to)) = ply.kind.from_to() else {
+            return false;
+        };
+        // What it took it stands on.
+        if ply.kind.legal().is_some_and(Move::is_capture) {
+            return false;
+        }
+        let beyond = attacks::ray(from, to) & !attacks::between(from, to).with(from).with(to);
+        let (df, dr) = (
+            to.file() as i32 - from.file() as i32,
+            to.rank() as i32 - from.rank() as i32,
+        );
+        let further = |s: Square| {
+            let (f, r) = (
+                s.file() as i32 - to.file() as i32,
+                s.rank() as i32 - to.rank() as i32,
+            );
+            f * df >= 0 && r * dr >= 0
+        };
+        let mut on = beyond.into_iter().filter(|s| further(*s));
+        on.any(|s| s.distance(to) == 1 && ply.stand.placement().at(s).color() != Some(!ply.stand.turn()))
     }
 
     /// True when what `to` shows may have come there after what left `from`.

@@ -464,36 +464,6 @@ impl Line {
         }
     }
 
-    /// True when the piece of half-move `k` could have gone further on the same way: where it was read last may be a
-    /// square between.
-    #[must_use]
-    pub fn may_slide_on(&self, k: usize) -> bool {
-        let Some(ply) = self.plies.get(k) else {
-            return false;
-        };
-        let Some((from, to)) = ply.kind.from_to() else {
-            return false;
-        };
-        // What it took it stands on.
-        if ply.kind.legal().is_some_and(Move::is_capture) {
-            return false;
-        }
-        let beyond = attacks::ray(from, to) & !attacks::between(from, to).with(from).with(to);
-        let (df, dr) = (
-            to.file() as i32 - from.file() as i32,
-            to.rank() as i32 - from.rank() as i32,
-        );
-        let further = |s: Square| {
-            let (f, r) = (
-                s.file() as i32 - to.file() as i32,
-                s.rank() as i32 - to.rank() as i32,
-            );
-            f * df >= 0 && r * dr >= 0
-        };
-        let mut on = beyond.into_iter().filter(|s| further(*s));
-        on.any(|s| s.distance(to) == 1 && ply.stand.placement().at(s).color() != Some(!ply.stand.turn()))
-    }
-
     /// The squares that show a chess piece which the line does not have there: what a hand or a
     /// dead square cannot explain.
     #[must_use]

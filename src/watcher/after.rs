@@ -84,10 +84,7 @@ impl Game {
 
     /// The pawn was replaced after all: there was no offence.
     fn take_as_promoted(&mut self, ctx: &mut Ctx<'_>, i: usize, ply: &Ply) {
-        let open = self.open[i].clone();
-        self.open[i].counted = false;
-        self.uncount(ctx, &open);
-        self.resolve(ctx, i, Resolution::Superseded);
+        self.withdraw(ctx, i);
         self.announce(ctx, ply, CompletedBy::Ruling);
         self.restart_lines(ctx);
     }
@@ -172,12 +169,9 @@ impl Game {
 
     /// Nobody has offended who gave the move back.
     fn pardon(&mut self, ctx: &mut Ctx<'_>, from: usize) {
-        for i in 0..self.open.len() {
-            if self.open[i].kind == IrregularityKind::PressWithoutMove && self.open[i].ply > from {
-                let open = self.open[i].clone();
-                self.open[i].counted = false;
-                self.uncount(ctx, &open);
-            }
+        let given = |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply > from;
+        while let Some(i) = self.open.iter().position(given) {
+            self.withdraw(ctx, i);
         }
     }
 

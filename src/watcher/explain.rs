@@ -220,6 +220,7 @@ impl Game {
             paid: line.account(sensed, now).items(),
         }
     }
+
     /// The half-move of the game that was pressed for at `pressed` by `line`.
     fn ply_pressed_at(&self, line: &Line, pressed: Millis) -> Option<usize> {
         let own = line.plies.iter().position(|ply| ply.pressed == Some(pressed));

@@ -321,6 +321,14 @@ impl Game {
         }
     }
 
+    /// There was no offence in what an open irregularity was said to be.
+    pub(super) fn withdraw(&mut self, ctx: &mut Ctx<'_>, index: usize) {
+        let open = self.open[index].clone();
+        self.open[index].counted = false;
+        self.uncount(ctx, &open);
+        self.resolve(ctx, index, Resolution::Superseded);
+    }
+
     /// It does not count among the offences (7.5.5), and later ones of the player have one less before them.
     pub(super) fn uncount(&mut self, ctx: &mut Ctx<'_>, gone: &Open) {
         let Some(side) = gone.offender.filter(|_| gone.counted) else {

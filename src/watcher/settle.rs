@@ -274,10 +274,7 @@ impl Game {
                 && open.ply == next
         };
         while let Some(i) = self.open.iter().position(replaced) {
-            let open = self.open[i].clone();
-            self.open[i].counted = false;
-            self.uncount(ctx, &open);
-            self.resolve(ctx, i, Resolution::Superseded);
+            self.withdraw(ctx, i);
         }
     }
 
@@ -341,10 +338,7 @@ impl Game {
     fn withdraw_since(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
         let told = |open: &Open| open.ply > ply + 1 && open.target.is_some();
         while let Some(i) = self.open.iter().position(told) {
-            let open = self.open[i].clone();
-            self.open[i].counted = false;
-            self.uncount(ctx, &open);
-            self.resolve(ctx, i, Resolution::Superseded);
+            self.withdraw(ctx, i);
         }
     }
 
@@ -374,14 +368,7 @@ impl Game {
 
     /// True when the record's half-moves are those of the best line.
     pub(super) fn on_record(&self) -> bool {
-        let best = self.lines.best();
-        let said = &self.record[self.base..];
-        best.plies.len() >= said.len()
-            && best
-                .plies
-                .iter()
-                .zip(said)
-                .all(|(ply, made)| ply.kind.same_as(&made.kind))
+        self.kept() == self.announced()
     }
 
     /// The player who made half-move `ply` (from 1).

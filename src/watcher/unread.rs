@@ -107,12 +107,13 @@ impl Game {
     fn taken_unread(&self) -> bool {
         let held = self.plies().saturating_sub(HELD);
         let went_to = |made: &Made| made.kind.from_to().map(|(_, to)| to);
-        (held..self.plies()).any(|i| {
-            let made = &self.record[i];
-            let square = went_to(made).filter(|_| !made.landed);
+        let taken_late = |i: &usize| {
+            let (made, square) = (&self.record[*i], went_to(&self.record[*i]));
             let taken = self.record[i + 1..].iter().find(|later| went_to(later) == square);
             square.is_some() && taken.is_some_and(|taken| taken.at.since(made.at) >= TAKEN_LATE_MS)
-        })
+        };
+        let mut unlanded = (held..self.plies()).filter(|i| !self.record[*i].landed);
+        unlanded.any(|i| taken_late(&i))
     }
 
     /// Squares whose piece is not read, and may stand elsewhere as well: nothing told where it went.
