@@ -266,7 +266,7 @@ fn mass(account: &Account, is: impl Fn(&&Hypothesis) -> bool) -> f64 {
 /// explanations.
 fn guilt(account: &Account, kind: IrregularityKind, ply: usize) -> Option<f64> {
     use IrregularityKind as Kind;
-    let index = (ply - 1).checked_sub(account.base)?;
+    let index = ply.checked_sub(1 + account.base)?;
     let illegal = |h: &&Hypothesis| h.acts.get(index).is_some_and(|act| act.illegal);
     let unexplained = |h: &&Hypothesis| h.acts.len() <= index && h.owed > 0;
     let share = match kind {
