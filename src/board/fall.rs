@@ -2,7 +2,7 @@
 //! or stands elsewhere at his press, which has to hold its own against a hand of the opponent's and a square that is not
 //! read.
 
-use shakmaty::{Bitboard, Color, Role, Square};
+use shakmaty::{Bitboard, Color, Move, Role, Square};
 
 use super::{
     bill::Item,
@@ -97,11 +97,12 @@ impl Line {
             };
             // Where a reply of the opponent's puts it, it is a reply, or begins one.
             let replied = |to: Square| {
-                let mut replies = self.stand.candidates().filter(|c| c.squares().contains(home));
-                replies.any(|c| c.changes().contains(&(to, code)))
+                let from_home = |mv: &&Move| Candidate::touched(**mv).contains(home);
+                let mut replies = self.stand.moves().iter().filter(from_home);
+                replies.any(|mv| self.stand.candidate(*mv).changes().contains(&(to, code)))
             };
             let displaced = |s: &Square| {
-                sensed.at(*s) == code && !replied(*s) && window.has_displaced(code, left, sensed.since(*s))
+                sensed.at(*s) == code && window.has_displaced(code, left, sensed.since(*s)) && !replied(*s)
             };
             let lies = astray.iter().position(displaced);
             let lies = lies.map(|i| astray.swap_remove(i));

@@ -168,13 +168,27 @@ impl Faults {
     /// What `square` shows where a sound board would show `stands`.
     #[must_use]
     pub fn shown(&self, square: Square, stands: Code) -> Code {
-        if let Some(shown) = self.fall.and_then(|fall| fall.shows(square)) {
+        if let Some(shown) = self.fall.as_ref().and_then(|fall| fall.shows(square)) {
             shown
         } else if self.hidden.contains(square) {
             Code::EMPTY
         } else {
             stands
         }
+    }
+
+    /// The squares that show something where a sound board would show pieces on `stands`.
+    #[must_use]
+    pub fn shown_on(&self, stands: Bitboard) -> Bitboard {
+        let mut shown = stands & !self.hidden;
+        if let Some(fall) = &self.fall {
+            for square in fall.squares() {
+                if let Some(code) = fall.shows(square) {
+                    shown.set(square, !code.is_empty());
+                }
+            }
+        }
+        shown
     }
 
     /// The same after the legal half-move `mv`. `reads` tells whether its piece is read on a square, `dead` are squares

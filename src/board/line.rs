@@ -13,7 +13,7 @@ use super::{
     evidence::SCAN_MS,
     faults::Faults,
     placement::{Code, Placement},
-    ply::{Ply, PlyKind},
+    ply::{Plies, Ply, PlyKind},
     sensed::Sensed,
     stand::Stand,
     weight::{self, difference},
@@ -35,11 +35,9 @@ const HIDDEN_MS: u64 = 10_000;
 /// A difference that has lasted this long is a ghost: it says little of what was played since.
 const GHOST_MS: u64 = 5000;
 
-/// True when half-moves of the same number are the same and the same of them were pressed; differences are
-/// looked for from the end.
-fn begins_alike(a: &[Ply], b: &[Ply]) -> bool {
-    let alike = |(x, y): (&Ply, &Ply)| x.kind.same_as(&y.kind) && x.pressed.is_some() == y.pressed.is_some();
-    a.iter().zip(b).rev().all(alike)
+/// True when both are the same half-move, and both were pressed or neither.
+fn alike(a: &Ply, b: &Ply) -> bool {
+    a.kind.same_as(&b.kind) && a.pressed.is_some() == b.pressed.is_some()
 }
 
 /// Where the piece that went from `from` to `to` was seen on its way and not seen to leave: an update is
@@ -61,7 +59,7 @@ fn trail(from: Square, to: Square, stand: &Stand, sensed: &Sensed) -> Bitboard {
 #[derive(Clone, Debug)]
 pub struct Line {
     /// The half-moves since the base.
-    pub plies: Vec<Ply>,
+    pub plies: Plies,
     /// Where they lead.
     pub stand: Arc<Stand>,
     /// Presses whose half-moves have not been seen yet, the oldest first.
@@ -89,7 +87,7 @@ impl Line {
     pub fn new(stand: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
         let differing = sensed.placement().differing(stand.placement());
         Self {
-            plies: Vec::new(),
+            plies: Plies::default(),
             stand,
             pending: Vec::new(),
             bill: Bill::default(),
@@ -214,10 +212,12 @@ impl Line {
         for square in steps {
             wrong_since[usize::from(square)] = now;
         }
-        let mut plies = Vec::with_capacity(self.plies.len() + 1);
-        plies.extend_from_slice(&self.plies);
-        if let Some(last) = plies.last_mut() {
-            last.missed = self.unpressed();
+        let mut plies = self.plies.clone();
+        let missed = self.unpressed();
+        if plies.last().is_some_and(|last| last.missed != missed)
+            && let Some(last) = plies.last_mut()
+        {
+            last.missed = missed;
         }
         let mut bill = self.bill;
         bill.add(step);
@@ -255,11 +255,14 @@ impl Line {
         let n = parent.plies.len();
         // The last half-moves first: they tell most lines apart.
         self.plies.len() == n + 1
-            && self.plies[n].kind.legal() == Some(mv)
+            && self
+                .plies
+                .last()
+                .is_some_and(|last| last.kind.legal() == Some(mv))
             && self.turn() != parent.turn()
             && self.faults.fall.is_some() == parent.faults.fall.is_some()
             && self.takes_over(&parent.pending)
-            && begins_alike(&self.plies[..n], &parent.plies)
+            && self.plies.begin_alike(&parent.plies, n, alike)
     }
 
     /// True when both are the same half-moves from the same base, with the same presses.
@@ -268,7 +271,7 @@ impl Line {
             && self.turn() == other.turn()
             && self.pending == other.pending
             && self.faults == other.faults
-            && begins_alike(&self.plies, &other.plies)
+            && self.plies.begin_alike(&other.plies, self.plies.len(), alike)
     }
 
     /// True when half-move number `k` is the same in both.
@@ -279,13 +282,14 @@ impl Line {
 
     /// What decides how the line goes on: the position, and which presses are still owed.
     pub(super) fn state(&self) -> (u64, bool, bool, bool, Faults) {
-        let n = self.plies.len();
-        let owed = |back: usize| n >= back && self.plies[n - back].pressed.is_none();
+        let mut last = self.plies.backwards();
+        let mut owed = || last.next().is_some_and(|ply| ply.pressed.is_none());
+        let (last_owed, one_before_owed) = (owed(), owed());
         (
             self.stand.key(),
             !self.pending.is_empty(),
-            owed(1),
-            owed(2),
+            last_owed,
+            one_before_owed,
             self.faults,
         )
     }
@@ -362,9 +366,11 @@ impl Line {
 
     /// The piece that stands on `square` is read there.
     fn landed(&mut self, square: Square) {
-        let went = |ply: &&mut Ply| ply.kind.from_to().is_some_and(|(_, to)| to == square);
-        if let Some(ply) = self.plies.iter_mut().rev().find(went) {
-            ply.landed = true;
+        let went = |ply: &Ply| ply.kind.from_to().is_some_and(|(_, to)| to == square);
+        if let Some(k) = self.plies.rposition(went)
+            && !self.plies[k].landed
+        {
+            self.plies[k].landed = true;
         }
     }
 
@@ -443,10 +449,15 @@ impl Line {
     fn open_items(&self, sensed: &Sensed, now: Millis, mut pay: impl FnMut(Item, f32)) {
         let passing = self.passing(sensed);
         pay(Item::Differs, weight::TRAIL * passing.count() as f32);
-        for square in self.differing & !passing {
-            let each = difference(sensed.at(square), self.expects(square));
-            let ghost = now.since(sensed.since(square)) > GHOST_MS;
-            pay(Item::Differs, if ghost { each * weight::GHOST } else { each });
+        let differing = self.differing & !passing;
+        if differing.any() {
+            let ghosts = sensed.unchanged_for(GHOST_MS, now);
+            let expected = self.faults.shown_on(self.placement().occupied());
+            let cost = |squares| weight::differences(squares, sensed.placement(), expected);
+            pay(
+                Item::Differs,
+                cost(differing & !ghosts) + cost(differing & ghosts) * weight::GHOST,
+            );
         }
         if let Some(last) = self.plies.last()
             && self.clock_runs

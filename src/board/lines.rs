@@ -14,7 +14,7 @@ use super::{
     act::Reason,
     bill::{Bill, Item},
     line::Line,
-    ply::PlyKind,
+    ply::{PlyKind, Pruning},
     sensed::Sensed,
     stand::Stand,
     suspect::suspects,
@@ -246,8 +246,9 @@ impl Lines {
         self.ranked_at = None;
         let best = self.best().clone();
         self.lines.retain(|line| shared(&best, line) >= n);
+        let mut pruning = Pruning::default();
         for line in &mut self.lines {
-            line.plies.drain(..n);
+            pruning.prune(&mut line.plies, n);
         }
         self.relieve();
     }
@@ -304,8 +305,11 @@ impl Lines {
     /// were given to them.
     pub(super) fn replace(&mut self, i: usize, line: Line) {
         let known = std::mem::replace(&mut self.lines[i], line);
-        for (ply, old) in self.lines[i].plies.iter_mut().zip(&known.plies) {
-            ply.pressed = ply.pressed.or(old.pressed);
+        for (k, old) in known.plies.iter().enumerate() {
+            let plies = &mut self.lines[i].plies;
+            if old.pressed.is_some() && plies.get(k).is_some_and(|ply| ply.pressed.is_none()) {
+                plies[k].pressed = old.pressed;
+            }
         }
     }
 
@@ -341,11 +345,7 @@ impl Lines {
 /// How many leading half-moves two lines share.
 #[must_use]
 pub fn shared(a: &Line, b: &Line) -> usize {
-    a.plies
-        .iter()
-        .zip(&b.plies)
-        .take_while(|(x, y)| x.kind.same_as(&y.kind))
-        .count()
+    a.plies.alike(&b.plies, |x, y| x.kind.same_as(&y.kind))
 }
 
 #[cfg(test)]

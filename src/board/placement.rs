@@ -90,6 +90,7 @@ impl From<Piece> for Code {
 pub struct Placement {
     // First, for it tells most apart at once.
     occupied: Bitboard,
+    men: Bitboard,
     codes: [Code; 64],
 }
 
@@ -98,6 +99,7 @@ impl Default for Placement {
         Self {
             codes: [Code::EMPTY; 64],
             occupied: Bitboard::EMPTY,
+            men: Bitboard::EMPTY,
         }
     }
 }
@@ -119,7 +121,11 @@ impl Placement {
             file += 1;
         }
         let occupied = Bitboard(0xffff_0000_0000_ffff);
-        Self { codes, occupied }
+        Self {
+            codes,
+            occupied,
+            men: occupied,
+        }
     }
 
     /// What stands on `square`.
@@ -132,6 +138,7 @@ impl Placement {
     pub fn set(&mut self, square: Square, code: Code) {
         self.codes[usize::from(square)] = code;
         self.occupied.set(square, !code.is_empty());
+        self.men.set(square, code.is_man());
     }
 
     /// The squares on which the two differ. A man that is not known differs from no other.
@@ -206,6 +213,12 @@ impl Placement {
     #[must_use]
     pub fn occupied(&self) -> Bitboard {
         self.occupied
+    }
+
+    /// The squares on which a chess piece stands, known or not.
+    #[must_use]
+    pub fn men(&self) -> Bitboard {
+        self.men
     }
 
     /// A hash that is the same on every machine and in every run (FNV-1a).

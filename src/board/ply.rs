@@ -1,10 +1,13 @@
 //! A half-move as a line has it.
 
 mod kept;
+mod plies;
 
 use std::sync::Arc;
 
 pub(in crate::board) use kept::{Grown, KeptPlies, Tree};
+pub use plies::Plies;
+pub(in crate::board) use plies::Pruning;
 
 use shakmaty::{Move, Square};
 

@@ -19,11 +19,7 @@ impl Line {
         let mover_of_last = !self.turn();
         let n = self.plies.len();
         // Presses come in the order of the half-moves: the first one that is owed, if it is fresh.
-        let since = self
-            .plies
-            .iter()
-            .rposition(|p| p.pressed.is_some())
-            .map_or(0, |i| i + 1);
+        let since = self.plies.rposition(|p| p.pressed.is_some()).map_or(0, |i| i + 1);
         let own = |i: usize| (n - 1 - i).is_multiple_of(2) == (side == mover_of_last);
         let fresh = (since..n).find(|i| own(*i) && now.since(self.plies[*i].at) <= SOON_MS);
         let owed = fresh.or_else(|| (since..n).rev().find(|i| own(*i)).filter(|i| i + 2 >= n));
@@ -55,11 +51,11 @@ impl Line {
         if !answered {
             return;
         }
-        let late = now.since(ply.at + PROMPT_MS).min(LAG_MS) as f32 / 1000.0;
+        let (at, missed) = (ply.at, std::mem::take(&mut ply.missed));
+        let late = now.since(at + PROMPT_MS).min(LAG_MS) as f32 / 1000.0;
         self.bill
             .pay(Item::LatePress, weight::LATE_PRESS + weight::LAG * late);
-        self.bill.pay(Item::Unpressed, -ply.missed);
-        ply.missed = 0.0;
+        self.bill.pay(Item::Unpressed, -missed);
         // His opponent could press for the reply, and has not.
         let last = i + 2 == self.plies.len();
         let reply = &mut self.plies[i + 1];

@@ -187,6 +187,16 @@ impl Sensed {
         self.since[usize::from(square)]
     }
 
+    /// The squares that have not changed for more than `ms` milliseconds.
+    #[must_use]
+    pub fn unchanged_for(&self, ms: u64, now: Millis) -> Bitboard {
+        let mut squares = 0;
+        for (i, since) in self.since.iter().enumerate() {
+            squares |= u64::from(now.since(*since) > ms) << i;
+        }
+        Bitboard(squares)
+    }
+
     /// What `square` showed before its last change.
     #[must_use]
     pub fn before(&self, square: Square) -> Code {

@@ -1,7 +1,9 @@
 //! Weights of the observation model, in nats: what it costs an explanation that something is
 //! otherwise than it says. See `docs/recognition.md` for where each comes from.
 
-use super::placement::Code;
+use shakmaty::Bitboard;
+
+use super::placement::{Code, Placement};
 
 /// A half-move.
 pub const PLY: f32 = 1.0;
@@ -124,6 +126,16 @@ pub(super) fn difference(seen: Code, expected: Code) -> f32 {
     } else {
         WRONG
     }
+}
+
+/// The same for all of `squares`, where the line has pieces on `expected`.
+pub(super) fn differences(squares: Bitboard, seen: &Placement, expected: Bitboard) -> f32 {
+    let count = |squares: Bitboard| squares.count() as f32;
+    let (shown, men) = (squares & seen.occupied(), squares & seen.men());
+    MISSING * count(squares & !shown)
+        + GARBLED * count(shown & !men)
+        + EXTRA * count(men & !expected)
+        + WRONG * count(men & expected)
 }
 
 #[cfg(test)]

@@ -31,7 +31,8 @@ impl Game {
     /// came: he was quicker than the press, or the hand that moved knocked it there.
     pub(super) fn early_reply(&self, side: Color, pressed: Millis) -> bool {
         let best = self.lines.best();
-        let [.., made, reply] = &best.plies[..] else {
+        let mut last = best.plies.backwards();
+        let (Some(reply), Some(made)) = (last.next(), last.next()) else {
             return false;
         };
         best.turn() == side

@@ -78,14 +78,14 @@ impl Game {
     /// What was told of a gap is believed once play has gone on from it for a while.
     pub(super) fn look_at_doubt(&mut self) {
         let recovered = |made: &Made| matches!(made.kind, PlyKind::Recovered(_));
-        let last = self.record.iter().rposition(recovered).unwrap_or(0);
         if self.record.len() >= SEVERAL && self.record[self.record.len() - SEVERAL..].iter().all(recovered) {
             // Nobody saw them.
             let plies = self.plies();
             self.doubt.gap.get_or_insert(plies);
         }
+        let last = || self.record.iter().rposition(recovered).unwrap_or(0);
         if let Some(told) = self.doubt.gap
-            && self.plies() >= told.max(last) + BELIEVED
+            && self.plies() >= told.max(last()) + BELIEVED
             && self.lines.best().differing().is_empty()
         {
             self.doubt.gap = None;

@@ -337,6 +337,10 @@ impl Core {
         };
         let over = game.result.is_some();
         let seen = self.sensed.placement();
+        // Of most boards the number of men tells, and what they are need not be asked.
+        if seen.occupied().count() != 32 {
+            return;
+        }
         let named = array_named(seen);
         let array = if over {
             is_full_array(&named)

@@ -233,7 +233,7 @@ impl Game {
             return;
         }
         // Whatever it was, it came after them.
-        for made in &best.plies[self.announced()..] {
+        for made in best.plies.iter().skip(self.announced()) {
             if !matches!(made.kind, PlyKind::Legal(_)) || self.result.is_some() {
                 return;
             }

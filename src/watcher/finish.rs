@@ -154,7 +154,7 @@ impl Game {
         if !self.on_record() {
             return;
         }
-        let last_pressed = best.plies.iter().rposition(|p| p.pressed.is_some());
+        let last_pressed = best.plies.rposition(|p| p.pressed.is_some());
         for (i, ply) in best.plies.iter().enumerate().skip(from) {
             let king = matches!(
                 ply.kind,

@@ -248,9 +248,9 @@ impl Game {
             };
             line = line.played(kind, unseen.stand.clone(), ctx.sensed, ctx.now, &Bill::default());
         }
-        for ply in &mut line.plies {
+        for k in 0..line.plies.len() {
             // The board itself says where each man went.
-            ply.landed = true;
+            line.plies[k].landed = true;
         }
         self.base = self.plies();
         self.doubted = None;

@@ -87,24 +87,35 @@ impl Game {
 
     /// How many half-moves of the record the best line keeps.
     fn kept(&self) -> usize {
-        let said = self.lines.best().plies.iter().zip(&self.record[self.base..]);
-        said.take_while(|(ply, made)| ply.kind.same_as(&made.kind))
-            .count()
+        let (plies, said) = (&self.lines.best().plies, &self.record[self.base..]);
+        let both = plies.len().min(said.len());
+        let pairs = plies
+            .backwards()
+            .skip(plies.len() - both)
+            .zip(said[..both].iter().rev());
+        let unlike = pairs
+            .enumerate()
+            .filter(|(_, (ply, made))| !ply.kind.same_as(&made.kind));
+        unlike.last().map_or(both, |(from_end, _)| both - 1 - from_end)
     }
 
     /// The first half-move of the lines whose piece was not read where it went while other explanations have another one:
     /// what is read later tells which of them it was.
     fn guessed(&self, sensed: &Sensed) -> usize {
         let plies = &self.lines.best().plies;
-        let plies = &plies[..plies.len().min(self.announced())];
-        let first = plies.len().saturating_sub(GUESSED);
+        let said = plies.len().min(self.announced());
+        let numbered = plies
+            .backwards()
+            .zip((0..plies.len()).rev())
+            .skip(plies.len() - said);
         let gone = |ply: &Ply| {
             let to = ply.kind.from_to().map(|(_, to)| to);
             // In a hand, or it slid on.
             to.is_some_and(|to| sensed.at(to).is_empty() && !self.lines.best().placement().at(to).is_empty())
         };
-        let open = |i: &usize| (!plies[*i].landed || gone(&plies[*i])) && !self.lines.share(*i);
-        (first..plies.len()).find(open).unwrap_or(usize::MAX)
+        let open = |(ply, k): &(&Ply, usize)| (!ply.landed || gone(ply)) && !self.lines.share(*k);
+        let open = numbered.take(GUESSED).filter(open).map(|(_, k)| k);
+        open.last().unwrap_or(usize::MAX)
     }
 
     /// What completes the half-move `ply`, number `k` of the best line, if something does by now.

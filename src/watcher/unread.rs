@@ -97,7 +97,7 @@ impl Game {
     pub(super) fn note_landings(&mut self, n: usize) {
         let settled = self.record[self.base..]
             .iter_mut()
-            .zip(&self.lines.best().plies[..n]);
+            .zip(self.lines.best().plies.iter().take(n));
         for (made, ply) in settled {
             made.landed |= ply.landed;
         }

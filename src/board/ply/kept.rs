@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
 
-use super::{Ply, PlyKind};
+use super::{Plies, Ply, PlyKind};
 use crate::{
     board::{act::Act, candidate::Candidate, stand::Stand},
     time::Millis,
@@ -54,7 +54,7 @@ pub(in crate::board) struct Tree<'a>(Vec<(Option<usize>, &'a Ply)>);
 
 impl<'a> Tree<'a> {
     /// Takes in what is new in `plies`. Returns the number of the last one.
-    pub(in crate::board) fn take_in(&mut self, plies: &'a [Ply]) -> Option<usize> {
+    pub(in crate::board) fn take_in(&mut self, plies: &'a Plies) -> Option<usize> {
         let mut before = None;
         for ply in plies {
             let known = |(after, other): &(Option<usize>, &Ply)| *after == before && other.is_same(ply);
@@ -77,24 +77,25 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// The tree that was read back.
+/// The tree that was read back: each half-move with those before it.
 #[derive(Debug)]
-pub(in crate::board) struct Grown(Vec<(Option<usize>, Ply)>);
+pub(in crate::board) struct Grown(Vec<Plies>);
 
 impl KeptPlies {
     /// The tree, which grows from `base`.
     pub(in crate::board) fn restore(&self, base: &Arc<Stand>) -> Result<Grown, String> {
-        let mut grown: Vec<(Option<usize>, Ply)> = Vec::with_capacity(self.0.len());
+        let mut grown: Vec<Plies> = Vec::with_capacity(self.0.len());
         for (number, kept) in self.0.iter().enumerate() {
-            let before = match kept.after {
-                None => base,
-                Some(after) => match grown.get(after) {
-                    Some((_, ply)) => &ply.stand,
-                    None => return Err(format!("explanations: half-move {number} stands after {after}")),
-                },
+            let mut plies = match kept.after {
+                None => Plies::default(),
+                Some(after) => {
+                    let known = grown.get(after).cloned();
+                    known.ok_or_else(|| format!("explanations: half-move {number} stands after {after}"))?
+                }
             };
-            let ply = kept.restore(before)?;
-            grown.push((kept.after, ply));
+            let ply = kept.restore(plies.last().map_or(base, |before| &before.stand))?;
+            plies.push(ply);
+            grown.push(plies);
         }
         Ok(Grown(grown))
     }
@@ -102,17 +103,12 @@ impl KeptPlies {
 
 impl Grown {
     /// The half-moves up to number `last`.
-    pub(in crate::board) fn line_to(&self, last: Option<usize>) -> Result<Vec<Ply>, String> {
-        let (mut plies, mut next) = (Vec::new(), last);
-        // Each one stands after the one before it: this comes to an end.
-        while let Some(number) = next {
-            let none = || format!("an explanation ends with half-move {number} of {}", self.0.len());
-            let (before, ply) = self.0.get(number).ok_or_else(none)?;
-            plies.push(ply.clone());
-            next = *before;
-        }
-        plies.reverse();
-        Ok(plies)
+    pub(in crate::board) fn line_to(&self, last: Option<usize>) -> Result<Plies, String> {
+        let Some(number) = last else {
+            return Ok(Plies::default());
+        };
+        let none = || format!("an explanation ends with half-move {number} of {}", self.0.len());
+        self.0.get(number).cloned().ok_or_else(none)
     }
 }
 
