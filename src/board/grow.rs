@@ -31,8 +31,26 @@ struct Proposal {
     guessed: bool,
     /// What the half-move costs.
     step: Bill,
-    /// What the line costs with it.
+    /// What the line has paid with it.
     cost: f32,
+    /// With what will differ still, the least that it can come to.
+    least: f32,
+}
+
+/// A line that may go on.
+#[derive(Clone, Copy)]
+struct Parent<'a> {
+    index: usize,
+    line: &'a Line,
+    /// What its differences cost now.
+    differs: f32,
+}
+
+impl Parent<'_> {
+    /// What the differences cost at the least once so many are explained.
+    fn differs_after(&self, explained: usize) -> f32 {
+        (self.differs - weight::WRONG * explained as f32).max(0.0)
+    }
 }
 
 impl Lines {
@@ -40,13 +58,14 @@ impl Lines {
     /// arrival was not seen, for an update may be lost, and of pieces that are never read.
     pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
         let mut blind = Vec::new();
-        for (parent, line) in self.lines.iter().enumerate() {
+        for parent in (0..self.lines.len()).map(|index| self.parent(index, now, sensed)) {
+            let line = parent.line;
             if line.awaits().is_some() {
                 for candidate in line.unread_half_moves() {
                     let step = Bill::half_move().and(Item::Unread, weight::UNREAD);
                     blind.push(Proposal {
                         guessed: true,
-                        ..self.proposal(parent, candidate, sensed, step)
+                        ..Self::proposal(parent, candidate, sensed, step)
                     });
                 }
             }
@@ -62,14 +81,14 @@ impl Lines {
                     let mut step = Bill::half_move();
                     if line.faults.silent.contains(candidate.mv.to()) {
                         step.pay(Item::Unread, weight::UNREAD_BUT_TOLD);
-                        blind.push(self.proposal(parent, candidate, sensed, step));
+                        blind.push(Self::proposal(parent, candidate, sensed, step));
                         continue;
                     }
                     step.pay(Item::Blind, weight::BLIND);
                     if sensed.ever_read().contains(candidate.mv.to()) {
                         step.pay(Item::SensorFault, weight::READ_BEFORE);
                     }
-                    blind.push(self.proposal(parent, candidate, sensed, step));
+                    blind.push(Self::proposal(parent, candidate, sensed, step));
                 }
             }
         }
@@ -87,8 +106,14 @@ impl Lines {
     pub(super) fn grow(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
         let limit = self.limit(now, sensed);
         let mut fresh = Vec::new();
-        for parent in 0..self.lines.len() {
-            self.propose(parent, squares, sensed, limit, &mut fresh);
+        for index in 0..self.lines.len() {
+            self.propose(
+                self.parent(index, now, sensed),
+                squares,
+                sensed,
+                limit,
+                &mut fresh,
+            );
         }
         for _ in 0..DEPTH {
             if fresh.is_empty() {
@@ -96,13 +121,28 @@ impl Lines {
             }
             let taken = self.take_in(now, sensed, limit, &fresh);
             fresh.clear();
-            for parent in taken {
-                self.propose(parent, Bitboard::FULL, sensed, limit, &mut fresh);
+            for index in taken {
+                self.propose(
+                    self.parent(index, now, sensed),
+                    Bitboard::FULL,
+                    sensed,
+                    limit,
+                    &mut fresh,
+                );
             }
             if fresh.len() > 4 * MOST_LINES {
-                fresh.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+                fresh.sort_by(|a, b| a.least.total_cmp(&b.least));
                 fresh.truncate(4 * MOST_LINES);
             }
+        }
+    }
+
+    fn parent(&self, index: usize, now: Millis, sensed: &Sensed) -> Parent<'_> {
+        let line = &self.lines[index];
+        Parent {
+            index,
+            line,
+            differs: line.differs(sensed, now),
         }
     }
 
@@ -117,7 +157,7 @@ impl Lines {
     fn take_in(&mut self, now: Millis, sensed: &Sensed, limit: f32, fresh: &[Proposal]) -> Vec<usize> {
         let mut taken = Vec::new();
         let mut cheaper = Vec::new();
-        for proposal in fresh.iter().filter(|proposal| proposal.cost <= limit) {
+        for proposal in fresh.iter().filter(|proposal| proposal.least <= limit) {
             match self.known(proposal) {
                 None => {
                     taken.push(self.lines.len());
@@ -162,14 +202,14 @@ impl Lines {
     /// each would cost more than `limit`.
     fn propose(
         &self,
-        parent: usize,
+        parent: Parent<'_>,
         squares: Bitboard,
         sensed: &Sensed,
         limit: f32,
         into: &mut Vec<Proposal>,
     ) {
-        let line = &self.lines[parent];
-        let least = line.bill.total() + (weight::PLY + line.unpressed());
+        let line = parent.line;
+        let least = line.bill.total() + (weight::PLY + line.unpressed()) + parent.differs_after(4);
         if least > limit || line.waits_for_order() || !line.may_go_on(sensed) {
             return;
         }
@@ -188,24 +228,27 @@ impl Lines {
             } else {
                 continue;
             };
-            into.push(self.proposal(parent, candidate, sensed, step));
+            into.push(Self::proposal(parent, candidate, sensed, step));
         }
     }
 
     /// `candidate` played on line `parent`, which by itself costs `step`.
-    fn proposal(&self, parent: usize, candidate: Candidate, sensed: &Sensed, mut step: Bill) -> Proposal {
-        let line = &self.lines[parent];
+    fn proposal(parent: Parent<'_>, candidate: Candidate, sensed: &Sensed, mut step: Bill) -> Proposal {
+        let line = parent.line;
         step.pay(Item::Unpressed, line.unpressed());
         step.pay(Item::Early, line.too_early(&candidate, sensed));
         step.pay(Item::AtOnce, line.at_once(&candidate, sensed));
         step.pay(Item::Underpromotion, line.unseen_role(&candidate, sensed));
         step.pay(Item::Unfelt, line.unfelt(&candidate, sensed));
+        let cost = line.bill.total() + step.total();
+        let explained = (candidate.squares() & line.differing).count();
         Proposal {
-            parent,
+            parent: parent.index,
             candidate,
             guessed: false,
             step,
-            cost: line.bill.total() + step.total(),
+            cost,
+            least: cost + parent.differs_after(explained),
         }
     }
 }

@@ -268,6 +268,7 @@ impl Line {
     /// True when both are the same half-moves from the same base, with the same presses.
     pub(super) fn same_as(&self, other: &Self) -> bool {
         self.plies.len() == other.plies.len()
+            && self.plies.may_be(&other.plies, None)
             && self.turn() == other.turn()
             && self.pending == other.pending
             && self.faults == other.faults
@@ -390,13 +391,19 @@ impl Line {
     fn promoting(&self, sensed: &Sensed) -> Bitboard {
         let us = self.turn();
         let pawn = Code::from(us.pawn());
-        let last = Bitboard::from(us.fold_wb(Rank::Eighth, Rank::First)) & self.differing;
+        let empty = self.differing & !sensed.placement().occupied();
+        let left = empty & us.fold_wb(Rank::Seventh, Rank::Second);
+        let last = self.differing & us.fold_wb(Rank::Eighth, Rank::First);
         let pushed = |to: &Square| {
-            let gone = |from: Square| self.differing.contains(from) && sensed.at(from).is_empty();
             let mut moves = self.stand.moves().iter();
             sensed.at(*to) == pawn
-                && moves.any(|mv| mv.is_promotion() && mv.to() == *to && mv.from().is_some_and(gone))
+                && moves.any(|mv| {
+                    mv.is_promotion() && mv.to() == *to && mv.from().is_some_and(|from| left.contains(from))
+                })
         };
+        if left.is_empty() {
+            return Bitboard::EMPTY;
+        }
         last.into_iter().filter(pushed).collect()
     }
 
@@ -445,20 +452,22 @@ impl Line {
         bill
     }
 
+    /// What it costs that squares show something else than the line says.
+    pub(super) fn differs(&self, sensed: &Sensed, now: Millis) -> f32 {
+        if self.differing.is_empty() {
+            return 0.0;
+        }
+        let passing = self.passing(sensed);
+        let differing = self.differing & !passing;
+        let ghosts = differing & !sensed.changed_within(differing, GHOST_MS, now);
+        let expected = self.faults.shown_on(self.placement().occupied());
+        let cost = |squares| weight::differences(squares, sensed.placement(), expected);
+        weight::TRAIL * passing.count() as f32 + cost(differing & !ghosts) + cost(ghosts) * weight::GHOST
+    }
+
     /// What the line costs because of how things stand at `now`; it may pass.
     fn open_items(&self, sensed: &Sensed, now: Millis, mut pay: impl FnMut(Item, f32)) {
-        let passing = self.passing(sensed);
-        pay(Item::Differs, weight::TRAIL * passing.count() as f32);
-        let differing = self.differing & !passing;
-        if differing.any() {
-            let ghosts = sensed.unchanged_for(GHOST_MS, now);
-            let expected = self.faults.shown_on(self.placement().occupied());
-            let cost = |squares| weight::differences(squares, sensed.placement(), expected);
-            pay(
-                Item::Differs,
-                cost(differing & !ghosts) + cost(differing & ghosts) * weight::GHOST,
-            );
-        }
+        pay(Item::Differs, self.differs(sensed, now));
         if let Some(last) = self.plies.last()
             && self.clock_runs
             && last.pressed.is_none()

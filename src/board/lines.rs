@@ -323,22 +323,29 @@ impl Lines {
         for line in &mut self.lines {
             line.ranked = line.total(sensed, now);
         }
+        let least = self
+            .lines
+            .iter()
+            .map(|line| line.ranked)
+            .fold(f32::INFINITY, f32::min);
+        self.lines.retain(|line| line.ranked <= least + BEHIND);
         self.lines.sort_by(|a, b| {
             a.ranked
                 .total_cmp(&b.ranked)
                 .then(a.plies.len().cmp(&b.plies.len()))
         });
         // Lines that reach the same position go on alike: the likelier way there is kept.
-        let limit = self.lines[0].ranked + BEHIND;
-        let mut reached = Vec::with_capacity(self.lines.len());
+        let mut reached = Vec::with_capacity(MOST_LINES);
         self.lines.retain(|line| {
             let state = line.state();
-            let fresh = reached.len() < MOST_LINES && line.ranked <= limit && !reached.contains(&state);
+            let fresh = reached.len() < MOST_LINES && !reached.contains(&state);
             if fresh {
                 reached.push(state);
             }
             fresh
         });
+        // A board that shows nonsense brings hundreds, for a moment.
+        self.lines.shrink_to(2 * MOST_LINES);
     }
 }
 

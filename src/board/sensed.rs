@@ -14,6 +14,9 @@ const EARLIER: usize = 4;
 /// An update that a dump has overtaken comes within two scans, or not at all.
 const UNTOLD_MS: u64 = 500;
 
+/// What has changed so long ago or later is told from the rest at once.
+const RECENT_MS: u64 = 10_000;
+
 /// The current reading of all squares with the time of each square's last change.
 #[derive(Clone, Debug)]
 pub struct Sensed {
@@ -36,6 +39,8 @@ pub struct Sensed {
     dead: Bitboard,
     /// Squares that have shown something since they were first read.
     ever_read: Bitboard,
+    /// Squares that have changed in the last [`RECENT_MS`], and no others for long.
+    recent: Bitboard,
 }
 
 impl Default for Sensed {
@@ -54,6 +59,7 @@ impl Default for Sensed {
             felt: false,
             dead: Bitboard::EMPTY,
             ever_read: Bitboard::EMPTY,
+            recent: Bitboard::FULL,
         }
     }
 }
@@ -78,6 +84,7 @@ impl Sensed {
         self.placement.set(square, code);
         self.since[usize::from(square)] = now;
         self.last_change = now;
+        self.recent = self.changed_within(self.recent, RECENT_MS, now).with(square);
         if code.is_empty() {
             self.lifted.add(square);
         } else {
@@ -187,14 +194,12 @@ impl Sensed {
         self.since[usize::from(square)]
     }
 
-    /// The squares that have not changed for more than `ms` milliseconds.
+    /// Those of `squares` that have changed in the last `ms` milliseconds, which are at most [`RECENT_MS`].
     #[must_use]
-    pub fn unchanged_for(&self, ms: u64, now: Millis) -> Bitboard {
-        let mut squares = 0;
-        for (i, since) in self.since.iter().enumerate() {
-            squares |= u64::from(now.since(*since) > ms) << i;
-        }
-        Bitboard(squares)
+    pub fn changed_within(&self, squares: Bitboard, ms: u64, now: Millis) -> Bitboard {
+        debug_assert!(ms <= RECENT_MS);
+        let lately = |s: &Square| now.since(self.since(*s)) <= ms;
+        (squares & self.recent).into_iter().filter(lately).collect()
     }
 
     /// What `square` showed before its last change.

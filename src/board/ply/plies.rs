@@ -9,13 +9,17 @@ use std::{
     vec,
 };
 
-use super::Ply;
+use shakmaty::Square;
+
+use super::{Ply, PlyKind};
 
 /// The half-moves of a line, the first one first.
 #[derive(Clone, Debug, Default)]
 pub struct Plies {
     tip: Branch,
     len: usize,
+    /// The same for the same half-moves: tells most others apart at once.
+    way: u64,
 }
 
 /// A half-move with those before it; none before the first.
@@ -25,6 +29,21 @@ type Branch = Option<Arc<Node>>;
 struct Node {
     ply: Ply,
     before: Branch,
+    way: u64,
+}
+
+/// The way on from `way` by `kind`.
+fn way_on(way: u64, kind: &PlyKind) -> u64 {
+    let square = |square: Square| u64::from(square.to_u32());
+    let step = match kind.legal() {
+        Some(mv) => {
+            let promotion = mv.promotion().map_or(0, |role| role as u64);
+            mv.from().map_or(64, square) << 9 | square(mv.to()) << 3 | promotion
+        }
+        None => u64::MAX,
+    };
+    // FNV-1a: the same in every run.
+    (way ^ step).wrapping_mul(0x0100_0000_01b3)
 }
 
 impl Plies {
@@ -87,7 +106,9 @@ impl Plies {
     /// One more.
     pub(in crate::board) fn push(&mut self, ply: Ply) {
         let before = self.tip.take();
-        self.tip = Some(Arc::new(Node { ply, before }));
+        self.way = way_on(self.way, &ply.kind);
+        let way = self.way;
+        self.tip = Some(Arc::new(Node { ply, before, way }));
         self.len += 1;
     }
 
@@ -96,6 +117,12 @@ impl Plies {
         let tip = self.tip.take();
         self.len -= usize::from(tip.is_some());
         self.tip = tip.and_then(|tip| tip.before.clone());
+        self.way = self.tip.as_ref().map_or(0, |tip| tip.way);
+    }
+
+    /// False when these are not the half-moves of `other`, nor those with `kind` after them.
+    pub(in crate::board) fn may_be(&self, other: &Self, kind: Option<&PlyKind>) -> bool {
+        self.way == kind.map_or(other.way, |kind| way_on(other.way, kind))
     }
 
     /// How many half-moves from the first on are `alike` in both.
@@ -182,7 +209,7 @@ impl Drop for Plies {
 
 /// Takes the first half-moves from several branches, which go on sharing what they shared.
 #[derive(Debug, Default)]
-pub(in crate::board) struct Pruning(HashMap<*const Node, Branch>);
+pub(in crate::board) struct Pruning(HashMap<*const Node, Plies>);
 
 impl Pruning {
     /// Takes the first `n` from `plies`.
@@ -191,18 +218,95 @@ impl Pruning {
         let nodes: Vec<_> = iter::successors(plies.tip.clone(), |node| node.before.clone())
             .take(kept)
             .collect();
-        let mut before = None;
+        let mut pruned = Plies::default();
         for node in nodes.iter().rev() {
-            let pruned = self.0.entry(Arc::as_ptr(node)).or_insert_with(|| {
-                let ply = node.ply.clone();
-                Some(Arc::new(Node {
-                    ply,
-                    before: before.take(),
-                }))
+            let known = self.0.entry(Arc::as_ptr(node)).or_insert_with(|| {
+                pruned.push(node.ply.clone());
+                pruned.clone()
             });
-            before = pruned.clone();
+            pruned = known.clone();
         }
-        plies.tip = before;
-        plies.len = kept;
+        *plies = pruned;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::{Move, Role};
+
+    use super::*;
+    use crate::{board::stand::Stand, time::Millis};
+
+    fn ply(from: Square, to: Square) -> Ply {
+        let mv = Move::Normal {
+            role: Role::Pawn,
+            from,
+            to,
+            capture: None,
+            promotion: None,
+        };
+        Ply {
+            kind: PlyKind::Legal(mv),
+            at: Millis(0),
+            began: Millis(0),
+            seen: true,
+            landed: false,
+            pressed: None,
+            missed: 0.0,
+            stand: Arc::new(Stand::initial()),
+        }
+    }
+
+    fn plies(of: &[(Square, Square)]) -> Plies {
+        let mut plies = Plies::default();
+        of.iter().for_each(|(from, to)| plies.push(ply(*from, *to)));
+        plies
+    }
+
+    const E4: (Square, Square) = (Square::E2, Square::E4);
+    const E5: (Square, Square) = (Square::E7, Square::E5);
+    const D4: (Square, Square) = (Square::D2, Square::D4);
+
+    fn same(a: &Ply, b: &Ply) -> bool {
+        a.kind.same_as(&b.kind)
+    }
+
+    #[test]
+    fn what_is_changed_in_one_line_stays_in_the_others() {
+        let first = plies(&[E4, E5]);
+        let mut second = first.clone();
+        second.push(ply(D4.0, D4.1));
+        second[0].landed = true;
+        assert!(second[0].landed && !first[0].landed);
+        assert_eq!(first.len(), 2);
+        assert!(second.begin_alike(&first, 2, same));
+        second.pop();
+        assert!(second.may_be(&first, None));
+    }
+
+    #[test]
+    fn lines_are_alike_up_to_where_they_part() {
+        let (first, second) = (plies(&[E4, E5, D4]), plies(&[E4, D4, D4]));
+        assert_eq!(first.alike(&second, same), 1);
+        assert_eq!(first.alike(&first.clone(), |_, _| false), 3);
+        assert_eq!(first.alike(&plies(&[E4, E5]), same), 2);
+        assert!(!first.begin_alike(&plies(&[E4, E5]), 3, same));
+        assert!(!first.may_be(&second, None));
+        let kind = ply(D4.0, D4.1).kind;
+        assert!(first.may_be(&plies(&[E4, E5]), Some(&kind)));
+    }
+
+    #[test]
+    fn lines_go_on_sharing_what_is_left_of_them() {
+        let mut first = plies(&[E4, E5, D4]);
+        let mut second = first.clone();
+        let mut pruning = Pruning::default();
+        pruning.prune(&mut first, 2);
+        pruning.prune(&mut second, 2);
+        assert_eq!((first.len(), second.len()), (1, 1));
+        assert!(first.may_be(&plies(&[D4]), None));
+        assert_eq!(first.alike(&second, |_, _| false), 1, "they share it");
+        pruning.prune(&mut first, 5);
+        assert!(first.is_empty());
     }
 }
