@@ -101,6 +101,8 @@ pub(super) struct BoardTask {
     answered: Option<Millis>,
     notices: broadcast::Receiver<Notice>,
     losses: Losses,
+    /// When what was heard and no event tells of is put down at the latest.
+    save_at: Option<Millis>,
 }
 
 impl BoardTask {
@@ -144,6 +146,7 @@ impl BoardTask {
             answered: None,
             notices,
             losses: Losses::default(),
+            save_at: None,
         }
     }
 
@@ -273,7 +276,9 @@ impl BoardTask {
                 return Ok(reason);
             }
             let again = line.as_mut().and_then(|line| self.waits(line));
-            let wake = [until, self.watcher.poll_timeout(), again]
+            // What waits for the journal anyway is no reason to wake up.
+            let save_at = self.save_at.filter(|_| self.pending.is_none());
+            let wake = [until, self.watcher.poll_timeout(), again, save_at]
                 .into_iter()
                 .flatten()
                 .min();

@@ -8,7 +8,7 @@ use super::{
     clock::{Clock, ClockEvent},
     game::{Ctx, Game, Press},
     memory::Squares,
-    outbox::Outbox,
+    outbox::{Heard, Outbox},
     start::Setup,
 };
 use crate::{
@@ -131,6 +131,7 @@ impl Core {
 
     pub(super) fn clock_events(&mut self) {
         while let Some((at, event)) = self.clock.poll() {
+            self.heard(Heard::Press);
             match event {
                 ClockEvent::Started => self.clock_started(at),
                 ClockEvent::Stopped => {
@@ -197,9 +198,19 @@ impl Core {
         game.lines.frozen = false;
         game.lines.set_clock_runs(true);
         game.clock_used = true;
+        if let Some(side) = ctx.clock.running() {
+            game.sprang_back(side);
+        }
         if game.result.is_none() && !game.gap {
             game.started_again(&mut ctx);
             game.lines.grow_all(at, ctx.sensed);
+        }
+    }
+
+    /// A game goes on, and what was heard is a part of it.
+    pub(super) fn heard(&mut self, heard: Heard) {
+        if matches!(&self.phase, Phase::Game(game) if game.result.is_none()) {
+            self.out.heard = self.out.heard.max(Some(heard));
         }
     }
 

@@ -62,11 +62,23 @@ impl Game {
         if sprung.side == side || !soon || !untouched || best.awaits() != Some(sprung.at) {
             return false;
         }
-        self.lines.forget_press(sprung.at);
-        if self.later_presses.pop_back().is_none() {
-            self.press = None;
-        }
+        self.forget_last_press();
         true
+    }
+
+    /// After a time in which nobody listened the time of `side` runs: if his was the last press that was heard, the lever has
+    /// gone back since.
+    pub(super) fn sprang_back(&mut self, side: Color) {
+        let last = self.later_presses.back().or(self.press.as_ref());
+        if last.is_some_and(|press| press.side == side) {
+            self.forget_last_press();
+        }
+    }
+
+    fn forget_last_press(&mut self) {
+        if let Some(press) = self.later_presses.pop_back().or_else(|| self.press.take()) {
+            self.lines.forget_press(press.at);
+        }
     }
 
     /// Looks at the last press, and at what is wrong without one.

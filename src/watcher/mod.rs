@@ -56,7 +56,7 @@ use crate::{
 pub use command::{Command, CommandError, Reply, Report};
 use core::Core;
 pub use explain::Account;
-pub use outbox::MateQuestion;
+pub use outbox::{Heard, MateQuestion};
 pub use snapshot::Snapshot;
 pub use state::{BoardInfo, ClockView, GameView, Model, PositionView, StateSet, Status};
 pub use wire::Protocol;
@@ -299,6 +299,12 @@ impl Watcher {
     /// What the shell should do with the link.
     pub fn poll_wish(&mut self) -> Option<LinkWish> {
         self.wire.poll_wish()
+    }
+
+    /// The weightiest of what was heard in a game since the last call: who wants to go on from there after a crash takes a
+    /// [`Self::snapshot`].
+    pub fn take_heard(&mut self) -> Option<Heard> {
+        self.core.out.heard.take()
     }
 
     /// Which states have changed since the last call.

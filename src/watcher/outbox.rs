@@ -23,6 +23,15 @@ pub struct MateQuestion {
     pub winner: Color,
 }
 
+/// What was heard that no event tells of yet: after a crash the board cannot be asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Heard {
+    /// A square of the board changed.
+    Update,
+    /// The clock was pressed, started or stopped.
+    Press,
+}
+
 /// Events that wait to be taken, and which states they changed.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
@@ -38,6 +47,8 @@ pub(super) struct Outbox {
     pub(super) waits: Vec<&'static str>,
     /// Milliseconds by which the watcher's time is ahead of that of the daemon, which events tell.
     pub(super) before: u64,
+    /// What was heard since the caller last asked for it.
+    pub(super) heard: Option<Heard>,
 }
 
 impl Outbox {

@@ -5,6 +5,7 @@ use shakmaty::Bitboard;
 
 use super::{
     core::{Core, Phase},
+    outbox::Heard,
     start::Setup,
 };
 use crate::{
@@ -209,6 +210,7 @@ impl Core {
         if changed.is_empty() {
             return;
         }
+        self.heard(Heard::Update);
         match &mut self.phase {
             Phase::Game(game) => {
                 game.read_again(changed, &self.sensed);

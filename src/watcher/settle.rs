@@ -1,10 +1,10 @@
 //! When a half-move is sure enough to be said, and when what was said must be taken back.
 
-use shakmaty::Color;
+use shakmaty::{Bitboard, Color};
 
 use super::game::{Ctx, Game, Open};
 use crate::{
-    board::{Ply, PlyKind, Sensed},
+    board::{Ply, PlyKind, Sensed, candidate::Candidate},
     event::{CompletedBy, Resolution},
     laws::IrregularityKind,
     time::Millis,
@@ -145,8 +145,10 @@ impl Game {
         };
         if let Some(pressed) = by {
             // A reply shows that the updates are through.
-            // What stood wrong before is no part of this half-move.
-            let fresh = |s| ctx.sensed.since(s) >= ply.began;
+            // What stood wrong before is no part of this half-move, but for a rook that has not castled with its king.
+            let castled = ply.kind.legal().filter(|mv| mv.is_castle());
+            let own = castled.map_or(Bitboard::EMPTY, Candidate::touched);
+            let fresh = |s| ctx.sensed.since(s) >= ply.began || own.contains(s);
             let through = if best.misplaced(ctx.sensed).into_iter().any(fresh) {
                 ctx.passed(pressed.max(ply.at), AFTER_PRESS_UNTIDY_MS)
             } else if reply.is_some_and(|reply| reply.at < pressed) {

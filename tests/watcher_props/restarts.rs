@@ -5,9 +5,9 @@ use std::{env, fs, path::Path};
 use dgt2mqtt::{
     capture::{Act, Capture, Record},
     dgt::{ClockReading, Decoder, Message, PieceCode},
-    event::{Event, GameResult},
+    event::{Body, Certainty, Event, GameResult},
     time::Millis,
-    watcher::{GameView, Settings, Snapshot, Watcher},
+    watcher::{GameView, Heard, Settings, Snapshot, Watcher},
 };
 
 use crate::{
@@ -53,6 +53,11 @@ enum Killed {
     StoppedAt(Millis),
 }
 
+/// How long a killed daemon is away: a unit that is restarted at once.
+const AWAY_MS: u64 = 300;
+/// The daemon puts updates of squares down after so long, presses and events at once.
+const UPDATES_MS: u64 = 50;
+
 /// A capture that is played to a watcher, and what the board would show if it were asked.
 struct Play {
     settings: Settings,
@@ -63,6 +68,10 @@ struct Play {
     clock: Option<ClockReading>,
     /// What the journal has.
     kept: String,
+    /// How many events it has.
+    kept_events: usize,
+    /// When it is to have what was heard since.
+    keep_at: Option<Millis>,
 }
 
 impl Play {
@@ -78,22 +87,15 @@ impl Play {
             squares: [PieceCode::EMPTY; 64],
             clock: None,
             kept: String::new(),
+            kept_events: 0,
+            keep_at: None,
         }
     }
 
     fn act(&mut self, at: Millis, act: &Act) {
+        self.away(at, act);
         match act {
-            Act::FromBoard(bytes) => {
-                let (squares, clock) = (&mut self.squares, &mut self.clock);
-                self.decoder.push(at, bytes, &mut |message| match message {
-                    Message::Dump(all) => *squares = *all,
-                    Message::Field { square, piece } => squares[usize::from(square)] = piece,
-                    Message::Clock(reading) => *clock = Some(reading),
-                    Message::NoClock => *clock = None,
-                    _ => {}
-                });
-                self.watcher.handle_bytes(at, bytes);
-            }
+            Act::FromBoard(bytes) => self.watcher.handle_bytes(at, bytes),
             Act::LinkUp => self.watcher.handle_link_up(at, "port"),
             Act::LinkDown => self.watcher.handle_link_down(at, "cable"),
             Act::ToBoard(_) => {}
@@ -101,12 +103,52 @@ impl Play {
         drain(&mut self.watcher, &mut self.seen);
     }
 
+    /// What the board does, whoever listens.
+    fn away(&mut self, at: Millis, act: &Act) {
+        let Act::FromBoard(bytes) = act else { return };
+        let (squares, clock) = (&mut self.squares, &mut self.clock);
+        self.decoder.push(at, bytes, &mut |message| match message {
+            Message::Dump(all) => *squares = *all,
+            Message::Field { square, piece } => squares[usize::from(square)] = piece,
+            Message::Clock(reading) => *clock = Some(reading),
+            Message::NoClock => *clock = None,
+            _ => {}
+        });
+    }
+
     fn keep(&mut self) {
         self.kept = serde_json::to_string(&self.watcher.snapshot()).unwrap();
+        self.kept_events = self.seen.len();
+        self.keep_at = None;
+    }
+
+    /// What the daemon does once it has heard something: see `gateway/board/kept.rs`.
+    fn keep_what_is_due(&mut self, now: Millis) {
+        let due = match self.watcher.take_heard() {
+            Some(Heard::Press) => Some(now),
+            Some(Heard::Update) => Some(now + UPDATES_MS),
+            None => None,
+        };
+        self.keep_at = self.keep_at.into_iter().chain(due).min();
+        if self.seen.len() > self.kept_events || self.keep_at.is_some_and(|at| at <= now) {
+            self.keep();
+        }
+    }
+
+    /// Time passes until `until`.
+    fn pass(&mut self, until: Millis) {
+        while let Some(at) = self.keep_at.filter(|at| *at <= until) {
+            pass(&mut self.watcher, at, &mut self.seen);
+            self.keep_what_is_due(at);
+        }
+        pass(&mut self.watcher, until, &mut self.seen);
+        self.keep_what_is_due(until);
     }
 
     /// The daemon goes on from what was kept.
     fn restart(&mut self) {
+        // An event that is not in the journal was never sent.
+        self.seen.truncate(self.kept_events);
         let back = Snapshot::kept(Some(&self.kept), self.seen.len() as u64);
         assert_eq!(back.lost(), [""; 0], "{}", self.kept);
         self.watcher = Watcher::new(self.settings.clone(), Some(back));
@@ -134,6 +176,45 @@ impl Play {
         }
         self.ask(at);
     }
+}
+
+/// Plays a capture, the daemon being killed at once at each of `moments`, and away for a while.
+fn play_killed(capture: &Capture, moments: &[Millis], away: u64) -> (Watcher, Vec<Event>) {
+    let mut play = Play::of(capture);
+    let mut moments = moments.iter().copied().peekable();
+    let mut back: Option<Millis> = None;
+    for Record { at, act } in &capture.records {
+        loop {
+            let next = back.or(moments.peek().copied());
+            let Some(due) = next.filter(|due| due <= at) else {
+                break;
+            };
+            if back.take().is_some() {
+                play.ask(due);
+                play.keep_what_is_due(due);
+            } else {
+                moments.next();
+                play.pass(due);
+                if play.watcher.game().start_fen.is_some() && !play.kept.is_empty() {
+                    play.restart();
+                    back = Some(due + away);
+                }
+            }
+        }
+        if back.is_some() {
+            play.away(*at, act);
+        } else {
+            play.pass(*at);
+            play.act(*at, act);
+            play.keep_what_is_due(*at);
+        }
+    }
+    if let Some(at) = back {
+        play.ask(at);
+    }
+    play.watcher.handle_end(capture.end());
+    drain(&mut play.watcher, &mut play.seen);
+    (play.watcher, play.seen)
 }
 
 /// Plays a capture, the daemon being killed once, if at all.
@@ -243,6 +324,97 @@ fn nor_do_several_restarts_in_a_row() {
 fn nor_does_a_stop_soon_after_a_press() {
     let soon = |at: Millis| Killed::StoppedAt(at + 100);
     changes_nothing(|capture, _| presses(capture).into_iter().map(soon).collect());
+}
+
+/// The half-moves of the whole game, and of each offence what was said and whether it was taken back.
+fn told((watcher, events): &(Watcher, Vec<Event>)) -> (Vec<String>, Vec<String>) {
+    let mut said: Vec<String> = Vec::new();
+    for event in events {
+        if let Body::Irregularity(irregularity) = &event.body
+            && irregularity.certainty != Certainty::Suspected
+        {
+            said.push(format!("{} {}", irregularity.kind.as_str(), irregularity.ply));
+        }
+    }
+    said.sort();
+    (watcher.game().moves, said)
+}
+
+/// Kills the daemon at the moments that are given for each capture, and tells what came out otherwise.
+fn kills_change_nothing(away: u64, moments: impl Fn(&Capture) -> Vec<Vec<Millis>>) {
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for (name, capture) in fixtures() {
+        let wanted = told(&play_killed(&capture, &[], away));
+        for moments in moments(&capture) {
+            let got = told(&play_killed(&capture, &moments, away));
+            tried += 1;
+            if got != wanted {
+                wrong.push(format!(
+                    "{name}, {moments:?}:\n  {got:?}\n  instead of\n  {wanted:?}"
+                ));
+            }
+        }
+    }
+    println!("{tried} kills");
+    let of = format!("{} of {tried} wrong:", wrong.len());
+    assert!(wrong.is_empty(), "{of}\n{}", wrong.join("\n"));
+}
+
+/// True when the board tells nothing that is missed by a daemon that is killed at `at`.
+fn is_quiet(capture: &Capture, at: Millis) -> bool {
+    let presses = presses(capture);
+    capture.records.iter().all(|record| {
+        let missed = at - UPDATES_MS <= record.at && record.at <= at + AWAY_MS;
+        let tells = matches!(&record.act, Act::FromBoard(bytes) if bytes.first() == Some(&0x8e));
+        !missed || !tells && !presses.contains(&record.at)
+    })
+}
+
+/// Between a press and its judgement: what was heard is told by no event yet, and the board tells it no more.
+#[test]
+fn nor_does_a_kill_between_a_press_and_its_judgement() {
+    for after in [100, 500] {
+        kills_change_nothing(AWAY_MS, |capture| {
+            let killed = presses(capture).into_iter().map(|at| at + after);
+            killed
+                .filter(|at| is_quiet(capture, *at))
+                .map(|at| vec![at])
+                .collect()
+        });
+    }
+}
+
+/// Wherever it is: some that arrive while nobody listens are missed, and nobody is accused of what came of it.
+#[test]
+fn nor_does_a_kill_at_any_instant_accuse_anybody() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let (mut tried, mut missed, mut wrong) = (0, 0, Vec::new());
+    for (name, capture) in fixtures() {
+        let wanted = told(&play_killed(&capture, &[], AWAY_MS));
+        for every in [0, 2000] {
+            let end = capture.end().0;
+            let first = random.u64(..end.max(1));
+            let moments: Vec<_> = if every == 0 {
+                vec![Millis(first)]
+            } else {
+                (0..)
+                    .map(|n| Millis(first % every + n * every))
+                    .take_while(|at| at.0 < end)
+                    .collect()
+            };
+            let got = told(&play_killed(&capture, &moments, AWAY_MS));
+            tried += 1;
+            missed += wanted.1.iter().filter(|said| !got.1.contains(said)).count();
+            if got.1.iter().any(|said| !wanted.1.contains(said)) {
+                wrong.push(format!(
+                    "{name}, {moments:?}:\n  {got:?}\n  instead of\n  {wanted:?}"
+                ));
+            }
+        }
+    }
+    println!("{tried} captures, {missed} offences missed");
+    let of = format!("{} of {tried} wrong:", wrong.len());
+    assert!(wrong.is_empty(), "{of}\n{}", wrong.join("\n"));
 }
 
 /// The same of captures that others made; all restarts with `DGT2MQTT_FULL=1`.

@@ -5,8 +5,11 @@ use crate::{
     event::{Event, notice},
     journal::{AppendError, CommandRecord, Committed, Entry, Written},
     mqtt::{BoardState, Reply, StateKey},
-    watcher::StateSet,
+    watcher::{Heard, StateSet},
 };
+
+/// Updates of squares are put down so long after the first of them: both of a half-move share a write, as a rule.
+const UPDATES_MS: u64 = 50;
 
 /// What waits for the journal.
 pub(super) struct Pending {
@@ -21,11 +24,12 @@ impl BoardTask {
     /// Hands the watcher's events and state to the journal, one entry at a time.
     pub(super) async fn drain(&mut self) {
         self.changed |= self.watcher.take_changed();
+        self.note_heard();
         if self.pending.is_some() {
             return;
         }
         let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
-        if events.is_empty() {
+        if events.is_empty() && self.save_at.is_none_or(|at| self.now() < at) {
             // States alone need not wait for the disk.
             let changed = std::mem::take(&mut self.changed);
             self.publish(changed);
@@ -34,7 +38,20 @@ impl BoardTask {
         self.append(events, None).await;
     }
 
+    /// What was heard has to be on the disk before long: of what happened before a crash the board tells no more.
+    fn note_heard(&mut self) {
+        let Some(heard) = self.watcher.take_heard() else {
+            return;
+        };
+        let due = match heard {
+            Heard::Press => self.now(),
+            Heard::Update => self.now() + UPDATES_MS,
+        };
+        self.save_at = Some(self.save_at.map_or(due, |known| known.min(due)));
+    }
+
     pub(super) async fn append(&mut self, events: Vec<Event>, command: Option<CommandRecord>) {
+        self.save_at = None;
         let entry = Entry {
             board: self.plan.id.to_string(),
             events,
