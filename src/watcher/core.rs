@@ -214,6 +214,13 @@ impl Core {
         }
     }
 
+    /// What comes now happened some time ago, in this order.
+    pub(super) fn unmeasured(&mut self) {
+        if let Phase::Game(game) = &mut self.phase {
+            game.doubt.unmeasured = true;
+        }
+    }
+
     /// Presses are not to be expected any more: the clock is gone.
     pub(super) fn thaw(&mut self, _now: Millis) {
         if let Phase::Game(game) = &mut self.phase {
@@ -303,6 +310,14 @@ impl Core {
             game.settle_rest(&mut ctx);
         }
         now
+    }
+
+    /// Time passes until `until`: what becomes due meanwhile is looked at when it does.
+    pub(super) fn pass(&mut self, until: Millis) {
+        while let Some(due) = self.deadline().filter(|due| *due < until) {
+            let due = due.max(self.now + 1);
+            self.review(due);
+        }
     }
 
     /// Asks to be called again at `at`, or before if that was asked for.

@@ -43,6 +43,8 @@ pub(super) struct Doubt {
     pub(super) gap: Option<usize>,
     /// The record has been corrected: accusations are no longer certain, but they are made.
     pub(super) corrected: bool,
+    /// Messages came late, in one lump: nobody measured when what they tell happened.
+    pub(super) unmeasured: bool,
 }
 
 impl Doubt {

@@ -25,6 +25,7 @@ mod flags;
 mod game;
 mod gap;
 mod judge;
+mod late;
 mod matter;
 mod memory;
 mod midway;
@@ -180,7 +181,7 @@ impl Watcher {
 
     /// The link to the board is gone.
     pub fn handle_link_down(&mut self, now: Millis, reason: &str) {
-        let now = self.time(now);
+        let now = self.release(now);
         self.wire.link_down(now);
         self.core.link_down(now, reason);
     }
@@ -196,9 +197,17 @@ impl Watcher {
     /// A deadline of [`Self::poll_timeout`] has passed.
     pub fn handle_timeout(&mut self, now: Millis) {
         let now = self.time(now);
-        self.wire.handle_timeout(now);
-        self.core.review(now);
-        self.ask_board(now);
+        let ahead = self.wire.handle_timeout(now, &mut self.core);
+        self.before += ahead;
+        self.ask_board(now + ahead);
+    }
+
+    /// The core's time at the caller's `now`, after what came and was held: something else happens.
+    fn release(&mut self, now: Millis) -> Millis {
+        let now = self.time(now);
+        let ahead = self.wire.release(&mut self.core);
+        self.before += ahead;
+        now + ahead
     }
 
     fn ask_board(&mut self, now: Millis) {
@@ -213,7 +222,7 @@ impl Watcher {
     /// No more will come (the end of a capture): what is still open is decided as stillness would.
     /// Returns the time at which the last decision was made.
     pub fn handle_end(&mut self, now: Millis) -> Millis {
-        let now = self.time(now);
+        let now = self.release(now);
         self.core.finish(now) - self.before
     }
 
@@ -289,11 +298,8 @@ impl Watcher {
         if !self.lost.is_empty() {
             return Some(Millis(0));
         }
-        [self.wire.poll_timeout(), self.core.deadline()]
-            .into_iter()
-            .flatten()
-            .min()
-            .map(|due| due - self.before)
+        let due = self.wire.poll_timeout(self.core.deadline());
+        due.map(|due| due - self.before)
     }
 
     /// What the shell should do with the link.

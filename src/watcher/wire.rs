@@ -2,7 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LinkWish, backlog::Backlog, core::Core};
+use super::{
+    LinkWish,
+    backlog::Backlog,
+    core::Core,
+    late::{Late, Sort},
+};
 use crate::{
     dgt::{self, Decoder, Identity, Session, Wish},
     occ1::{self, Silence},
@@ -33,6 +38,7 @@ pub(super) struct Dgt {
     decoder: Decoder,
     session: Session,
     backlog: Backlog,
+    late: Late,
 }
 
 /// A board that only ever speaks.
@@ -50,6 +56,7 @@ impl Wire {
                 decoder: Decoder::new(),
                 session: Session::new(),
                 backlog: Backlog::default(),
+                late: Late::default(),
             })),
             Protocol::Occ1 => Self::Occ1(Occ1::default()),
         }
@@ -60,6 +67,7 @@ impl Wire {
             Self::Dgt(dgt) => {
                 dgt.decoder.clear();
                 dgt.backlog.end();
+                dgt.late.end();
                 dgt.session.link_up(dgt.backlog.on_line(now));
             }
             Self::Occ1(occ1) => *occ1 = Occ1::default(),
@@ -71,6 +79,7 @@ impl Wire {
             Self::Dgt(dgt) => {
                 dgt.decoder.clear();
                 dgt.backlog.end();
+                dgt.late.end();
                 dgt.session.link_down(dgt.backlog.on_line(now));
             }
             Self::Occ1(occ1) => *occ1 = Occ1::default(),
@@ -94,21 +103,48 @@ impl Wire {
         }
     }
 
-    pub(super) fn handle_timeout(&mut self, now: Millis) {
+    /// Time passes. Returns by how many milliseconds the core's time is further ahead than before.
+    pub(super) fn handle_timeout(&mut self, now: Millis, core: &mut Core) -> u64 {
         match self {
-            Self::Dgt(dgt) => dgt.session.handle_timeout(dgt.backlog.on_line(now)),
+            Self::Dgt(dgt) => {
+                let line = dgt.backlog.on_line(now);
+                dgt.session.handle_timeout(line);
+                let due = dgt.late.is_due(line);
+                let ahead = if due { dgt.release(core) } else { 0 };
+                let known = dgt.known(now + ahead);
+                core.review(known.max(core.now));
+                ahead
+            }
             Self::Occ1(occ1) => {
                 if occ1.silence.is_over(now) {
                     occ1.wish = Some(LinkWish::Reopen);
                 }
+                core.review(now);
+                0
             }
         }
     }
 
-    pub(super) fn poll_timeout(&self) -> Option<Millis> {
+    /// What came and was held is taken: something else happens. Returns by how many milliseconds the core's time is further
+    /// ahead than before.
+    pub(super) fn release(&mut self, core: &mut Core) -> u64 {
         match self {
-            Self::Dgt(dgt) => dgt.session.poll_timeout().map(|due| dgt.backlog.in_core(due)),
-            Self::Occ1(occ1) => occ1.silence.due(),
+            Self::Dgt(dgt) => dgt.release(core),
+            Self::Occ1(_) => 0,
+        }
+    }
+
+    /// When to call [`Self::handle_timeout`], where the core wants to decide at `deadline`.
+    pub(super) fn poll_timeout(&self, deadline: Option<Millis>) -> Option<Millis> {
+        match self {
+            Self::Dgt(dgt) => {
+                let in_core = |due| dgt.backlog.in_core(due);
+                let known = dgt.late.known_until().map(in_core);
+                let deadline = deadline.filter(|due| known.is_none_or(|until| *due <= until));
+                let line = [dgt.session.poll_timeout(), dgt.late.due()];
+                line.into_iter().flatten().map(in_core).chain(deadline).min()
+            }
+            Self::Occ1(occ1) => occ1.silence.due().into_iter().chain(deadline).min(),
         }
     }
 
@@ -143,28 +179,75 @@ impl Wire {
 
 impl Dgt {
     fn bytes(&mut self, now: Millis, bytes: &[u8], core: &mut Core) -> u64 {
+        let now = self.backlog.on_line(now);
+        if self.late.holds(now, bytes) {
+            return 0;
+        }
+        self.hear(now, bytes, core, &mut std::iter::repeat(now))
+    }
+
+    /// Takes what is held, each message at the time at which it happened.
+    fn release(&mut self, core: &mut Core) -> u64 {
+        let held = self.late.take();
+        let (mut decoder, mut came) = (self.decoder.clone(), Vec::new());
+        for (now, bytes) in &held {
+            decoder.push(*now, bytes, &mut |message| came.push((*now, Sort::of(&message))));
+        }
+        let happened = self.late.times(&came);
+        if came.iter().map(|(came, _)| came).ne(&happened) {
+            core.unmeasured();
+        }
+        let mut happened = happened.into_iter();
+        let mut ahead = 0;
+        for (now, bytes) in &held {
+            ahead += self.hear(*now, bytes, core, &mut happened);
+            self.late.heard_at(*now);
+        }
+        ahead
+    }
+
+    /// Bytes that came at `now`, of messages that `happened` then.
+    fn hear(
+        &mut self,
+        now: Millis,
+        bytes: &[u8],
+        core: &mut Core,
+        happened: &mut impl Iterator<Item = Millis>,
+    ) -> u64 {
         let Self {
             decoder,
             session,
             backlog,
+            late,
         } = self;
-        let now = backlog.on_line(now);
         let mut ahead = 0;
         decoder.push(now, bytes, &mut |message| {
             session.heard(now, &message);
+            let at = happened.next().unwrap_or(now);
+            late.note(at, &message);
             let waited = backlog.heard(now, &message);
-            let then = backlog.in_core(now);
+            let then = backlog.in_core(at).max(core.now);
             if waited > 0 {
                 ahead += waited;
                 core.out.before += waited;
                 // What became due meanwhile comes first.
                 core.review(then);
+            } else if at < now {
+                core.pass(then);
             }
             core.message(then, &message, session.identity());
             core.review(then);
         });
         session.check_line(now, decoder.stats());
         ahead
+    }
+
+    /// Time passes. Returns until when it is known what came.
+    fn known(&mut self, now: Millis) -> Millis {
+        let now = self.backlog.on_line(now);
+        self.late.tick(now);
+        let known = self.late.known_until().map_or(now, |until| until.min(now));
+        self.backlog.in_core(known)
     }
 }
 

@@ -179,7 +179,7 @@ impl Play {
 }
 
 /// Plays a capture, the daemon being killed at once at each of `moments`, and away for a while.
-fn play_killed(capture: &Capture, moments: &[Millis], away: u64) -> (Watcher, Vec<Event>) {
+pub(crate) fn play_killed(capture: &Capture, moments: &[Millis], away: u64) -> (Watcher, Vec<Event>) {
     let mut play = Play::of(capture);
     let mut moments = moments.iter().copied().peekable();
     let mut back: Option<Millis> = None;
@@ -285,7 +285,7 @@ fn answers(capture: &Capture) -> bool {
 }
 
 /// A real game, and all scripts in which the board can be asked.
-fn fixtures() -> Vec<(String, Capture)> {
+pub(crate) fn fixtures() -> Vec<(String, Capture)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let text = fs::read(folder.join("vienna-1910.dgtcap")).unwrap();
     let mut captures = vec![("vienna-1910".to_owned(), Capture::parse(&text).unwrap())];

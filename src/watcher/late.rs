@@ -1,0 +1,239 @@
+//! Bytes that come late: a line that stood still for seconds, a machine that slept, a network that gathers. What waited comes
+//! in one lump, in order, and nobody knows when each of it happened.
+//!
+//! A clock that runs speaks every second. While it is silent, nobody knows what is on its way: the core's time stands still.
+//! What comes then is held for a moment. If it is a lump, the clock's own seconds tell when its parts happened, as far as that can be told.
+
+use crate::{
+    dgt::{ClockReading, Message},
+    time::Millis,
+};
+
+/// A running clock that says nothing for so long is not heard.
+const SILENT_MS: u64 = 1200;
+/// It is believed to have been there for no longer than this: a cable is pulled, or this clock does not speak each second.
+const MOST_MS: u64 = 90_000;
+/// What comes together comes within this time.
+const TOGETHER_MS: u64 = 60;
+/// So many messages at once have waited; fewer may have come so.
+const LUMP: usize = 3;
+/// A line that never stops is heard all the same.
+const MOST_HELD: usize = 8192;
+/// Between two changes of squares.
+const FIELD_MS: u64 = 150;
+/// Before a press of the clock.
+const PRESS_MS: u64 = 250;
+/// Before any other reading of it.
+const CLOCK_MS: u64 = 50;
+
+/// What is on its way, by the line's time.
+#[derive(Debug, Default)]
+pub(super) struct Late {
+    /// When a message last came.
+    heard: Option<Millis>,
+    /// The last reading of a clock, and when it was shown.
+    clock: Option<(ClockReading, Millis)>,
+    /// Bytes that came after a silence, and when they did.
+    held: Vec<(Millis, Vec<u8>)>,
+    /// The silence has lasted so long that it is believed.
+    believed: bool,
+}
+
+impl Late {
+    /// The link is another one.
+    pub(super) fn end(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Until when it is known what has come, while a clock runs: after it nobody knows what is on its way.
+    pub(super) fn known_until(&self) -> Option<Millis> {
+        let runs = self.clock.is_some_and(|(reading, _)| reading.running) && !self.believed;
+        self.heard.filter(|_| runs).map(|heard| heard + SILENT_MS)
+    }
+
+    /// Takes bytes that are to be held. Returns false where there is no reason to.
+    pub(super) fn holds(&mut self, now: Millis, bytes: &[u8]) -> bool {
+        let held: usize = self.held.iter().map(|(_, bytes)| bytes.len()).sum();
+        let silent = self.known_until().is_some_and(|until| until <= now);
+        if self.held.is_empty() && !silent || held >= MOST_HELD {
+            return false;
+        }
+        self.held.push((now, bytes.to_vec()));
+        true
+    }
+
+    /// When what is held is to be taken, or else the silence is believed.
+    pub(super) fn due(&self) -> Option<Millis> {
+        match self.held.last() {
+            Some((last, _)) => Some(*last + TOGETHER_MS),
+            None => self.known_until().map(|until| until + MOST_MS),
+        }
+    }
+
+    /// Time passes, and nothing came.
+    pub(super) fn tick(&mut self, now: Millis) {
+        self.believed |= self.held.is_empty() && self.due().is_some_and(|due| due <= now);
+    }
+
+    /// True when what is held has all come by `now`.
+    pub(super) fn is_due(&self, now: Millis) -> bool {
+        !self.held.is_empty() && self.due().is_some_and(|due| due <= now)
+    }
+
+    /// Something came at `now`, whenever it happened.
+    pub(super) fn heard_at(&mut self, now: Millis) {
+        self.heard = self.heard.max(Some(now));
+    }
+
+    /// Takes what is held.
+    pub(super) fn take(&mut self) -> Vec<(Millis, Vec<u8>)> {
+        std::mem::take(&mut self.held)
+    }
+
+    /// Takes note of a message that happened at `at`.
+    pub(super) fn note(&mut self, at: Millis, message: &Message<'_>) {
+        self.heard = Some(at);
+        self.believed = false;
+        match message {
+            Message::Clock(reading) => self.clock = Some((*reading, at)),
+            Message::NoClock => self.clock = None,
+            _ => {}
+        }
+    }
+
+    /// When each of the messages happened that were held, and came at these times. What a board's log was told before is
+    /// known to have waited for it.
+    pub(super) fn times(&self, came: &[(Millis, Sort)]) -> Vec<Millis> {
+        let log = came.iter().any(|(_, sort)| matches!(sort, Sort::Log));
+        let (Some(heard), Some((now, _)), true) = (self.heard, came.last(), came.len() >= LUMP && !log)
+        else {
+            return came.iter().map(|(at, _)| *at).collect();
+        };
+        let (mut at, mut clock) = (heard, self.clock);
+        let mut happened = Vec::with_capacity(came.len());
+        for (_, sort) in came {
+            at = match sort {
+                Sort::Field => at + FIELD_MS,
+                Sort::Clock(reading) => {
+                    let shown = clock.and_then(|(last, shown)| Some(shown + elapsed(&last, reading)?));
+                    let at = shown.map_or(at + PRESS_MS, |shown| shown.max(at + CLOCK_MS));
+                    clock = Some((*reading, at));
+                    at
+                }
+                Sort::Other | Sort::Log => at,
+            };
+            happened.push(at);
+        }
+        // It did not take longer than the silence.
+        let (took, silence) = (at.since(heard).max(1), now.since(heard));
+        let within = |at: Millis| heard + at.since(heard) * silence.min(took) / took;
+        happened.into_iter().map(within).collect()
+    }
+}
+
+/// What a message tells of the time.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sort {
+    Field,
+    Clock(ClockReading),
+    Log,
+    Other,
+}
+
+impl Sort {
+    pub(super) fn of(message: &Message<'_>) -> Self {
+        match message {
+            Message::Field { .. } => Self::Field,
+            Message::Clock(reading) => Self::Clock(*reading),
+            Message::EventLog(_) => Self::Log,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Milliseconds that passed on a clock from one reading to the next; none where it was pressed or stopped in between.
+fn elapsed(last: &ClockReading, next: &ClockReading) -> Option<u64> {
+    let side = last.counting().filter(|side| next.counting() == Some(*side))?;
+    let seconds = last.time(side).seconds.checked_sub(next.time(side).seconds)?;
+    Some(u64::from(seconds) * 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dgt::{ClockTime, Lever};
+
+    fn clock(left: u32, right: u32, lever: Lever) -> ClockReading {
+        let time = |seconds| ClockTime {
+            seconds,
+            ..ClockTime::default()
+        };
+        ClockReading {
+            left: time(left),
+            right: time(right),
+            running: true,
+            lever,
+            battery_low: false,
+        }
+    }
+
+    fn late() -> Late {
+        let mut late = Late::default();
+        late.note(Millis(1000), &Message::Clock(clock(100, 100, Lever::RightHigh)));
+        late
+    }
+
+    #[test]
+    fn a_running_clock_that_is_silent_is_waited_for_and_one_that_stands_is_not() {
+        let mut late = late();
+        assert_eq!(late.known_until(), Some(Millis(2200)));
+        assert!(!late.holds(Millis(2000), &[1]), "it is heard");
+        assert!(late.holds(Millis(2300), &[1]));
+        assert!(late.holds(Millis(2301), &[2]), "it may be the rest");
+        assert_eq!(late.due(), Some(Millis(2361)));
+        assert_eq!(late.take().len(), 2);
+        let mut stands = clock(100, 100, Lever::RightHigh);
+        stands.running = false;
+        late.note(Millis(3000), &Message::Clock(stands));
+        assert_eq!(late.known_until(), None);
+    }
+
+    #[test]
+    fn a_silence_is_believed_in_the_end() {
+        let mut late = late();
+        late.tick(Millis(60_000));
+        assert!(late.known_until().is_some());
+        let due = late.due().unwrap();
+        late.tick(due);
+        assert_eq!((late.known_until(), late.due()), (None, None));
+    }
+
+    #[test]
+    fn the_clock_tells_when_the_parts_of_a_lump_happened() {
+        let late = late();
+        let side = clock(100, 100, Lever::RightHigh).counting().unwrap();
+        let after = |seconds: u32| {
+            let mut reading = clock(100, 100, Lever::RightHigh);
+            match side {
+                crate::dgt::ClockSide::Left => reading.left.seconds -= seconds,
+                crate::dgt::ClockSide::Right => reading.right.seconds -= seconds,
+            }
+            Sort::Clock(reading)
+        };
+        let now = Millis(9000);
+        let came = [after(1), Sort::Field, Sort::Field, after(4)].map(|sort| (now, sort));
+        let times: Vec<u64> = late.times(&came).iter().map(|at| at.0).collect();
+        assert_eq!(times, [2000, 2150, 2300, 5000]);
+        let few = [(now, Sort::Field), (now, Sort::Field)];
+        assert_eq!(late.times(&few), [now, now], "they may have come so");
+    }
+
+    #[test]
+    fn a_lump_is_no_longer_than_the_silence() {
+        let late = late();
+        let came = [(Millis(2500), Sort::Field); 100];
+        let times = late.times(&came);
+        assert!(times.is_sorted() && times[0] > Millis(1000));
+        assert_eq!(times[99], Millis(2500));
+    }
+}
