@@ -38,6 +38,10 @@ codes! {
     JOURNAL_DAMAGED = "journal_damaged",
     /// There was one, and it is gone.
     JOURNAL_MISSING = "journal_missing",
+    /// Another file was put in its place.
+    JOURNAL_REPLACED = "journal_replaced",
+    /// A broker knows of events that it does not have.
+    JOURNAL_BEHIND = "journal_behind",
     /// It cannot be written.
     JOURNAL_FAILING = "journal_failing",
     /// It can be written again.

@@ -1,5 +1,7 @@
 //! Puts the daemon together and takes it apart again.
 
+mod renumber;
+
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
@@ -237,6 +239,7 @@ impl Daemon {
         shutdown: &CancellationToken,
     ) -> Result<(), GatewayError> {
         let watchdog = sd_notify::watchdog_enabled();
+        let mut disputed = self.shared.journal.disputed();
         let mut tick = tokio::time::interval(TICK.min(watchdog.map_or(TICK, |period| period / 3)));
         loop {
             tokio::select! {
@@ -247,6 +250,12 @@ impl Daemon {
                 }
                 Some(request) = self.requests.recv() => self.dispatch(request),
                 Some(config) = changes.recv() => self.change(config),
+                Ok(()) = disputed.changed() => {
+                    let is_disputed = *disputed.borrow_and_update();
+                    if is_disputed {
+                        self.renumber().await;
+                    }
+                }
                 _ = tick.tick() => self.tick(watchdog.is_some()).await,
                 () = shutdown.cancelled() => return Ok(()),
             }

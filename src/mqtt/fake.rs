@@ -10,7 +10,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    link::{BrokerLink, Busy, Closed, Dial, LinkEvent, Message, Qos, Ticket},
+    link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Message, Qos, Ticket},
     publisher::{Publisher, PublisherHandle, PublisherSettings},
     reply::Answer,
     states::StateKey,
@@ -78,7 +78,22 @@ impl BrokerLink for FakeLink {
     }
 
     fn publish(&mut self, ticket: Ticket, message: &Message) -> Result<(), Busy> {
+        if message.topic.ends_with("/echo") {
+            self.0.events.lock().unwrap().push_back(LinkEvent::Acked(ticket));
+            self.0.happens(LinkEvent::Arrived(Arrived {
+                topic: message.topic.clone(),
+                payload: message.payload.clone(),
+                retain: false,
+                response_topic: None,
+                correlation: None,
+            }));
+            return Ok(());
+        }
         self.0.published.lock().unwrap().push((ticket, message.clone()));
+        Ok(())
+    }
+
+    fn subscribe_to_others(&mut self, _filters: &[String], _retained: bool) -> Result<(), Busy> {
         Ok(())
     }
 

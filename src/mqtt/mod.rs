@@ -7,12 +7,14 @@
 //! survives.
 #![allow(clippy::disallowed_methods)] // connections live on the wall clock.
 
+mod ceilings;
 pub mod command;
 #[cfg(test)]
 mod fake;
 pub mod link;
 mod outbox;
 pub mod publisher;
+mod readback;
 pub mod reply;
 pub mod rumqtt;
 mod session;

@@ -183,6 +183,7 @@ mod tests {
             seq: n,
             kind: "move".to_owned(),
             json: "{}".into(),
+            is_secured: true,
         }
     }
 

@@ -11,9 +11,11 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    ceilings::Ceilings,
     command::{Refusal, Request},
     link::{Closed, Dial},
     outbox::Outbox,
+    readback::ReadBack,
     reply::{Answer, Reply},
     session::{End, Session},
     states::States,
@@ -124,6 +126,11 @@ pub(super) struct Core {
     pub(super) alarms: std::collections::BTreeSet<String>,
     /// How long an acknowledgement is waited for by now.
     pub(super) patience: Duration,
+    /// Until the broker was asked what it knows of our numbers.
+    pub(super) readback: Option<ReadBack>,
+    pub(super) ceilings: Ceilings,
+    /// True while events go out whose numbers no disk secures.
+    pub(super) unsecured: watch::Receiver<bool>,
     /// The message on which the broker hangs up, perhaps.
     pub(super) suspicion: Suspicion,
     /// False after a message that was too large: it may lie retained on a command topic, and a
@@ -179,6 +186,9 @@ impl<D: Dial> Publisher<D> {
             settings,
             boards,
             news: journal.news(),
+            unsecured: journal.unsecured(),
+            readback: Some(ReadBack::default()),
+            ceilings: Ceilings::default(),
             journal,
             outbox: Outbox::default(),
             states,

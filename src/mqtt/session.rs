@@ -1,5 +1,7 @@
 //! One connection's life: birth, the two lanes through one window, commands, good-bye.
 
+mod numbers;
+
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -9,6 +11,7 @@ use super::{
     link::{Arrived, BrokerLink, Closed, LinkEvent, Message, Qos, Ticket},
     outbox::{HOLD, LONG_HOLD},
     publisher::{Core, StateLog},
+    readback::ReadBack,
     reply::Reply,
     window::{Sent, Window},
 };
@@ -97,9 +100,13 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     async fn work(&mut self, address: &str, stop: &CancellationToken, log: &mut StateLog) -> Option<Closed> {
         loop {
             (self.core.beat)();
-            if self.connected_at.is_some() {
-                self.load().await;
-                self.pump();
+            match &mut self.core.readback {
+                _ if self.connected_at.is_none() => {}
+                Some(readback) => readback.go_on(&self.core.journal, Instant::now()).await,
+                None => {
+                    self.load().await;
+                    self.pump();
+                }
             }
             if let Some(closed) = self.look_at_the_watch() {
                 return closed;
@@ -119,6 +126,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                     self.core.outbox.news(newest);
                 }
                 () = self.core.states.changed() => {}
+                () = numbers::settled(self.core.readback.as_mut()) => self.settled(),
                 Some(reply) = self.core.replies.recv(), if self.waiting_reply.is_none() => {
                     self.waiting_reply = Some(reply);
                 }
@@ -160,9 +168,6 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         self.connected_at = Some(Instant::now());
         self.window = Window::new(window);
         self.max_packet = max_packet;
-        let newest = *self.core.news.borrow();
-        self.core.outbox.restart(newest);
-        self.core.states.restart();
         self.core.count(|figures| {
             figures.connected = true;
             figures.broker = Some(address.to_owned());
@@ -175,18 +180,23 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                 tracing::error!("the link was busy before anything was sent: no commands on this connection");
             }
         }
+        match &mut self.core.readback {
+            Some(_) => self.read_back(),
+            None => self.begin(),
+        }
+    }
+
+    /// The birth; the table and the backlog follow.
+    fn begin(&mut self) {
+        let newest = *self.core.news.borrow();
+        self.core.outbox.restart(newest);
+        self.core.states.restart();
+        self.core.ceilings.restart();
         self.say("online");
     }
 
     fn say(&mut self, word: &'static str) {
-        let message = Message {
-            topic: self.core.topics.status(),
-            payload: word.into(),
-            qos: Qos::AtLeastOnce,
-            retain: true,
-            expiry: None,
-            correlation: None,
-        };
+        let message = Message::plain(self.core.topics.status(), word, true);
         self.send(&message, Sent::Word);
     }
 
@@ -213,6 +223,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             let went = self.send_reply()
                 || (states_first && self.send_state())
                 || self.send_event()
+                || self.clear_ceiling()
                 || (!states_first && self.send_state());
             if !went {
                 return;
@@ -280,14 +291,12 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             return false;
         };
         let n = row.n;
-        let message = Message {
-            topic: self.core.topics.event(&row.board, &row.kind),
-            payload: row.json.clone(),
-            qos: Qos::AtLeastOnce,
-            retain: false,
-            expiry: None,
-            correlation: None,
-        };
+        if !row.is_secured && !self.core.ceilings.covers(&row.board, row.seq) {
+            let (board, wanted) = (row.board.clone(), self.core.ceilings.wanted(row.seq));
+            return wanted.is_some() && self.send_ceiling(&board, wanted);
+        }
+        let topic = self.core.topics.event(&row.board, &row.kind);
+        let message = Message::plain(topic, row.json.clone(), false);
         if !self.fits(&message) {
             self.core.outbox.skip(n);
             return true;
@@ -354,7 +363,8 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                 self.core.states.answered(&topic);
                 self.core.alarms.remove(&topic);
             }
-            Some(Sent::Word | Sent::Reply { .. }) | None => {}
+            Some(Sent::Ceiling { board, ceiling }) => self.core.ceilings.acked(&board, ceiling),
+            Some(Sent::Word | Sent::Reply { .. } | Sent::Echo) | None => {}
         }
     }
 
@@ -374,6 +384,12 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                 let topic = self.core.topics.status();
                 self.alarm(&topic, reason);
             }
+            Some(Sent::Ceiling { board, .. }) => {
+                self.core.ceilings.refused(&board);
+                self.alarm(&self.core.topics.numbers(&board), reason);
+            }
+            // It will not come back.
+            Some(Sent::Echo) => self.core.readback.iter_mut().for_each(ReadBack::end),
             None => {}
         }
     }
@@ -381,6 +397,9 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     fn arrived(&mut self, arrived: &Arrived) {
         if self.phase != Phase::Running {
             return;
+        }
+        if let Some(readback) = &mut self.core.readback {
+            readback.take(&self.core.topics, arrived);
         }
         let boards = &self.core.boards;
         let is_board = |id: &str| boards.iter().any(|board| board.as_str() == id);
@@ -408,7 +427,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             .core
             .states
             .due()
-            .filter(|_| self.connected_at.is_some() && self.has_room());
+            .filter(|_| self.connected_at.is_some() && self.core.readback.is_none() && self.has_room());
         let phase = match self.phase {
             Phase::Running => None,
             Phase::Draining(until) | Phase::LastWords(until) | Phase::Leaving(until) => Some(until),
@@ -453,6 +472,9 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     }
 
     fn is_drained(&self) -> bool {
+        if self.core.readback.is_some() {
+            return true;
+        }
         self.window.is_empty()
             && self.waiting_reply.is_none()
             && self.core.replies.is_empty()
