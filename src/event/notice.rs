@@ -33,6 +33,8 @@ codes! {
     SQUARE_NOT_READ = "square_not_read",
     /// What was kept of the game over a restart cannot be used, or not all of it.
     SNAPSHOT_SET_ASIDE = "snapshot_set_aside",
+    /// The broker does not take an event as it is: this stands in its place.
+    EVENT_ABRIDGED = "event_abridged",
     // Of the journal.
     /// The file could not be read, or turned out damaged.
     JOURNAL_DAMAGED = "journal_damaged",

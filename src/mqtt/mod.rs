@@ -18,6 +18,7 @@ mod readback;
 pub mod reply;
 pub mod rumqtt;
 mod session;
+mod short;
 pub mod states;
 mod suspect;
 pub mod tls;

@@ -1,5 +1,6 @@
 //! One connection's life: birth, the two lanes through one window, commands, good-bye.
 
+mod forms;
 mod numbers;
 
 use std::time::{Duration, Instant};
@@ -9,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 use super::{
     command,
     link::{Arrived, BrokerLink, Closed, LinkEvent, Message, Qos, Ticket},
-    outbox::{HOLD, LONG_HOLD},
     publisher::{Core, StateLog},
     readback::ReadBack,
     reply::Reply,
@@ -20,6 +20,9 @@ use super::{
 const TICK: Duration = Duration::from_secs(1);
 /// How long the last words may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How long a state rests on which the broker hangs up.
+const LONG_HOLD: Duration = Duration::from_secs(300);
 
 /// Ticket of messages that nobody acknowledges.
 const UNTRACKED: Ticket = Ticket(0);
@@ -147,14 +150,14 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         if !self.core.suspicion.ended(&key) {
             return;
         }
-        let until = Instant::now() + LONG_HOLD;
+        let now = Instant::now();
         let topic = match oldest {
             Some(Sent::Event { n, topic }) => {
-                self.core.outbox.hold(*n, until);
+                self.core.outbox.hung_up_on(*n, now);
                 topic.clone()
             }
             Some(Sent::State { topic }) => {
-                self.core.states.hold(topic, until);
+                self.core.states.hold(topic, now + LONG_HOLD);
                 topic.clone()
             }
             _ => return,
@@ -286,42 +289,6 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         went
     }
 
-    fn send_event(&mut self) -> bool {
-        let Some(row) = self.core.outbox.next() else {
-            return false;
-        };
-        let n = row.n;
-        if !row.is_secured && !self.core.ceilings.covers(&row.board, row.seq) {
-            let (board, wanted) = (row.board.clone(), self.core.ceilings.wanted(row.seq));
-            return wanted.is_some() && self.send_ceiling(&board, wanted);
-        }
-        let topic = self.core.topics.event(&row.board, &row.kind);
-        let message = Message::plain(topic, row.json.clone(), false);
-        if !self.fits(&message) {
-            self.core.outbox.skip(n);
-            return true;
-        }
-        let topic = message.topic.clone();
-        let went = self.send(&message, Sent::Event { n, topic });
-        if went {
-            self.core.outbox.sent(n);
-        }
-        went
-    }
-
-    /// Checked here: the library would take it for sent, fail, and fail again after each reconnect.
-    fn fits(&mut self, message: &Message) -> bool {
-        let bound = message.packet_bound();
-        let is_fitting = self.max_packet.is_none_or(|max| bound <= max);
-        if !is_fitting {
-            self.alarm(
-                &message.topic,
-                &format!("{bound} bytes are more than the broker takes"),
-            );
-        }
-        is_fitting
-    }
-
     fn alarm(&mut self, topic: &str, reason: &str) {
         self.core.count(|figures| figures.refused += 1);
         if self.core.alarms.insert(topic.to_owned()) {
@@ -371,7 +338,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     fn refused(&mut self, ticket: Ticket, reason: &str) {
         match self.window.answered(ticket) {
             Some(Sent::Event { n, topic }) => {
-                self.core.outbox.hold(n, Instant::now() + HOLD);
+                self.core.outbox.refused(n, Instant::now());
                 self.alarm(&topic, reason);
             }
             // The next value or the next connection tries again.

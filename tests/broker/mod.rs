@@ -115,6 +115,11 @@ impl Mosquitto {
         }
     }
 
+    /// The id of its process.
+    pub fn process(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
     pub fn url(&self) -> BrokerUrl {
         format!("mqtt://127.0.0.1:{}", self.port).parse().unwrap()
     }
