@@ -12,7 +12,10 @@ use serde::Deserialize;
 use tokio::sync::oneshot;
 
 use super::{link::Arrived, topic::Topics};
-use crate::journal::{Journal, Known};
+use crate::{
+    config::Id,
+    journal::{Journal, Known},
+};
 
 /// How long a broker may be silent that does not let us hear ourselves.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -118,6 +121,13 @@ impl ReadBack {
         }
         // A journal that is closed: nothing will be sent any more.
         std::future::pending::<()>().await;
+    }
+
+    /// Boards that are not among `ours`: they were renamed or removed.
+    pub(super) fn former(&self, ours: &[Id]) -> Vec<Id> {
+        let is_former = |id: &Id| !ours.contains(id);
+        let boards = self.known.keys().filter_map(|board| board.parse().ok());
+        boards.filter(is_former).collect()
     }
 
     /// The ceilings that lie there.

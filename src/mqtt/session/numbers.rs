@@ -36,6 +36,12 @@ impl<L: BrokerLink> Session<'_, L> {
     /// Nothing speaks against sending any more.
     pub(super) fn settled(&mut self) {
         if let Some(readback) = self.core.readback.take() {
+            for board in readback.former(&self.core.boards) {
+                tracing::info!(
+                    "board {board} is not configured any more: its states are taken from the broker"
+                );
+                self.core.states.clear(&self.core.topics, &board);
+            }
             self.core.ceilings.found(readback.ceilings());
             self.begin();
         }
