@@ -31,7 +31,7 @@ use super::{
     ports::Ports,
 };
 use crate::{
-    config::{Config, Id},
+    config::{Broker, Config, Id},
     journal::{Journal, JournalError, JournalSettings, Notice},
     link::SourceSyntaxError,
     mqtt::{
@@ -129,6 +129,7 @@ impl Daemon {
         for notice in &notices {
             tracing::warn!(code = notice.code, "{}", notice.message);
         }
+        let boot_id = format!("{:032x}", fastrand::u128(..));
         let clock = Clock::start();
         let heartbeat = Heartbeat::new(clock);
         let topics = Topics::new(&config.base_topic, &config.gateway);
@@ -136,8 +137,8 @@ impl Daemon {
         let stop_publisher = CancellationToken::new();
         let pulse = heartbeat.pulse("publisher");
         let (publisher, handle) = Publisher::new(
-            RumqttDial::new(config.broker.clone(), topics.status(), CONNECT_TIMEOUT),
-            publisher_settings(&config),
+            RumqttDial::new(broker_of(&config, &boot_id), topics.status(), CONNECT_TIMEOUT),
+            publisher_settings(&config, &boot_id),
             topics.clone(),
             plans.keys().cloned().collect(),
             journal.clone(),
@@ -149,7 +150,7 @@ impl Daemon {
         let mut publishers = JoinSet::new();
         publishers.spawn(publisher.run(stop_publisher.clone()));
         let mut daemon = Self {
-            boot_id: format!("{:032x}", fastrand::u128(..)),
+            boot_id,
             clock,
             heartbeat,
             shared: Shared {
@@ -469,8 +470,19 @@ fn journal_settings(config: &Config) -> JournalSettings {
     }
 }
 
-fn publisher_settings(config: &Config) -> PublisherSettings {
+/// Its client id is another one at each start, unless one is configured: a second gateway of the same name is then
+/// connected beside this one, and each hears of the other.
+fn broker_of(config: &Config, boot_id: &str) -> Broker {
+    let mut broker = config.broker.clone();
+    if broker.client_id == format!("dgt2mqtt-{}", config.gateway) {
+        broker.client_id = format!("{}-{}", broker.client_id, &boot_id[..8]);
+    }
+    broker
+}
+
+fn publisher_settings(config: &Config, boot_id: &str) -> PublisherSettings {
     PublisherSettings {
+        boot_id: boot_id.to_owned(),
         urls: config.broker.urls.clone(),
         commands: config.commands,
         ack_timeout: ACK_TIMEOUT,

@@ -28,6 +28,7 @@ pub(super) enum Request {
     Resume(String, oneshot::Sender<Resume>),
     Command(String, String, oneshot::Sender<Option<CommandRecord>>),
     Reconcile(BTreeMap<String, Known>, oneshot::Sender<()>),
+    StandBy(bool),
     Lift(oneshot::Sender<Vec<Notice>>),
     Tick(oneshot::Sender<Stats>),
     Close(oneshot::Sender<()>),
@@ -146,6 +147,12 @@ impl Journal {
         let (answer, receiver) = oneshot::channel();
         let _ = self.requests.send(Request::Reconcile(known, answer)).await;
         receiver
+    }
+
+    /// Another gives out numbers under our name. What is taken from now on, or, unless events were being sent, what was
+    /// taken since the start, is not sent before [`Self::reconcile`], by this process or by another.
+    pub async fn stand_by(&self, was_sending: bool) {
+        let _ = self.requests.send(Request::StandBy(was_sending)).await;
     }
 
     /// True while a broker knows of numbers that the journal does not: the boards are to stand still for

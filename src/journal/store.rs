@@ -282,6 +282,31 @@ impl Store {
         Ok(())
     }
 
+    /// The last number of each board that can have been sent, where later ones cannot.
+    pub(crate) fn floors(&self) -> rusqlite::Result<Option<BTreeMap<String, u64>>> {
+        let json: Option<String> = self
+            .connection
+            .query_row("SELECT value FROM meta WHERE key = 'floors'", [], |row| {
+                row.get(0)
+            })
+            .optional()?;
+        Ok(json.and_then(|json| serde_json::from_str(&json).ok()))
+    }
+
+    pub(crate) fn set_floors(&mut self, floors: Option<&BTreeMap<String, u64>>) -> rusqlite::Result<()> {
+        let json = floors.and_then(|floors| serde_json::to_string(floors).ok());
+        if let Some(json) = json {
+            self.connection.execute(
+                "INSERT OR REPLACE INTO meta (key, value) VALUES ('floors', ?1)",
+                [json],
+            )?;
+        } else if self.floors()?.is_some() {
+            self.connection
+                .execute("DELETE FROM meta WHERE key = 'floors'", [])?;
+        }
+        Ok(())
+    }
+
     /// What SQLite finds wrong with the file; none when it is sound.
     pub(crate) fn damage(&self) -> rusqlite::Result<Option<String>> {
         let verdict: String = self

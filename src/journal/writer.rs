@@ -85,12 +85,13 @@ impl Writer {
         let depth = ready.store.outbox()?;
         let position = ready.store.last_position()?;
         tells.news.send_replace(position);
-        let floors = ready
+        let last = ready
             .resumes
             .iter()
             .map(|(board, resume)| (board.clone(), resume.last_seq));
+        let floors = ready.store.floors()?.unwrap_or_else(|| last.collect());
         let mut writer = Self {
-            floors: floors.collect(),
+            floors,
             beyond: BTreeMap::new(),
             waiting: Vec::new(),
             place: Place::of(&settings.path),
@@ -173,6 +174,7 @@ impl Writer {
                 self.settle(std::mem::take(answers));
                 self.reconcile(known, answer);
             }
+            Request::StandBy(was_sending) => self.stand_by(was_sending),
             Request::Lift(answer) => {
                 self.settle(std::mem::take(answers));
                 let _ = answer.send(self.lift());

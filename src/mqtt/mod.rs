@@ -8,6 +8,7 @@
 #![allow(clippy::disallowed_methods)] // connections live on the wall clock.
 
 mod ceilings;
+mod claim;
 pub mod command;
 #[cfg(test)]
 mod fake;

@@ -46,12 +46,16 @@ enum Stage {
     Heard,
     /// The journal compares.
     Comparing(oneshot::Receiver<()>),
+    /// Nothing speaks against sending.
+    Over,
 }
 
-/// The asking, over connections, until it has come to its end.
+/// The asking, at each connection; numbers are compared once, and again after another had our name.
 #[derive(Debug, Default)]
 pub(super) struct ReadBack {
     stage: Stage,
+    is_compared: bool,
+    is_deaf: bool,
     known: BTreeMap<String, Known>,
     /// Connections that ended in the middle of it.
     broken_off: u32,
@@ -64,23 +68,35 @@ impl ReadBack {
         if matches!(self.stage, Stage::Hearing(_)) {
             self.broken_off += 1;
         }
-        self.stage = Stage::Hearing(now + SILENCE);
+        // A broker that was waited for in vain is not waited for again.
+        let patience = if self.is_deaf { Duration::ZERO } else { SILENCE };
+        self.stage = Stage::Hearing(now + patience);
         self.known.clear();
         self.broken_off < MOST_BROKEN_OFF
     }
 
+    /// True while numbers are to be compared before anything is sent.
+    pub(super) fn wants_numbers(&self) -> bool {
+        !self.is_compared
+    }
+
+    /// Another has our name, and gives out numbers: they are to be compared again.
+    pub(super) fn forget(&mut self) {
+        self.is_compared = false;
+    }
+
     /// Takes what came in, if it is an answer.
     pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived) {
-        if !matches!(self.stage, Stage::Hearing(_)) {
-            return;
-        }
         if arrived.topic == topics.echo() {
+            self.is_deaf = false;
             return self.end();
         }
         let Some((board, state)) = topics.parse_read_back(&arrived.topic) else {
             return;
         };
-        self.stage = Stage::Hearing(Instant::now() + SILENCE);
+        if let Stage::Hearing(until) = &mut self.stage {
+            *until = Instant::now() + SILENCE;
+        }
         let known = self.known.entry(board.to_owned()).or_default();
         let payload = &arrived.payload;
         if state == "numbers" {
@@ -97,19 +113,45 @@ impl ReadBack {
         }
     }
 
-    /// Goes on where time or what was heard allows it.
-    pub(super) async fn go_on(&mut self, journal: &Journal, now: Instant) {
+    /// True once everything was heard, or nothing more is expected.
+    pub(super) fn has_heard(&mut self, now: Instant) -> bool {
         if let Stage::Hearing(until) = self.stage
             && until <= now
         {
-            tracing::warn!(
-                "the broker does not let us hear what we published before: if the journal was lost, it cannot tell; may we read our own topics?"
-            );
+            if !std::mem::replace(&mut self.is_deaf, true) {
+                tracing::warn!(
+                    "the broker does not let us hear what we published before: if the journal was lost, or another gateway has our name, it cannot tell; may we read our own topics?"
+                );
+            }
             self.stage = Stage::Heard;
         }
-        if matches!(self.stage, Stage::Heard) {
+        matches!(self.stage, Stage::Heard)
+    }
+
+    /// False where the broker does not let us hear ourselves.
+    pub(super) fn can_hear(&self) -> bool {
+        !self.is_deaf
+    }
+
+    /// The name is ours: what is known of the numbers is compared. True where that was done before.
+    pub(super) async fn compare(&mut self, journal: &Journal) -> bool {
+        if self.is_compared {
+            self.stage = Stage::Over;
+        } else {
             self.stage = Stage::Comparing(journal.reconcile(self.known.clone()).await);
         }
+        self.is_compared
+    }
+
+    /// Nothing speaks against sending.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Over)
+    }
+
+    /// The journal has compared.
+    pub(super) fn finish(&mut self) {
+        self.is_compared = true;
+        self.stage = Stage::Over;
     }
 
     /// Ends when nothing speaks against sending.
@@ -131,9 +173,9 @@ impl ReadBack {
     }
 
     /// The ceilings that lie there.
-    pub(super) fn ceilings(self) -> BTreeMap<String, u64> {
-        let known = self.known.into_iter();
-        let ceilings = known.map(|(board, known)| (board, known.ceiling));
+    pub(super) fn ceilings(&self) -> BTreeMap<String, u64> {
+        let known = self.known.iter();
+        let ceilings = known.map(|(board, known)| (board.clone(), known.ceiling));
         ceilings.filter(|(_, ceiling)| *ceiling > 0).collect()
     }
 }

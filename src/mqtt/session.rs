@@ -11,7 +11,6 @@ use super::{
     command,
     link::{Arrived, BrokerLink, Closed, LinkEvent, Message, Qos, Ticket},
     publisher::{Core, StateLog},
-    readback::ReadBack,
     reply::Reply,
     window::{Sent, Window},
 };
@@ -67,6 +66,8 @@ pub(super) struct Session<'a, L> {
     window: Window,
     max_packet: Option<usize>,
     waiting_reply: Option<Reply>,
+    /// The journal knows that another has our name.
+    is_noted: bool,
     /// The lanes take turns.
     states_first: bool,
 }
@@ -81,6 +82,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             window: Window::new(1),
             max_packet: None,
             waiting_reply: None,
+            is_noted: false,
             states_first: true,
         }
     }
@@ -103,13 +105,12 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     async fn work(&mut self, address: &str, stop: &CancellationToken, log: &mut StateLog) -> Option<Closed> {
         loop {
             (self.core.beat)();
-            match &mut self.core.readback {
-                _ if self.connected_at.is_none() => {}
-                Some(readback) => readback.go_on(&self.core.journal, Instant::now()).await,
-                None => {
-                    self.load().await;
-                    self.pump();
-                }
+            if self.connected_at.is_some() {
+                self.advance().await;
+            }
+            if self.may_send() {
+                self.load().await;
+                self.pump();
             }
             if let Some(closed) = self.look_at_the_watch() {
                 return closed;
@@ -129,7 +130,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                     self.core.outbox.news(newest);
                 }
                 () = self.core.states.changed() => {}
-                () = numbers::settled(self.core.readback.as_mut()) => self.settled(),
+                () = self.core.readback.settled() => self.settled(),
                 Some(reply) = self.core.replies.recv(), if self.waiting_reply.is_none() => {
                     self.waiting_reply = Some(reply);
                 }
@@ -176,17 +177,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             figures.broker = Some(address.to_owned());
             figures.connects += 1;
         });
-        if self.core.settings.commands {
-            let filters = self.core.topics.command_filters();
-            // A fresh link has room for these two.
-            if self.link.subscribe(&filters, self.core.wants_retained).is_err() {
-                tracing::error!("the link was busy before anything was sent: no commands on this connection");
-            }
-        }
-        match &mut self.core.readback {
-            Some(_) => self.read_back(),
-            None => self.begin(),
-        }
+        self.read_back();
     }
 
     /// The birth; the table and the backlog follow.
@@ -195,6 +186,13 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         self.core.outbox.restart(newest);
         self.core.states.restart();
         self.core.ceilings.restart();
+        if self.core.settings.commands {
+            let filters = self.core.topics.command_filters();
+            // A fresh link has room for these two.
+            if self.link.subscribe(&filters, self.core.wants_retained).is_err() {
+                tracing::error!("the link was busy before anything was sent: no commands on this connection");
+            }
+        }
         self.say("online");
     }
 
@@ -233,6 +231,11 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             }
             self.states_first = !states_first;
         }
+    }
+
+    /// True while the broker was asked, and the name is ours.
+    fn may_send(&self) -> bool {
+        self.connected_at.is_some() && self.core.readback.is_over() && self.core.claim.holds()
     }
 
     fn has_room(&self) -> bool {
@@ -356,7 +359,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                 self.alarm(&self.core.topics.numbers(&board), reason);
             }
             // It will not come back.
-            Some(Sent::Echo) => self.core.readback.iter_mut().for_each(ReadBack::end),
+            Some(Sent::Echo) => self.core.readback.end(),
             None => {}
         }
     }
@@ -365,8 +368,11 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         if self.phase != Phase::Running {
             return;
         }
-        if let Some(readback) = &mut self.core.readback {
-            readback.take(&self.core.topics, arrived);
+        let core = &mut *self.core;
+        core.readback.take(&core.topics, arrived);
+        core.claim.take(&core.topics, arrived, Instant::now());
+        if !core.claim.holds() {
+            return;
         }
         let boards = &self.core.boards;
         let is_board = |id: &str| boards.iter().any(|board| board.as_str() == id);
@@ -394,7 +400,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             .core
             .states
             .due()
-            .filter(|_| self.connected_at.is_some() && self.core.readback.is_none() && self.has_room());
+            .filter(|_| self.may_send() && self.has_room());
         let phase = match self.phase {
             Phase::Running => None,
             Phase::Draining(until) | Phase::LastWords(until) | Phase::Leaving(until) => Some(until),
@@ -422,7 +428,10 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             _ if self.connected_at.is_none() => Some(None),
             Phase::Draining(until) => {
                 if self.is_drained() || now >= until {
-                    self.say("offline");
+                    // Where another has our name, it is there.
+                    if self.core.claim.holds() {
+                        self.say("offline");
+                    }
                     self.phase = Phase::LastWords(now + LAST_WORDS);
                 }
                 None
@@ -439,7 +448,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     }
 
     fn is_drained(&self) -> bool {
-        if self.core.readback.is_some() {
+        if !self.may_send() {
             return true;
         }
         self.window.is_empty()

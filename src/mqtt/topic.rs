@@ -97,6 +97,18 @@ impl Topics {
         format!("{}/echo", self.root)
     }
 
+    /// What gateways of one name say to each other about it.
+    #[must_use]
+    pub fn claim(&self) -> String {
+        format!("{}/claim", self.root)
+    }
+
+    /// What the broker is to tell of who has our name.
+    #[must_use]
+    pub fn claim_filters(&self) -> Vec<String> {
+        vec![self.status(), self.info(), self.claim()]
+    }
+
     /// What the broker is to tell of our own numbers.
     #[must_use]
     pub fn read_back_filters(&self) -> Vec<String> {

@@ -22,6 +22,7 @@ impl Writer {
     pub(super) fn reconcile(&mut self, known: BTreeMap<String, Known>, answer: oneshot::Sender<()>) {
         let beyond = numbers::beyond(known, &self.floors, self.seq_base);
         if beyond.is_empty() {
+            self.keep_floors(false);
             // Whoever asked may have gone with the connection.
             let _ = answer.send(());
             return;
@@ -29,6 +30,23 @@ impl Writer {
         self.beyond = beyond;
         self.waiting.push(answer);
         self.disputed.send_replace(true);
+    }
+
+    /// Another gives out numbers: what was not sent is to be compared again, by the next process if need be.
+    pub(super) fn stand_by(&mut self, was_sending: bool) {
+        if was_sending {
+            let resumes = self.resumes.iter();
+            let last = resumes.map(|(board, resume)| (board.clone(), resume.last_seq));
+            self.floors = last.collect();
+        }
+        self.keep_floors(true);
+    }
+
+    fn keep_floors(&mut self, keep: bool) {
+        let floors = keep.then_some(&self.floors);
+        if let Err(error) = self.store.set_floors(floors) {
+            tracing::warn!(%error, "cannot write down which events were not sent");
+        }
     }
 
     /// Gives other numbers to what the boards, which stand still, have said so far.
@@ -42,6 +60,7 @@ impl Writer {
         if self.flush() == Written::Memory {
             self.cover_pending();
         }
+        self.keep_floors(false);
         self.disputed.send_replace(false);
         for answer in self.waiting.drain(..) {
             let _ = answer.send(());

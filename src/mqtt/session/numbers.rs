@@ -5,19 +5,20 @@ use std::time::Instant;
 use super::Session;
 use crate::mqtt::{
     link::{BrokerLink, Message},
-    readback::{Numbers, ReadBack},
+    readback::Numbers,
     window::Sent,
 };
 
 impl<L: BrokerLink> Session<'_, L> {
-    /// Asks what the broker knows of our numbers.
+    /// Asks who has our name, and what the broker knows of our numbers.
     pub(super) fn read_back(&mut self) {
-        let Some(readback) = &mut self.core.readback else {
-            return;
-        };
-        let may_echo = readback.begin(Instant::now());
+        self.core.claim.restart();
+        let may_echo = self.core.readback.begin(Instant::now());
         let echo = self.core.topics.echo();
-        let filters = self.core.topics.read_back_filters();
+        let mut filters = self.core.topics.claim_filters();
+        if self.core.readback.wants_numbers() {
+            filters.extend(self.core.topics.read_back_filters());
+        }
         // A fresh link has room for these.
         let asked = self.link.subscribe_to_others(&filters, true);
         if asked
@@ -33,16 +34,56 @@ impl<L: BrokerLink> Session<'_, L> {
         }
     }
 
-    /// Nothing speaks against sending any more.
-    pub(super) fn settled(&mut self) {
-        if let Some(readback) = self.core.readback.take() {
-            for board in readback.former(&self.core.boards) {
-                tracing::info!(
-                    "board {board} is not configured any more: its states are taken from the broker"
-                );
-                self.core.states.clear(&self.core.topics, &board);
+    /// Goes on with the asking where time or what was heard allows it.
+    pub(super) async fn advance(&mut self) {
+        let now = Instant::now();
+        let core = &mut *self.core;
+        let has_heard = core.readback.has_heard(now);
+        if has_heard {
+            core.claim.heard(core.readback.can_hear(), now);
+        }
+        core.claim.tick(now);
+        if has_heard && core.claim.holds() && core.readback.compare(&core.journal).await {
+            self.begin();
+        }
+        self.speak();
+        if self.core.claim.stands_by() && !std::mem::replace(&mut self.is_noted, true) {
+            let was_sending = !self.core.readback.wants_numbers();
+            self.core.journal.stand_by(was_sending).await;
+            if was_sending {
+                // The next connection hears all anew.
+                self.core.readback.forget();
+                self.link.disconnect();
             }
-            self.core.ceilings.found(readback.ceilings());
+        }
+    }
+
+    /// Says to others whose the name is, and that we are there.
+    fn speak(&mut self) {
+        while let Some(word) = self.core.claim.next_word() {
+            let payload = serde_json::to_vec(&word).unwrap_or_default();
+            self.send(
+                &Message::plain(self.core.topics.claim(), payload, false),
+                Sent::Echo,
+            );
+        }
+        if self.core.claim.takes_birth() && self.core.readback.is_over() {
+            self.say("online");
+        }
+        let rival = self.core.claim.rival().map(str::to_owned);
+        self.core.count(|figures| figures.rival = rival);
+    }
+
+    /// The journal has compared: nothing speaks against sending any more.
+    pub(super) fn settled(&mut self) {
+        self.core.readback.finish();
+        for board in self.core.readback.former(&self.core.boards) {
+            tracing::info!("board {board} is not configured any more: its states are taken from the broker");
+            self.core.states.clear(&self.core.topics, &board);
+        }
+        self.core.ceilings.found(self.core.readback.ceilings());
+        // Another may have come meanwhile.
+        if self.core.claim.holds() {
             self.begin();
         }
     }
@@ -69,13 +110,5 @@ impl<L: BrokerLink> Session<'_, L> {
         }
         let board = self.core.ceilings.to_clear().map(str::to_owned);
         board.is_some_and(|board| self.send_ceiling(&board, None))
-    }
-}
-
-/// Ends when nothing speaks against sending; never when that is so already.
-pub(super) async fn settled(readback: Option<&mut ReadBack>) {
-    match readback {
-        Some(readback) => readback.settled().await,
-        None => std::future::pending().await,
     }
 }
