@@ -161,7 +161,7 @@ fn as_documented(messages: &[Got]) {
         assert!(!is_command || flags == (false, 1, false), "{line}");
         seen.insert(topic, (flags, 0_u32));
     }
-    assert_eq!(seen.len(), 12, "the README's table of topics");
+    assert_eq!(seen.len(), 15, "the README's table of topics");
     for got in messages.iter().filter(|got| !got.topic.contains("/cmd/")) {
         let fits = |(pattern, _): &(&String, &mut _)| {
             let same = |(a, b): (&str, &str)| a == b || ["ID", "TYPE", "VERB"].contains(&a);
@@ -176,6 +176,9 @@ fn as_documented(messages: &[Got]) {
         assert_eq!(as_sent, *flags, "{} against {pattern}", got.topic);
         *count += 1;
     }
+    // Only while no disk can be written, or another gateway has the name.
+    seen.remove("dgt2mqtt/gw/board/ID/numbers");
+    seen.remove("dgt2mqtt/gw/claim");
     let missing: Vec<_> = seen.iter().filter(|(_, (_, count))| *count == 0).collect();
     assert!(missing.is_empty(), "never sent: {missing:?}");
 }

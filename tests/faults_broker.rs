@@ -156,7 +156,7 @@ async fn one_byte_a_second() {
 async fn acknowledgements_that_come_a_minute_late() {
     // For good: twice as late as they are waited for at first.
     let late = Fault::LateAcks(patience() * 2);
-    comes_through("late acknowledgements", &[], late, 40).await;
+    comes_through("late acknowledgements", &[], late, 16).await;
 }
 
 #[tokio::test]

@@ -147,6 +147,45 @@ async fn states_come_back_after_the_broker_lost_them() {
 }
 
 #[tokio::test]
+async fn a_board_that_is_not_configured_any_more_leaves_nothing_with_the_broker() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let before = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    for (board, state) in [
+        ("7", "game"),
+        ("old", "game"),
+        ("old", "status"),
+        ("old", "clock"),
+    ] {
+        let topic = format!("dgt2mqtt/gw/board/{board}/{state}");
+        before.publish(&topic, true, r#"{"last_seq":0}"#, None).await;
+    }
+    before
+        .publish("dgt2mqtt/other/board/old/game", true, "{}", None)
+        .await;
+    before
+        .wait("all of it", |got| got.topic.contains("/other/"))
+        .await;
+    let station = Station::start(folder.path(), plain(vec![mosquitto.url()]));
+    before
+        .wait("the last of them", |got| {
+            got.topic == "dgt2mqtt/gw/board/old/clock" && got.payload.is_empty()
+        })
+        .await;
+    station.shut_down().await;
+    let after = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    after.wait("another's", |got| got.topic.contains("/other/")).await;
+    after
+        .wait("ours", |got| got.topic == "dgt2mqtt/gw/board/7/game")
+        .await;
+    let left = after
+        .all()
+        .into_iter()
+        .filter(|got| got.topic.contains("gw/board/old"));
+    assert_eq!(left.count(), 0);
+}
+
+#[tokio::test]
 async fn a_second_address_is_tried_when_the_first_is_dead() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");

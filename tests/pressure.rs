@@ -152,6 +152,7 @@ async fn many_boards_with_full_backlogs_reconnect() {
     let (publisher, handle) = Publisher::new(
         RumqttDial::new(plain(vec![url.clone()]), topics.status(), Duration::from_secs(2)),
         PublisherSettings {
+            boot_id: "boot".to_owned(),
             urls: vec![url],
             commands: false,
             ack_timeout: Duration::from_secs(30),

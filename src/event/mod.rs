@@ -15,6 +15,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// Something that happened at a board.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = with_abridged)]
 pub struct Event {
     /// Major version of the schema.
     pub v: u32,
@@ -36,6 +37,17 @@ pub struct Event {
     pub at: Option<f64>,
     /// RFC 3339, UTC; null when the wall clock is unknown.
     pub time: Option<String>,
+}
+
+/// A field that is added on the way to a broker that does not take the whole.
+fn with_abridged(schema: &mut schemars::Schema) {
+    let field = serde_json::json!({
+        "description": "True for a short form, sent because the broker does not take the whole: `history` gives that.",
+        "type": "boolean",
+    });
+    if let Some(fields) = schema.ensure_object().get_mut("properties") {
+        fields["abridged"] = field;
+    }
 }
 
 /// The kinds of event with their own fields.

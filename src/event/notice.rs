@@ -33,11 +33,17 @@ codes! {
     SQUARE_NOT_READ = "square_not_read",
     /// What was kept of the game over a restart cannot be used, or not all of it.
     SNAPSHOT_SET_ASIDE = "snapshot_set_aside",
+    /// The broker does not take an event as it is: this stands in its place.
+    EVENT_ABRIDGED = "event_abridged",
     // Of the journal.
     /// The file could not be read, or turned out damaged.
     JOURNAL_DAMAGED = "journal_damaged",
     /// There was one, and it is gone.
     JOURNAL_MISSING = "journal_missing",
+    /// Another file was put in its place.
+    JOURNAL_REPLACED = "journal_replaced",
+    /// A broker knows of events that it does not have.
+    JOURNAL_BEHIND = "journal_behind",
     /// It cannot be written.
     JOURNAL_FAILING = "journal_failing",
     /// It can be written again.

@@ -1,5 +1,7 @@
 //! Puts the daemon together and takes it apart again.
 
+mod renumber;
+
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
@@ -29,7 +31,7 @@ use super::{
     ports::Ports,
 };
 use crate::{
-    config::{Config, Id},
+    config::{Broker, Config, Id},
     journal::{Journal, JournalError, JournalSettings, Notice},
     link::SourceSyntaxError,
     mqtt::{
@@ -127,6 +129,7 @@ impl Daemon {
         for notice in &notices {
             tracing::warn!(code = notice.code, "{}", notice.message);
         }
+        let boot_id = format!("{:032x}", fastrand::u128(..));
         let clock = Clock::start();
         let heartbeat = Heartbeat::new(clock);
         let topics = Topics::new(&config.base_topic, &config.gateway);
@@ -134,8 +137,8 @@ impl Daemon {
         let stop_publisher = CancellationToken::new();
         let pulse = heartbeat.pulse("publisher");
         let (publisher, handle) = Publisher::new(
-            RumqttDial::new(config.broker.clone(), topics.status(), CONNECT_TIMEOUT),
-            publisher_settings(&config),
+            RumqttDial::new(broker_of(&config, &boot_id), topics.status(), CONNECT_TIMEOUT),
+            publisher_settings(&config, &boot_id),
             topics.clone(),
             plans.keys().cloned().collect(),
             journal.clone(),
@@ -147,7 +150,7 @@ impl Daemon {
         let mut publishers = JoinSet::new();
         publishers.spawn(publisher.run(stop_publisher.clone()));
         let mut daemon = Self {
-            boot_id: format!("{:032x}", fastrand::u128(..)),
+            boot_id,
             clock,
             heartbeat,
             shared: Shared {
@@ -237,6 +240,7 @@ impl Daemon {
         shutdown: &CancellationToken,
     ) -> Result<(), GatewayError> {
         let watchdog = sd_notify::watchdog_enabled();
+        let mut disputed = self.shared.journal.disputed();
         let mut tick = tokio::time::interval(TICK.min(watchdog.map_or(TICK, |period| period / 3)));
         loop {
             tokio::select! {
@@ -247,6 +251,12 @@ impl Daemon {
                 }
                 Some(request) = self.requests.recv() => self.dispatch(request),
                 Some(config) = changes.recv() => self.change(config),
+                Ok(()) = disputed.changed() => {
+                    let is_disputed = *disputed.borrow_and_update();
+                    if is_disputed {
+                        self.renumber().await;
+                    }
+                }
                 _ = tick.tick() => self.tick(watchdog.is_some()).await,
                 () = shutdown.cancelled() => return Ok(()),
             }
@@ -460,8 +470,19 @@ fn journal_settings(config: &Config) -> JournalSettings {
     }
 }
 
-fn publisher_settings(config: &Config) -> PublisherSettings {
+/// Its client id is another one at each start, unless one is configured: a second gateway of the same name is then
+/// connected beside this one, and each hears of the other.
+fn broker_of(config: &Config, boot_id: &str) -> Broker {
+    let mut broker = config.broker.clone();
+    if broker.client_id == format!("dgt2mqtt-{}", config.gateway) {
+        broker.client_id = format!("{}-{}", broker.client_id, &boot_id[..8]);
+    }
+    broker
+}
+
+fn publisher_settings(config: &Config, boot_id: &str) -> PublisherSettings {
     PublisherSettings {
+        boot_id: boot_id.to_owned(),
         urls: config.broker.urls.clone(),
         commands: config.commands,
         ack_timeout: ACK_TIMEOUT,

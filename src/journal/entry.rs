@@ -73,6 +73,17 @@ pub struct Row {
     pub kind: String,
     /// The event itself, as JSON.
     pub json: Bytes,
+    /// False when no disk holds anything that keeps its number from being given out again.
+    pub is_secured: bool,
+}
+
+/// What a broker knows of the numbers of a board.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// The last one that was told by a state of the board; 0 when none was.
+    pub last: u64,
+    /// No higher one was sent while no disk could be written; 0 when that was not so.
+    pub ceiling: u64,
 }
 
 /// Where a board's numbering and its watcher go on.

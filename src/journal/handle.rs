@@ -1,6 +1,7 @@
 //! The handle to the journal's thread.
 
 use std::{
+    collections::BTreeMap,
     future::Future,
     pin::Pin,
     task::{Context, Poll},
@@ -10,9 +11,9 @@ use std::{
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
-    entry::{AppendError, CommandRecord, Entry, JournalSettings, Notice, Resume, Row, Stats, Written},
+    entry::{AppendError, CommandRecord, Entry, JournalSettings, Known, Notice, Resume, Row, Stats, Written},
     open::{self, JournalError},
-    writer::Writer,
+    writer::{Tells, Writer},
 };
 
 /// Requests that may wait for the thread; senders wait beyond that.
@@ -26,6 +27,9 @@ pub(super) enum Request {
     Latest(u64, usize, oneshot::Sender<Vec<(Row, bool)>>),
     Resume(String, oneshot::Sender<Resume>),
     Command(String, String, oneshot::Sender<Option<CommandRecord>>),
+    Reconcile(BTreeMap<String, Known>, oneshot::Sender<()>),
+    StandBy(bool),
+    Lift(oneshot::Sender<Vec<Notice>>),
     Tick(oneshot::Sender<Stats>),
     Close(oneshot::Sender<()>),
 }
@@ -38,6 +42,8 @@ pub struct Journal {
     news: watch::Receiver<u64>,
     /// What is wrong now.
     trouble: watch::Receiver<Vec<Notice>>,
+    unsecured: watch::Receiver<bool>,
+    disputed: watch::Receiver<bool>,
 }
 
 /// Resolves when an entry is on the disk, or refused.
@@ -71,7 +77,15 @@ impl Journal {
         let (requests, receiver) = mpsc::channel(CHANNEL);
         let (news_sender, news) = watch::channel(0);
         let (trouble_sender, trouble) = watch::channel(Vec::new());
-        let writer = Writer::new(ready, settings, news_sender, trouble_sender).map_err(sqlite)?;
+        let (unsecured_sender, unsecured) = watch::channel(false);
+        let (disputed_sender, disputed) = watch::channel(false);
+        let tells = Tells {
+            news: news_sender,
+            trouble: trouble_sender,
+            unsecured: unsecured_sender,
+            disputed: disputed_sender,
+        };
+        let writer = Writer::new(ready, settings, gateway.to_owned(), tells).map_err(sqlite)?;
         thread::Builder::new()
             .name("journal".to_owned())
             .spawn(move || writer.run(receiver))
@@ -84,6 +98,8 @@ impl Journal {
             requests,
             news,
             trouble,
+            unsecured,
+            disputed,
         };
         Ok((journal, notices))
     }
@@ -122,6 +138,39 @@ impl Journal {
     pub async fn command(&self, board: &str, reference: &str) -> Option<CommandRecord> {
         self.ask(|answer| Request::Command(board.to_owned(), reference.to_owned(), answer))
             .await
+    }
+
+    /// Compares with what a broker knows of the numbers; answered as soon as nothing speaks against sending. Where
+    /// the broker knows of numbers that were given out beyond what the journal had at its start, that is after
+    /// [`Self::lift`].
+    pub async fn reconcile(&self, known: BTreeMap<String, Known>) -> oneshot::Receiver<()> {
+        let (answer, receiver) = oneshot::channel();
+        let _ = self.requests.send(Request::Reconcile(known, answer)).await;
+        receiver
+    }
+
+    /// Another gives out numbers under our name. What is taken from now on, or, unless events were being sent, what was
+    /// taken since the start, is not sent before [`Self::reconcile`], by this process or by another.
+    pub async fn stand_by(&self, was_sending: bool) {
+        let _ = self.requests.send(Request::StandBy(was_sending)).await;
+    }
+
+    /// True while a broker knows of numbers that the journal does not: the boards are to stand still for
+    /// [`Self::lift`], and to go on from [`Self::resume`] after it.
+    #[must_use]
+    pub fn disputed(&self) -> watch::Receiver<bool> {
+        self.disputed.clone()
+    }
+
+    /// Gives all that was taken since the start, of boards whose numbers are disputed, numbers above those in dispute.
+    pub async fn lift(&self) -> Vec<Notice> {
+        self.ask(Request::Lift).await
+    }
+
+    /// True while there are events whose numbers no disk keeps from being given out again.
+    #[must_use]
+    pub fn unsecured(&self) -> watch::Receiver<bool> {
+        self.unsecured.clone()
     }
 
     /// Housekeeping (pending acknowledgements, limits, another try at a refusing disk) and the

@@ -47,6 +47,12 @@ impl Mark {
         Ok(mark)
     }
 
+    /// What a former process left, where nothing can be written.
+    pub(crate) fn read(path: &Path) -> BTreeMap<String, u64> {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        serde_json::from_str(text.trim()).unwrap_or_default()
+    }
+
     /// What a former process left: the number each board must go on above.
     pub(crate) fn ceilings(&self) -> &BTreeMap<String, u64> {
         &self.ceilings
@@ -54,14 +60,26 @@ impl Mark {
 
     /// Makes sure that no later process gives out `seq` of `board` again.
     pub(crate) fn cover<'a>(&mut self, seqs: impl IntoIterator<Item = (&'a String, u64)>) -> io::Result<()> {
-        let mut raised = false;
+        let former = self.ceilings.clone();
         for (board, seq) in seqs {
             if self.ceilings.get(board).is_none_or(|ceiling| *ceiling < seq) {
                 self.ceilings.insert(board.clone(), seq + STEP);
-                raised = true;
             }
         }
-        if raised { self.store() } else { Ok(()) }
+        if self.ceilings == former {
+            return Ok(());
+        }
+        // What is not on the disk covers nothing.
+        let stored = self.store();
+        if stored.is_err() {
+            self.ceilings = former;
+        }
+        stored
+    }
+
+    /// Whether its file system takes writes: asked by writing nothing, which changes nothing.
+    pub(crate) fn is_writable(&mut self) -> bool {
+        self.file.write(&[]).is_ok()
     }
 
     /// Everything is in the journal itself again.

@@ -14,12 +14,16 @@
 mod entry;
 mod handle;
 mod mark;
+mod numbers;
 mod open;
+mod place;
 pub mod query;
 mod store;
 mod writer;
 
-pub use entry::{AppendError, CommandRecord, Entry, JournalSettings, Notice, Resume, Row, Stats, Written};
+pub use entry::{
+    AppendError, CommandRecord, Entry, JournalSettings, Known, Notice, Resume, Row, Stats, Written,
+};
 pub use handle::{Committed, Journal};
 pub use open::JournalError;
 

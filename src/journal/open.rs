@@ -1,10 +1,10 @@
 //! Opening the journal: the lock, the check, and what is done with a damaged file.
 //!
 //! A damaged file is renamed and a fresh one begins with what could still be read: the events
-//! nobody has acknowledged. Which numbers the lost part used is not known, so every board goes on
-//! from the Unix time in seconds (or well above the highest number found, whichever is higher):
-//! more than a board can have given out one by one. Consumers see a gap, never a number twice.
-//! The same holds when the journal is gone while the mark beside it still tells that there was one.
+//! nobody has acknowledged. Which numbers the lost part used is not known, so every board goes on in a
+//! fresh range. The same holds when the journal is gone while the mark beside it still tells that there was one.
+//!
+//! Where nothing can be written, the journal is read as it is, and what is new waits in memory.
 
 use std::{
     collections::BTreeMap,
@@ -19,12 +19,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::{
     entry::{JournalSettings, Notice, Resume, Row},
     mark::Mark,
+    numbers::fresh_range,
+    place::{self, beside},
     store::{Batch, NewRow, Store, TABLES_VERSION},
 };
 use crate::event::{Event, notice};
-
-/// Added to the highest number found in a damaged file when the wall clock does not help.
-const SALVAGE_MARGIN: u64 = 1_000_000;
 
 /// A process that was killed a moment ago may still hold the lock.
 const LOCK_PATIENCE: Duration = Duration::from_secs(1);
@@ -58,24 +57,74 @@ pub enum JournalError {
     Sqlite { path: PathBuf, source: rusqlite::Error },
 }
 
+impl JournalError {
+    /// True when the file system takes no writes.
+    fn is_read_only(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() == std::io::ErrorKind::ReadOnlyFilesystem,
+            Self::Sqlite { source, .. } => {
+                let code = source.sqlite_error_code();
+                matches!(code, Some(ErrorCode::ReadOnly | ErrorCode::SystemIoFailure))
+            }
+            _ => false,
+        }
+    }
+}
+
 /// A journal ready for its thread.
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) store: Store,
-    pub(crate) mark: Mark,
+    /// None where nothing can be written.
+    pub(crate) mark: Option<Mark>,
     pub(crate) resumes: BTreeMap<String, Resume>,
     /// Where boards go on that the journal does not know.
     pub(crate) seq_base: u64,
     pub(crate) notices: Vec<Notice>,
-    /// Held as long as the journal is open.
-    pub(crate) lock: File,
+    /// Held as long as the journal is open; none where nothing can be written.
+    pub(crate) lock: Option<File>,
 }
 
 /// Opens, checks and if need be replaces the journal.
 pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, JournalError> {
-    let path = &settings.path;
+    if place::is_read_only(&settings.path) {
+        open_read_only(&settings.path, gateway)
+    } else {
+        open_writable(&settings.path, gateway).or_else(|error| {
+            if error.is_read_only() {
+                open_read_only(&settings.path, gateway)
+            } else {
+                Err(error)
+            }
+        })
+    }
+}
+
+/// The journal as it is, on a file system that takes no writes.
+fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
     let sqlite = |source| JournalError::Sqlite {
-        path: path.clone(),
+        path: path.to_owned(),
+        source,
+    };
+    let store = Store::open_read_only(path, gateway).map_err(sqlite)?;
+    let mut resumes = store.resumes().map_err(sqlite)?;
+    for (board, ceiling) in Mark::read(&beside(path, ".mark")) {
+        let resume = resumes.entry(board).or_default();
+        resume.last_seq = resume.last_seq.max(ceiling);
+    }
+    Ok(Ready {
+        resumes,
+        seq_base: store.seq_base().map_err(sqlite)?,
+        store,
+        mark: None,
+        notices: Vec::new(),
+        lock: None,
+    })
+}
+
+pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
+    let sqlite = |source| JournalError::Sqlite {
+        path: path.to_owned(),
         source,
     };
     if let Some(folder) = path.parent() {
@@ -110,11 +159,11 @@ pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, J
     notices.extend(adopt_ceilings(&mut store, &mut mark, &mut resumes).map_err(sqlite)?);
     Ok(Ready {
         store,
-        mark,
+        mark: Some(mark),
         resumes,
         seq_base,
         notices,
-        lock,
+        lock: Some(lock),
     })
 }
 
@@ -249,6 +298,7 @@ impl Salvage {
                     seq: event.seq,
                     kind: event.body.type_name().to_owned(),
                     json: json.into(),
+                    is_secured: true,
                 },
                 id: event.id,
                 game: event.game,
@@ -258,15 +308,9 @@ impl Salvage {
         Ok(())
     }
 
-    /// A number above all that the lost file can have given out.
-    fn base(&self) -> u64 {
-        let seconds = u64::try_from(super::wall_ms() / 1000).unwrap_or(0);
-        seconds.max(self.highest + SALVAGE_MARGIN)
-    }
-
     /// Goes on in a fresh file: with these events, and with numbers above all that were used.
     fn put_into(self, store: &mut Store) -> rusqlite::Result<()> {
-        let base = self.base();
+        let base = fresh_range(self.highest);
         store.set_seq_base(base)?;
         store.write(&self.into_batch(base), super::wall_ms())
     }
@@ -294,7 +338,7 @@ pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
 }
 
 /// Renames the file and what belongs to it; returns the new name.
-fn set_aside(path: &Path) -> Result<PathBuf, JournalError> {
+pub(super) fn set_aside(path: &Path) -> Result<PathBuf, JournalError> {
     let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ").to_string();
     let aside = beside(path, &format!(".damaged-{stamp}"));
     for suffix in ["", "-wal", "-shm"] {
@@ -311,7 +355,7 @@ fn set_aside(path: &Path) -> Result<PathBuf, JournalError> {
 }
 
 /// Takes the lock and leaves the process id in it.
-fn lock(path: &Path) -> Result<File, JournalError> {
+pub(super) fn lock(path: &Path) -> Result<File, JournalError> {
     let lock_path = beside(path, ".lock");
     let mut file = OpenOptions::new()
         .read(true)
@@ -348,13 +392,6 @@ fn lock(path: &Path) -> Result<File, JournalError> {
         tracing::debug!(%error, "cannot leave the process id in the lock");
     }
     Ok(file)
-}
-
-/// The path with `suffix` added to its name.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 fn io_error(act: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> JournalError {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, collections::BTreeSet, path::Path, time::Duration};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::entry::{CommandRecord, JournalSettings, Resume, Row};
 
@@ -160,6 +160,62 @@ impl Store {
         Ok(Self { connection })
     }
 
+    /// Opens it where nothing can be written: an empty one where there is none.
+    pub(crate) fn open_read_only(path: &Path, gateway: &str) -> rusqlite::Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        // Without a write-ahead log beside it, it cannot be read but as one that nobody changes.
+        let unchanging = format!("file:{}?immutable=1", escaped(path));
+        for name in [path.as_os_str(), unchanging.as_ref()] {
+            let store = Connection::open_with_flags(name, flags).map(|connection| Self { connection });
+            match store.and_then(|store| store.resumes().map(|_| store)) {
+                Ok(store) => return Ok(store),
+                Err(error) => tracing::debug!(%error, "cannot read the journal so"),
+            }
+        }
+        Self::in_memory(gateway)
+    }
+
+    /// An empty one that nobody can write to.
+    pub(crate) fn in_memory(gateway: &str) -> rusqlite::Result<Self> {
+        let mut store = Self {
+            connection: Connection::open_in_memory()?,
+        };
+        store.create_tables(gateway)?;
+        store.connection.pragma_update(None, "query_only", true)?;
+        Ok(store)
+    }
+
+    /// Writes all of it into a fresh file.
+    pub(crate) fn copy_to(&self, path: &Path) -> rusqlite::Result<()> {
+        self.connection.pragma_update(None, "query_only", false)?;
+        let name = path.to_string_lossy();
+        self.connection.execute("VACUUM INTO ?1", [name])?;
+        Ok(())
+    }
+
+    /// The events of `board` behind number `seq`: position, number and text, newest first.
+    pub(crate) fn behind(&self, board: &str, seq: u64) -> rusqlite::Result<Vec<(u64, u64, String)>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT n, seq, json FROM events WHERE board = ?1 AND seq > ?2 ORDER BY seq DESC",
+        )?;
+        let rows = statement.query_map(params![board, seq], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+        rows.collect()
+    }
+
+    /// Gives events other numbers: position, number, id and text of each, in an order in which none meets another.
+    pub(crate) fn renumber(&mut self, changed: &[(u64, u64, String, String)]) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        for (n, seq, id, json) in changed {
+            transaction.execute(
+                "UPDATE events SET seq = ?2, id = ?3, json = ?4 WHERE n = ?1",
+                params![n, seq, id, json],
+            )?;
+        }
+        transaction.commit()
+    }
+
     /// Makes it ours: how it is written, and in a fresh file how it is laid out.
     pub(crate) fn configure(&self) -> rusqlite::Result<()> {
         let connection = &self.connection;
@@ -226,6 +282,31 @@ impl Store {
         Ok(())
     }
 
+    /// The last number of each board that can have been sent, where later ones cannot.
+    pub(crate) fn floors(&self) -> rusqlite::Result<Option<BTreeMap<String, u64>>> {
+        let json: Option<String> = self
+            .connection
+            .query_row("SELECT value FROM meta WHERE key = 'floors'", [], |row| {
+                row.get(0)
+            })
+            .optional()?;
+        Ok(json.and_then(|json| serde_json::from_str(&json).ok()))
+    }
+
+    pub(crate) fn set_floors(&mut self, floors: Option<&BTreeMap<String, u64>>) -> rusqlite::Result<()> {
+        let json = floors.and_then(|floors| serde_json::to_string(floors).ok());
+        if let Some(json) = json {
+            self.connection.execute(
+                "INSERT OR REPLACE INTO meta (key, value) VALUES ('floors', ?1)",
+                [json],
+            )?;
+        } else if self.floors()?.is_some() {
+            self.connection
+                .execute("DELETE FROM meta WHERE key = 'floors'", [])?;
+        }
+        Ok(())
+    }
+
     /// What SQLite finds wrong with the file; none when it is sound.
     pub(crate) fn damage(&self) -> rusqlite::Result<Option<String>> {
         let verdict: String = self
@@ -256,6 +337,7 @@ impl Store {
                 seq: row.get(2)?,
                 kind: row.get(3)?,
                 json: row.get::<_, String>(4)?.into(),
+                is_secured: true,
             })
         })?;
         rows.collect()
@@ -399,4 +481,12 @@ impl Store {
         self.connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
     }
+}
+
+/// A path as a part of SQLite's file names that are addresses.
+fn escaped(path: &Path) -> String {
+    path.to_string_lossy()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23")
 }

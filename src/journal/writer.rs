@@ -1,5 +1,7 @@
 //! The thread that owns the file.
 
+mod home;
+mod lift;
 mod waiting;
 
 use std::{
@@ -11,10 +13,11 @@ use std::{
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
-    entry::{AppendError, Entry, JournalSettings, Notice, Resume, Row, Written},
+    entry::{AppendError, Entry, JournalSettings, Known, Notice, Resume, Row, Written},
     handle::Request,
     mark::Mark,
     open::{Ready, is_damage},
+    place::Place,
     store::{Batch, NewCommand, NewRow, Store},
 };
 use crate::event::{Event, notice};
@@ -24,13 +27,31 @@ const GROUP: usize = 256;
 /// How often a refusing disk is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// How long something that was found and mended is said.
+const SAY_HEALED: Duration = Duration::from_secs(60);
+
+/// What everybody may watch.
+pub(super) struct Tells {
+    pub(super) news: watch::Sender<u64>,
+    pub(super) trouble: watch::Sender<Vec<Notice>>,
+    pub(super) unsecured: watch::Sender<bool>,
+    pub(super) disputed: watch::Sender<bool>,
+}
+
 /// What the thread works on.
 pub(super) struct Writer {
     settings: JournalSettings,
     store: Store,
-    mark: Mark,
+    mark: Option<Mark>,
+    place: Place,
+    gateway: String,
     resumes: BTreeMap<String, Resume>,
     seq_base: u64,
+    /// The last number of each board that was given out before this process, or that a broker is known to know.
+    floors: BTreeMap<String, u64>,
+    /// What a broker knows beyond that, and who waits until it is seen to.
+    beyond: BTreeMap<String, Known>,
+    waiting: Vec<oneshot::Sender<()>>,
     /// Accepted and not on disk.
     pending: Batch,
     position: u64,
@@ -42,22 +63,39 @@ pub(super) struct Writer {
     /// Memory is full as well, and that was said.
     is_losing: bool,
     last_try: Option<Instant>,
+    /// When something was found and mended that is still being said.
+    healed_at: Option<Instant>,
+    /// When the file is read as a whole again.
+    examine_at: Instant,
     news: watch::Sender<u64>,
     trouble: watch::Sender<Vec<Notice>>,
-    _lock: File,
+    /// True while events of the memory have numbers that no disk keeps from being given out again.
+    unsecured: watch::Sender<bool>,
+    disputed: watch::Sender<bool>,
+    lock: Option<File>,
 }
 
 impl Writer {
     pub(super) fn new(
         ready: Ready,
         settings: JournalSettings,
-        news: watch::Sender<u64>,
-        trouble: watch::Sender<Vec<Notice>>,
+        gateway: String,
+        tells: Tells,
     ) -> rusqlite::Result<Self> {
         let depth = ready.store.outbox()?;
         let position = ready.store.last_position()?;
-        news.send_replace(position);
-        Ok(Self {
+        tells.news.send_replace(position);
+        let last = ready
+            .resumes
+            .iter()
+            .map(|(board, resume)| (board.clone(), resume.last_seq));
+        let floors = ready.store.floors()?.unwrap_or_else(|| last.collect());
+        let mut writer = Self {
+            floors,
+            beyond: BTreeMap::new(),
+            waiting: Vec::new(),
+            place: Place::of(&settings.path),
+            gateway,
             settings,
             position,
             store: ready.store,
@@ -71,10 +109,17 @@ impl Writer {
             failing_since: None,
             is_losing: false,
             last_try: None,
-            news,
-            trouble,
-            _lock: ready.lock,
-        })
+            healed_at: None,
+            examine_at: Instant::now(),
+            news: tells.news,
+            trouble: tells.trouble,
+            unsecured: tells.unsecured,
+            disputed: tells.disputed,
+            lock: ready.lock,
+        };
+        // What keeps it from writing is said before the first event.
+        writer.is_at_home();
+        Ok(writer)
     }
 
     pub(super) fn run(mut self, mut requests: mpsc::Receiver<Request>) {
@@ -124,6 +169,15 @@ impl Writer {
             }
             Request::Command(board, reference, answer) => {
                 let _ = answer.send(self.command(&board, &reference));
+            }
+            Request::Reconcile(known, answer) => {
+                self.settle(std::mem::take(answers));
+                self.reconcile(known, answer);
+            }
+            Request::StandBy(was_sending) => self.stand_by(was_sending),
+            Request::Lift(answer) => {
+                self.settle(std::mem::take(answers));
+                let _ = answer.send(self.lift());
             }
             Request::Tick(answer) => {
                 self.tick();
@@ -218,26 +272,39 @@ impl Writer {
             return Written::Memory;
         }
         self.last_try = Some(Instant::now());
-        match self.store.write(&self.pending, super::wall_ms()) {
+        if !self.is_at_home() {
+            return Written::Memory;
+        }
+        let mut written = self.store.write(&self.pending, super::wall_ms());
+        if written.as_ref().is_err_and(is_damage) && self.mend() {
+            written = self.store.write(&self.pending, super::wall_ms());
+        }
+        match written {
             Ok(()) => {
                 self.pending = Batch::default();
                 self.recover();
                 Written::Disk
             }
             Err(error) => {
-                self.fail(&error);
+                self.fail(self.trouble_of(&error));
                 Written::Memory
             }
         }
     }
 
-    fn fail(&mut self, error: &rusqlite::Error) {
+    /// One notice when it begins.
+    fn fail(&mut self, notice: Notice) {
         if self.failing_since.is_some() {
             return;
         }
         self.failing_since = Some(Instant::now());
+        tracing::error!(code = notice.code, "{}", notice.message);
+        self.trouble.send_modify(|troubles| troubles.push(notice));
+    }
+
+    fn trouble_of(&self, error: &rusqlite::Error) -> Notice {
         let path = self.settings.path.display();
-        let notice = if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) {
+        if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) {
             Notice::new(
                 notice::DISK_FULL,
                 format!(
@@ -248,7 +315,7 @@ impl Writer {
             Notice::new(
                 notice::JOURNAL_DAMAGED,
                 format!(
-                    "the journal {path} is damaged ({error}): events are sent from memory; restart the daemon to begin a new journal"
+                    "the journal {path} is damaged ({error}): events are sent from memory until a new one can begin"
                 ),
             )
         } else {
@@ -258,9 +325,7 @@ impl Writer {
                     "cannot write the journal {path} ({error}): events are sent from memory until it can be written"
                 ),
             )
-        };
-        tracing::error!(code = notice.code, "{}", notice.message);
-        self.trouble.send_modify(|troubles| troubles.push(notice));
+        }
     }
 
     fn recover(&mut self) {
@@ -272,19 +337,39 @@ impl Writer {
             "the journal can be written again; nothing in memory was lost"
         );
         self.is_losing = false;
-        self.trouble
-            .send_modify(|troubles| troubles.retain(|notice| notice.code == notice::OUTBOX_FILLING));
-        if let Err(error) = self.mark.clear() {
+        if self.healed_at.is_none() {
+            self.forget_troubles();
+        }
+        self.unsecured.send_if_modified(std::mem::take);
+        if let Some(Err(error)) = self.mark.as_mut().map(Mark::clear) {
             tracing::warn!(%error, "cannot clear the journal's mark");
         }
     }
 
     /// Before events are released from memory their numbers are secured.
     fn cover_pending(&mut self) {
-        let boards = self.pending.rows.iter().map(|new| (&new.row.board, new.row.seq));
-        if let Err(error) = self.mark.cover(boards) {
-            tracing::error!(%error, "cannot secure the numbers of events in memory: after a crash they would be given out again");
+        // A mark in a folder that nobody finds again keeps nothing.
+        let is_lost = self.look().is_some();
+        let boards = self
+            .pending
+            .snapshots
+            .iter()
+            .map(|(board, (seq, _))| (board, *seq));
+        let is_covered = match &mut self.mark {
+            Some(mark) if !is_lost => mark.cover(boards),
+            _ => Err(std::io::ErrorKind::ReadOnlyFilesystem.into()),
+        };
+        if let Err(error) = is_covered
+            && !self.unsecured.send_replace(true)
+        {
+            tracing::warn!(%error, "no disk secures the numbers of events in memory: the broker is asked to keep them");
         }
+    }
+
+    fn forget_troubles(&mut self) {
+        self.healed_at = None;
+        self.trouble
+            .send_modify(|troubles| troubles.retain(|notice| notice.code == notice::OUTBOX_FILLING));
     }
 
     fn acknowledge(&mut self, positions: &[u64]) {
@@ -296,8 +381,13 @@ impl Writer {
     }
 
     fn tick(&mut self) {
-        if !self.pending.is_empty() && self.flush() == Written::Memory {
+        let is_due = !self.pending.is_empty() || self.failing_since.is_some() || self.look().is_some();
+        if is_due && self.flush() == Written::Memory {
             return;
+        }
+        self.examine();
+        if self.healed_at.is_some_and(|at| at.elapsed() >= SAY_HEALED) {
+            self.forget_troubles();
         }
         match self.store.prune(&self.settings, super::wall_ms()) {
             Ok(0) => {}
@@ -394,6 +484,7 @@ fn numbered(
                 seq: event.seq,
                 kind: event.body.type_name().to_owned(),
                 json: json.into(),
+                is_secured: true,
             },
             id: event.id,
             game: event.game,

@@ -38,6 +38,18 @@ pub struct Message {
 }
 
 impl Message {
+    /// One with an acknowledgement, and nothing further.
+    pub(super) fn plain(topic: String, payload: impl Into<Bytes>, retain: bool) -> Self {
+        Self {
+            topic,
+            payload: payload.into(),
+            qos: Qos::AtLeastOnce,
+            retain,
+            expiry: None,
+            correlation: None,
+        }
+    }
+
     /// Upper bound of the packet's size: what a broker's limit is compared with.
     #[must_use]
     pub fn packet_bound(&self) -> usize {
@@ -105,6 +117,12 @@ pub trait BrokerLink: Send {
     /// # Errors
     /// [`Busy`] when too many are waiting already: try again after the next event.
     fn publish(&mut self, ticket: Ticket, message: &Message) -> Result<(), Busy>;
+
+    /// Subscribes; messages retained on these topics are sent to us if `retained`, but none that we send from now on.
+    ///
+    /// # Errors
+    /// [`Busy`] as above.
+    fn subscribe_to_others(&mut self, filters: &[String], retained: bool) -> Result<(), Busy>;
 
     /// Subscribes; messages retained on these topics are sent to us if `retained`.
     ///

@@ -7,15 +7,19 @@
 //! survives.
 #![allow(clippy::disallowed_methods)] // connections live on the wall clock.
 
+mod ceilings;
+mod claim;
 pub mod command;
 #[cfg(test)]
 mod fake;
 pub mod link;
 mod outbox;
 pub mod publisher;
+mod readback;
 pub mod reply;
 pub mod rumqtt;
 mod session;
+mod short;
 pub mod states;
 mod suspect;
 pub mod tls;

@@ -1,7 +1,8 @@
 //! The lane of events: what of the journal's outbox is being sent on this connection.
 //!
-//! In order for each board. An event that the broker refuses holds its own board's lane for a
-//! while, not the others'. What happens now at a board of which nothing waits goes before the backlog of others.
+//! In order for each board, whatever the broker refuses: of each board one event is under way at a time. One that is
+//! refused is tried again, later each time, and holds its own board's lane, not the others'; after some refusals a
+//! short form goes in its place. What happens now at a board of which nothing waits goes before the backlog of others.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -10,12 +11,12 @@ use std::{
 
 use crate::journal::Row;
 
-/// How many events are read ahead.
-const AHEAD: usize = 64;
-/// How long a board's lane rests after a refusal.
-pub(super) const HOLD: Duration = Duration::from_secs(60);
-/// How long it rests after an event on which the broker hangs up.
-pub(super) const LONG_HOLD: Duration = Duration::from_secs(300);
+/// How many events are read ahead: of several boards, as a rule, since each has one under way.
+const AHEAD: usize = 512;
+/// How long a board's lane rests after a refusal at first, and at the most.
+const HOLD: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// Refusals of an event after which its last short form is tried: some five minutes.
+const MOST_REFUSALS: u32 = 10;
 
 #[derive(Debug)]
 struct Slot {
@@ -40,8 +41,8 @@ pub(super) struct Outbox {
     /// Boards of which nothing waited, and boards with a backlog: those that were looked at.
     is_free: BTreeMap<String, bool>,
     held: BTreeMap<String, Instant>,
-    /// Too large for this broker.
-    skipped: BTreeSet<u64>,
+    /// The event that was refused last, by board, and how often.
+    refusals: BTreeMap<String, (u64, u32)>,
 }
 
 impl Outbox {
@@ -49,6 +50,7 @@ impl Outbox {
     pub(super) fn restart(&mut self, newest: u64) {
         *self = Self {
             held: std::mem::take(&mut self.held),
+            refusals: std::mem::take(&mut self.refusals),
             newest,
             live: newest,
             ..Self::default()
@@ -73,7 +75,7 @@ impl Outbox {
         for row in rows {
             self.cursor = row.n;
             let is_known = self.slots.iter().any(|slot| slot.row.n == row.n);
-            if !is_known && !self.held.contains_key(&row.board) && !self.skipped.contains(&row.n) {
+            if !is_known && !self.held.contains_key(&row.board) {
                 self.slots.push_back(Slot {
                     row,
                     in_flight: false,
@@ -101,7 +103,7 @@ impl Outbox {
             self.live = self.live.max(row.n);
             let is_free = *self.is_free.entry(row.board.clone()).or_insert(is_first);
             let is_known = self.slots.iter().any(|slot| slot.row.n == row.n);
-            if is_known || !is_free || self.held.contains_key(&row.board) || self.skipped.contains(&row.n) {
+            if is_known || !is_free || self.held.contains_key(&row.board) {
                 continue;
             }
             let backlog = |slot: &Slot| !slot.is_live && !slot.in_flight;
@@ -115,13 +117,22 @@ impl Outbox {
         }
     }
 
-    /// The next event to send.
+    /// The next event to send: the first of a board of which none is under way.
     #[must_use]
     pub(super) fn next(&self) -> Option<&Row> {
+        let under_way = self.slots.iter().filter(|slot| slot.in_flight);
+        let busy: BTreeSet<&str> = under_way.map(|slot| slot.row.board.as_str()).collect();
         self.slots
             .iter()
-            .find(|slot| !slot.in_flight)
             .map(|slot| &slot.row)
+            .find(|row| !busy.contains(row.board.as_str()))
+    }
+
+    /// True for an event that was refused so often that only its last short form is left to try.
+    #[must_use]
+    pub(super) fn is_hopeless(&self, row: &Row) -> bool {
+        let refused = self.refusals.get(&row.board);
+        refused.is_some_and(|(n, times)| *n == row.n && *times >= MOST_REFUSALS)
     }
 
     /// It was handed over.
@@ -134,25 +145,35 @@ impl Outbox {
     /// The broker has it.
     pub(super) fn acked(&mut self, n: u64) {
         self.slots.retain(|slot| slot.row.n != n);
+        self.refusals.retain(|_, (refused, _)| *refused != n);
     }
 
-    /// The broker refuses it: its board's lane rests. What of it is under way may still be acknowledged.
-    pub(super) fn hold(&mut self, n: u64, until: Instant) {
+    /// The broker refuses it: its board's lane rests.
+    pub(super) fn refused(&mut self, n: u64, now: Instant) {
+        self.hold(n, now, 1);
+    }
+
+    /// The broker hangs up on it, again and again, or the line is poor: its board's lane rests for longer.
+    pub(super) fn hung_up_on(&mut self, n: u64, now: Instant) {
+        self.hold(n, now, MOST_REFUSALS / 2);
+    }
+
+    fn hold(&mut self, n: u64, now: Instant, refusals: u32) {
         let Some(slot) = self.slots.iter().find(|slot| slot.row.n == n) else {
             return;
         };
         let board = slot.row.board.clone();
-        self.slots
-            .retain(|slot| slot.row.n != n && (slot.row.board != board || slot.in_flight));
+        self.slots.retain(|slot| slot.row.board != board);
         // What follows waits for it.
         self.is_free.insert(board.clone(), false);
-        self.held.insert(board, until);
-    }
-
-    /// It is too large for this broker: the next connection tries again.
-    pub(super) fn skip(&mut self, n: u64) {
-        self.acked(n);
-        self.skipped.insert(n);
+        let (refused, times) = self.refusals.entry(board.clone()).or_insert((n, 0));
+        if *refused != n {
+            (*refused, *times) = (n, 0);
+        }
+        *times += refusals;
+        let (first, longest) = HOLD;
+        let rest = longest.min(first * 2_u32.pow((*times - 1).min(6)));
+        self.held.insert(board, now + rest);
     }
 
     /// Ends the rests that are over; their boards' events are read again.
@@ -183,6 +204,7 @@ mod tests {
             seq: n,
             kind: "move".to_owned(),
             json: "{}".into(),
+            is_secured: true,
         }
     }
 
@@ -199,74 +221,91 @@ mod tests {
     fn events_go_in_order_and_leave_by_acknowledgement_only() {
         let mut outbox = Outbox::default();
         assert_eq!(outbox.wants(), Some((0, AHEAD)));
-        outbox.load(vec![row(3, "a"), row(4, "b")], AHEAD);
+        outbox.load(vec![row(3, "a"), row(4, "b"), row(5, "a")], AHEAD);
         assert_eq!(sent_now(&mut outbox), [3, 4]);
         assert!(!outbox.is_drained());
         outbox.acked(3);
+        assert_eq!(sent_now(&mut outbox), [5], "one of each board at a time");
+        outbox.acked(5);
         outbox.acked(4);
         assert!(outbox.is_drained());
         assert_eq!(outbox.wants(), None);
-        outbox.news(4);
-        assert_eq!(outbox.wants(), Some((4, AHEAD)));
+        outbox.news(6);
+        assert_eq!(outbox.wants(), Some((5, AHEAD)));
     }
 
     #[test]
-    fn a_refusal_rests_its_own_board_and_is_tried_again() {
+    fn what_follows_a_refused_event_of_its_board_waits_for_it() {
         let mut outbox = Outbox::default();
         let now = Instant::now();
-        outbox.load(vec![row(1, "a"), row(2, "b"), row(3, "a"), row(4, "b")], AHEAD);
-        outbox.sent(1);
-        outbox.hold(1, now + HOLD);
-        assert_eq!(sent_now(&mut outbox), [2, 4]);
-        outbox.release(now + HOLD / 2);
-        assert_eq!(outbox.wants(), None);
-        outbox.release(now + HOLD);
-        assert_eq!(outbox.wants(), Some((0, AHEAD)));
+        let rows = || vec![row(1, "a"), row(2, "b"), row(3, "a"), row(4, "b")];
+        outbox.load(rows(), AHEAD);
+        assert_eq!(sent_now(&mut outbox), [1, 2]);
+        outbox.refused(1, now);
         outbox.acked(2);
+        assert_eq!(sent_now(&mut outbox), [4]);
+        outbox.release(now + HOLD.0 / 2);
+        assert_eq!(outbox.wants(), None);
+        outbox.release(now + HOLD.0);
+        assert_eq!(outbox.wants(), Some((0, AHEAD)));
         // The journal still has 4, which is under way, and the two of the board that rested.
         outbox.load(vec![row(1, "a"), row(3, "a"), row(4, "b")], AHEAD);
-        assert_eq!(sent_now(&mut outbox), [1, 3]);
+        assert_eq!(sent_now(&mut outbox), [1]);
+        outbox.acked(1);
+        assert_eq!(sent_now(&mut outbox), [3]);
+    }
+
+    #[test]
+    fn rests_grow_up_to_a_bound_and_then_a_short_form_is_tried() {
+        let mut outbox = Outbox::default();
+        let mut now = Instant::now();
+        for times in 1..=MOST_REFUSALS {
+            outbox.load(vec![row(1, "a"), row(2, "a")], AHEAD);
+            assert!(!outbox.is_hopeless(&row(1, "a")), "after {times}");
+            outbox.refused(1, now);
+            outbox.release(now + HOLD.0 * (1 << (times - 1).min(6)) - Duration::from_millis(1));
+            let is_longest = times > 6;
+            assert_eq!(outbox.wants().is_some(), is_longest, "after {times}");
+            now += HOLD.1;
+            outbox.release(now);
+        }
+        outbox.load(vec![row(1, "a"), row(2, "a")], AHEAD);
+        assert!(outbox.is_hopeless(&row(1, "a")) && !outbox.is_hopeless(&row(2, "a")));
+        outbox.acked(1);
+        assert!(!outbox.is_hopeless(&row(1, "a")));
     }
 
     #[test]
     fn what_happens_now_goes_before_the_backlog_of_others() {
         let mut outbox = Outbox::default();
-        outbox.restart(500);
+        outbox.restart(1000);
         let backlog = (1..=AHEAD as u64).map(|n| row(n, "a")).collect();
         outbox.load(backlog, AHEAD);
         assert_eq!(outbox.wants_live(), None);
         outbox.sent(1);
         // Of board `a` others wait, of `b` none.
-        outbox.news(503);
-        assert_eq!(outbox.wants_live(), Some((500, AHEAD)));
+        outbox.news(1003);
+        assert_eq!(outbox.wants_live(), Some((1000, AHEAD)));
         let rows = vec![
-            (row(501, "a"), false),
-            (row(502, "b"), true),
-            (row(503, "b"), false),
+            (row(1001, "a"), false),
+            (row(1002, "b"), true),
+            (row(1003, "b"), false),
         ];
         outbox.load_live(rows, AHEAD);
         assert_eq!(outbox.wants_live(), None);
-        let sent = sent_now(&mut outbox);
-        assert_eq!(sent[..3], [502, 503, 2]);
-        assert!(!sent.contains(&501));
+        assert_eq!(sent_now(&mut outbox), [1002]);
+        outbox.acked(1002);
+        assert_eq!(sent_now(&mut outbox), [1003]);
         // Refused: what follows waits for it.
-        outbox.hold(502, Instant::now() + HOLD);
-        outbox.news(504);
-        outbox.load_live(vec![(row(504, "b"), false)], AHEAD);
+        outbox.refused(1003, Instant::now());
+        outbox.news(1004);
+        outbox.load_live(vec![(row(1004, "b"), false)], AHEAD);
         assert_eq!(outbox.next(), None);
         // The backlog comes to what went before it.
         for n in 1..=AHEAD as u64 {
             outbox.acked(n);
         }
-        outbox.load(vec![row(501, "a"), row(503, "b")], AHEAD);
-        assert_eq!(sent_now(&mut outbox), [501]);
-    }
-
-    #[test]
-    fn one_that_is_too_large_does_not_stop_the_others() {
-        let mut outbox = Outbox::default();
-        outbox.load(vec![row(1, "a"), row(2, "a")], AHEAD);
-        outbox.skip(1);
-        assert_eq!(sent_now(&mut outbox), [2]);
+        outbox.load(vec![row(1001, "a"), row(1003, "b")], AHEAD);
+        assert_eq!(sent_now(&mut outbox), [1001]);
     }
 }

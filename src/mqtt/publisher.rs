@@ -11,9 +11,12 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    ceilings::Ceilings,
+    claim::{self, Claim},
     command::{Refusal, Request},
     link::{Closed, Dial},
     outbox::Outbox,
+    readback::ReadBack,
     reply::{Answer, Reply},
     session::{End, Session},
     states::States,
@@ -40,6 +43,8 @@ pub const MOST_PATIENCE: u32 = 8;
 pub struct PublisherSettings {
     /// Tried in turn.
     pub urls: Vec<BrokerUrl>,
+    /// Another one after each start of the daemon.
+    pub boot_id: String,
     /// Whether commands are subscribed to.
     pub commands: bool,
     /// Connected, but the oldest message under way is older than this: the connection is given up. The next
@@ -66,6 +71,9 @@ pub struct Figures {
     pub commands: u64,
     /// Commands refused at the door since the start.
     pub commands_refused: u64,
+    /// The machine of another gateway of our name that was heard of since the start: each must have a name of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rival: Option<String>,
     /// Why the last connection or attempt ended.
     pub last_error: Option<String>,
 }
@@ -124,6 +132,13 @@ pub(super) struct Core {
     pub(super) alarms: std::collections::BTreeSet<String>,
     /// How long an acknowledgement is waited for by now.
     pub(super) patience: Duration,
+    /// Until the broker was asked what it knows of our numbers.
+    pub(super) readback: ReadBack,
+    /// Whether our name is ours.
+    pub(super) claim: Claim,
+    pub(super) ceilings: Ceilings,
+    /// True while events go out whose numbers no disk secures.
+    pub(super) unsecured: watch::Receiver<bool>,
     /// The message on which the broker hangs up, perhaps.
     pub(super) suspicion: Suspicion,
     /// False after a message that was too large: it may lie retained on a command topic, and a
@@ -174,11 +189,15 @@ impl<D: Dial> Publisher<D> {
             figures: figures.clone(),
         };
         let core = Core {
+            claim: Claim::new(settings.boot_id.clone(), claim::host()),
             topics,
             patience: settings.ack_timeout,
             settings,
             boards,
             news: journal.news(),
+            unsecured: journal.unsecured(),
+            readback: ReadBack::default(),
+            ceilings: Ceilings::default(),
             journal,
             outbox: Outbox::default(),
             states,

@@ -217,8 +217,24 @@ impl BrokerLink for RumqttLink {
         Ok(())
     }
 
+    fn subscribe_to_others(&mut self, filters: &[String], retained: bool) -> Result<(), Busy> {
+        self.subscribe_to(filters, retained, true)
+    }
+
     fn subscribe(&mut self, filters: &[String], retained: bool) -> Result<(), Busy> {
+        self.subscribe_to(filters, retained, false)
+    }
+
+    fn disconnect(&mut self) {
+        // With the library's queue full the caller's bound ends the connection instead.
+        let _ = self.client.try_disconnect();
+    }
+}
+
+impl RumqttLink {
+    fn subscribe_to(&mut self, filters: &[String], retained: bool, nolocal: bool) -> Result<(), Busy> {
         let filters = filters.iter().map(|path| Filter {
+            nolocal,
             // Tells apart a command that somebody left lying on the broker.
             preserve_retain: true,
             retain_forward_rule: if retained {
@@ -231,13 +247,6 @@ impl BrokerLink for RumqttLink {
         self.client.try_subscribe_many(filters).map_err(|_| Busy)
     }
 
-    fn disconnect(&mut self) {
-        // With the library's queue full the caller's bound ends the connection instead.
-        let _ = self.client.try_disconnect();
-    }
-}
-
-impl RumqttLink {
     fn translate(&mut self, event: Event) -> Option<LinkEvent> {
         match event {
             Event::Incoming(Packet::ConnAck(connack)) => {

@@ -1,5 +1,8 @@
 //! One connection's life: birth, the two lanes through one window, commands, good-bye.
 
+mod forms;
+mod numbers;
+
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -7,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 use super::{
     command,
     link::{Arrived, BrokerLink, Closed, LinkEvent, Message, Qos, Ticket},
-    outbox::{HOLD, LONG_HOLD},
     publisher::{Core, StateLog},
     reply::Reply,
     window::{Sent, Window},
@@ -17,6 +19,9 @@ use super::{
 const TICK: Duration = Duration::from_secs(1);
 /// How long the last words may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How long a state rests on which the broker hangs up.
+const LONG_HOLD: Duration = Duration::from_secs(300);
 
 /// Ticket of messages that nobody acknowledges.
 const UNTRACKED: Ticket = Ticket(0);
@@ -61,6 +66,8 @@ pub(super) struct Session<'a, L> {
     window: Window,
     max_packet: Option<usize>,
     waiting_reply: Option<Reply>,
+    /// The journal knows that another has our name.
+    is_noted: bool,
     /// The lanes take turns.
     states_first: bool,
 }
@@ -75,6 +82,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             window: Window::new(1),
             max_packet: None,
             waiting_reply: None,
+            is_noted: false,
             states_first: true,
         }
     }
@@ -98,6 +106,9 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         loop {
             (self.core.beat)();
             if self.connected_at.is_some() {
+                self.advance().await;
+            }
+            if self.may_send() {
                 self.load().await;
                 self.pump();
             }
@@ -119,6 +130,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                     self.core.outbox.news(newest);
                 }
                 () = self.core.states.changed() => {}
+                () = self.core.readback.settled() => self.settled(),
                 Some(reply) = self.core.replies.recv(), if self.waiting_reply.is_none() => {
                     self.waiting_reply = Some(reply);
                 }
@@ -139,14 +151,14 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         if !self.core.suspicion.ended(&key) {
             return;
         }
-        let until = Instant::now() + LONG_HOLD;
+        let now = Instant::now();
         let topic = match oldest {
             Some(Sent::Event { n, topic }) => {
-                self.core.outbox.hold(*n, until);
+                self.core.outbox.hung_up_on(*n, now);
                 topic.clone()
             }
             Some(Sent::State { topic }) => {
-                self.core.states.hold(topic, until);
+                self.core.states.hold(topic, now + LONG_HOLD);
                 topic.clone()
             }
             _ => return,
@@ -160,14 +172,20 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         self.connected_at = Some(Instant::now());
         self.window = Window::new(window);
         self.max_packet = max_packet;
-        let newest = *self.core.news.borrow();
-        self.core.outbox.restart(newest);
-        self.core.states.restart();
         self.core.count(|figures| {
             figures.connected = true;
             figures.broker = Some(address.to_owned());
             figures.connects += 1;
         });
+        self.read_back();
+    }
+
+    /// The birth; the table and the backlog follow.
+    fn begin(&mut self) {
+        let newest = *self.core.news.borrow();
+        self.core.outbox.restart(newest);
+        self.core.states.restart();
+        self.core.ceilings.restart();
         if self.core.settings.commands {
             let filters = self.core.topics.command_filters();
             // A fresh link has room for these two.
@@ -179,14 +197,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     }
 
     fn say(&mut self, word: &'static str) {
-        let message = Message {
-            topic: self.core.topics.status(),
-            payload: word.into(),
-            qos: Qos::AtLeastOnce,
-            retain: true,
-            expiry: None,
-            correlation: None,
-        };
+        let message = Message::plain(self.core.topics.status(), word, true);
         self.send(&message, Sent::Word);
     }
 
@@ -213,12 +224,18 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             let went = self.send_reply()
                 || (states_first && self.send_state())
                 || self.send_event()
+                || self.clear_ceiling()
                 || (!states_first && self.send_state());
             if !went {
                 return;
             }
             self.states_first = !states_first;
         }
+    }
+
+    /// True while the broker was asked, and the name is ours.
+    fn may_send(&self) -> bool {
+        self.connected_at.is_some() && self.core.readback.is_over() && self.core.claim.holds()
     }
 
     fn has_room(&self) -> bool {
@@ -275,44 +292,6 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         went
     }
 
-    fn send_event(&mut self) -> bool {
-        let Some(row) = self.core.outbox.next() else {
-            return false;
-        };
-        let n = row.n;
-        let message = Message {
-            topic: self.core.topics.event(&row.board, &row.kind),
-            payload: row.json.clone(),
-            qos: Qos::AtLeastOnce,
-            retain: false,
-            expiry: None,
-            correlation: None,
-        };
-        if !self.fits(&message) {
-            self.core.outbox.skip(n);
-            return true;
-        }
-        let topic = message.topic.clone();
-        let went = self.send(&message, Sent::Event { n, topic });
-        if went {
-            self.core.outbox.sent(n);
-        }
-        went
-    }
-
-    /// Checked here: the library would take it for sent, fail, and fail again after each reconnect.
-    fn fits(&mut self, message: &Message) -> bool {
-        let bound = message.packet_bound();
-        let is_fitting = self.max_packet.is_none_or(|max| bound <= max);
-        if !is_fitting {
-            self.alarm(
-                &message.topic,
-                &format!("{bound} bytes are more than the broker takes"),
-            );
-        }
-        is_fitting
-    }
-
     fn alarm(&mut self, topic: &str, reason: &str) {
         self.core.count(|figures| figures.refused += 1);
         if self.core.alarms.insert(topic.to_owned()) {
@@ -354,14 +333,15 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                 self.core.states.answered(&topic);
                 self.core.alarms.remove(&topic);
             }
-            Some(Sent::Word | Sent::Reply { .. }) | None => {}
+            Some(Sent::Ceiling { board, ceiling }) => self.core.ceilings.acked(&board, ceiling),
+            Some(Sent::Word | Sent::Reply { .. } | Sent::Echo) | None => {}
         }
     }
 
     fn refused(&mut self, ticket: Ticket, reason: &str) {
         match self.window.answered(ticket) {
             Some(Sent::Event { n, topic }) => {
-                self.core.outbox.hold(n, Instant::now() + HOLD);
+                self.core.outbox.refused(n, Instant::now());
                 self.alarm(&topic, reason);
             }
             // The next value or the next connection tries again.
@@ -374,12 +354,24 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                 let topic = self.core.topics.status();
                 self.alarm(&topic, reason);
             }
+            Some(Sent::Ceiling { board, .. }) => {
+                self.core.ceilings.refused(&board);
+                self.alarm(&self.core.topics.numbers(&board), reason);
+            }
+            // It will not come back.
+            Some(Sent::Echo) => self.core.readback.end(),
             None => {}
         }
     }
 
     fn arrived(&mut self, arrived: &Arrived) {
         if self.phase != Phase::Running {
+            return;
+        }
+        let core = &mut *self.core;
+        core.readback.take(&core.topics, arrived);
+        core.claim.take(&core.topics, arrived, Instant::now());
+        if !core.claim.holds() {
             return;
         }
         let boards = &self.core.boards;
@@ -408,7 +400,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             .core
             .states
             .due()
-            .filter(|_| self.connected_at.is_some() && self.has_room());
+            .filter(|_| self.may_send() && self.has_room());
         let phase = match self.phase {
             Phase::Running => None,
             Phase::Draining(until) | Phase::LastWords(until) | Phase::Leaving(until) => Some(until),
@@ -436,7 +428,10 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             _ if self.connected_at.is_none() => Some(None),
             Phase::Draining(until) => {
                 if self.is_drained() || now >= until {
-                    self.say("offline");
+                    // Where another has our name, it is there.
+                    if self.core.claim.holds() {
+                        self.say("offline");
+                    }
                     self.phase = Phase::LastWords(now + LAST_WORDS);
                 }
                 None
@@ -453,6 +448,9 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     }
 
     fn is_drained(&self) -> bool {
+        if !self.may_send() {
+            return true;
+        }
         self.window.is_empty()
             && self.waiting_reply.is_none()
             && self.core.replies.is_empty()

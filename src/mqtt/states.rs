@@ -145,6 +145,13 @@ impl States {
         self.changed.notify_one();
     }
 
+    /// A board that is no more leaves nothing behind.
+    pub(super) fn clear(&self, topics: &Topics, board: &Id) {
+        for state in BoardState::ALL {
+            self.set(StateKey::board(topics, board, state), Bytes::new());
+        }
+    }
+
     /// Everything is to be sent (again): after a connect, or when somebody asks. Returns how many.
     pub fn republish(&self) -> usize {
         let mut table = self.lock();

@@ -85,6 +85,46 @@ impl Topics {
         format!("{}/board/{board}/event/{kind}", self.root)
     }
 
+    /// The ceiling of a board's numbers while no disk can be written.
+    #[must_use]
+    pub fn numbers(&self, board: &str) -> String {
+        format!("{}/board/{board}/numbers", self.root)
+    }
+
+    /// What the gateway says to itself, to know that it has heard all that was before.
+    #[must_use]
+    pub fn echo(&self) -> String {
+        format!("{}/echo", self.root)
+    }
+
+    /// What gateways of one name say to each other about it.
+    #[must_use]
+    pub fn claim(&self) -> String {
+        format!("{}/claim", self.root)
+    }
+
+    /// What the broker is to tell of who has our name.
+    #[must_use]
+    pub fn claim_filters(&self) -> Vec<String> {
+        vec![self.status(), self.info(), self.claim()]
+    }
+
+    /// What the broker is to tell of our own numbers.
+    #[must_use]
+    pub fn read_back_filters(&self) -> Vec<String> {
+        ["game", "numbers"]
+            .map(|state| format!("{}/board/+/{state}", self.root))
+            .into()
+    }
+
+    /// Board and state of a topic of [`Self::read_back_filters`].
+    #[must_use]
+    pub fn parse_read_back<'a>(&self, topic: &'a str) -> Option<(&'a str, &'a str)> {
+        let rest = topic.strip_prefix(&self.root)?.strip_prefix("/board/")?;
+        let (board, state) = rest.split_once('/')?;
+        matches!(state, "game" | "numbers").then_some((board, state))
+    }
+
     /// What to subscribe to: our own commands, nothing else.
     #[must_use]
     pub fn command_filters(&self) -> Vec<String> {

@@ -19,6 +19,13 @@ pub(super) enum Sent {
     Reply {
         topic: String,
     },
+    /// The ceiling of a board's numbers; none: that there is none.
+    Ceiling {
+        board: String,
+        ceiling: Option<u64>,
+    },
+    /// What comes back to us.
+    Echo,
 }
 
 impl Sent {
@@ -27,7 +34,7 @@ impl Sent {
         match self {
             Self::Event { n, topic } => Some(format!("{topic} {n}")),
             Self::State { topic } => Some(topic.clone()),
-            Self::Word | Self::Reply { .. } => None,
+            Self::Word | Self::Reply { .. } | Self::Ceiling { .. } | Self::Echo => None,
         }
     }
 }
@@ -78,7 +85,7 @@ impl Window {
     pub(super) fn oldest(&self) -> Option<&Sent> {
         // The acknowledgement of the birth may be lost with the connection.
         let mut sent = self.under_way.values().map(|(sent, _)| sent);
-        sent.find(|sent| !matches!(sent, Sent::Word))
+        sent.find(|sent| !matches!(sent, Sent::Word | Sent::Echo))
     }
 
     /// When the message that waits longest was sent.

@@ -115,6 +115,11 @@ impl Mosquitto {
         }
     }
 
+    /// The id of its process.
+    pub fn process(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
     pub fn url(&self) -> BrokerUrl {
         format!("mqtt://127.0.0.1:{}", self.port).parse().unwrap()
     }
@@ -349,6 +354,7 @@ impl Station {
         let (sender, requests) = mpsc::channel(8);
         let settings = PublisherSettings {
             urls: broker.urls.clone(),
+            boot_id: boot_id(),
             commands: true,
             ack_timeout,
             stop_bound: Duration::from_secs(2),
@@ -418,6 +424,12 @@ impl Station {
         tokio::time::timeout(PATIENCE, self.task).await.unwrap().unwrap();
         self.journal.close().await;
     }
+}
+
+/// One for each start, in order.
+fn boot_id() -> String {
+    static STARTS: AtomicU32 = AtomicU32::new(0);
+    format!("boot-{:05}", STARTS.fetch_add(1, Ordering::Relaxed))
 }
 
 pub fn event(board: &str, seq: u64) -> Event {

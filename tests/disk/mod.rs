@@ -69,7 +69,7 @@ impl ImageDisk {
     pub fn mount(image: &Path, at: &Path) -> Option<Self> {
         fs::create_dir_all(at).unwrap();
         let status = Command::new("mount")
-            .args(["-o", "loop"])
+            .args(["-o", "loop,errors=remount-ro"])
             .arg(image)
             .arg(at)
             .stderr(Stdio::null())
@@ -80,6 +80,39 @@ impl ImageDisk {
         }
         let (image, at) = (image.to_owned(), at.to_owned());
         Some(Self { image, at })
+    }
+
+    /// An error of the device: the file system takes no writes any more, as on a dying card.
+    pub fn fail(&self) {
+        let found = Command::new("findmnt")
+            .args(["-n", "-o", "SOURCE"])
+            .arg(&self.at)
+            .output()
+            .unwrap();
+        let device = String::from_utf8(found.stdout).unwrap();
+        let device = device.trim().rsplit('/').next().unwrap().to_owned();
+        fs::write(format!("/sys/fs/ext4/{device}/trigger_fs_error"), "test").unwrap();
+    }
+
+    /// Checks and mounts it again, where nobody uses it any more.
+    pub fn repair(self) -> Self {
+        let (image, at) = (self.image.clone(), self.at.clone());
+        drop(self);
+        // It says by its exit status that it mended something.
+        let _ = Command::new("fsck.ext4")
+            .arg("-y")
+            .arg(&image)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        Self::mount(&image, &at).unwrap()
+    }
+
+    /// What is mounted already, where nobody has a file open for writing, takes no writes or does again.
+    pub fn set_read_only(&self, read_only: bool) {
+        let option = if read_only { "remount,ro" } else { "remount,rw" };
+        let status = Command::new("mount").args(["-o", option]).arg(&self.at).status();
+        assert!(status.unwrap().success());
     }
 
     /// The file as the power cut leaves it: as it was at one instant, which it was if it is the same when it is read again.

@@ -22,10 +22,19 @@ impl Writer {
                 tracing::error!(%error, "cannot read the outbox");
                 Vec::new()
             });
-        let in_memory = self.pending.rows.iter().map(|new| &new.row);
+        let is_secured = !*self.unsecured.borrow();
+        let in_memory = self
+            .pending
+            .rows
+            .iter()
+            .map(|new| &new.row)
+            .filter(|row| row.n > after);
         on_disk
             .into_iter()
-            .chain(in_memory.filter(|row| row.n > after).cloned())
+            .chain(in_memory.map(|row| Row {
+                is_secured,
+                ..row.clone()
+            }))
             .filter(|row| !acked.contains(&row.n))
             .take(limit)
             .collect()

@@ -1,0 +1,34 @@
+//! When the broker knows numbers of events that the journal does not.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::Daemon;
+
+impl Daemon {
+    /// The boards stand still while what they have said so far, none
+    /// of which was sent, gets others, and go on from there.
+    pub(super) async fn renumber(&mut self) {
+        self.stop_boards.cancel();
+        let boards = async { while self.boards.join_next().await.is_some() {} };
+        if timeout(self.config.limits.shutdown_timeout / 4, boards)
+            .await
+            .is_err()
+        {
+            tracing::error!("boards did not stand still in time");
+            self.boards.shutdown().await;
+        }
+        self.running.clear();
+        self.stop_boards = CancellationToken::new();
+        let found = self.shared.journal.lift().await;
+        for id in self.plans.keys().cloned().collect::<Vec<_>>() {
+            self.start_board(&id, Duration::ZERO);
+        }
+        for notice in found {
+            self.announcer.announce(notice.clone());
+            self.notices.push(notice);
+        }
+    }
+}

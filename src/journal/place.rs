@@ -1,0 +1,107 @@
+//! The place of the journal's file, and what became of it: what a program holds open goes on working after
+//! the file was removed or replaced, and all that it writes then is lost with the process.
+
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{StatVfsMountFlags, statvfs};
+
+/// What is wrong with the place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Its file system takes no writes.
+    ReadOnly,
+    /// The file, or its write-ahead log, is not there any more.
+    Gone,
+    /// Another file is there.
+    Replaced,
+    /// It cannot be read any more.
+    Damaged,
+}
+
+type Identity = (u64, u64);
+
+/// The place as it was when the file was opened.
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    main: Option<Identity>,
+    log: Option<Identity>,
+}
+
+impl Place {
+    /// Remembers what is at `path`.
+    pub(super) fn of(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            main: identity(path),
+            log: identity(&beside(path, "-wal")),
+        }
+    }
+
+    /// Looks whether that is still there, and can be written. Opens nothing: to close a file of SQLite beside it
+    /// takes its locks away.
+    pub(super) fn look(&mut self) -> Option<Fate> {
+        if is_read_only(&self.path) {
+            return Some(Fate::ReadOnly);
+        }
+        let log = identity(&beside(&self.path, "-wal"));
+        // It comes into being with the first write.
+        self.log = self.log.or(log);
+        match (self.main, identity(&self.path)) {
+            (_, None) => Some(Fate::Gone),
+            (main, here) if main != here => Some(Fate::Replaced),
+            _ if self.log.is_some() && log.is_none() => Some(Fate::Gone),
+            _ if self.log != log => Some(Fate::Replaced),
+            _ => None,
+        }
+    }
+}
+
+/// True when the file system of `path`, or of the nearest folder above it that exists, takes no writes.
+pub(super) fn is_read_only(path: &Path) -> bool {
+    let existing = path.ancestors().find_map(|place| match place.as_os_str() {
+        name if name.is_empty() => statvfs(".").ok(),
+        _ => statvfs(place).ok(),
+    });
+    existing.is_some_and(|system| system.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
+/// The path with `suffix` added to its name.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn identity(path: &Path) -> Option<Identity> {
+    let found = fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_became_of_a_file_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        fs::write(&path, "1").unwrap();
+        let mut place = Place::of(&path);
+        assert_eq!(place.look(), None);
+        fs::write(beside(&path, "-wal"), "").unwrap();
+        assert_eq!(place.look(), None);
+        fs::remove_file(beside(&path, "-wal")).unwrap();
+        assert_eq!(place.look(), Some(Fate::Gone));
+        // The old one stays open, or its number might be given out again.
+        let _held = fs::File::open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(place.look(), Some(Fate::Gone));
+        fs::write(&path, "2").unwrap();
+        assert_eq!(place.look(), Some(Fate::Replaced));
+    }
+}

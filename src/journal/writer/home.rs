@@ -1,0 +1,223 @@
+//! When what is held open is not what lies at the journal's place any more: a new file is made there of what is
+//! still known, so that nothing that is said to be on the disk is in a file that nobody will find.
+
+use std::time::{Duration, Instant};
+
+use super::Writer;
+use crate::{
+    event::notice,
+    journal::{
+        entry::Notice,
+        open::{self, JournalError, is_damage},
+        place::{Fate, Place, beside},
+        store::{Batch, NewRow, Store},
+        wall_ms,
+    },
+};
+
+/// How often the file is read as a whole, and how much longer than the reading the pause is at least.
+const EXAMINE: Duration = Duration::from_secs(10);
+const EXAMINE_SHARE: u32 = 500;
+/// Events that are looked for in a file that is damaged.
+const SALVAGED: usize = 100_000;
+
+/// Why the journal could not be made anew, for a person.
+#[derive(Debug, thiserror::Error)]
+enum Homeless {
+    #[error("its file system takes no writes")]
+    ReadOnly,
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+impl Writer {
+    /// Looks whether the journal is where it belongs and can be written, and if not, sees to it.
+    pub(super) fn is_at_home(&mut self) -> bool {
+        let homing = match self.look() {
+            None if self.lock.is_some() => return true,
+            // It could not be written when it was opened, and now it can.
+            None => self.begin_to_write().map(|()| None),
+            Some(fate) => self.come_home(fate).map(Some),
+        };
+        match homing {
+            Ok(notice) => {
+                notice.into_iter().for_each(|notice| self.say_healed(notice));
+                true
+            }
+            Err(reason) => {
+                let path = self.settings.path.display();
+                self.fail(Notice::new(
+                    notice::JOURNAL_FAILING,
+                    format!(
+                        "the journal {path} cannot be written ({reason}): events are sent from memory until it can; see to the disk and its folder"
+                    ),
+                ));
+                false
+            }
+        }
+    }
+
+    /// What is wrong with the journal's place.
+    pub(super) fn look(&mut self) -> Option<Fate> {
+        if let Some(fate) = self.place.look() {
+            return Some(fate);
+        }
+        // A file system that was given up by the kernel is not always called read-only.
+        let is_given_up = self.mark.as_mut().is_some_and(|mark| !mark.is_writable());
+        is_given_up.then_some(Fate::ReadOnly)
+    }
+
+    /// Reads the file now and then as one that opens it anew: what was overwritten is not seen through what is in memory.
+    pub(super) fn examine(&mut self) {
+        let began = Instant::now();
+        if self.failing_since.is_some() || began < self.examine_at {
+            return;
+        }
+        let is_damaged = match Store::open(&self.settings.path).and_then(|store| store.damage()) {
+            Ok(found) => found.is_some(),
+            Err(error) => is_damage(&error),
+        };
+        if is_damaged && !self.mend() {
+            self.fail(Notice::new(
+                notice::JOURNAL_DAMAGED,
+                "the journal is damaged, and no new one can begin: events are sent from memory".to_owned(),
+            ));
+        }
+        self.examine_at = Instant::now() + EXAMINE.max(began.elapsed() * EXAMINE_SHARE);
+    }
+
+    /// It was damaged in the middle of the work.
+    pub(super) fn mend(&mut self) -> bool {
+        match self.come_home(Fate::Damaged) {
+            Ok(notice) => {
+                self.say_healed(notice);
+                true
+            }
+            Err(error) => {
+                tracing::debug!(%error, "cannot begin a new journal");
+                false
+            }
+        }
+    }
+
+    fn come_home(&mut self, fate: Fate) -> Result<Notice, Homeless> {
+        if fate == Fate::ReadOnly {
+            return Err(Homeless::ReadOnly);
+        }
+        let path = self.settings.path.clone();
+        let fresh = beside(&path, ".new");
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        // The file of the lock may be gone as well, and another daemon have begun there.
+        self.lock = None;
+        self.lock = Some(open::lock(&path)?);
+        remove(&fresh)?;
+        let is_whole = fate != Fate::Damaged && self.store.copy_to(&fresh).is_ok();
+        if !is_whole {
+            remove(&fresh)?;
+            self.write_what_is_known(&fresh)?;
+        }
+        let aside = path.exists().then(|| open::set_aside(&path)).transpose()?;
+        // It removes the write-ahead log at its place when it is closed: that must not be the new one's.
+        self.store = Store::in_memory(&self.gateway)?;
+        remove(&path)?;
+        std::fs::rename(&fresh, &path)?;
+        self.lock = None;
+        self.place = Place::of(&path);
+        self.move_in()?;
+        let aside = aside.map_or_else(String::new, |aside| {
+            format!("; what lay in its place is now {}", aside.display())
+        });
+        let (code, what) = match fate {
+            Fate::Replaced => (notice::JOURNAL_REPLACED, "was replaced by another file"),
+            Fate::Damaged => (notice::JOURNAL_DAMAGED, "was damaged"),
+            Fate::Gone | Fate::ReadOnly => (notice::JOURNAL_MISSING, "was removed"),
+        };
+        let kept = if is_whole {
+            "all that was in it"
+        } else {
+            "the unsent events that could be read"
+        };
+        let text = format!(
+            "the journal {} {what} while the daemon was running: a new one begins with {kept}, and the numbers go on{aside}",
+            path.display()
+        );
+        Ok(Notice::new(code, text))
+    }
+
+    /// The file that could only be read can be written. Both at once would share the memory of the reader.
+    fn begin_to_write(&mut self) -> Result<(), Homeless> {
+        self.store = Store::in_memory(&self.gateway)?;
+        let moved = self.move_in();
+        if moved.is_err() {
+            self.store = Store::open_read_only(&self.settings.path, &self.gateway)?;
+        }
+        moved
+    }
+
+    /// Takes up the file at its place, which has what was held open so far.
+    fn move_in(&mut self) -> Result<(), Homeless> {
+        let ready = open::open_writable(&self.settings.path, &self.gateway)?;
+        self.store = ready.store;
+        self.mark = ready.mark;
+        self.lock = ready.lock;
+        self.place = Place::of(&self.settings.path);
+        let unwritten = self.pending.rows.len().saturating_sub(self.pending.acked.len());
+        self.depth = self.store.outbox()? + unwritten as u64;
+        // Boards of which nothing new waits go on where they are, too.
+        for (board, resume) in &self.resumes {
+            let pending = self.pending.snapshots.entry(board.clone()).or_default();
+            *pending = (resume.last_seq, resume.snapshot.clone());
+        }
+        Ok(())
+    }
+
+    /// A file with what can still be read and what is known without it.
+    fn write_what_is_known(&mut self, path: &std::path::Path) -> Result<(), Homeless> {
+        let mut store = Store::open(path)?;
+        store.configure()?;
+        store.create_tables(&self.gateway)?;
+        store.set_seq_base(self.seq_base)?;
+        let rows = self.store.unacked(0, SALVAGED).unwrap_or_default();
+        let prefix = |board: &str, seq| format!("{}/{board}/{seq}", self.gateway);
+        let rows = rows.into_iter().map(|row| NewRow {
+            id: prefix(&row.board, row.seq),
+            game: None,
+            created_ms: wall_ms(),
+            row,
+        });
+        let batch = Batch {
+            rows: rows.collect(),
+            ..Batch::default()
+        };
+        store.write(&batch, wall_ms())?;
+        store.checkpoint()?;
+        Ok(())
+    }
+
+    /// What is over already is said for a while, so that somebody sees it.
+    fn say_healed(&mut self, notice: Notice) {
+        tracing::error!(code = notice.code, "{}", notice.message);
+        self.trouble.send_modify(|troubles| {
+            troubles.retain(|other| other.code == notice::OUTBOX_FILLING);
+            troubles.push(notice);
+        });
+        self.healed_at = Some(Instant::now());
+    }
+}
+
+/// Removes a file of SQLite with what belongs to it, as far as it is there.
+fn remove(path: &std::path::Path) -> std::io::Result<()> {
+    for suffix in ["", "-wal", "-shm"] {
+        match std::fs::remove_file(beside(path, suffix)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! When a broker knows numbers that the journal does not: what was not sent yet gets others.
+//!
+//! A journal that was restored from a backup, or was lost with its mark, or could not be written when its events
+//! went out from memory, ends before the numbers that were sent. Nothing of this process is sent before the broker was
+//! asked, so what it has taken so far can still be given numbers above those.
+
+use std::collections::BTreeMap;
+
+use tokio::sync::oneshot;
+
+use super::Writer;
+use crate::{
+    event::notice,
+    journal::{
+        entry::{Known, Notice, Resume, Written},
+        numbers::{self, Lift},
+    },
+};
+
+impl Writer {
+    /// Compares with what a broker knows; answered when nothing speaks against sending.
+    pub(super) fn reconcile(&mut self, known: BTreeMap<String, Known>, answer: oneshot::Sender<()>) {
+        let beyond = numbers::beyond(known, &self.floors, self.seq_base);
+        if beyond.is_empty() {
+            self.keep_floors(false);
+            // Whoever asked may have gone with the connection.
+            let _ = answer.send(());
+            return;
+        }
+        self.beyond = beyond;
+        self.waiting.push(answer);
+        self.disputed.send_replace(true);
+    }
+
+    /// Another gives out numbers: what was not sent is to be compared again, by the next process if need be.
+    pub(super) fn stand_by(&mut self, was_sending: bool) {
+        if was_sending {
+            let resumes = self.resumes.iter();
+            let last = resumes.map(|(board, resume)| (board.clone(), resume.last_seq));
+            self.floors = last.collect();
+        }
+        self.keep_floors(true);
+    }
+
+    fn keep_floors(&mut self, keep: bool) {
+        let floors = keep.then_some(&self.floors);
+        if let Err(error) = self.store.set_floors(floors) {
+            tracing::warn!(%error, "cannot write down which events were not sent");
+        }
+    }
+
+    /// Gives other numbers to what the boards, which stand still, have said so far.
+    pub(super) fn lift(&mut self) -> Vec<Notice> {
+        let beyond = std::mem::take(&mut self.beyond);
+        let notices = beyond
+            .into_iter()
+            .map(|(board, known)| self.lift_board(&board, known))
+            .collect();
+        self.last_try = None;
+        if self.flush() == Written::Memory {
+            self.cover_pending();
+        }
+        self.keep_floors(false);
+        self.disputed.send_replace(false);
+        for answer in self.waiting.drain(..) {
+            let _ = answer.send(());
+        }
+        notices
+    }
+
+    fn lift_board(&mut self, board: &str, known: Known) -> Notice {
+        let resume = self.resume(board);
+        let floor = self.floors.get(board).copied().unwrap_or(self.seq_base);
+        let lift = Lift {
+            prefix: format!("{}/{board}/", self.gateway),
+            floor,
+            base: known.base(),
+        };
+        self.lift_pending(board, &lift);
+        if let Err(error) = self.lift_stored(board, &lift) {
+            tracing::error!(%error, "cannot give events of board {board} other numbers");
+        }
+        let lifted = Resume {
+            last_seq: lift.seq(resume.last_seq).max(lift.base),
+            snapshot: resume.snapshot.and_then(|json| lift.snapshot(&json)),
+        };
+        let pending = (lifted.last_seq, lifted.snapshot.clone());
+        self.pending.snapshots.insert(board.to_owned(), pending);
+        self.floors.insert(board.to_owned(), lifted.last_seq);
+        self.resumes.insert(board.to_owned(), lifted);
+        let text = format!(
+            "events of board {board} up to number {} were sent that this journal does not have (it was lost, restored, or could not be written): its numbers jump from {floor} to {}",
+            known.last.max(known.ceiling),
+            lift.base + 1
+        );
+        tracing::warn!(code = notice::JOURNAL_BEHIND, "{text}");
+        Notice {
+            board: Some(board.to_owned()),
+            ..Notice::new(notice::JOURNAL_BEHIND, text)
+        }
+    }
+
+    fn lift_pending(&mut self, board: &str, lift: &Lift) {
+        for new in self.pending.rows.iter_mut().filter(|new| new.row.board == board) {
+            let json = String::from_utf8_lossy(&new.row.json);
+            if let Some((event, json)) = lift.event(&json) {
+                new.row.seq = event.seq;
+                new.id = event.id;
+                new.row.json = json.into();
+            }
+        }
+    }
+
+    fn lift_stored(&mut self, board: &str, lift: &Lift) -> rusqlite::Result<()> {
+        let stored = self.store.behind(board, lift.floor)?;
+        let lifted = stored.into_iter().filter_map(|(n, _, json)| {
+            let (event, json) = lift.event(&json)?;
+            Some((n, event.seq, event.id, json))
+        });
+        let lifted: Vec<_> = lifted.collect();
+        if lifted.is_empty() {
+            return Ok(());
+        }
+        self.store.renumber(&lifted)
+    }
+}

@@ -1,0 +1,300 @@
+//! Whose the gateway's name is, where two gateways have one name at one broker.
+//!
+//! Who finds that `status` says `online`, and `info` is another's, asks for the name's holder. A holder that lives
+//! answers; then the other stays away from everything, and asks again now and then. Where nobody answers the name is
+//! free. If both hold it, as after a broken network, the one with the smaller boot id keeps it.
+
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{link::Arrived, topic::Topics};
+
+/// How long a holder may take to answer.
+const ANSWER: Duration = Duration::from_secs(3);
+/// How often the one that stays away asks again.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// What gateways of one name say to each other.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Word {
+    /// The boot id of who speaks.
+    boot: String,
+    /// Its machine.
+    host: String,
+    /// It has the name; else it asks.
+    holds: bool,
+}
+
+/// The one field of `info` that counts here.
+#[derive(Deserialize)]
+struct Info {
+    boot_id: String,
+}
+
+#[derive(Debug, PartialEq)]
+enum Stage {
+    /// A connection has begun.
+    Unknown,
+    /// The holder was asked, and may answer until then.
+    Asking(Instant),
+    Holding,
+    /// Another has it; it is asked again then.
+    StandingBy(Instant),
+}
+
+/// The claim of this gateway.
+#[derive(Debug)]
+pub(super) struct Claim {
+    boot: String,
+    host: String,
+    stage: Stage,
+    /// What the broker has of the last holder.
+    is_online: bool,
+    info: Option<String>,
+    words: VecDeque<Word>,
+    /// The machine of another gateway of our name.
+    rival: Option<String>,
+    /// A holder must say again that it is there.
+    wants_birth: bool,
+}
+
+impl Claim {
+    pub(super) fn new(boot: String, host: String) -> Self {
+        Self {
+            boot,
+            host,
+            stage: Stage::Unknown,
+            is_online: false,
+            info: None,
+            words: VecDeque::new(),
+            rival: None,
+            wants_birth: false,
+        }
+    }
+
+    /// A new connection: who has the name now is to be heard.
+    pub(super) fn restart(&mut self) {
+        self.stage = Stage::Unknown;
+        self.is_online = false;
+        self.info = None;
+        self.words.clear();
+        self.wants_birth = false;
+    }
+
+    /// Takes what came in, if it is about the name.
+    pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived, now: Instant) {
+        let (topic, payload) = (&arrived.topic, &arrived.payload);
+        if *topic == topics.status() {
+            self.is_online = payload == "online";
+            self.other_came_or_went(now);
+        } else if *topic == topics.info() {
+            let info = serde_json::from_slice::<Info>(payload).ok();
+            self.info = info.map(|info| info.boot_id);
+        } else if *topic == topics.claim()
+            && let Ok(word) = serde_json::from_slice::<Word>(payload)
+            && word.boot != self.boot
+        {
+            self.hear(&word, now);
+        }
+    }
+
+    fn other_came_or_went(&mut self, now: Instant) {
+        match self.stage {
+            // The will of a connection of ours that the broker gave up late, or another that does not know of us.
+            Stage::Holding => {
+                self.wants_birth = true;
+                if self.is_online {
+                    self.speak(true);
+                }
+            }
+            Stage::StandingBy(_) if !self.is_online => self.ask(now),
+            _ => {}
+        }
+    }
+
+    fn hear(&mut self, word: &Word, now: Instant) {
+        let is_before_us = word.boot < self.boot;
+        let holds = self.stage == Stage::Holding;
+        let yields = match (word.holds, holds) {
+            (true, true) => is_before_us,
+            (true, false) => true,
+            (false, true) => false,
+            (false, false) => is_before_us && matches!(self.stage, Stage::Asking(_)),
+        };
+        self.rival = Some(word.host.clone());
+        if yields {
+            if !matches!(self.stage, Stage::StandingBy(_)) {
+                tracing::error!(
+                    "another gateway has our name: it runs on {}. This one publishes nothing until that is gone; give each gateway a name of its own",
+                    word.host
+                );
+            }
+            self.stage = Stage::StandingBy(now + AGAIN);
+        } else if holds {
+            tracing::warn!(
+                "another gateway of our name, on {}, stays away while this one is there; give each a name of its own",
+                word.host
+            );
+            self.speak(true);
+        }
+    }
+
+    /// Everything that the broker had was heard. Who cannot hear itself cannot hear another either.
+    pub(super) fn heard(&mut self, can_hear: bool, now: Instant) {
+        if self.stage != Stage::Unknown {
+            return;
+        }
+        let is_others = self.info.as_ref().is_some_and(|boot| *boot != self.boot);
+        if can_hear && self.is_online && is_others {
+            self.ask(now);
+        } else {
+            self.stage = Stage::Holding;
+        }
+    }
+
+    /// What time brings.
+    pub(super) fn tick(&mut self, now: Instant) {
+        match self.stage {
+            Stage::Asking(until) if until <= now => self.stage = Stage::Holding,
+            Stage::StandingBy(again) if again <= now => self.ask(now),
+            _ => {}
+        }
+    }
+
+    /// True while the name is ours.
+    pub(super) fn holds(&self) -> bool {
+        self.stage == Stage::Holding
+    }
+
+    /// True while another has it.
+    pub(super) fn stands_by(&self) -> bool {
+        matches!(self.stage, Stage::StandingBy(_))
+    }
+
+    /// The next word to others.
+    pub(super) fn next_word(&mut self) -> Option<Word> {
+        self.words.pop_front()
+    }
+
+    /// True once when the birth is to be said again.
+    pub(super) fn takes_birth(&mut self) -> bool {
+        std::mem::take(&mut self.wants_birth) && self.holds()
+    }
+
+    /// The machine of another gateway of our name, if one was heard.
+    pub(super) fn rival(&self) -> Option<&str> {
+        self.rival.as_deref()
+    }
+
+    fn ask(&mut self, now: Instant) {
+        self.stage = Stage::Asking(now + ANSWER);
+        self.speak(false);
+    }
+
+    fn speak(&mut self, holds: bool) {
+        self.words.push_back(Word {
+            boot: self.boot.clone(),
+            host: self.host.clone(),
+            holds,
+        });
+    }
+}
+
+/// The name of this machine, for people.
+pub(super) fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    match name.trim() {
+        "" => "another machine".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topics() -> Topics {
+        Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap())
+    }
+
+    fn hears(claim: &mut Claim, topic: String, payload: &[u8], now: Instant) {
+        let arrived = Arrived {
+            topic,
+            payload: payload.to_vec().into(),
+            retain: true,
+            response_topic: None,
+            correlation: None,
+        };
+        claim.take(&topics(), &arrived, now);
+    }
+
+    fn found(claim: &mut Claim, boot: &str, now: Instant) {
+        hears(claim, topics().status(), b"online", now);
+        let info = format!("{{\"boot_id\":\"{boot}\"}}");
+        hears(claim, topics().info(), info.as_bytes(), now);
+        claim.heard(true, now);
+    }
+
+    /// Passes on what one says to the other.
+    fn tell(from: &mut Claim, to: &mut Claim, now: Instant) {
+        while let Some(word) = from.next_word() {
+            hears(to, topics().claim(), &serde_json::to_vec(&word).unwrap(), now);
+        }
+    }
+
+    #[test]
+    fn a_name_that_nobody_holds_is_taken_at_once_and_our_own_too() {
+        let now = Instant::now();
+        let mut claim = Claim::new("b".to_owned(), "one".to_owned());
+        claim.heard(true, now);
+        assert!(claim.holds());
+        claim.restart();
+        found(&mut claim, "b", now);
+        assert!(claim.holds());
+        claim.restart();
+        found(&mut claim, "gone", now);
+        assert!(!claim.holds());
+        claim.tick(now + ANSWER);
+        assert!(claim.holds(), "nobody answered");
+    }
+
+    #[test]
+    fn the_second_stays_away_until_the_first_is_gone() {
+        let now = Instant::now();
+        let mut first = Claim::new("z".to_owned(), "one".to_owned());
+        let mut second = Claim::new("a".to_owned(), "two".to_owned());
+        first.heard(true, now);
+        found(&mut second, "z", now);
+        tell(&mut second, &mut first, now);
+        tell(&mut first, &mut second, now);
+        second.tick(now + ANSWER);
+        assert!(first.holds() && !second.holds());
+        assert_eq!((first.rival(), second.rival()), (Some("two"), Some("one")));
+        hears(&mut second, topics().status(), b"offline", now);
+        second.tick(now + ANSWER);
+        assert!(second.holds());
+        // The first is back and finds itself no longer the holder.
+        first.restart();
+        found(&mut first, "a", now);
+        tell(&mut first, &mut second, now);
+        tell(&mut second, &mut first, now);
+        first.tick(now + ANSWER);
+        assert!(second.holds() && !first.holds());
+    }
+
+    #[test]
+    fn of_two_holders_one_remains() {
+        let now = Instant::now();
+        let mut first = Claim::new("a".to_owned(), "one".to_owned());
+        let mut second = Claim::new("b".to_owned(), "two".to_owned());
+        first.heard(true, now);
+        second.heard(true, now);
+        hears(&mut first, topics().status(), b"online", now);
+        tell(&mut first, &mut second, now);
+        assert!(first.takes_birth() && first.holds() && !second.holds());
+    }
+}

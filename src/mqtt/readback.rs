@@ -1,0 +1,181 @@
+//! What the broker knows of our numbers is asked before anything is sent to it.
+//!
+//! The last states of the boards lie there, with the last number of each; and where events went out whose numbers no disk
+//! secured, a ceiling. A message to ourselves comes back after all that: then everything was heard.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use serde::Deserialize;
+use tokio::sync::oneshot;
+
+use super::{link::Arrived, topic::Topics};
+use crate::{
+    config::Id,
+    journal::{Journal, Known},
+};
+
+/// How long a broker may be silent that does not let us hear ourselves.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// Connections that end while we listen for ourselves, after which we do without.
+const MOST_BROKEN_OFF: u32 = 1;
+
+/// The last field of a board's `game` that counts here.
+#[derive(Deserialize)]
+struct Game {
+    last_seq: u64,
+}
+
+/// Payload of a board's `numbers`: no number above the ceiling was sent while no disk could be written.
+#[derive(Deserialize, serde::Serialize)]
+pub(super) struct Numbers {
+    pub(super) ceiling: u64,
+}
+
+/// How far the asking is.
+#[derive(Debug, Default)]
+enum Stage {
+    #[default]
+    Unasked,
+    /// Something may still come until then.
+    Hearing(Instant),
+    /// Everything was heard.
+    Heard,
+    /// The journal compares.
+    Comparing(oneshot::Receiver<()>),
+    /// Nothing speaks against sending.
+    Over,
+}
+
+/// The asking, at each connection; numbers are compared once, and again after another had our name.
+#[derive(Debug, Default)]
+pub(super) struct ReadBack {
+    stage: Stage,
+    is_compared: bool,
+    is_deaf: bool,
+    known: BTreeMap<String, Known>,
+    /// Connections that ended in the middle of it.
+    broken_off: u32,
+}
+
+impl ReadBack {
+    /// It is asked on a new connection. True where a message to ourselves is to follow: there are brokers that hang up
+    /// on one that they do not allow.
+    pub(super) fn begin(&mut self, now: Instant) -> bool {
+        if matches!(self.stage, Stage::Hearing(_)) {
+            self.broken_off += 1;
+        }
+        // A broker that was waited for in vain is not waited for again.
+        let patience = if self.is_deaf { Duration::ZERO } else { SILENCE };
+        self.stage = Stage::Hearing(now + patience);
+        self.known.clear();
+        self.broken_off < MOST_BROKEN_OFF
+    }
+
+    /// True while numbers are to be compared before anything is sent.
+    pub(super) fn wants_numbers(&self) -> bool {
+        !self.is_compared
+    }
+
+    /// Another has our name, and gives out numbers: they are to be compared again.
+    pub(super) fn forget(&mut self) {
+        self.is_compared = false;
+    }
+
+    /// Takes what came in, if it is an answer.
+    pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived) {
+        if arrived.topic == topics.echo() {
+            self.is_deaf = false;
+            return self.end();
+        }
+        let Some((board, state)) = topics.parse_read_back(&arrived.topic) else {
+            return;
+        };
+        if let Stage::Hearing(until) = &mut self.stage {
+            *until = Instant::now() + SILENCE;
+        }
+        let known = self.known.entry(board.to_owned()).or_default();
+        let payload = &arrived.payload;
+        if state == "numbers" {
+            known.ceiling = serde_json::from_slice::<Numbers>(payload).map_or(0, |numbers| numbers.ceiling);
+        } else {
+            known.last = serde_json::from_slice::<Game>(payload).map_or(0, |game| game.last_seq);
+        }
+    }
+
+    /// Nothing more will come.
+    pub(super) fn end(&mut self) {
+        if matches!(self.stage, Stage::Hearing(_)) {
+            self.stage = Stage::Heard;
+        }
+    }
+
+    /// True once everything was heard, or nothing more is expected.
+    pub(super) fn has_heard(&mut self, now: Instant) -> bool {
+        if let Stage::Hearing(until) = self.stage
+            && until <= now
+        {
+            if !std::mem::replace(&mut self.is_deaf, true) {
+                tracing::warn!(
+                    "the broker does not let us hear what we published before: if the journal was lost, or another gateway has our name, it cannot tell; may we read our own topics?"
+                );
+            }
+            self.stage = Stage::Heard;
+        }
+        matches!(self.stage, Stage::Heard)
+    }
+
+    /// False where the broker does not let us hear ourselves.
+    pub(super) fn can_hear(&self) -> bool {
+        !self.is_deaf
+    }
+
+    /// The name is ours: what is known of the numbers is compared. True where that was done before.
+    pub(super) async fn compare(&mut self, journal: &Journal) -> bool {
+        if self.is_compared {
+            self.stage = Stage::Over;
+        } else {
+            self.stage = Stage::Comparing(journal.reconcile(self.known.clone()).await);
+        }
+        self.is_compared
+    }
+
+    /// Nothing speaks against sending.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Over)
+    }
+
+    /// The journal has compared.
+    pub(super) fn finish(&mut self) {
+        self.is_compared = true;
+        self.stage = Stage::Over;
+    }
+
+    /// Ends when nothing speaks against sending.
+    pub(super) async fn settled(&mut self) {
+        if let Stage::Comparing(answer) = &mut self.stage
+            && answer.await.is_ok()
+        {
+            return;
+        }
+        // A journal that is closed: nothing will be sent any more.
+        std::future::pending::<()>().await;
+    }
+
+    /// Boards that are not among `ours`: they were renamed or removed.
+    pub(super) fn former(&self, ours: &[Id]) -> Vec<Id> {
+        let is_former = |id: &Id| !ours.contains(id);
+        let boards = self.known.keys().filter_map(|board| board.parse().ok());
+        boards.filter(is_former).collect()
+    }
+
+    /// The ceilings that lie there.
+    pub(super) fn ceilings(&self) -> BTreeMap<String, u64> {
+        let known = self.known.iter();
+        let ceilings = known.map(|(board, known)| (board.clone(), known.ceiling));
+        ceilings.filter(|(_, ceiling)| *ceiling > 0).collect()
+    }
+}

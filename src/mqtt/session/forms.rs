@@ -1,0 +1,69 @@
+//! An event goes out as the broker takes it.
+
+use std::time::Instant;
+
+use super::Session;
+use crate::{
+    journal::Row,
+    mqtt::{
+        link::{BrokerLink, Message},
+        short::{self, Form},
+        window::Sent,
+    },
+};
+
+impl<L: BrokerLink> Session<'_, L> {
+    pub(super) fn send_event(&mut self) -> bool {
+        let Some(row) = self.core.outbox.next() else {
+            return false;
+        };
+        let n = row.n;
+        if !row.is_secured && !self.core.ceilings.covers(&row.board, row.seq) {
+            let (board, wanted) = (row.board.clone(), self.core.ceilings.wanted(row.seq));
+            return wanted.is_some() && self.send_ceiling(&board, wanted);
+        }
+        let row = row.clone();
+        let Some(message) = self.form_of(&row) else {
+            self.core.outbox.refused(n, Instant::now());
+            return true;
+        };
+        let topic = message.topic.clone();
+        let went = self.send(&message, Sent::Event { n, topic });
+        if went {
+            self.core.outbox.sent(n);
+        }
+        went
+    }
+
+    /// The event as the broker takes it; none where not even the last short form fits.
+    fn form_of(&mut self, row: &Row) -> Option<Message> {
+        let topics = self.core.topics.clone();
+        let message = |form: Form| Message::plain(topics.event(&row.board, &form.kind), form.json, false);
+        if self.core.outbox.is_hopeless(row) {
+            return short::last(row).map(message);
+        }
+        let whole = Message::plain(topics.event(&row.board, &row.kind), row.json.clone(), false);
+        if self.fits(&whole) {
+            return Some(whole);
+        }
+        let mut forms = short::forms(row).into_iter().map(message);
+        forms.find(|short| self.is_within(short))
+    }
+
+    fn is_within(&self, message: &Message) -> bool {
+        self.max_packet.is_none_or(|max| message.packet_bound() <= max)
+    }
+
+    /// Checked here: the library would take it for sent, fail, and fail again after each reconnect.
+    pub(super) fn fits(&mut self, message: &Message) -> bool {
+        let is_fitting = self.is_within(message);
+        if !is_fitting {
+            let bound = message.packet_bound();
+            self.alarm(
+                &message.topic,
+                &format!("{bound} bytes are more than the broker takes"),
+            );
+        }
+        is_fitting
+    }
+}

@@ -1,0 +1,114 @@
+//! What the broker is asked, and told, about the numbers of events.
+
+use std::time::Instant;
+
+use super::Session;
+use crate::mqtt::{
+    link::{BrokerLink, Message},
+    readback::Numbers,
+    window::Sent,
+};
+
+impl<L: BrokerLink> Session<'_, L> {
+    /// Asks who has our name, and what the broker knows of our numbers.
+    pub(super) fn read_back(&mut self) {
+        self.core.claim.restart();
+        let may_echo = self.core.readback.begin(Instant::now());
+        let echo = self.core.topics.echo();
+        let mut filters = self.core.topics.claim_filters();
+        if self.core.readback.wants_numbers() {
+            filters.extend(self.core.topics.read_back_filters());
+        }
+        // A fresh link has room for these.
+        let asked = self.link.subscribe_to_others(&filters, true);
+        if asked
+            .and_then(|()| self.link.subscribe(std::slice::from_ref(&echo), false))
+            .is_err()
+        {
+            tracing::error!(
+                "the link was busy before anything was sent: the broker is not asked for our numbers"
+            );
+        }
+        if may_echo {
+            self.send(&Message::plain(echo, "", false), Sent::Echo);
+        }
+    }
+
+    /// Goes on with the asking where time or what was heard allows it.
+    pub(super) async fn advance(&mut self) {
+        let now = Instant::now();
+        let core = &mut *self.core;
+        let has_heard = core.readback.has_heard(now);
+        if has_heard {
+            core.claim.heard(core.readback.can_hear(), now);
+        }
+        core.claim.tick(now);
+        if has_heard && core.claim.holds() && core.readback.compare(&core.journal).await {
+            self.begin();
+        }
+        self.speak();
+        if self.core.claim.stands_by() && !std::mem::replace(&mut self.is_noted, true) {
+            let was_sending = !self.core.readback.wants_numbers();
+            self.core.journal.stand_by(was_sending).await;
+            if was_sending {
+                // The next connection hears all anew.
+                self.core.readback.forget();
+                self.link.disconnect();
+            }
+        }
+    }
+
+    /// Says to others whose the name is, and that we are there.
+    fn speak(&mut self) {
+        while let Some(word) = self.core.claim.next_word() {
+            let payload = serde_json::to_vec(&word).unwrap_or_default();
+            self.send(
+                &Message::plain(self.core.topics.claim(), payload, false),
+                Sent::Echo,
+            );
+        }
+        if self.core.claim.takes_birth() && self.core.readback.is_over() {
+            self.say("online");
+        }
+        let rival = self.core.claim.rival().map(str::to_owned);
+        self.core.count(|figures| figures.rival = rival);
+    }
+
+    /// The journal has compared: nothing speaks against sending any more.
+    pub(super) fn settled(&mut self) {
+        self.core.readback.finish();
+        for board in self.core.readback.former(&self.core.boards) {
+            tracing::info!("board {board} is not configured any more: its states are taken from the broker");
+            self.core.states.clear(&self.core.topics, &board);
+        }
+        self.core.ceilings.found(self.core.readback.ceilings());
+        // Another may have come meanwhile.
+        if self.core.claim.holds() {
+            self.begin();
+        }
+    }
+
+    /// The ceiling of a board's numbers, or that there is none.
+    pub(super) fn send_ceiling(&mut self, board: &str, ceiling: Option<u64>) -> bool {
+        let payload = ceiling.and_then(|ceiling| serde_json::to_vec(&Numbers { ceiling }).ok());
+        let message = Message::plain(self.core.topics.numbers(board), payload.unwrap_or_default(), true);
+        let sent = Sent::Ceiling {
+            board: board.to_owned(),
+            ceiling,
+        };
+        let went = self.send(&message, sent);
+        if went {
+            self.core.ceilings.sent(board, ceiling);
+        }
+        went
+    }
+
+    /// What lay with the broker for want of a disk is taken away.
+    pub(super) fn clear_ceiling(&mut self) -> bool {
+        if *self.core.unsecured.borrow() {
+            return false;
+        }
+        let board = self.core.ceilings.to_clear().map(str::to_owned);
+        board.is_some_and(|board| self.send_ceiling(&board, None))
+    }
+}

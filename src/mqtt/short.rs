@@ -1,0 +1,110 @@
+//! Short forms of an event that the broker does not take as it is.
+//!
+//! Those that follow an event wait for it, so one that can never go would hold up its board for good. What goes instead
+//! has its number and its id, and says where the whole is to be had: the command `history` reads it from the journal, as does `dgt2mqtt journal`.
+
+use serde_json::{Value, json};
+
+use crate::{event::notice, journal::Row};
+
+/// A form of an event: its type, which is a part of its topic, and the payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    pub(super) kind: String,
+    pub(super) json: Vec<u8>,
+}
+
+/// The short forms of an event, the longest first.
+pub(super) fn forms(row: &Row) -> Vec<Form> {
+    let Ok(event) = serde_json::from_slice::<Value>(&row.json) else {
+        return Vec::new();
+    };
+    let mut forms = vec![stub(&event, row)];
+    if event.get("text").is_some() {
+        forms.insert(0, without_texts(&event, row));
+        forms.insert(0, in_english(&event, row));
+    }
+    forms
+}
+
+/// The last form: a notice in the place of the event.
+pub(super) fn last(row: &Row) -> Option<Form> {
+    forms(row).pop()
+}
+
+fn in_english(event: &Value, row: &Row) -> Form {
+    let mut short = event.clone();
+    if let Some(text) = short["text"].as_object_mut() {
+        text.retain(|language, _| language == "en");
+    }
+    abridged(short, row)
+}
+
+fn without_texts(event: &Value, row: &Row) -> Form {
+    let mut short = event.clone();
+    short["text"] = json!({});
+    if let Some(ruling) = short["ruling"].as_object_mut() {
+        ruling.remove("clock_working");
+        ruling.remove("clock_alternative");
+    }
+    abridged(short, row)
+}
+
+fn abridged(mut short: Value, row: &Row) -> Form {
+    short["abridged"] = Value::Bool(true);
+    Form {
+        kind: row.kind.clone(),
+        json: short.to_string().into_bytes(),
+    }
+}
+
+fn stub(event: &Value, row: &Row) -> Form {
+    let message = format!(
+        "the broker does not take this event of type {} ({} bytes): `history` has it, and `dgt2mqtt journal` on the gateway's machine",
+        row.kind,
+        row.json.len()
+    );
+    let stub = json!({
+        "v": event["v"], "id": event["id"], "seq": event["seq"], "type": "notice", "code": notice::EVENT_ABRIDGED,
+        "message": message, "board": event["board"], "game": event["game"], "t": event["t"], "time": event["time"],
+        "abridged": true,
+    });
+    Form {
+        kind: "notice".to_owned(),
+        json: stub.to_string().into_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+
+    #[test]
+    fn every_form_is_shorter_and_an_event_with_the_same_number() {
+        let line = include_str!("../../fixtures/board-sideways.jsonl")
+            .lines()
+            .find(|line| line.contains(r#""type":"irregularity""#))
+            .unwrap();
+        let whole: Event = serde_json::from_str(line).unwrap();
+        let row = Row {
+            n: 1,
+            board: whole.board.clone(),
+            seq: whole.seq,
+            kind: "irregularity".to_owned(),
+            json: line.to_owned().into(),
+            is_secured: true,
+        };
+        let forms = forms(&row);
+        assert_eq!(forms.len(), 3);
+        let mut size = line.len();
+        for form in &forms {
+            let event: Event = serde_json::from_slice(&form.json).unwrap();
+            assert_eq!((event.seq, &event.id), (whole.seq, &whole.id));
+            assert_eq!(event.body.type_name(), form.kind);
+            assert!(form.json.len() < size);
+            size = form.json.len();
+        }
+        assert!(size < 400, "{size}");
+    }
+}
