@@ -12,6 +12,7 @@ pub mod capture;
 pub mod cli;
 pub mod config;
 pub mod dashboard;
+mod descriptors;
 pub mod dgt;
 pub mod event;
 pub mod game;

@@ -207,7 +207,10 @@ pub(super) fn open(
     });
     parts.spawn(tell_pushed(pushed, shared.clone()));
     let serving = serve(listener, Access::new(token), shared.clone(), asks, stop.clone());
-    parts.spawn(async { serving.await.context("the page cannot be served any more") });
+    parts.spawn(async {
+        serving.await;
+        Ok(())
+    });
     Ok(parts)
 }
 
@@ -289,9 +292,8 @@ async fn serve_livechess(
     eprintln!("The local interface for pages and tools is at ws://{place}/api/v1.0.");
     let serving = livechess::serve(listener, shared, stop.clone());
     parts.spawn(async {
-        serving
-            .await
-            .context("the local interface cannot be served any more")
+        serving.await;
+        Ok(())
     });
     Ok(())
 }
