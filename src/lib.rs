@@ -24,5 +24,6 @@ pub mod mate;
 pub mod mqtt;
 pub mod occ1;
 pub mod sim;
+mod throttle;
 pub mod time;
 pub mod watcher;
