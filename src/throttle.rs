@@ -1,4 +1,5 @@
 //! Lines of the log that somebody outside can provoke: so many a minute, and then only their number.
+#![allow(clippy::disallowed_methods)] // its tests begin at some instant.
 
 use std::{
     sync::{Mutex, PoisonError},

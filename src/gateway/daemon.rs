@@ -21,6 +21,7 @@ use super::{
     clock::Clock,
     commands::{BoardCommand, pong},
     discovery,
+    disk::Disk,
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
     history,
@@ -113,6 +114,7 @@ struct Daemon {
     stop_publisher: CancellationToken,
     caster: Caster,
     readers: JoinSet<()>,
+    disk: Disk,
     announcer: Announcer,
     /// What was found at the start.
     notices: Vec<Notice>,
@@ -169,6 +171,7 @@ impl Daemon {
             stop_publisher,
             caster,
             readers: JoinSet::new(),
+            disk: Disk::default(),
             announcer: Announcer::new(plans.len()),
             plans,
             notices,
@@ -268,11 +271,12 @@ impl Daemon {
     }
 
     async fn tick(&mut self, feed_watchdog: bool) {
-        let stats = self.shared.journal.tick().await;
+        let stats = self.disk.tick(&self.shared.journal).await;
         let troubles = self.shared.journal.trouble().borrow().clone();
         self.announcer.look(self.clock.now(), &troubles);
         let stuck = self.heartbeat.stuck();
-        if !stuck.is_empty() {
+        // Who waits for the disk is not helped by a new start, which would wait for it as well.
+        if !stuck.is_empty() && !self.disk.is_slow() {
             tracing::error!("tasks do not answer: {}", stuck.join(", "));
         } else if feed_watchdog {
             notify(&[NotifyState::Watchdog]);
