@@ -22,6 +22,7 @@ pub mod laws;
 pub mod link;
 pub mod mate;
 pub mod mqtt;
+mod notify;
 pub mod occ1;
 pub mod sim;
 mod throttle;

@@ -122,6 +122,27 @@ fn a_service_manager_without_a_watchdog_hears_when_it_starts_and_stops() {
     assert!(service.daemon.wait().unwrap().success());
 }
 
+#[test]
+fn a_service_manager_that_does_not_listen_keeps_nobody_waiting() {
+    let mut service = Service::start(Some(Duration::from_millis(300)));
+    // Until there is no room for another word.
+    let words = UnixDatagram::unbound().unwrap();
+    words.set_nonblocking(true).unwrap();
+    let path = service._folder.path().join("notify");
+    while words.send_to(b"X=1", &path).is_ok() {}
+    std::thread::sleep(Duration::from_secs(2));
+    service.stop();
+    let deadline = Instant::now() + broker::PATIENCE;
+    let ended = std::iter::repeat_with(|| {
+        std::thread::sleep(Duration::from_millis(50));
+        service.daemon.try_wait().unwrap()
+    });
+    let ended = ended
+        .take_while(|_| Instant::now() < deadline)
+        .find_map(|ended| ended);
+    assert!(ended.is_some_and(|status| status.success()), "{ended:?}");
+}
+
 /// A file system on which every write waits, until this is dropped.
 struct Frozen<'a>(&'a Path);
 

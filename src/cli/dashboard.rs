@@ -23,6 +23,7 @@ use crate::{
     config::{Broadcast, Broker, BrokerUrl, Collector, Config, ConfigError, Env, Secret},
     dashboard::{Access, Asks, BoardKey, Listener, Shared, collect, livechess, serve},
     mqtt::rumqtt::RumqttDial,
+    notify::notify,
 };
 
 /// Commands of pages that may wait.
@@ -266,13 +267,6 @@ async fn feed_watchdog() {
     loop {
         tick.tick().await;
         notify(NotifyState::Watchdog);
-    }
-}
-
-/// Tells the service manager; without one nothing happens.
-fn notify(state: NotifyState<'_>) {
-    if let Err(error) = sd_notify::notify(&[state]) {
-        tracing::debug!(%error, "cannot notify the service manager");
     }
 }
 

@@ -37,6 +37,7 @@ use crate::{
         Answer, History, Publisher, PublisherHandle, PublisherSettings, Refusal, Request, StateKey, Target,
         Topics, rumqtt::RumqttDial,
     },
+    notify::notify,
 };
 
 /// Commands that may wait, for all boards and for one.
@@ -90,9 +91,9 @@ pub async fn run_changing(
     shutdown: CancellationToken,
 ) -> Result<(), GatewayError> {
     let mut daemon = Daemon::start(config).await?;
-    notify(&[NotifyState::Ready]);
+    notify(NotifyState::Ready);
     let outcome = daemon.work(changes, &shutdown).await;
-    notify(&[NotifyState::Stopping]);
+    notify(NotifyState::Stopping);
     daemon.stop().await;
     outcome
 }
@@ -279,7 +280,7 @@ impl Daemon {
         if !stuck.is_empty() && !self.disk.is_slow() {
             tracing::error!("tasks do not answer: {}", stuck.join(", "));
         } else if feed_watchdog {
-            notify(&[NotifyState::Watchdog]);
+            notify(NotifyState::Watchdog);
         }
         if Instant::now() < self.next_health && self.metrics.is_none() {
             return;
@@ -471,12 +472,5 @@ fn publisher_settings(config: &Config) -> PublisherSettings {
         ack_timeout: ACK_TIMEOUT,
         // Its last words have a second or two beyond that.
         stop_bound: config.limits.shutdown_timeout / 4,
-    }
-}
-
-/// Tells the service manager; without one nothing happens.
-fn notify(state: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(state) {
-        tracing::debug!(%error, "cannot notify the service manager");
     }
 }
