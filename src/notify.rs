@@ -14,7 +14,7 @@ use std::{
 use sd_notify::NotifyState;
 
 /// Tells the service manager; without one nothing happens.
-pub(crate) fn notify(state: NotifyState<'_>) {
+pub(crate) fn notify(state: &NotifyState<'_>) {
     if let Err(error) = tell(&state.to_string()) {
         tracing::debug!(%error, "cannot notify the service manager");
     }

@@ -132,7 +132,7 @@ impl Dashboard {
         if let Some(port) = self.livechess {
             serve_livechess(port, shared, &mut parts, &stop).await?;
         }
-        notify(NotifyState::Ready);
+        notify(&NotifyState::Ready);
         let read_again = reload::at_hangup(
             || self.configured(),
             async |collector| {
@@ -150,7 +150,7 @@ impl Dashboard {
             () = feed_watchdog() => {}
             Some(ended) = parts.join_next() => ended??,
         }
-        notify(NotifyState::Stopping);
+        notify(&NotifyState::Stopping);
         stop.cancel();
         let farewell = async { while parts.join_next().await.is_some() {} };
         // Whoever does not go is dropped with the runtime.
@@ -266,7 +266,7 @@ async fn feed_watchdog() {
     let mut tick = tokio::time::interval(period / 3);
     loop {
         tick.tick().await;
-        notify(NotifyState::Watchdog);
+        notify(&NotifyState::Watchdog);
     }
 }
 

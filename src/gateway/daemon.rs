@@ -91,9 +91,9 @@ pub async fn run_changing(
     shutdown: CancellationToken,
 ) -> Result<(), GatewayError> {
     let mut daemon = Daemon::start(config).await?;
-    notify(NotifyState::Ready);
+    notify(&NotifyState::Ready);
     let outcome = daemon.work(changes, &shutdown).await;
-    notify(NotifyState::Stopping);
+    notify(&NotifyState::Stopping);
     daemon.stop().await;
     outcome
 }
@@ -280,7 +280,7 @@ impl Daemon {
         if !stuck.is_empty() && !self.disk.is_slow() {
             tracing::error!("tasks do not answer: {}", stuck.join(", "));
         } else if feed_watchdog {
-            notify(NotifyState::Watchdog);
+            notify(&NotifyState::Watchdog);
         }
         if Instant::now() < self.next_health && self.metrics.is_none() {
             return;
