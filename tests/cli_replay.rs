@@ -229,3 +229,56 @@ fn a_terminal_sees_how_far_it_is_and_nothing_of_it_stays() {
     let output = replay(&[path.to_str().unwrap()]);
     assert!(output.stderr.is_empty(), "a bar is for terminals only");
 }
+
+/// What `replay` says of a capture that it refuses, and its memory at the highest, in kB.
+fn refused(path: &Path) -> (String, u64) {
+    let mut child = program()
+        .arg("replay")
+        .arg(path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut peak = 0;
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        let text = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kb = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        peak = peak.max(kb.unwrap_or(0));
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    };
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(status.code(), Some(1), "{said}");
+    (said, peak)
+}
+
+#[test]
+fn a_small_file_that_becomes_a_large_one_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bomb.dgtcap.zst");
+    let text = format!("# dgtcap 1\n{}", "0.000 < 8e 00 05 24 01\n".repeat(500_000));
+    let frame =
+        ruzstd::encoding::compress_to_vec(text.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest);
+    // A row of frames is one text.
+    fs::write(&path, frame.repeat(300)).unwrap();
+    let (said, peak) = refused(&path);
+    assert!(said.contains("more than 64 MiB"), "{said}");
+    assert!(peak < 300 << 10, "{peak} kB");
+}
+
+#[test]
+fn a_time_far_ahead_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("far.dgtcap");
+    for far in ["5000000000", "18000000000000"] {
+        let text = fs::read_to_string(fixture()).unwrap();
+        fs::write(&path, format!("{text}{far}.000 < 8e 00 05 24 01\n")).unwrap();
+        let (said, _) = refused(&path);
+        let line = format!("line {}: the time", text.lines().count() + 1);
+        assert!(said.contains(&line) && said.contains("31 days"), "{said}");
+    }
+}

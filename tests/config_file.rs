@@ -543,6 +543,10 @@ fn a_broadcast_is_checked_with_its_pairings() {
             "folder = \"out\"\nlichess = { round = \"a1B2c3D4\", token_file = \"lichess-token\", server = \"ftp://x\" }",
             "no server",
         ),
+        (
+            "folder = \"out\"\nlichess = { round = \"a1B2c3D4\", token_file = \"lichess-token\", server = \"http://lichess.example\" }",
+            "the token would go to \"http://lichess.example\" unencrypted",
+        ),
     ] {
         let error = read(text).expect_err(text).to_string();
         assert!(error.contains(told), "{text}: {error}");

@@ -8,6 +8,7 @@ mod hall;
 use std::{
     fs,
     path::Path,
+    process::Command,
     time::{Duration, Instant},
 };
 
@@ -22,7 +23,7 @@ use dgt2mqtt::{
     watcher::{Settings, Watcher},
 };
 use fastrand::Rng;
-use hall::{Daemon, Seat, Simulator, configure, journal, moves, save};
+use hall::{Daemon, Seat, Simulator, configure, journal, moves, one_board, save, until};
 use shakmaty::CastlingMode;
 
 /// Where Debian puts the library that lies about the time.
@@ -302,4 +303,40 @@ async fn days_at_a_board_grow_nothing() {
     assert!(late.1 < early.1 + 20, "descriptors");
     assert!(size < LIMIT + LIMIT / 4, "{size} bytes");
     assert!(largest < 200_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pipe_as_configuration_stops_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let daemon = Daemon::start(&config);
+    subscriber
+        .wait("a move", |got| got.topic.ends_with("/1/event/move"))
+        .await;
+    fs::remove_file(&config).unwrap();
+    assert!(Command::new("mkfifo").arg(&config).status().unwrap().success());
+    let hangup = Command::new("kill")
+        .args(["-HUP", &daemon.id().to_string()])
+        .status();
+    assert!(hangup.unwrap().success());
+    let log = config.with_file_name("daemon.log");
+    until("a word of the pipe", PATIENCE, || {
+        fs::read_to_string(&log)
+            .unwrap()
+            .contains("no plain file")
+            .then_some(())
+    });
+    // It answers, and the game goes on.
+    subscriber
+        .publish("dgt2mqtt/gw/cmd/ping", false, "{}", None)
+        .await;
+    subscriber
+        .wait("an answer", |got| got.topic == "dgt2mqtt/gw/reply/ping")
+        .await;
+    subscriber
+        .wait("the end", |got| got.topic.ends_with("/1/event/game_ended"))
+        .await;
+    assert!(daemon.stop());
 }

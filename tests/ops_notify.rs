@@ -1,11 +1,19 @@
 //! What a service manager hears of the daemon, by the socket that it gives: no systemd is needed for that.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test, with a process of its own.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with a process of its own.
+
+mod broker;
+mod disk;
+mod hall;
 
 use std::{
     fs,
     os::unix::net::UnixDatagram,
     path::Path,
     process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -112,4 +120,108 @@ fn a_service_manager_without_a_watchdog_hears_when_it_starts_and_stops() {
     service.stop();
     assert_eq!(service.hear(), "STOPPING=1");
     assert!(service.daemon.wait().unwrap().success());
+}
+
+#[test]
+fn a_service_manager_that_does_not_listen_keeps_nobody_waiting() {
+    let mut service = Service::start(Some(Duration::from_millis(300)));
+    // Until there is no room for another word.
+    let words = UnixDatagram::unbound().unwrap();
+    words.set_nonblocking(true).unwrap();
+    let path = service._folder.path().join("notify");
+    while words.send_to(b"X=1", &path).is_ok() {}
+    std::thread::sleep(Duration::from_secs(2));
+    service.stop();
+    let deadline = Instant::now() + broker::PATIENCE;
+    let ended = std::iter::repeat_with(|| {
+        std::thread::sleep(Duration::from_millis(50));
+        service.daemon.try_wait().unwrap()
+    });
+    let ended = ended
+        .take_while(|_| Instant::now() < deadline)
+        .find_map(|ended| ended);
+    assert!(ended.is_some_and(|status| status.success()), "{ended:?}");
+}
+
+/// A file system on which every write waits, until this is dropped.
+struct Frozen<'a>(&'a Path);
+
+impl<'a> Frozen<'a> {
+    fn new(at: &'a Path) -> Option<Self> {
+        let status = Command::new("fsfreeze").arg("-f").arg(at).status();
+        status.is_ok_and(|status| status.success()).then_some(Self(at))
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("fsfreeze").arg("-u").arg(self.0).status();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_hangs_does_not_end_the_daemon() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("disk");
+    let Some(_disk) = disk::ImageDisk::make(&folder.path().join("image"), &at) else {
+        return;
+    };
+    let mosquitto = broker::Mosquitto::start(folder.path(), "");
+    let subscriber = broker::Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
+    let (_simulator, config) = hall::one_board(folder.path(), mosquitto.port);
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(
+        &config,
+        text.replace("\"journal.sqlite\"", "\"disk/journal.sqlite\""),
+    )
+    .unwrap();
+    let path = folder.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    let signs = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&signs);
+    std::thread::spawn(move || {
+        while socket.recv(&mut [0; 256]).is_ok() {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let daemon = hall::Daemon::start_with(&config, |command| {
+        command
+            .env("NOTIFY_SOCKET", &path)
+            .env("WATCHDOG_USEC", WATCHDOG.as_micros().to_string())
+            .env_remove("WATCHDOG_PID");
+    });
+    subscriber
+        .wait("a move", |got| got.topic.ends_with("/1/event/move"))
+        .await;
+    let Some(frozen) = Frozen::new(&at) else {
+        eprintln!("skipped: fsfreeze is needed");
+        return;
+    };
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let before = signs.load(Ordering::Relaxed);
+    // Longer than a task may take without being called stuck.
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    let signs = signs.load(Ordering::Relaxed) - before;
+    drop(frozen);
+    assert!(
+        signs >= 5,
+        "{signs} signs of life in 20 s: the watchdog would end it"
+    );
+    subscriber
+        .wait("the end of the game", |got| {
+            got.topic.ends_with("/1/event/game_ended")
+        })
+        .await;
+    let log = fs::read_to_string(folder.path().join("daemon.log")).unwrap();
+    assert!(
+        log.contains("journal_slow") && log.contains("answers again"),
+        "{log}"
+    );
+    assert!(daemon.stop());
+    let events = hall::journal(&config, "1");
+    let numbers: Vec<_> = events
+        .iter()
+        .map(|event| event["seq"].as_u64().unwrap())
+        .collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
 }

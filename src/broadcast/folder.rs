@@ -1,16 +1,12 @@
 //! The folder on the disk: each file is replaced whole, and only when it changes.
 
-use std::{
-    fs,
-    io::{self, Write},
-    path::{Path, PathBuf},
-};
+use std::{io, path::PathBuf};
 
-use super::round::Files;
+use super::{round::Files, shared};
 
 /// Why a file of the folder cannot be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write {}: {source}; check that the folder exists or can be made, and that this user may write there", path.display())]
+#[error("cannot write {}: {source}; check that the folder exists or can be made, is no link, and that this user may write there", path.display())]
 pub struct FolderError {
     path: PathBuf,
     source: io::Error,
@@ -50,9 +46,13 @@ impl Folder {
             let path = self.root.join(&name);
             let is_same = match self.written.get(&name) {
                 Some(before) => *before == text,
-                None => fs::read(&path).is_ok_and(|before| before == text.as_bytes()),
+                None => shared::read(&self.root, &name).is_ok_and(|before| before == text),
             };
-            let written = if is_same { Ok(()) } else { replace(&path, &text) };
+            let written = if is_same {
+                Ok(())
+            } else {
+                shared::replace(&self.root, &name, &text)
+            };
             match written {
                 Ok(()) => drop(self.written.insert(name, text)),
                 Err(source) => {
@@ -65,22 +65,10 @@ impl Folder {
     }
 }
 
-/// Programs that watch the folder for `.pgn` and `.json` do not see the file while it is written.
-pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".tmp");
-    let mut file = fs::File::create(&temporary)?;
-    file.write_all(text.as_bytes())?;
-    // Without this a loss of power may leave the new name with nothing in it.
-    file.sync_data()?;
-    fs::rename(&temporary, path)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn files(text: &str) -> Files {
@@ -111,6 +99,23 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "two, longer");
         let left = fs::read_dir(root.path().join("round-1")).unwrap().count();
         assert_eq!(left, 1, "nothing temporary stays");
+    }
+
+    #[test]
+    fn a_link_in_the_way_leads_nowhere() {
+        let root = tempfile::tempdir().unwrap();
+        let journal = root.path().join("journal");
+        fs::write(&journal, "the record").unwrap();
+        let open = root.path().join("open");
+        fs::create_dir_all(open.join("round-1")).unwrap();
+        for name in ["game-1.pgn.tmp", "game-1.pgn"] {
+            std::os::unix::fs::symlink(&journal, open.join("round-1").join(name)).unwrap();
+        }
+        Folder::new(open.clone()).write(files("one")).unwrap();
+        assert_eq!(fs::read_to_string(&journal).unwrap(), "the record");
+        let path = open.join("round-1/game-1.pgn");
+        assert!(fs::symlink_metadata(&path).unwrap().is_file());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! One folder has one writer: two of them would take each other's games for late news.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{File, TryLockError},
     io::{Read, Seek, Write},
     path::Path,
     time::Duration,
 };
 
 use tokio_util::sync::CancellationToken;
+
+use super::shared;
 
 /// Hidden from tools that look for games.
 const NAME: &str = ".lock";
@@ -58,16 +60,15 @@ impl Lock {
     }
 
     fn take(root: &Path) -> Result<Self, Taken> {
-        let opened = fs::create_dir_all(root).and_then(|()| {
-            OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(root.join(NAME))
-        });
-        let Ok(mut file) = opened else {
-            return Ok(Self { _file: None });
+        let mut file = match shared::lockable(root, NAME) {
+            Ok(file) => file,
+            Err(error) => {
+                tracing::warn!(
+                    "broadcast: {} cannot be locked: {error}",
+                    root.join(NAME).display()
+                );
+                return Ok(Self { _file: None });
+            }
         };
         match file.try_lock() {
             Ok(()) => {}
@@ -84,17 +85,21 @@ impl Lock {
                 return Ok(Self { _file: None });
             }
         }
-        // A help for the one who is refused; a full disk must not keep us from writing.
-        let _ = file
-            .set_len(0)
-            .and_then(|()| file.rewind())
-            .and_then(|()| writeln!(file, "process {}", std::process::id()));
+        if shared::has_one_name(&file) {
+            // A help for the one who is refused; a full disk must not keep us from writing.
+            let _ = file
+                .set_len(0)
+                .and_then(|()| file.rewind())
+                .and_then(|()| writeln!(file, "process {}", std::process::id()));
+        }
         Ok(Self { _file: Some(file) })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -107,6 +112,21 @@ mod tests {
         Lock::take(&root.path().join("other")).unwrap();
         drop(lock);
         Lock::take(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_lock_that_leads_elsewhere_overwrites_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("open");
+        fs::create_dir(&folder).unwrap();
+        let journal = root.path().join("journal");
+        fs::write(&journal, "the record").unwrap();
+        fs::hard_link(&journal, folder.join(NAME)).unwrap();
+        assert!(Lock::take(&folder).unwrap()._file.is_some());
+        fs::remove_file(folder.join(NAME)).unwrap();
+        std::os::unix::fs::symlink(&journal, folder.join(NAME)).unwrap();
+        assert!(Lock::take(&folder).unwrap()._file.is_none());
+        assert_eq!(fs::read_to_string(&journal).unwrap(), "the record");
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod record;
 pub mod round;
 mod rounds;
 mod run;
+mod shared;
 pub mod tail;
 mod writer;
 

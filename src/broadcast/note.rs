@@ -4,11 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    folder::{FolderError, replace},
-    pairings::Pairings,
-    round::Tournament,
-};
+use super::{folder::FolderError, pairings::Pairings, round::Tournament, shared};
 
 /// Name of the file in the folder of the round; hidden from tools that look for games.
 const NAME: &str = ".begun";
@@ -55,7 +51,7 @@ pub(super) fn read_all(root: &Path) -> BTreeMap<u32, Note> {
             .strip_prefix("round-")?
             .parse()
             .ok()?;
-        let text = fs::read_to_string(folder.path().join(NAME)).ok()?;
+        let text = shared::read(root, &format!("round-{round}/{NAME}")).ok()?;
         Some((round, Note::read(&text, round)?))
     });
     notes.collect()
@@ -66,13 +62,13 @@ pub(super) fn read_all(root: &Path) -> BTreeMap<u32, Note> {
 /// # Errors
 /// When the file cannot be written.
 pub(super) fn write(root: &Path, note: &Note) -> Result<(), FolderError> {
-    let path = root.join(format!("round-{}/{NAME}", note.tournament.round));
+    let name = format!("round-{}/{NAME}", note.tournament.round);
     // Texts and numbers: there is nothing in them that JSON cannot say.
     let text = serde_json::to_string(note).unwrap_or_default() + "\n";
-    replace(&path, &text).map_err(|source| FolderError::new(path, source))
+    shared::replace(root, &name, &text).map_err(|source| FolderError::new(root.join(name), source))
 }
 
 /// Takes the note of a round away.
 pub(super) fn remove(root: &Path, round: u32) -> std::io::Result<()> {
-    fs::remove_file(root.join(format!("round-{round}/{NAME}")))
+    shared::remove(root, &format!("round-{round}/{NAME}"))
 }

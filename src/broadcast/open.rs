@@ -9,6 +9,7 @@ use super::{
     note::{self, Note},
     round::{Round, Tournament},
     rounds::Rounds,
+    shared,
 };
 use crate::config::{Broadcast, Lichess};
 
@@ -114,7 +115,7 @@ fn kept(root: &Path, round: u32) -> BTreeMap<usize, Kept> {
     let games = files.into_iter().flatten().flatten().filter_map(|file| {
         let name = file.file_name();
         let game = name.to_str()?.strip_prefix("game-")?.strip_suffix(".pgn")?;
-        let text = fs::read_to_string(file.path()).ok()?;
+        let text = shared::read(root, &format!("round-{round}/{name}", name = name.to_str()?)).ok()?;
         Some((game.parse().ok()?, Kept::new(text)?))
     });
     games.collect()
@@ -122,7 +123,7 @@ fn kept(root: &Path, round: u32) -> BTreeMap<usize, Kept> {
 
 /// How many games the rounds have by what the folder says. None of them goes on, as far as that tells.
 fn counts(root: &Path) -> BTreeMap<u32, RoundCount> {
-    let text = fs::read_to_string(root.join("tournament.json")).unwrap_or_default();
+    let text = shared::read(root, "tournament.json").unwrap_or_default();
     let rounds =
         serde_json::from_str::<TournamentFile>(&text).map_or_else(|_| Vec::new(), |file| file.rounds);
     let over = |known: RoundCount| RoundCount { live: 0, ..known };

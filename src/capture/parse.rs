@@ -5,6 +5,12 @@ use std::str::from_utf8;
 use super::{Act, Capture, Header, HeaderError, Record};
 use crate::time::Millis;
 
+/// The longest a capture may be, in microseconds: 31 days. Who plays one goes through all of its time.
+const LONGEST: u64 = 31 * 86_400 * 1_000_000;
+/// Records of a capture, and lines that say something of it.
+const MOST_RECORDS: usize = 4_000_000;
+const MOST_HEADERS: usize = 10_000;
+
 /// A capture that breaks the rules of its format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {flaw}")]
@@ -45,6 +51,12 @@ pub enum Flaw {
     /// Time goes backwards.
     #[error("the time goes back")]
     TimeGoesBack,
+    /// A slip of the pen, or made to keep the reader busy.
+    #[error("the time {0:?} lies more than 31 days after the start: is a digit too many there?")]
+    TooLate(String),
+    /// More than any board says.
+    #[error("a capture has at most {MOST_RECORDS} records and {MOST_HEADERS} lines with `#`: cut it in two")]
+    TooMany,
     /// Neither `<` nor `>` nor `!`.
     #[error("{0:?} is no direction: `<` is board to host, `>` host to board, `!` the link")]
     Direction(String),
@@ -106,6 +118,9 @@ impl Reader {
         if !self.capture.records.is_empty() && Header::KNOWN.contains(&key) {
             return Err(Flaw::LateHeader(key.to_owned()));
         }
+        if self.capture.header.lines().len() >= MOST_HEADERS {
+            return Err(Flaw::TooMany);
+        }
         Ok(self.capture.header.push(key, value)?)
     }
 
@@ -114,6 +129,12 @@ impl Reader {
         let micros = microseconds(seconds).ok_or_else(|| Flaw::Time(seconds.to_owned()))?;
         if micros < self.last {
             return Err(Flaw::TimeGoesBack);
+        }
+        if micros > LONGEST {
+            return Err(Flaw::TooLate(seconds.to_owned()));
+        }
+        if self.capture.records.len() >= MOST_RECORDS {
+            return Err(Flaw::TooMany);
         }
         let (direction, rest) = rest
             .trim_start()
@@ -260,6 +281,10 @@ mod tests {
             flaw("99999999999999 < 80"),
             (2, Flaw::Time("99999999999999".into()))
         );
+        let late = flaw("2678400 < 80\n2678400.001 < 80");
+        assert_eq!(late, (3, Flaw::TooLate("2678400.001".into())));
+        let remarks = "# note: x\n".repeat(MOST_HEADERS + 1);
+        assert_eq!(flaw(&remarks), (MOST_HEADERS + 2, Flaw::TooMany));
         assert_eq!(flaw("1.0 = 80"), (2, Flaw::Direction("=".into())));
         assert_eq!(flaw("1.0 ! left"), (2, Flaw::Link("left".into())));
         assert_eq!(flaw("# no key"), (2, Flaw::NotAHeader));

@@ -23,6 +23,7 @@ use crate::{
     config::{Broadcast, Broker, BrokerUrl, Collector, Config, ConfigError, Env, Secret},
     dashboard::{Access, Asks, BoardKey, Listener, Shared, collect, livechess, serve},
     mqtt::rumqtt::RumqttDial,
+    notify::notify,
 };
 
 /// Commands of pages that may wait.
@@ -131,7 +132,7 @@ impl Dashboard {
         if let Some(port) = self.livechess {
             serve_livechess(port, shared, &mut parts, &stop).await?;
         }
-        notify(NotifyState::Ready);
+        notify(&NotifyState::Ready);
         let read_again = reload::at_hangup(
             || self.configured(),
             async |collector| {
@@ -149,7 +150,7 @@ impl Dashboard {
             () = feed_watchdog() => {}
             Some(ended) = parts.join_next() => ended??,
         }
-        notify(NotifyState::Stopping);
+        notify(&NotifyState::Stopping);
         stop.cancel();
         let farewell = async { while parts.join_next().await.is_some() {} };
         // Whoever does not go is dropped with the runtime.
@@ -207,7 +208,10 @@ pub(super) fn open(
     });
     parts.spawn(tell_pushed(pushed, shared.clone()));
     let serving = serve(listener, Access::new(token), shared.clone(), asks, stop.clone());
-    parts.spawn(async { serving.await.context("the page cannot be served any more") });
+    parts.spawn(async {
+        serving.await;
+        Ok(())
+    });
     Ok(parts)
 }
 
@@ -262,14 +266,7 @@ async fn feed_watchdog() {
     let mut tick = tokio::time::interval(period / 3);
     loop {
         tick.tick().await;
-        notify(NotifyState::Watchdog);
-    }
-}
-
-/// Tells the service manager; without one nothing happens.
-fn notify(state: NotifyState<'_>) {
-    if let Err(error) = sd_notify::notify(&[state]) {
-        tracing::debug!(%error, "cannot notify the service manager");
+        notify(&NotifyState::Watchdog);
     }
 }
 
@@ -289,9 +286,8 @@ async fn serve_livechess(
     eprintln!("The local interface for pages and tools is at ws://{place}/api/v1.0.");
     let serving = livechess::serve(listener, shared, stop.clone());
     parts.spawn(async {
-        serving
-            .await
-            .context("the local interface cannot be served any more")
+        serving.await;
+        Ok(())
     });
     Ok(())
 }

@@ -7,6 +7,7 @@ use tokio::signal::{
     unix::{SignalKind, signal},
 };
 
+use super::logging;
 use crate::config::ConfigError;
 
 pub(super) const DONE: u8 = 0;
@@ -17,6 +18,7 @@ pub(super) const CONFIG: u8 = 78;
 
 /// Says what went wrong on standard error. A reader that has seen enough (`| head`) is no error.
 pub(super) fn report(result: anyhow::Result<()>) -> ExitCode {
+    logging::flush();
     let Err(error) = result else {
         return ExitCode::from(DONE);
     };

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
+    net::{IpAddr, SocketAddr},
     path::PathBuf,
 };
 
@@ -239,6 +240,18 @@ fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Docum
                 document.problem(server.span(), format!("{text:?} is no server"), help);
                 return None;
             }
+            // Without encryption whoever hears the line has the token.
+            if text
+                .strip_prefix("http://")
+                .is_some_and(|host| !is_this_machine(host))
+            {
+                document.problem(
+                    server.span(),
+                    format!("the token would go to {text:?} unencrypted, for anybody on the network to read"),
+                    "write \"https://HOST\"; \"http://\" is for a server on this machine only",
+                );
+                return None;
+            }
             text.to_owned()
         }
     };
@@ -252,4 +265,44 @@ fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Docum
         server,
         ca_file,
     })
+}
+
+/// Whether `host`, perhaps with a port, cannot be anything but this machine.
+fn is_this_machine(host: &str) -> bool {
+    if let Ok(address) = host.parse::<SocketAddr>() {
+        return address.ip().is_loopback();
+    }
+    let name = host.split_once(':').map_or(host, |(name, _)| name);
+    let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let address = bracketed.unwrap_or(name).parse::<IpAddr>();
+    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_and_no_other() {
+        for host in [
+            "localhost",
+            "localhost:8000",
+            "127.0.0.1:80",
+            "127.1.2.3",
+            "[::1]:80",
+            "[::1]",
+        ] {
+            assert!(is_this_machine(host), "{host}");
+        }
+        for host in [
+            "lichess.org",
+            "localhost.evil.example",
+            "10.0.0.1:80",
+            "127.0.0.1.nip.io",
+            "[::2]:80",
+            "",
+        ] {
+            assert!(!is_this_machine(host), "{host}");
+        }
+    }
 }

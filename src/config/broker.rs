@@ -9,7 +9,8 @@ use std::{
 use toml::Spanned;
 
 use super::{
-    Broker, BrokerUrl, ClientCertificate, Login, Secret, Tls, raw::RawBroker, read::Document, validate::parse,
+    Broker, BrokerUrl, ClientCertificate, Login, Secret, Tls, plain, raw::RawBroker, read::Document,
+    validate::parse,
 };
 
 /// Where distributions keep the certificates of public authorities.
@@ -152,7 +153,7 @@ fn login(raw: &RawBroker, document: &mut Document<'_>) -> Option<Login> {
 /// A secret from a file that holds nothing else.
 pub(super) fn secret_file(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<Secret> {
     let path = document.resolve(file.get_ref());
-    match std::fs::read_to_string(&path) {
+    match plain::text(&path) {
         Ok(text) if text.trim_end_matches(['\r', '\n']).is_empty() => {
             document.problem(
                 file.span(),

@@ -10,6 +10,7 @@
 mod broadcast;
 mod broker;
 mod env;
+pub(crate) mod plain;
 mod problem;
 mod raw;
 mod read;
@@ -17,7 +18,6 @@ mod validate;
 mod value;
 
 use std::{
-    fs,
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
@@ -270,7 +270,7 @@ impl Config {
 }
 
 fn read_file(path: &Path) -> Result<String, ConfigError> {
-    fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+    plain::text(path).map_err(|source| ConfigError::Unreadable {
         path: path.to_owned(),
         source,
     })

@@ -1,19 +1,31 @@
 //! Who may see the page, and that it is our page that asks.
 
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
 use axum::{
+    Extension,
     body::Body,
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use subtle::ConstantTimeEq;
 
-use super::assets;
+use super::{
+    assets,
+    door::Pass,
+    guesses::{Guesses, SLOW},
+};
 use crate::config::Secret;
 
 /// Cookie in which a browser keeps the token.
 const COOKIE: &str = "dgt2mqtt_token";
+/// An answer begins within this time, commands of slow hands and answers of slow gateways included.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Nothing from anywhere else, nothing inline, in nobody's frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
@@ -22,13 +34,21 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 #[derive(Clone, Debug)]
 pub struct Access {
     token: Option<Secret>,
+    guesses: Arc<Mutex<Guesses>>,
 }
 
 impl Access {
     /// Access for those who have `token`; without one the server must listen on loopback only.
     #[must_use]
     pub fn new(token: Option<Secret>) -> Self {
-        Self { token }
+        Self {
+            token,
+            guesses: Arc::default(),
+        }
+    }
+
+    fn guesses(&self) -> MutexGuard<'_, Guesses> {
+        self.guesses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn allows(&self, headers: &HeaderMap) -> bool {
@@ -86,8 +106,14 @@ fn is_own_origin(headers: &HeaderMap) -> bool {
 }
 
 /// Lets a request through, or not, and puts the security headers on what comes back.
-pub(super) async fn guard(State(access): State<Access>, request: Request, next: Next) -> Response {
-    let mut response = judge(&access, request, next).await;
+pub(super) async fn guard(
+    State(access): State<Access>,
+    Extension(pass): Extension<Pass>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let judged = tokio::time::timeout(PATIENCE, judge(&access, &pass, request, next)).await;
+    let mut response = judged.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response());
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
@@ -100,15 +126,25 @@ pub(super) async fn guard(State(access): State<Access>, request: Request, next: 
     response
 }
 
-async fn judge(access: &Access, request: Request, next: Next) -> Response {
-    if request.method() != Method::GET && !is_own_origin(request.headers()) {
+async fn judge(access: &Access, pass: &Pass, request: Request, next: Next) -> Response {
+    if !is_own_origin(request.headers()) {
         return (StatusCode::FORBIDDEN, "this page belongs to another origin").into_response();
     }
-    if let Some(response) = arrival(access, request.uri()) {
+    let in_address = token_in(request.uri());
+    let shows_token = in_address.is_some() || presented(request.headers()).next().is_some();
+    if shows_token && !pass.is_known() && access.guesses().is_slow(pass.address, Instant::now()) {
+        tokio::time::sleep(SLOW).await;
+    }
+    if let Some(response) = in_address.and_then(|given| arrival(access, given)) {
+        pass.welcome();
         return response;
     }
     if access.allows(request.headers()) {
+        pass.welcome();
         return next.run(request).await;
+    }
+    if shows_token {
+        access.guesses().wrong(pass.address, Instant::now());
     }
     if access.token.is_none() {
         let why = "this page is for this machine only; start it with a token to use it from elsewhere";
@@ -128,13 +164,17 @@ async fn judge(access: &Access, request: Request, next: Next) -> Response {
     response
 }
 
-/// `/?token=...`, the address that is printed at the start: the token goes into a cookie and out of
-/// the address.
-fn arrival(access: &Access, uri: &Uri) -> Option<Response> {
-    let token = access.token.as_ref()?;
+/// The token of `/?token=...`, the address that is printed at the start.
+fn token_in(uri: &Uri) -> Option<&str> {
     let mut fields = uri.query()?.split('&');
     let given = fields.find_map(|field| field.strip_prefix("token="))?;
-    if uri.path() != "/" || !is_same(given, token) {
+    (uri.path() == "/").then_some(given)
+}
+
+/// The token goes out of the address and into a cookie.
+fn arrival(access: &Access, given: &str) -> Option<Response> {
+    let token = access.token.as_ref()?;
+    if !is_same(given, token) {
         return None;
     }
     let cookie = format!(

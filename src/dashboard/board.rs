@@ -10,6 +10,9 @@ use crate::{
 /// White's and Black's.
 pub(super) type Players = [Option<String>; 2];
 
+/// What a state as JSON and an event take in memory, at worst, by their length.
+const OF_STATE: usize = 8;
+const OF_EVENT: usize = 3;
 /// Events kept of each board; older ones are in the gateway's journal.
 const MAX_EVENTS: usize = 500;
 
@@ -33,6 +36,10 @@ pub struct Board {
     pub(super) events: BTreeMap<u64, Event>,
     /// Stretches of `seq` that were told, in order, none touching another.
     told: Vec<(u64, u64)>,
+    /// What the states weigh.
+    state_weights: BTreeMap<String, usize>,
+    /// What the events weigh.
+    event_weight: usize,
     /// The gateway keeps nothing up to this.
     floor: u64,
     /// Whether the gateway left a question for what was missed without an answer.
@@ -43,6 +50,8 @@ pub struct Board {
 impl Board {
     /// Takes a state. True when something changed.
     pub(super) fn take_state(&mut self, state: &str, payload: &[u8], now_ms: u64) -> bool {
+        let by = if state == "pgn" { 1 } else { OF_STATE };
+        self.state_weights.insert(state.to_owned(), by * payload.len());
         match state {
             "status" => match payload {
                 b"online" => replace(&mut self.online, Some(true)),
@@ -82,9 +91,21 @@ impl Board {
             return false;
         }
         self.mark(seq, seq);
-        self.events.insert(seq, event);
+        self.keep(event);
         self.forget();
         true
+    }
+
+    /// About what is kept of it, in bytes.
+    pub(super) fn weight(&self) -> usize {
+        self.event_weight + self.state_weights.values().sum::<usize>()
+    }
+
+    fn keep(&mut self, event: Event) {
+        self.event_weight += weigh(&event);
+        if let Some(before) = self.events.insert(event.seq, event) {
+            self.event_weight -= weigh(&before);
+        }
     }
 
     /// Takes what a gateway tells of the stretch between `after` and `before`.
@@ -93,8 +114,9 @@ impl Board {
         // Whoever has more and tells nothing would be asked for ever.
         let is_partial = more && !events.is_empty();
         self.mark(if is_partial { oldest } else { after + 1 }, before - 1);
-        self.events
-            .extend(events.into_iter().map(|event| (event.seq, event)));
+        for event in events {
+            self.keep(event);
+        }
         self.forget();
     }
 
@@ -158,11 +180,17 @@ impl Board {
 
     fn forget(&mut self) {
         while self.events.len() > MAX_EVENTS {
-            if let Some((seq, _)) = self.events.pop_first() {
+            if let Some((seq, event)) = self.events.pop_first() {
+                self.event_weight -= weigh(&event);
                 self.floor = self.floor.max(seq);
             }
         }
     }
+}
+
+fn weigh(event: &Event) -> usize {
+    let text = serde_json::to_vec(event).unwrap_or_default();
+    OF_EVENT * text.len()
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(payload: &[u8]) -> Option<T> {

@@ -8,11 +8,14 @@ use super::{
     board::Board,
     owners::{Claim, Owners},
     pushed::Pushes,
+    shares::Shares,
 };
-use crate::{broadcast::Pushed, event::Event};
+use crate::{broadcast::Pushed, config::Id, event::Event};
 
-/// Boards beyond this are not taken: a broker that is not ours must not fill memory.
-const MAX_BOARDS: usize = 2_000;
+/// Gateways beyond this are not taken.
+const MAX_GATEWAYS: usize = 2_000;
+/// What a state as JSON takes in memory, at worst, by its length.
+const OF_JSON: usize = 8;
 
 /// What a board tells as states.
 const STATES: [&str; 6] = ["status", "info", "position", "game", "clock", "pgn"];
@@ -42,6 +45,8 @@ pub(super) struct Gateway {
     pub paired: Paired,
     /// What its operator should see to, in words.
     pub notices: Vec<String>,
+    /// What its states weigh.
+    weights: BTreeMap<String, usize>,
     pub(super) revision: u64,
 }
 
@@ -58,6 +63,8 @@ pub struct Hall {
     pub(super) pushes: Pushes,
     /// Who plays whom by the pairings of this program's own broadcast, by `GATEWAY/BOARD`.
     paired: Paired,
+    /// How much is kept of each gateway.
+    pub(super) shares: Shares,
     /// Grows with every change.
     pub(super) revision: u64,
 }
@@ -154,6 +161,11 @@ impl Hall {
     /// that runs evenly.
     pub fn take(&mut self, topic: &str, payload: &[u8], now_ms: u64) -> bool {
         let levels: Vec<&str> = topic.split('/').collect();
+        // Names are short: they are kept for every board and every event.
+        let is_name = |level: Option<&&str>| level.is_none_or(|name| name.parse::<Id>().is_ok());
+        if !is_name(levels.first()) || !is_name(levels.get(2)) {
+            return false;
+        }
         let changed = match levels[..] {
             [gateway, state] => self.take_gateway(gateway, state, payload),
             // Nothing retained any more: a board is not made by that.
@@ -225,7 +237,7 @@ impl Hall {
         if !["status", "info", "health"].contains(&state) {
             return None;
         }
-        if self.gateways.len() >= MAX_BOARDS && !self.gateways.contains_key(name) {
+        if self.gateways.len() >= MAX_GATEWAYS && !self.gateways.contains_key(name) {
             return None;
         }
         let revision = self.revision;
@@ -249,6 +261,9 @@ impl Hall {
                 gateway.notices = words.map(str::to_owned).collect();
             }
         }
+        let weight = OF_JSON * payload.len();
+        let weighed = gateway.weights.insert(state.to_owned(), weight);
+        self.shares.weighed(name, weighed.unwrap_or_default(), weight);
         let changed = before != *gateway;
         if changed {
             self.revision += 1;
@@ -267,6 +282,7 @@ impl Hall {
         if state == "health" {
             self.push_changed(name, pushed);
         }
+        self.make_room();
         Some(self.revision != revision)
     }
 
@@ -281,20 +297,39 @@ impl Hall {
             board: board.to_owned(),
         };
         let is_new = !self.boards.contains_key(&key);
-        if is_new && self.boards.len() >= MAX_BOARDS {
-            return None;
-        }
         let paired = pairing(&self.paired, &self.gateways, &key);
         let board = self.boards.entry(key).or_default();
         if is_new {
             board.paired = paired;
         }
+        let before = board.weight();
         let changed = change(board);
         if changed {
             self.revision += 1;
             board.revision = self.revision;
         }
+        if is_new {
+            self.shares.board_came(gateway);
+        }
+        self.shares.weighed(gateway, before, board.weight());
+        self.make_room();
         Some(changed)
+    }
+
+    /// Lets go of what is too much, of the gateway that has most.
+    fn make_room(&mut self) {
+        while let Some(gateway) = self.shares.too_much() {
+            let last = self.boards.keys().rev().find(|key| key.gateway == gateway);
+            if let Some(board) = last.cloned().and_then(|last| self.boards.remove(&last)) {
+                self.shares.board_went(&gateway, board.weight());
+            } else {
+                let gone = self.gateways.remove(&gateway);
+                let weight = gone.iter().flat_map(|gone| gone.weights.values()).sum();
+                self.shares.weighed(&gateway, weight, 0);
+            }
+            self.revision += 1;
+            self.brokers_revision = self.revision;
+        }
     }
 }
 

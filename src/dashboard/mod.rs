@@ -9,12 +9,16 @@ mod access;
 mod assets;
 mod board;
 mod collect;
+mod crowd;
+mod door;
+mod guesses;
 mod hall;
 mod listener;
 pub mod livechess;
 mod owners;
 mod pushed;
 mod server;
+mod shares;
 mod stream;
 mod view;
 

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     access::{Access, guard},
-    assets,
+    assets, door,
     hall::BoardKey,
     listener::{Ask, AskError, Asks, Shared},
     stream,
@@ -33,16 +33,13 @@ struct Page {
 }
 
 /// Serves the page at `listener` until `stop`.
-///
-/// # Errors
-/// When the socket fails.
 pub async fn serve(
     listener: TcpListener,
     access: Access,
     shared: Shared,
     asks: Asks,
     stop: CancellationToken,
-) -> std::io::Result<()> {
+) {
     let page = Page {
         shared,
         asks,
@@ -58,9 +55,7 @@ pub async fn serve(
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(access, guard))
         .with_state(page);
-    axum::serve(listener, router)
-        .with_graceful_shutdown(async move { stop.cancelled().await })
-        .await
+    door::serve(listener, "the page", router, stop).await;
 }
 
 async fn changes(State(page): State<Page>) -> impl IntoResponse {

@@ -41,6 +41,8 @@ pub struct GatewayView {
     notices: Vec<String>,
     /// Whether another broker has a gateway of the same name, which is not shown.
     doubled: bool,
+    /// Whether it sends more than can be kept, and not all of its boards are shown.
+    cut: bool,
 }
 
 /// A board in the grid.
@@ -241,6 +243,7 @@ impl Hall {
             version: gateway.version.clone(),
             notices: gateway.notices.clone(),
             doubled: self.owners.is_doubled(name),
+            cut: self.shares.is_cut(name),
         });
         views.collect()
     }

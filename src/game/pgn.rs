@@ -94,6 +94,8 @@ impl Pgn {
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (name, value) in self.tags.iter().cloned().chain(self.own_tags()) {
+            // A line break would end the tag, and what follows it be read as another.
+            let value = value.replace(char::is_control, " ");
             let value = value.replace('\\', "\\\\").replace('"', "\\\"");
             let _ = writeln!(text, "[{name} \"{value}\"]"); // a String takes everything
         }
@@ -252,5 +254,18 @@ mod tests {
         let text = pgn.text();
         assert!(text.starts_with("[Event \"the \\\"Open\\\"\"]\n"));
         assert!(text.lines().all(|line| line.len() <= LINE));
+    }
+
+    #[test]
+    fn a_line_break_in_a_name_makes_no_tag() {
+        let mut pgn = game(Vec::new());
+        pgn.tags
+            .push(("White".into(), "A\r\n[Result \"1-0\"]\n\n1. e4\u{85}B".into()));
+        let text = pgn.text();
+        assert_eq!(text.matches("\n[Result ").count(), 1, "{text}");
+        assert!(
+            text.contains("[White \"A  [Result \\\"1-0\\\"]  1. e4 B\"]\n"),
+            "{text}"
+        );
     }
 }

@@ -1,13 +1,19 @@
 //! Commands between the broker's door and the watchers.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde_json::{Value, json};
 
 use crate::{
     journal::{CommandRecord, Journal},
     mqtt::{Answer, Refusal, Reply},
+    throttle::shortened,
     time::Millis,
     watcher::{Command, Watcher},
 };
+
+/// Bytes of a payload that are kept as they came.
+const MOST_KEPT: usize = 2048;
 
 /// A command on its way to a board's task.
 #[derive(Clone, Debug)]
@@ -30,7 +36,7 @@ impl BoardCommand {
     /// A caller that repeats himself gets the answer he got, and nothing is done again.
     pub(super) async fn answered_before(&self, journal: &Journal, board: &str) -> Option<Reply> {
         let before = journal.command(board, &self.reference()?).await?;
-        let is_same = before.verb == self.verb && before.payload == self.payload;
+        let is_same = before.verb == self.verb && before.payload == kept(&self.payload);
         Some(if is_same {
             self.answer.with(before.reply)
         } else {
@@ -47,7 +53,7 @@ impl BoardCommand {
         let record = CommandRecord {
             reference: self.reference(),
             verb: self.verb.clone(),
-            payload: self.payload.clone(),
+            payload: kept(&self.payload),
             reply: reply.payload.clone(),
         };
         (reply, record)
@@ -57,6 +63,18 @@ impl BoardCommand {
     pub(super) fn refuse(&self, refusal: &Refusal) -> Reply {
         self.answer.refused(refusal.code(), refusal)
     }
+}
+
+/// A payload as the journal keeps it. What an arbiter sends is short; what is long is told apart by its length and a
+/// number made from all of it.
+fn kept(payload: &str) -> String {
+    if payload.len() <= MOST_KEPT {
+        return payload.to_owned();
+    }
+    let mut hasher = DefaultHasher::new();
+    payload.hash(&mut hasher);
+    let begin = shortened(payload, 200);
+    json!({ "begins": begin, "hash": format!("{:016x}", hasher.finish()) }).to_string()
 }
 
 /// The state that `ping` answers with.

@@ -23,6 +23,7 @@ use super::{
     clock::Clock,
     commands::{BoardCommand, pong},
     discovery,
+    disk::Disk,
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
     history,
@@ -38,6 +39,7 @@ use crate::{
         Answer, History, Publisher, PublisherHandle, PublisherSettings, Refusal, Request, StateKey, Target,
         Topics, rumqtt::RumqttDial,
     },
+    notify::notify,
 };
 
 /// Commands that may wait, for all boards and for one.
@@ -91,9 +93,9 @@ pub async fn run_changing(
     shutdown: CancellationToken,
 ) -> Result<(), GatewayError> {
     let mut daemon = Daemon::start(config).await?;
-    notify(&[NotifyState::Ready]);
+    notify(&NotifyState::Ready);
     let outcome = daemon.work(changes, &shutdown).await;
-    notify(&[NotifyState::Stopping]);
+    notify(&NotifyState::Stopping);
     daemon.stop().await;
     outcome
 }
@@ -115,6 +117,7 @@ struct Daemon {
     stop_publisher: CancellationToken,
     caster: Caster,
     readers: JoinSet<()>,
+    disk: Disk,
     announcer: Announcer,
     /// What was found at the start.
     notices: Vec<Notice>,
@@ -172,6 +175,7 @@ impl Daemon {
             stop_publisher,
             caster,
             readers: JoinSet::new(),
+            disk: Disk::default(),
             announcer: Announcer::new(plans.len()),
             plans,
             notices,
@@ -278,14 +282,15 @@ impl Daemon {
     }
 
     async fn tick(&mut self, feed_watchdog: bool) {
-        let stats = self.shared.journal.tick().await;
+        let stats = self.disk.tick(&self.shared.journal).await;
         let troubles = self.shared.journal.trouble().borrow().clone();
         self.announcer.look(self.clock.now(), &troubles);
         let stuck = self.heartbeat.stuck();
-        if !stuck.is_empty() {
+        // Who waits for the disk is not helped by a new start, which would wait for it as well.
+        if !stuck.is_empty() && !self.disk.is_slow() {
             tracing::error!("tasks do not answer: {}", stuck.join(", "));
         } else if feed_watchdog {
-            notify(&[NotifyState::Watchdog]);
+            notify(&NotifyState::Watchdog);
         }
         if Instant::now() < self.next_health && self.metrics.is_none() {
             return;
@@ -488,12 +493,5 @@ fn publisher_settings(config: &Config, boot_id: &str) -> PublisherSettings {
         ack_timeout: ACK_TIMEOUT,
         // Its last words have a second or two beyond that.
         stop_bound: config.limits.shutdown_timeout / 4,
-    }
-}
-
-/// Tells the service manager; without one nothing happens.
-fn notify(state: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(state) {
-        tracing::debug!(%error, "cannot notify the service manager");
     }
 }

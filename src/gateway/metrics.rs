@@ -12,6 +12,7 @@ use tokio::{
 };
 
 use super::health::Health;
+use crate::descriptors;
 
 /// Connections at a time; more wait.
 const MOST: usize = 4;
@@ -53,7 +54,7 @@ async fn serve(listener: TcpListener, text: watch::Receiver<String>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
-            Ok((stream, _)) = listener.accept(), if connections.len() < MOST => {
+            (stream, _) = descriptors::accept(&listener, "the metrics"), if connections.len() < MOST => {
                 let text = text.clone();
                 connections.spawn(async move {
                     if let Ok(Err(error)) = timeout(PATIENCE, answer(stream, &text)).await {

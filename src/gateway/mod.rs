@@ -13,6 +13,7 @@ mod clock;
 mod commands;
 mod daemon;
 mod discovery;
+mod disk;
 mod health;
 mod heartbeat;
 mod history;

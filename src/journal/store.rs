@@ -149,7 +149,9 @@ impl Batch {
 /// The open file.
 #[derive(Debug)]
 pub(crate) struct Store {
-    connection: Connection,
+    pub(super) connection: Connection,
+    /// Commands were written since it was last looked what they take.
+    pub(super) has_new_commands: bool,
 }
 
 impl Store {
@@ -157,7 +159,10 @@ impl Store {
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
         let connection = Connection::open(path)?;
         connection.busy_timeout(Duration::from_secs(5))?;
-        Ok(Self { connection })
+        Ok(Self {
+            connection,
+            has_new_commands: true,
+        })
     }
 
     /// Opens it where nothing can be written: an empty one where there is none.
@@ -321,6 +326,7 @@ impl Store {
         batch.write_events(&transaction)?;
         batch.write_snapshots(&transaction, now_ms)?;
         batch.write_commands(&transaction)?;
+        self.has_new_commands |= !batch.commands.is_empty();
         batch.write_acknowledgements(&transaction)?;
         transaction.commit()
     }
@@ -439,6 +445,7 @@ impl Store {
     pub(crate) fn prune(&mut self, settings: &JournalSettings, now_ms: i64) -> rusqlite::Result<u64> {
         let age_ms = i64::try_from(settings.max_age.as_millis()).unwrap_or(i64::MAX);
         let before = now_ms.saturating_sub(age_ms);
+        self.prune_commands(settings.max_bytes)?;
         let mut dropped = 0;
         // Asked every second: the oldest alone tells whether there is anything to do.
         while self

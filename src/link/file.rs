@@ -1,7 +1,7 @@
 //! Capture files on disk; a name that ends in `.zst` is compressed.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{File, OpenOptions},
     io::{self, Read, Write},
     path::{Path, PathBuf},
 };
@@ -13,6 +13,8 @@ use ruzstd::{
 
 use crate::capture::{Capture, Header, ParseError, Record, write_header, write_record};
 
+/// Characters of a capture, unpacked: an evening has a hundredth of that.
+const MOST: u64 = 64 << 20;
 /// Characters after which a recording is saved unasked.
 const SAVE_AT: usize = 64 * 1024;
 
@@ -70,18 +72,32 @@ pub fn is_compressed(path: &Path) -> bool {
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let raw = fs::read(path)?;
-    if !is_compressed(path) {
-        return Ok(raw);
-    }
+    let file = File::open(path)?;
     let mut text = Vec::new();
+    if !is_compressed(path) {
+        bounded(file, &mut text)?;
+        return Ok(text);
+    }
+    let mut raw = Vec::new();
+    bounded(file, &mut raw)?;
     let mut rest = raw.as_slice();
     // A recording is a row of frames, one for each time that it was saved.
     while !rest.is_empty() {
-        let mut decoder = StreamingDecoder::new(&mut rest).map_err(io::Error::other)?;
-        decoder.read_to_end(&mut text)?;
+        let decoder = StreamingDecoder::new(&mut rest).map_err(io::Error::other)?;
+        bounded(decoder, &mut text)?;
     }
     Ok(text)
+}
+
+/// Adds to `text` what `source` has, unless that becomes too much.
+fn bounded(source: impl Read, text: &mut Vec<u8>) -> io::Result<()> {
+    let room = MOST - text.len() as u64;
+    let read = source.take(room + 1).read_to_end(text)?;
+    if read as u64 > room {
+        let why = format!("it has more than {} MiB: cut it in two", MOST >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(())
 }
 
 /// Writes a capture while it happens.
@@ -176,6 +192,8 @@ impl CaptureWriter {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::{capture::Act, time::Millis};
 

@@ -17,6 +17,7 @@ use super::{
     denied::Denied,
     enumerate::{self, Kind},
 };
+use crate::descriptors;
 
 /// All boards speak at this rate (protocol reference, section 1.1).
 const BAUD: u32 = 9600;
@@ -91,9 +92,16 @@ fn explain(path: &Path, error: &serialport::Error) -> OpenError {
         serialport::ErrorKind::NoDevice => OpenError::NotFound(path.display().to_string()),
         _ => OpenError::Port {
             path: path.to_owned(),
-            reason: not_serial(path).unwrap_or_else(|| error.to_string()),
+            reason: out_of_files()
+                .or_else(|| not_serial(path))
+                .unwrap_or_else(|| error.to_string()),
         },
     }
+}
+
+/// Nothing can be opened at all: the library tells this as it tells other troubles.
+fn out_of_files() -> Option<String> {
+    descriptors::remedy(&std::fs::File::open("/dev/null").err()?)
 }
 
 /// What stands at `path`, if that cannot be a serial port.

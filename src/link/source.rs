@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tokio::{net::TcpStream, time::timeout};
 
 use super::{OpenError, Opened, playback::Playback, probe, serial};
+use crate::descriptors;
 
 /// How long a TCP connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -67,9 +68,12 @@ impl Source {
 }
 
 async fn tcp(address: &str) -> Result<Opened, OpenError> {
-    let unreachable = |source| OpenError::Unreachable {
+    let unreachable = |source: std::io::Error| OpenError::Unreachable {
         address: address.to_owned(),
-        source,
+        source: match descriptors::remedy(&source) {
+            Some(remedy) => std::io::Error::other(remedy),
+            None => source,
+        },
     };
     let stream = timeout(CONNECT, TcpStream::connect(address))
         .await

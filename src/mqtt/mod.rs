@@ -24,6 +24,7 @@ pub mod states;
 mod suspect;
 pub mod tls;
 pub mod topic;
+mod unfit;
 mod window;
 
 pub use command::{History, Refusal, Request, Target};

@@ -282,28 +282,35 @@ impl<D: Dial> Publisher<D> {
     }
 }
 
-/// Says when the broker is lost and when it is back, and nothing in between.
+/// Reasons that are said while a broker is away.
+const MOST_REASONS: usize = 16;
+
+/// Says when the broker is lost and when it is back, and in between what is new.
 #[derive(Debug, Default)]
 pub(super) struct StateLog {
-    last: Option<String>,
+    /// What was said since the broker was lost.
+    said: std::collections::BTreeSet<String>,
 }
 
 impl StateLog {
     pub(super) fn back(&mut self, address: &str) {
         tracing::info!(broker = address, "connected to the broker {address}");
-        self.last = None;
+        self.said.clear();
     }
 
     fn lost(&mut self, address: &str, reason: &str) {
         let line = format!("{address}: {reason}");
-        if self.last.is_none() {
+        // The reason may change, and the new one is what to act on: a broker is back with a wrong certificate.
+        if self.said.is_empty() {
             tracing::warn!(
                 broker = address,
                 "no broker at {address} ({reason}); events are kept and the daemon goes on trying"
             );
-        } else if self.last.as_ref() != Some(&line) {
-            tracing::debug!(broker = address, "still no broker at {address} ({reason})");
+        } else if !self.said.contains(&line) && self.said.len() < MOST_REASONS {
+            tracing::warn!(broker = address, "still no broker at {address} ({reason})");
         }
-        self.last = Some(line);
+        if self.said.len() < MOST_REASONS {
+            self.said.insert(line);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What a caller hears of his command.
 
-use std::fmt::Display;
+use std::{fmt::Display, time::Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,6 +8,10 @@ use serde_json::Value;
 use tokio_util::bytes::Bytes;
 
 use super::link::{Message, Qos};
+use crate::throttle::{Throttle, shortened};
+
+/// Characters of what a refused command said that are repeated.
+const MOST_WORDS: usize = 300;
 
 /// Where an answer goes and what it repeats.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,22 +84,38 @@ impl Answer {
     /// wanted are all that is known of him.
     #[must_use]
     pub fn refused(&self, code: &str, message: &dyn Display) -> Reply {
-        let (command, reference, to) = (&self.command, &self.reference, &self.topic);
-        tracing::info!(
-            code,
-            "command {command:?} (ref {reference}, answered to {to:?}) refused: {message}"
-        );
+        let message = shortened(&message.to_string(), MOST_WORDS);
+        self.log_refusal(code, &message);
         let payload = ReplyPayload::<()> {
             reference: self.reference.clone(),
             ok: false,
             state: None,
             error: Some(Complaint {
                 code: code.to_owned(),
-                message: message.to_string(),
+                message,
             }),
         };
         // Texts and a JSON value: there is nothing in them that JSON cannot say.
         self.with(serde_json::to_string(&payload).unwrap_or_default())
+    }
+
+    fn log_refusal(&self, code: &str, message: &str) {
+        static SAID: Throttle = Throttle::new();
+        let Some(left_out) = SAID.pass(Instant::now()) else {
+            return;
+        };
+        if left_out > 0 {
+            tracing::warn!(
+                code = "commands_refused",
+                "{left_out} more commands were refused than are told one by one: who sends so many?"
+            );
+        }
+        let [command, to] = [&self.command, &self.topic].map(|topic| shortened(topic, MOST_WORDS));
+        let reference = &self.reference;
+        tracing::info!(
+            code,
+            "command {command:?} (ref {reference}, answered to {to:?}) refused: {message}"
+        );
     }
 
     /// A reply with a payload given before.

@@ -28,7 +28,7 @@ use rumqttc::{
 
 use super::{
     link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Message, Qos, Ticket},
-    tls,
+    tls, unfit,
 };
 use crate::config::{Broker, BrokerUrl};
 
@@ -191,7 +191,7 @@ impl BrokerLink for RumqttLink {
                 Err(error) => {
                     self.poll = None;
                     self.closed = Some(Closed {
-                        reason: explain(&error),
+                        reason: unfit::explain(&error, self.connected),
                         oversize: is_oversize(&error),
                     });
                 }
@@ -251,6 +251,15 @@ impl RumqttLink {
         match event {
             Event::Incoming(Packet::ConnAck(connack)) => {
                 self.connected = true;
+                if let Some(reason) = unfit::lacks(&connack) {
+                    self.poll = None;
+                    let closed = Closed {
+                        reason,
+                        oversize: false,
+                    };
+                    self.closed = Some(closed.clone());
+                    return Some(LinkEvent::Closed(closed));
+                }
                 Some(connected(&connack))
             }
             _ if !self.connected => None,
@@ -305,21 +314,6 @@ fn arrived(publish: Publish) -> Arrived {
         retain: publish.retain,
         response_topic: properties.response_topic,
         correlation: properties.correlation_data,
-    }
-}
-
-/// A reason a person can act on.
-fn explain(error: &ConnectionError) -> String {
-    match error {
-        ConnectionError::ConnectionRefused(code) => {
-            format!("the broker refused us: {code:?} (check user, password and client id)")
-        }
-        ConnectionError::Timeout(_) => "the broker did not answer in time".to_owned(),
-        ConnectionError::MqttState(StateError::AwaitPingResp) => "the broker stopped answering".to_owned(),
-        ConnectionError::MqttState(StateError::ConnectionAborted) => {
-            "the broker closed the connection".to_owned()
-        }
-        other => tls::explain(other).map_or_else(|| other.to_string(), |what| format!("the broker {what}")),
     }
 }
 

@@ -14,6 +14,7 @@ use super::{
     reply::Reply,
     window::{Sent, Window},
 };
+use crate::throttle::{Throttle, shortened};
 
 /// How often the loop wakes to look at its watch.
 const TICK: Duration = Duration::from_secs(1);
@@ -263,7 +264,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             return false;
         };
         let message = reply.clone().into_message();
-        if !self.fits(&message) {
+        if !self.reply_fits(&message) {
             return true;
         }
         let topic = message.topic.clone();
@@ -290,6 +291,26 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             self.core.states.sent(&topic, now);
         }
         went
+    }
+
+    fn reply_fits(&mut self, message: &Message) -> bool {
+        let is_fitting = self.max_packet.is_none_or(|max| message.packet_bound() <= max);
+        if !is_fitting {
+            self.reply_lost(&message.topic, "it is larger than the broker takes");
+        }
+        is_fitting
+    }
+
+    /// Nothing is kept of it: whoever asks chooses where the answer goes, and there is no end of topics.
+    fn reply_lost(&self, topic: &str, reason: &str) {
+        static SAID: Throttle = Throttle::new();
+        self.core.count(|figures| figures.refused += 1);
+        if let Some(left_out) = SAID.pass(Instant::now()) {
+            let topic = shortened(topic, 300);
+            tracing::warn!(
+                "the broker does not take the answer to a command on {topic} ({reason}); answers lost besides, not told one by one: {left_out}"
+            );
+        }
     }
 
     fn alarm(&mut self, topic: &str, reason: &str) {
@@ -349,7 +370,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                 self.core.states.answered(&topic);
                 self.alarm(&topic, reason);
             }
-            Some(Sent::Reply { topic }) => self.alarm(&topic, reason),
+            Some(Sent::Reply { topic }) => self.reply_lost(&topic, reason),
             Some(Sent::Word) => {
                 let topic = self.core.topics.status();
                 self.alarm(&topic, reason);
@@ -387,7 +408,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             let message = answer.refused(refusal.code(), &refusal).into_message();
             let topic = message.topic.clone();
             // A flood of bad commands beyond the link's room goes unanswered.
-            if self.has_room() && self.fits(&message) {
+            if self.has_room() && self.reply_fits(&message) {
                 self.send(&message, Sent::Reply { topic });
             }
         }

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::plain;
+
 /// A player as the tags name one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Player {
@@ -88,7 +90,7 @@ impl Pairings {
     /// # Errors
     /// As there, and when the file cannot be read.
     pub fn load(path: &Path, round: u32) -> Result<Self, PairingsError> {
-        let bytes = std::fs::read(path).map_err(|error| PairingsError::Unreadable {
+        let bytes = plain::read(path).map_err(|error| PairingsError::Unreadable {
             path: path.display().to_string(),
             reason: error.to_string(),
         })?;

@@ -7,6 +7,7 @@
 mod server;
 mod session;
 mod shapes;
+mod sockets;
 
 pub use server::serve;
 pub use session::Session;

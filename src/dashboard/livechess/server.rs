@@ -8,7 +8,7 @@ use axum::{
         Path, State, WebSocketUpgrade,
         ws::{Message, WebSocket},
     },
-    http::{StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -19,17 +19,21 @@ use tokio_util::sync::CancellationToken;
 use super::{
     session::Session,
     shapes::{self, Now},
+    sockets::{Seat, Sockets},
 };
-use crate::dashboard::listener::Shared;
+use crate::dashboard::{door, listener::Shared};
 
 /// Calls are small.
 const MAX_CALL: usize = 64 << 10;
+/// Bytes that are read or gathered for writing at once.
+const BUFFER: usize = 8 << 10;
 /// Updates of a board that come at once are told together.
 const TOGETHER: Duration = Duration::from_millis(25);
 
 #[derive(Clone)]
 struct Link {
     shared: Shared,
+    sockets: Sockets,
     stop: CancellationToken,
 }
 
@@ -43,12 +47,10 @@ impl Link {
 }
 
 /// Serves the interface at `listener` until `stop`. Pages of any origin may read it, as they expect.
-///
-/// # Errors
-/// When the socket fails.
-pub async fn serve(listener: TcpListener, shared: Shared, stop: CancellationToken) -> std::io::Result<()> {
+pub async fn serve(listener: TcpListener, shared: Shared, stop: CancellationToken) {
     let link = Link {
         shared,
+        sockets: Sockets::default(),
         stop: stop.clone(),
     };
     let router = Router::new()
@@ -59,9 +61,7 @@ pub async fn serve(listener: TcpListener, shared: Shared, stop: CancellationToke
         .route("/api/v1.0/round/{id}/{index}", get(round))
         .route("/api/v1.0/game/{id}", get(game))
         .with_state(link);
-    axum::serve(listener, router)
-        .with_graceful_shutdown(async move { stop.cancelled().await })
-        .await
+    door::serve(listener, "the local interface", router, stop).await;
 }
 
 async fn eboards(State(link): State<Link>) -> Response {
@@ -94,13 +94,21 @@ fn answer(value: Option<Value>) -> Response {
     }
 }
 
-async fn socket(State(link): State<Link>, upgrade: WebSocketUpgrade) -> Response {
+async fn socket(State(link): State<Link>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+    let origin = headers.get(header::ORIGIN).map(HeaderValue::as_bytes);
+    let Some(seat) = link.sockets.take(origin.unwrap_or_default()) else {
+        let why = "this page has too many sockets open here: one is enough, for any number of feeds";
+        return (StatusCode::TOO_MANY_REQUESTS, why).into_response();
+    };
     upgrade
+        .read_buffer_size(BUFFER)
+        .write_buffer_size(BUFFER)
+        .max_frame_size(MAX_CALL)
         .max_message_size(MAX_CALL)
-        .on_upgrade(move |socket| talk(socket, link))
+        .on_upgrade(move |socket| talk(socket, link, seat))
 }
 
-async fn talk(mut socket: WebSocket, link: Link) {
+async fn talk(mut socket: WebSocket, link: Link, _seat: Seat) {
     let mut session = Session::default();
     let mut changes = link.shared.changes();
     loop {

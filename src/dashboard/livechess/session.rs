@@ -14,6 +14,11 @@ use crate::{
 /// Feeds of one client; a page needs one.
 const MAX_FEEDS: usize = 256;
 
+/// The longest name that a client may give a call or a feed.
+const MAX_ID: usize = 128;
+/// The longest position.
+const MAX_FEN: usize = 128;
+
 /// What a client has asked for.
 #[derive(Debug, Default)]
 pub struct Session {
@@ -52,6 +57,10 @@ impl Session {
         };
         let id = &call["id"];
         let param = &call["param"];
+        if [id, &param["id"]].iter().any(|id| !is_short(id)) {
+            let why = json!({ "message": "an id is a text, a number or null, and short" });
+            return vec![message("error", &Value::Null, &why, now)];
+        }
         let answer = match call["call"].as_str() {
             Some("eboards") => Ok(json!(eboards(hall, now))),
             Some("subscribe") => self.subscribe(param, hall),
@@ -98,7 +107,8 @@ impl Session {
         if find(hall, serial).is_none() {
             return Err("there is no board with this serialnr");
         }
-        if self.feeds.len() >= MAX_FEEDS {
+        let is_new = !self.feeds.contains_key(&param["id"].to_string());
+        if is_new && self.feeds.len() >= MAX_FEEDS {
             return Err("too many feeds");
         }
         let feed = Feed {
@@ -121,7 +131,8 @@ impl Session {
         match param["method"].as_str() {
             Some("setup" | "flip") if given["flip"].is_boolean() => feed.flipped = given["flip"] == true,
             Some("setup") => {
-                let fen = given["fen"].as_str().filter(|fen| fen.parse::<Fen>().is_ok());
+                let fen = given["fen"].as_str().filter(|fen| fen.len() <= MAX_FEN);
+                let fen = fen.filter(|fen| fen.parse::<Fen>().is_ok());
                 feed.start = Some(fen.ok_or("setup needs a fen")?.to_owned());
             }
             _ => return Err("there is no such method; known are setup and flip"),
@@ -161,6 +172,15 @@ impl Feed {
             param["match"] = json!(fits);
         }
         message("feed", &self.id, &param, now)
+    }
+}
+
+/// What is repeated with every message must not be a burden.
+fn is_short(id: &Value) -> bool {
+    match id {
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => text.len() <= MAX_ID,
+        Value::Array(_) | Value::Object(_) => false,
     }
 }
 

@@ -164,6 +164,7 @@ function showOutage() {
     for (const address of hall.brokersAway) lines.push(t("outage_broker", { address }));
     for (const gateway of hall.gateways.values()) {
       if (gateway.doubled) lines.push(t("doubled", { name: gateway.name }));
+      if (gateway.cut) lines.push(t("cut", { name: gateway.name }));
       if (!gateway.online) lines.push(t("outage_gateway", { name: gateway.name }));
       else for (const message of gateway.notices) lines.push(t("health", { name: gateway.name, message }));
     }

@@ -34,6 +34,7 @@ const WORDS = {
   past_away: ["The gateway is away. Position and moves are as it last told them; what else happened is known when it is back.", "Шлюз недоступен. Позиция и ходы — по его последним данным; остальное станет известно, когда он вернётся."],
   past_untold: ["The gateway does not tell what happened before this page was started (it takes no commands).", "Шлюз не сообщает, что было до запуска этой страницы (он не принимает команд)."],
   past_hall: ["Not everything is known yet: board {boards}.", "Известно ещё не всё: доска {boards}."],
+  cut: ["The gateway {name} sends more than this page can keep: not all of its boards are shown. Is it one of yours? The rights on the broker say who may publish there.", "Шлюз {name} присылает больше, чем эта страница может хранить: показаны не все его доски. Это ваш шлюз? Кто может публиковать, определяют права у брокера."],
   doubled: ["Two brokers have a gateway called {name}; one of them is not shown. Give them different names.", "У двух брокеров есть шлюз {name}; один из них не показан. Дайте им разные имена."],
   broadcast: ["Broadcast", "Трансляция"],
   push_card: ["not on lichess", "нет на lichess"],

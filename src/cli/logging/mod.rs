@@ -1,0 +1,91 @@
+//! The log: to standard error, or to the journal of systemd where that reads it.
+//!
+//! `journalctl` shows the message alone, so what a person must know is in it; fields are for filters.
+
+mod journald;
+mod queue;
+
+use std::{
+    fs::File,
+    io::{self, IsTerminal, Write},
+    os::fd::AsFd,
+    sync::OnceLock,
+    time::Duration,
+};
+
+use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
+
+use self::{journald::Journald, queue::Queue};
+
+/// Names what is logged, as `RUST_LOG` does elsewhere: `debug`, `dgt2mqtt::link=trace`.
+const VARIABLE: &str = "DGT2MQTT_LOG";
+const DEFAULT: &str = "info,rumqttc=warn";
+/// How long the last lines may take at the end.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+static QUEUE: OnceLock<Queue> = OnceLock::new();
+
+/// Starts logging.
+pub(super) fn init() {
+    let wanted = std::env::var(VARIABLE).ok();
+    let (filter, wrong) = match wanted.as_deref().map(EnvFilter::try_new) {
+        None => (EnvFilter::new(DEFAULT), None),
+        Some(Ok(filter)) => (filter, None),
+        Some(Err(error)) => (EnvFilter::new(DEFAULT), Some(error)),
+    };
+    let registry = tracing_subscriber::registry().with(filter);
+    // systemd sets it for services whose output goes to its journal.
+    let journald = std::env::var_os("JOURNAL_STREAM").and_then(|_| Journald::open().ok());
+    // A second start, as in a test, changes nothing.
+    let _ = match journald {
+        Some(journald) => {
+            let queue = Queue::start(move |entry| journald.send(entry), journald::gap);
+            let format = tracing_subscriber::fmt::layer().event_format(journald::Entry);
+            registry
+                .with(queue.ok().map(|queue| format.with_writer(kept(queue))))
+                .try_init()
+        }
+        None => {
+            let queue = standard_error().and_then(|mut out| {
+                // Nobody is left to tell where it is closed.
+                Queue::start(move |line| drop(out.write_all(line)), gap)
+            });
+            let format = tracing_subscriber::fmt::layer().with_ansi(io::stderr().is_terminal());
+            registry
+                .with(queue.ok().map(|queue| format.with_writer(kept(queue))))
+                .try_init()
+        }
+    };
+    // The one of the standard library would wait for a reader.
+    std::panic::set_hook(Box::new(|panic| tracing::error!("a defect: {panic}")));
+    if let Some(error) = wrong {
+        tracing::warn!("{VARIABLE} cannot be understood ({error}): logging as without it, `{DEFAULT}`");
+    }
+}
+
+/// Has the last lines written.
+pub(super) fn flush() {
+    if let Some(queue) = QUEUE.get() {
+        queue.flush(FAREWELL);
+    }
+}
+
+/// Remembers the queue for the end, and makes what `tracing` writes into.
+fn kept(queue: Queue) -> impl Fn() -> Queue {
+    let queue = QUEUE.get_or_init(|| queue).clone();
+    move || queue.clone()
+}
+
+/// Without the lock of the standard library: whoever holds it may wait for a reader.
+fn standard_error() -> io::Result<File> {
+    Ok(io::stderr().as_fd().try_clone_to_owned()?.into())
+}
+
+fn gap_words(count: u64) -> String {
+    format!("{count} lines of the log were dropped here: nobody read them in time")
+}
+
+fn gap(count: u64) -> Vec<u8> {
+    let now = jiff::Timestamp::now();
+    format!("{now:.6}  WARN dgt2mqtt::cli::logging: {}\n", gap_words(count)).into_bytes()
+}

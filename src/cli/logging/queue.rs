@@ -1,0 +1,140 @@
+//! Lines on their way to whoever reads them. Nobody may read: then lines are dropped, and their number is said as soon as
+//! somebody does. Whoever logs never waits.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Lines that may wait.
+const MOST: usize = 1024;
+/// Bytes of one line.
+const LONGEST: usize = 8 << 10;
+
+/// The end at which lines go in.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    lines: SyncSender<Item>,
+    dropped: Arc<AtomicU64>,
+}
+
+enum Item {
+    Line(Vec<u8>),
+    /// All before it was written.
+    Mark(SyncSender<()>),
+}
+
+impl Queue {
+    /// A thread that hands lines to `write`, which may take its time; `gap` makes a line of the number of those that
+    /// were dropped.
+    ///
+    /// # Errors
+    /// When the system has no thread for it.
+    pub(super) fn start(
+        write: impl FnMut(&[u8]) + Send + 'static,
+        gap: fn(u64) -> Vec<u8>,
+    ) -> io::Result<Self> {
+        let (lines, items) = sync_channel(MOST);
+        let dropped = Arc::<AtomicU64>::default();
+        let count = Arc::clone(&dropped);
+        let run = move || run(&items, write, &count, gap);
+        thread::Builder::new().name("log".to_owned()).spawn(run)?;
+        Ok(Self { lines, dropped })
+    }
+
+    /// Waits until what was said so far is written, but not longer than `bound`.
+    pub(super) fn flush(&self, bound: Duration) {
+        let until = Instant::now() + bound;
+        let (mark, reached) = sync_channel(1);
+        while self.lines.try_send(Item::Mark(mark.clone())).is_err() {
+            if Instant::now() >= until {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        // Whether it was reached or the time is over: the program ends.
+        let _ = reached.recv_timeout(until.saturating_duration_since(Instant::now()));
+    }
+}
+
+fn run(items: &Receiver<Item>, mut write: impl FnMut(&[u8]), dropped: &AtomicU64, gap: fn(u64) -> Vec<u8>) {
+    while let Ok(item) = items.recv() {
+        match item {
+            Item::Line(line) => write(&line),
+            // Nobody may wait for it any more.
+            Item::Mark(mark) => drop(mark.try_send(())),
+        }
+        let count = dropped.swap(0, Ordering::Relaxed);
+        if count > 0 {
+            write(&gap(count));
+        }
+    }
+}
+
+/// One line at a time, as `tracing` writes them.
+impl io::Write for Queue {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut kept = line.to_vec();
+        if kept.len() > LONGEST {
+            kept.truncate(LONGEST);
+            kept.push(b'\n');
+        }
+        if self.lines.try_send(Item::Line(kept)).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::Write,
+        sync::{Mutex, mpsc::channel},
+    };
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_reads_is_dropped_and_counted() {
+        let (reads, may_read) = channel::<()>();
+        let seen = Arc::<Mutex<Vec<String>>>::default();
+        let kept = Arc::clone(&seen);
+        let write = move |line: &[u8]| {
+            // Without a reader this waits; the end of the test lets all through.
+            let _ = may_read.recv();
+            kept.lock()
+                .unwrap()
+                .push(String::from_utf8(line.to_vec()).unwrap());
+        };
+        let mut queue = Queue::start(write, |count| format!("{count} dropped").into_bytes()).unwrap();
+        for n in 0..MOST + 100 {
+            queue.write_all(format!("{n}").as_bytes()).unwrap();
+        }
+        queue.write_all(&vec![b'x'; 2 * LONGEST]).unwrap();
+        drop(reads);
+        Queue::flush(&queue, Duration::from_secs(60));
+        let seen = seen.lock().unwrap();
+        assert_eq!(seen[0], "0");
+        // One may have been on its way to the reader.
+        let told = seen[1]
+            .strip_suffix(" dropped")
+            .map(|count| count.parse::<usize>().unwrap());
+        assert!(
+            told.is_some_and(|count| (100..=101).contains(&count)),
+            "{}",
+            seen[1]
+        );
+        assert!((MOST + 1..=MOST + 2).contains(&seen.len()), "{}", seen.len());
+    }
+}

@@ -1,0 +1,144 @@
+//! Where connections come in. Whoever has not shown that he may use the page is a stranger: strangers
+//! have little time and are few, so that half-sent requests lock nobody out.
+
+use std::{
+    convert::Infallible,
+    net::IpAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{Router, body::Body, extract::Request};
+use hyper::{body::Incoming, server::conn::http1};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    pin,
+    task::JoinSet,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::crowd::Crowd;
+use crate::descriptors;
+
+/// The head of a request comes within this time, the first and each later one of a connection.
+const HEAD: Duration = Duration::from_secs(10);
+/// Bytes of a connection that are kept to be parsed or sent.
+const MOST_BYTES: usize = 32 << 10;
+/// Connections that have not shown that they may use the page.
+const STRANGERS: usize = 64;
+/// Those that have.
+const GUESTS: usize = 256;
+
+/// A connection, as the handlers of its requests see it.
+#[derive(Clone, Debug)]
+pub(super) struct Pass {
+    /// Whence it comes.
+    pub(super) address: IpAddr,
+    number: u64,
+    known: Arc<AtomicBool>,
+    hall: Arc<Mutex<Inside>>,
+}
+
+#[derive(Debug)]
+struct Inside {
+    strangers: Crowd,
+    guests: Crowd,
+}
+
+impl Pass {
+    /// Whoever is connected may use the page.
+    pub(super) fn welcome(&self) {
+        if self.known.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let mut inside = self.inside();
+        if let Some((address, close)) = inside.strangers.leave(self.number) {
+            inside.guests.enter(self.number, address, close);
+        }
+    }
+
+    /// True once it was welcome.
+    pub(super) fn is_known(&self) -> bool {
+        self.known.load(Ordering::Relaxed)
+    }
+
+    fn leave(&self) {
+        let mut inside = self.inside();
+        inside.strangers.leave(self.number);
+        inside.guests.leave(self.number);
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        // Plain maps: whoever panicked left them whole.
+        self.hall.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Serves `router` at `listener` until `stop`; every request carries its [`Pass`].
+pub(super) async fn serve(listener: TcpListener, what: &str, router: Router, stop: CancellationToken) {
+    let hall = Arc::new(Mutex::new(Inside {
+        strangers: Crowd::new(STRANGERS),
+        guests: Crowd::new(GUESTS),
+    }));
+    let mut connections = JoinSet::new();
+    for number in 0.. {
+        let (stream, peer) = tokio::select! {
+            accepted = descriptors::accept(&listener, what) => accepted,
+            () = stop.cancelled() => break,
+        };
+        while connections.try_join_next().is_some() {}
+        let pass = Pass {
+            address: peer.ip().to_canonical(),
+            number,
+            known: Arc::default(),
+            hall: Arc::clone(&hall),
+        };
+        let close = CancellationToken::new();
+        pass.inside().strangers.enter(number, pass.address, close.clone());
+        connections.spawn(connection(stream, router.clone(), pass, close, stop.clone()));
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+/// One connection until its end, until it has to make room, or until `stop`.
+async fn connection(
+    stream: TcpStream,
+    router: Router,
+    pass: Pass,
+    close: CancellationToken,
+    stop: CancellationToken,
+) {
+    let service = TowerToHyperService::new(router);
+    let carried = pass.clone();
+    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(carried.clone());
+        let answer = hyper::service::Service::call(&service, request);
+        async move { Ok::<_, Infallible>(answer.await.unwrap_or_else(|never| match never {})) }
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_buf_size(MOST_BYTES)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    pin!(served);
+    tokio::select! {
+        // How it ended concerns the other side only.
+        _ = served.as_mut() => {}
+        () = close.cancelled() => {}
+        () = stop.cancelled() => {
+            served.as_mut().graceful_shutdown();
+            drop(served.await);
+        }
+    }
+    pass.leave();
+}

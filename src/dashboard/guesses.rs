@@ -1,0 +1,73 @@
+//! Tokens that are guessed: whoever was wrong often is looked at slowly, right or wrong, for a while.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    time::{Duration, Instant},
+};
+
+/// Wrong tokens of an address that cost nothing: a tablet that has yesterday's.
+const FREE: u32 = 10;
+/// Without a wrong one for this long, an address is forgotten.
+const FORGOTTEN: Duration = Duration::from_secs(60);
+/// How long each look takes beyond them.
+pub(super) const SLOW: Duration = Duration::from_secs(1);
+/// Addresses that are remembered; beyond them the one that was wrong longest ago is not.
+const ADDRESSES: usize = 256;
+
+/// Wrong tokens by address.
+#[derive(Debug, Default)]
+pub(super) struct Guesses(HashMap<IpAddr, (u32, Instant)>);
+
+impl Guesses {
+    /// A wrong token came from `address`.
+    pub(super) fn wrong(&mut self, address: IpAddr, now: Instant) {
+        self.0
+            .retain(|_, (_, last)| now.saturating_duration_since(*last) < FORGOTTEN);
+        if self.0.len() >= ADDRESSES && !self.0.contains_key(&address) {
+            let oldest = self.0.iter().min_by_key(|(_, (_, last))| *last);
+            if let Some(oldest) = oldest.map(|(address, _)| *address) {
+                self.0.remove(&oldest);
+            }
+        }
+        let (count, last) = self.0.entry(address).or_insert((0, now));
+        *count += 1;
+        *last = now;
+    }
+
+    /// Whether tokens of `address` are looked at slowly.
+    pub(super) fn is_slow(&self, address: IpAddr, now: Instant) -> bool {
+        self.0
+            .get(&address)
+            .is_some_and(|(count, last)| *count > FREE && now.saturating_duration_since(*last) < FORGOTTEN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_guesses_is_slow_for_a_minute_and_nobody_else() {
+        let mut guesses = Guesses::default();
+        let start = Instant::now();
+        let [bad, good] = ["10.0.0.1", "10.0.0.2"].map(|text| text.parse().unwrap());
+        for _ in 0..=FREE {
+            assert!(!guesses.is_slow(bad, start));
+            guesses.wrong(bad, start);
+        }
+        assert!(guesses.is_slow(bad, start));
+        assert!(!guesses.is_slow(good, start));
+        assert!(!guesses.is_slow(bad, start + FORGOTTEN));
+    }
+
+    #[test]
+    fn many_addresses_do_not_fill_the_memory() {
+        let mut guesses = Guesses::default();
+        let start = Instant::now();
+        for number in 0..10_000_u32 {
+            guesses.wrong(IpAddr::V4(number.into()), start);
+        }
+        assert_eq!(guesses.0.len(), ADDRESSES);
+    }
+}

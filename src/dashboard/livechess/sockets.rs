@@ -1,0 +1,67 @@
+//! How many clients there are at a time: a page that opens one after the other stands in its own way only.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Sockets at a time.
+const MOST: usize = 64;
+/// Those of the pages of one origin; tools without an origin count as one.
+const MOST_OF_ONE: usize = 16;
+
+/// Sockets by origin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sockets(Arc<Mutex<HashMap<Vec<u8>, usize>>>);
+
+/// A place for one socket, free again when it is dropped.
+#[derive(Debug)]
+pub(super) struct Seat {
+    sockets: Sockets,
+    origin: Vec<u8>,
+}
+
+impl Sockets {
+    /// A place for a page of `origin`; none when there are too many.
+    pub(super) fn take(&self, origin: &[u8]) -> Option<Seat> {
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_one = taken.get(origin).copied().unwrap_or_default();
+        if of_one >= MOST_OF_ONE || taken.values().sum::<usize>() >= MOST {
+            return None;
+        }
+        taken.insert(origin.to_owned(), of_one + 1);
+        Some(Seat {
+            sockets: self.clone(),
+            origin: origin.to_owned(),
+        })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut taken = self.sockets.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = taken.get_mut(&self.origin) {
+            *count -= 1;
+            if *count == 0 {
+                taken.remove(&self.origin);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_with_many_sockets_leaves_room_for_others() {
+        let sockets = Sockets::default();
+        let mut seats: Vec<_> = std::iter::from_fn(|| sockets.take(b"https://one")).collect();
+        assert_eq!(seats.len(), MOST_OF_ONE);
+        seats.extend(sockets.take(b"https://two"));
+        assert_eq!(seats.len(), MOST_OF_ONE + 1);
+        drop(seats);
+        assert!(sockets.take(b"https://one").is_some());
+        assert!(sockets.0.lock().unwrap().is_empty());
+    }
+}

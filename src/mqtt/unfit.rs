@@ -1,0 +1,78 @@
+//! Why a broker is no good to us, in words that say what to do.
+
+use rumqttc::v5::{
+    ConnectionError, StateError,
+    mqttbytes::v5::{ConnAck, ConnectReturnCode},
+};
+
+use super::tls;
+use crate::descriptors;
+
+/// What we need and what has it.
+const NEEDS: &str = "dgt2mqtt needs MQTT 5, which mosquitto 1.6, EMQX, HiveMQ, VerneMQ and RabbitMQ 3.13 and their successors speak";
+
+/// Why the connection failed; `was_let_in` once the broker has accepted us.
+pub(super) fn explain(error: &ConnectionError, was_let_in: bool) -> String {
+    match error {
+        ConnectionError::ConnectionRefused(code) => refused(*code),
+        ConnectionError::Timeout(_) => {
+            format!(
+                "the broker did not answer in time: does it speak MQTT 5, and is TLS expected at this port? {NEEDS}"
+            )
+        }
+        ConnectionError::MqttState(StateError::AwaitPingResp) => "the broker stopped answering".to_owned(),
+        ConnectionError::MqttState(StateError::ConnectionAborted) if was_let_in => {
+            "the broker closed the connection".to_owned()
+        }
+        ConnectionError::MqttState(StateError::ConnectionAborted) => format!(
+            "whatever listens there closed the connection without an answer: it speaks MQTT 3.1.1 only, expects TLS at this port, or is no broker; {NEEDS}"
+        ),
+        ConnectionError::MqttState(StateError::Deserialization(_)) | ConnectionError::NotConnAck(_)
+            if !was_let_in =>
+        {
+            format!(
+                "the answer is not that of an MQTT 5 broker: it speaks MQTT 3.1.1 only (as NATS does), or is something else, such as a web server; {NEEDS}"
+            )
+        }
+        ConnectionError::Io(error) => descriptors::remedy(error).unwrap_or_else(|| error.to_string()),
+        other => tls::explain(other).map_or_else(|| other.to_string(), |what| format!("the broker {what}")),
+    }
+}
+
+fn refused(code: ConnectReturnCode) -> String {
+    let why = match code {
+        ConnectReturnCode::RefusedProtocolVersion | ConnectReturnCode::UnsupportedProtocolVersion => {
+            return format!("the broker speaks MQTT 3.1.1 only: {NEEDS}");
+        }
+        ConnectReturnCode::BadUserNamePassword
+        | ConnectReturnCode::NotAuthorized
+        | ConnectReturnCode::BadClientId
+        | ConnectReturnCode::ClientIdentifierNotValid => "check user, password and client id",
+        ConnectReturnCode::RetainNotSupported => {
+            "it keeps no messages, and the states of boards are kept messages: allow `retain` there"
+        }
+        ConnectReturnCode::QoSNotSupported => {
+            "it acknowledges nothing, so events could be lost: allow QoS 1 there"
+        }
+        ConnectReturnCode::ServerBusy
+        | ConnectReturnCode::ServerUnavailable
+        | ConnectReturnCode::ServiceUnavailable
+        | ConnectReturnCode::QuotaExceeded
+        | ConnectReturnCode::ConnectionRateExceeded => "it has too much to do: see its own log and limits",
+        ConnectReturnCode::UseAnotherServer | ConnectReturnCode::ServerMoved => {
+            "it has moved: correct `urls` under [broker]"
+        }
+        ConnectReturnCode::Banned => "this client is banned: see to its rights on the broker",
+        _ => "see the broker's own log",
+    };
+    format!("the broker refused us: {code:?} ({why})")
+}
+
+/// Why a broker that has accepted us cannot be used all the same.
+pub(super) fn lacks(connack: &ConnAck) -> Option<String> {
+    let properties = connack.properties.as_ref()?;
+    if properties.max_qos == Some(0) {
+        return Some(refused(ConnectReturnCode::QoSNotSupported));
+    }
+    (properties.retain_available == Some(0)).then(|| refused(ConnectReturnCode::RetainNotSupported))
+}
