@@ -159,10 +159,14 @@ impl Store {
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
         let connection = Connection::open(path)?;
         connection.busy_timeout(Duration::from_secs(5))?;
-        Ok(Self {
+        Ok(Self::of(connection))
+    }
+
+    fn of(connection: Connection) -> Self {
+        Self {
             connection,
             has_new_commands: true,
-        })
+        }
     }
 
     /// Opens it where nothing can be written: an empty one where there is none.
@@ -171,7 +175,7 @@ impl Store {
         // Without a write-ahead log beside it, it cannot be read but as one that nobody changes.
         let unchanging = format!("file:{}?immutable=1", escaped(path));
         for name in [path.as_os_str(), unchanging.as_ref()] {
-            let store = Connection::open_with_flags(name, flags).map(|connection| Self { connection });
+            let store = Connection::open_with_flags(name, flags).map(Self::of);
             match store.and_then(|store| store.resumes().map(|_| store)) {
                 Ok(store) => return Ok(store),
                 Err(error) => tracing::debug!(%error, "cannot read the journal so"),
@@ -182,9 +186,7 @@ impl Store {
 
     /// An empty one that nobody can write to.
     pub(crate) fn in_memory(gateway: &str) -> rusqlite::Result<Self> {
-        let mut store = Self {
-            connection: Connection::open_in_memory()?,
-        };
+        let mut store = Self::of(Connection::open_in_memory()?);
         store.create_tables(gateway)?;
         store.connection.pragma_update(None, "query_only", true)?;
         Ok(store)

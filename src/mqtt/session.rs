@@ -294,7 +294,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     }
 
     fn reply_fits(&mut self, message: &Message) -> bool {
-        let is_fitting = self.max_packet.is_none_or(|max| message.packet_bound() <= max);
+        let is_fitting = self.is_within(message);
         if !is_fitting {
             self.reply_lost(&message.topic, "it is larger than the broker takes");
         }

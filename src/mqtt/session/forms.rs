@@ -50,7 +50,7 @@ impl<L: BrokerLink> Session<'_, L> {
         forms.find(|short| self.is_within(short))
     }
 
-    fn is_within(&self, message: &Message) -> bool {
+    pub(super) fn is_within(&self, message: &Message) -> bool {
         self.max_packet.is_none_or(|max| message.packet_bound() <= max)
     }
 
