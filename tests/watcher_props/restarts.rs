@@ -185,7 +185,7 @@ pub(crate) fn play_killed(capture: &Capture, moments: &[Millis], away: u64) -> (
     let mut back: Option<Millis> = None;
     for Record { at, act } in &capture.records {
         loop {
-            let next = back.or(moments.peek().copied());
+            let next = back.or_else(|| moments.peek().copied());
             let Some(due) = next.filter(|due| due <= at) else {
                 break;
             };
