@@ -119,6 +119,10 @@ pub struct Session {
     line: Stats,
     /// `nothings` of the line when the last message came.
     nothings_before: u64,
+    /// The board was told to be quiet on this link, and has not shown yet what stands on it since.
+    hushed: bool,
+    /// What the last message showed comes after a time in which the board was quiet.
+    is_gap: bool,
 }
 
 impl Default for Session {
@@ -147,6 +151,8 @@ impl Session {
             squares: None,
             line: Stats::default(),
             nothings_before: 0,
+            hushed: false,
+            is_gap: false,
         }
     }
 
@@ -208,7 +214,13 @@ impl Session {
             }
             Message::Serial(serial) => self.learn_serial(serial),
             Message::Field { square, piece } => self.field_changed(now, *square, *piece),
-            Message::Dump(squares) => self.dumped(squares),
+            Message::Dump(squares) => {
+                // One that was asked for before is on its way still while the board is greeted.
+                if matches!(self.phase, Phase::Opening | Phase::Up) {
+                    self.is_gap = std::mem::take(&mut self.hushed);
+                }
+                self.dumped(squares);
+            }
             Message::Clock(reading) => {
                 self.last_clock = now;
                 self.clock_due = reading.running.then(|| now + CLOCK_SILENCE);
@@ -225,6 +237,12 @@ impl Session {
             _ => {}
         }
         self.pump(now);
+    }
+
+    /// True once when the last message was the first sight of the board after it was told to be quiet: what happened meanwhile was
+    /// said by nobody.
+    pub fn take_gap(&mut self) -> bool {
+        std::mem::take(&mut self.is_gap)
     }
 
     /// Tells what the decoder has counted so far, after each read: damage may have cost messages.
@@ -309,6 +327,7 @@ impl Session {
         self.log_wanted |= self.queue.contains(&Command::EventLog);
         self.queue.clear();
         if tries == 0 {
+            self.hushed |= matches!(self.phase, Phase::Opening | Phase::Up | Phase::Fetching { .. });
             self.ask(Command::Reset);
         }
         self.ask(Command::Firmware);

@@ -60,6 +60,10 @@ pub enum Way {
     Lost,
     /// The line makes it up: the board knows nothing of it.
     Noise,
+    /// From now on the line holds back what the board says.
+    Hold,
+    /// The line lets go of all that it has held.
+    Release,
 }
 
 /// A board that lives through a capture.
@@ -84,6 +88,8 @@ pub struct Player {
     watched: bool,
     over: bool,
     answers: Vec<u8>,
+    /// What the line holds back, while it does.
+    held: Option<Vec<u8>>,
     outputs: VecDeque<Output>,
 }
 
@@ -122,6 +128,7 @@ impl Player {
             watched: false,
             over: false,
             answers: Vec::new(),
+            held: None,
             outputs: VecDeque::new(),
         }
     }
@@ -248,6 +255,13 @@ impl Player {
         } = self.cues[self.next].clone();
         self.next += 1;
         match act {
+            Act::FromBoard(_) if way == Way::Hold => {
+                self.held.get_or_insert_default();
+            }
+            Act::FromBoard(_) if way == Way::Release => {
+                let held = self.held.take().filter(|held| !held.is_empty());
+                self.outputs.extend(held.map(Output::Send));
+            }
             Act::FromBoard(bytes) => {
                 if way != Way::Noise {
                     if self.speaks_unasked() {
@@ -258,7 +272,7 @@ impl Player {
                     self.watched |= !self.plugged;
                 }
                 if way != Way::Lost && self.plugged && self.is_listened_to() {
-                    self.outputs.push_back(Output::Send(bytes));
+                    self.send(bytes);
                 }
                 self.answer();
             }
@@ -309,8 +323,15 @@ impl Player {
             soon && matches!(&next.act, Act::FromBoard(bytes) if bytes.first().is_some_and(|b| b & 0x80 == 0))
         });
         if !self.answers.is_empty() && !in_frame {
-            self.outputs
-                .push_back(Output::Send(std::mem::take(&mut self.answers)));
+            let answers = std::mem::take(&mut self.answers);
+            self.send(answers);
+        }
+    }
+
+    fn send(&mut self, bytes: Vec<u8>) {
+        match &mut self.held {
+            Some(held) => held.extend(bytes),
+            None => self.outputs.push_back(Output::Send(bytes)),
         }
     }
 }

@@ -94,13 +94,7 @@ impl Core {
 
     pub(super) fn link_down(&mut self, now: Millis, reason: &str) {
         self.link = None;
-        self.gap = true;
-        self.clock.gap();
-        if let Phase::Game(game) = &mut self.phase {
-            game.gap = true;
-            game.press = None;
-            game.later_presses.clear();
-        }
+        self.unheard();
         if std::mem::take(&mut self.connected) {
             self.emit(
                 now,
@@ -109,6 +103,17 @@ impl Core {
                 },
             );
             self.out.changed.status = true;
+        }
+    }
+
+    /// What happens now is heard by nobody, until the board is read again.
+    pub(super) fn unheard(&mut self) {
+        self.gap = true;
+        self.clock.gap();
+        if let Phase::Game(game) = &mut self.phase {
+            game.gap = true;
+            game.press = None;
+            game.later_presses.clear();
         }
     }
 

@@ -6,14 +6,22 @@ use crate::{
     time::Millis,
 };
 
-/// The board says `message` at `at`, what is due before having happened.
+/// What comes after a silence is held for a moment.
+const HELD_MS: u64 = 60;
+
+/// The board says `message` at `at`, what is due before having happened, and it is heard.
 pub(super) fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>) {
     let mut bytes = Vec::new();
     message.encode(&mut bytes);
-    while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= at) {
+    pass(watcher, at);
+    watcher.handle_bytes(Millis(at), &bytes);
+    pass(watcher, at + HELD_MS);
+}
+
+fn pass(watcher: &mut Watcher, until: u64) {
+    while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= until) {
         watcher.handle_timeout(due);
     }
-    watcher.handle_bytes(Millis(at), &bytes);
 }
 
 /// Both sides have ten minutes, and the time of one runs.

@@ -223,6 +223,9 @@ impl Dgt {
         let mut ahead = 0;
         decoder.push(now, bytes, &mut |message| {
             session.heard(now, &message);
+            if session.take_gap() {
+                core.unheard();
+            }
             let at = happened.next().unwrap_or(now);
             late.note(at, &message);
             let waited = backlog.heard(now, &message);

@@ -43,6 +43,8 @@ struct Bench {
     wishes: Vec<u64>,
     /// Field messages that came through.
     fields: usize,
+    /// Times that nobody heard of, told by the session.
+    gaps: usize,
 }
 
 impl Bench {
@@ -55,6 +57,7 @@ impl Bench {
             said: Vec::new(),
             wishes: Vec::new(),
             fields: 0,
+            gaps: 0,
         }
     }
 
@@ -154,11 +157,13 @@ impl Bench {
             session,
             decoder,
             fields,
+            gaps,
             ..
         } = self;
         decoder.push(*now, bytes, &mut |message| {
             *fields += usize::from(matches!(message, Message::Field { .. }));
             session.heard(*now, &message);
+            *gaps += usize::from(session.take_gap());
         });
         session.check_line(*now, decoder.stats());
         self.drain();
@@ -316,6 +321,19 @@ fn silence_replays_the_handshake_and_then_asks_to_reopen() {
     bench.board.power = Power::On;
     bench.run(3000);
     assert_eq!(bench.session.state(), SessionState::Up);
+}
+
+#[test]
+fn what_stands_there_after_a_board_was_told_to_be_quiet_comes_after_a_gap() {
+    let mut bench = Bench::connected();
+    bench.run(10_000);
+    assert_eq!(bench.gaps, 0, "the first sight of a link is none");
+    bench.board.power = Power::Off;
+    bench.run(6000);
+    bench.board.power = Power::On;
+    bench.run(3000);
+    assert_eq!(bench.session.state(), SessionState::Up);
+    assert_eq!(bench.gaps, 1);
 }
 
 #[test]

@@ -75,6 +75,8 @@ pub enum Fault {
     DeadSquares,
     /// The board's cable is out for four to eight half-moves, and the board keeps no event log.
     GapLong,
+    /// What the board says is held back for some seconds, and comes in one lump.
+    Late,
     /// The board lies sideways.
     Sideways,
     /// Two men are exchanged in the initial position.
@@ -103,7 +105,7 @@ pub enum Fault {
 
 /// Name, how often it happens when nothing else is said, and whether the Laws call it an irregularity.
 /// What hands do, and what fails for a while: in each half-move where it can. Garbage: a second. The rest: in each game.
-const KINDS: [(Fault, &str, f64, bool); 47] = [
+const KINDS: [(Fault, &str, f64, bool); 48] = [
     (Fault::Drag, "drag", 0.5, false),
     (Fault::Swept, "swept", 0.6, false),
     (Fault::PlaceFirst, "place-first", 0.4, false),
@@ -139,6 +141,7 @@ const KINDS: [(Fault, &str, f64, bool); 47] = [
     (Fault::SpareQueen, "spare-queen", 1.0, false),
     (Fault::DeadSquares, "dead-squares", 1.0, false),
     (Fault::GapLong, "gap-long", 0.03, false),
+    (Fault::Late, "late", 0.03, false),
     (Fault::Sideways, "sideways", 1.0, true),
     (Fault::WrongStart, "wrong-start", 1.0, true),
     (Fault::IllegalMove, "illegal-move", 0.03, true),

@@ -143,6 +143,12 @@ impl Director<'_> {
         if !early && self.outages.cable.is_none() && self.strikes(Fault::GapLong) {
             self.pull_cable(4..=8, None);
         }
+        let is_late = self.timeline.late.last().is_some_and(|late| late.1 > self.at);
+        if !early && !is_late && self.strikes(Fault::Late) {
+            let from = self.at + self.rng.u64(0..2000);
+            let lasts = self.rng.u64(1500..9000);
+            self.timeline.late.push((from, from + lasts));
+        }
         if !early && self.stage.clock && self.outages.clock.is_none() && self.happens(Fault::ClockOut) {
             let out = self.at + self.rng.u64(300..900);
             let rest = self.rng.u32(1..=5);

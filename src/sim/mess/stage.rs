@@ -63,6 +63,7 @@ impl Stage {
             way: Way::Lost,
             ..said(end, Vec::new())
         });
+        cues.extend(held_back(timeline));
         cues.sort_by_key(|cue| cue.record.at);
         cues
     }
@@ -175,6 +176,21 @@ impl Stage {
         }
         cues
     }
+}
+
+/// When the line holds back what the board says, and lets it go. A cable that is pulled meanwhile would lose it.
+fn held_back(timeline: &Timeline) -> Vec<Cue> {
+    let pulled = |&&(from, until): &&(u64, u64)| {
+        let mut cables = timeline.cable.iter();
+        cables.any(|&(out, back)| out <= until && from <= back)
+    };
+    let late = timeline.late.iter().filter(|late| !pulled(late));
+    let cue = |at: u64, way| Cue {
+        way,
+        ..said(Millis(at.min(timeline.end)), Vec::new())
+    };
+    late.flat_map(|&(from, until)| [cue(from, Way::Hold), cue(until, Way::Release)])
+        .collect()
 }
 
 /// What the sensor of a square shows at first.

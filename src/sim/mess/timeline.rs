@@ -44,6 +44,8 @@ pub(super) struct Timeline {
     pub(super) cable: Vec<(u64, u64)>,
     /// The clock's cable: out, in.
     pub(super) clock_cable: Vec<(u64, u64)>,
+    /// What is said from then on comes then.
+    pub(super) late: Vec<(u64, u64)>,
     pub(super) end: u64,
 }
 
