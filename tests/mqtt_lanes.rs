@@ -220,7 +220,11 @@ async fn an_event_the_broker_forbids_is_kept_and_other_boards_go_on() {
     assert_eq!(subscriber.numbers("7"), [0; 0]);
     assert_eq!(station.journal.tick().await.depth, 3, "kept");
     let connects = station.handle.figures().connects;
-    assert!((1..=6).contains(&connects), "no hot loop: {connects} connections");
+    // This broker hangs up at each refused event, and each is tried ten times.
+    assert!(
+        (1..=12).contains(&connects),
+        "no hot loop: {connects} connections"
+    );
     station.shut_down().await;
 }
 

@@ -314,7 +314,12 @@ impl BoardTask {
                     if until.is_some_and(|until| now >= until) {
                         return Ok(String::new());
                     }
+                    let start = Instant::now();
                     self.watcher.handle_timeout(now);
+                    // What was held is worked on now.
+                    if let Some(allowance) = &mut allowance {
+                        allowance.spent(start.elapsed());
+                    }
                 }
                 Ok(notice) = self.notices.recv() => self.announced(&notice),
                 (irregularity, verdict) = self.mates.answer() => {

@@ -21,6 +21,8 @@ use crate::{
 
 /// After the clock was stopped, updates that were under way are still taken for a half-move.
 const FREEZE_MS: u64 = 700;
+/// However much time passed before a message that came late, nothing is looked at more often.
+const MOST_LOOKS: usize = 8;
 /// Presses that may wait to be judged.
 const MOST_PRESSES: usize = 4;
 
@@ -317,11 +319,13 @@ impl Core {
         now
     }
 
-    /// Time passes until `until`: what becomes due meanwhile is looked at when it does.
+    /// Time passes until `until`: what becomes due meanwhile is looked at when it does, about.
     pub(super) fn pass(&mut self, until: Millis) {
-        while let Some(due) = self.deadline().filter(|due| *due < until) {
-            let due = due.max(self.now + 1);
-            self.review(due);
+        for _ in 0..MOST_LOOKS {
+            let Some(due) = self.deadline().filter(|due| *due < until) else {
+                return;
+            };
+            self.review(due.max(self.now + 1));
         }
     }
 

@@ -17,8 +17,8 @@ const MOST_MS: u64 = 90_000;
 const TOGETHER_MS: u64 = 60;
 /// So many messages at once have waited; fewer may have come so.
 const LUMP: usize = 3;
-/// A line that never stops is heard all the same.
-const MOST_HELD: usize = 8192;
+/// A line that says more than this at once was not late: it never stops.
+const MOST_HELD: usize = 2048;
 /// Between two changes of squares.
 const FIELD_MS: u64 = 150;
 /// Before a press of the clock.
@@ -37,6 +37,8 @@ pub(super) struct Late {
     held: Vec<(Millis, Vec<u8>)>,
     /// The silence has lasted so long that it is believed.
     believed: bool,
+    /// Nothing is held of this line any more: who works off much at once keeps the other boards waiting.
+    floods: bool,
 }
 
 impl Late {
@@ -47,15 +49,17 @@ impl Late {
 
     /// Until when it is known what has come, while a clock runs: after it nobody knows what is on its way.
     pub(super) fn known_until(&self) -> Option<Millis> {
-        let runs = self.clock.is_some_and(|(reading, _)| reading.running) && !self.believed;
-        self.heard.filter(|_| runs).map(|heard| heard + SILENT_MS)
+        let runs = self.clock.is_some_and(|(reading, _)| reading.running);
+        let known = runs && !self.believed && !self.floods;
+        self.heard.filter(|_| known).map(|heard| heard + SILENT_MS)
     }
 
     /// Takes bytes that are to be held. Returns false where there is no reason to.
     pub(super) fn holds(&mut self, now: Millis, bytes: &[u8]) -> bool {
         let held: usize = self.held.iter().map(|(_, bytes)| bytes.len()).sum();
         let silent = self.known_until().is_some_and(|until| until <= now);
-        if self.held.is_empty() && !silent || held >= MOST_HELD {
+        self.floods |= held >= MOST_HELD;
+        if self.held.is_empty() && !silent || self.floods {
             return false;
         }
         self.held.push((now, bytes.to_vec()));

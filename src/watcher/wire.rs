@@ -183,7 +183,9 @@ impl Dgt {
         if self.late.holds(now, bytes) {
             return 0;
         }
-        self.hear(now, bytes, core, &mut std::iter::repeat(now))
+        // What was held before comes before.
+        let ahead = self.release(core);
+        ahead + self.hear(now, bytes, core, &mut std::iter::repeat(now))
     }
 
     /// Takes what is held, each message at the time at which it happened.
