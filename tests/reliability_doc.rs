@@ -8,16 +8,21 @@ fn quoted(page: &str) -> impl Iterator<Item = &str> {
     page.split('`').skip(1).step_by(2)
 }
 
+/// All tests below a folder.
+fn sources(folder: &Path) -> String {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let text = paths.map(|path| match path.extension() {
+        _ if path.is_dir() => sources(&path),
+        Some(extension) if extension == "rs" => fs::read_to_string(path).unwrap(),
+        _ => String::new(),
+    });
+    text.collect()
+}
+
 #[test]
 fn every_test_that_is_named_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut sources = String::new();
-    for entry in fs::read_dir(root.join("tests")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "rs") {
-            sources.push_str(&fs::read_to_string(path).unwrap());
-        }
-    }
+    let sources = sources(&root.join("tests"));
     let mut named = 0;
     for page in ["docs/reliability.md", "docs/security.md"] {
         let text = fs::read_to_string(root.join(page)).unwrap();
