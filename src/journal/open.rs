@@ -128,7 +128,7 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
         source,
     };
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(io_error("create the folder", folder))?;
+        place::make_folder(folder).map_err(io_error("create the folder", folder))?;
     }
     let lock = lock(path)?;
     let mark_path = beside(path, ".mark");
