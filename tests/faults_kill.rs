@@ -92,8 +92,8 @@ fn pressed(capture: &Capture, expected: &[Value]) -> u64 {
         .find(|event| event["kind"] == "illegal_move")
         .unwrap();
     let said = (offence["t"].as_f64().unwrap() * 1000.0) as u64;
-    let before = presses(capture).into_iter().filter(|at| *at <= said);
-    before.last().unwrap()
+    let mut before = presses(capture).into_iter().rev();
+    before.find(|at| *at <= said).unwrap()
 }
 
 /// The capture, with time before it for the daemon to come.
