@@ -282,10 +282,10 @@ impl Daemon {
     }
 
     async fn tick(&mut self, feed_watchdog: bool) {
-        let was_slow = self.disk.trouble().is_some();
+        let before = self.disk.trouble();
         let stats = self.disk.tick(&self.shared.journal).await;
         let slow = self.disk.trouble();
-        if slow.is_some() != was_slow {
+        if slow != before {
             self.next_health = Instant::now();
         }
         let troubles = self.shared.journal.trouble().borrow().clone();

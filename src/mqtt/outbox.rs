@@ -331,4 +331,27 @@ mod tests {
         outbox.load(vec![row(1001, "a"), row(1003, "b")], AHEAD);
         assert_eq!(sent_now(&mut outbox), [1001]);
     }
+
+    #[test]
+    fn an_answer_is_as_old_as_its_question() {
+        let mut outbox = Outbox::default();
+        outbox.news(2);
+        assert_eq!(outbox.wants(), Some((0, AHEAD)));
+        outbox.news(3);
+        outbox.load(vec![row(1, "a"), row(2, "a")], AHEAD);
+        assert!(!outbox.is_drained());
+        // There is more by now; meanwhile the broker takes the first.
+        assert_eq!(sent_now(&mut outbox), [1]);
+        assert_eq!(outbox.wants(), Some((2, AHEAD)));
+        outbox.refused(1, Instant::now());
+        assert!(outbox.release(Instant::now() + HOLD.1));
+        assert_eq!(outbox.wants(), Some((0, AHEAD)));
+        outbox.acked(1);
+        outbox.load(vec![row(1, "a"), row(2, "a"), row(3, "a")], AHEAD);
+        assert_eq!(
+            sent_now(&mut outbox),
+            [2],
+            "what was acknowledged is not sent again"
+        );
+    }
 }
