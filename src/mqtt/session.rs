@@ -116,7 +116,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             }
             self.hand_over_acks();
             if self.may_send() {
-                self.load();
+                self.load().await;
                 self.pump();
             }
             if let Some(closed) = self.look_at_the_watch() {
