@@ -96,6 +96,45 @@ fn half_sent_requests_lock_nobody_out() {
     hears(&mut page, "event: alive");
 }
 
+/// One byte and no more, each; every one stays open at our end.
+#[test]
+fn ten_thousand_slow_connections_lock_nobody_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start(folder.path(), "");
+    let endpoint = free_port();
+    let server = Server::start(broker.port, free_port(), &["--livechess", &endpoint.to_string()]);
+    let limit = |pid: u32, files: u32| {
+        let status = Command::new("prlimit")
+            .args([&format!("--nofile={files}:{files}"), &format!("--pid={pid}")])
+            .status();
+        status.is_ok_and(|status| status.success())
+    };
+    if !limit(std::process::id(), 20_000) {
+        eprintln!("skipped: needs 20,000 descriptors");
+        return;
+    }
+    assert!(limit(server.child.id(), 1024));
+    let answers = || {
+        let page = http_full(server.port, "GET", "/api/cases", "", &Value::Null).0;
+        let tool = http_full(endpoint, "GET", "/api/v1.0/eboards", "", &Value::Null).0;
+        (page, tool)
+    };
+    let mut held = Vec::new();
+    for round in 0..10 {
+        for n in 0..1000 {
+            let port = if n % 2 == 0 { server.port } else { endpoint };
+            let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            // Who was sent away already cannot be told.
+            let _ = stream.write_all(b"G");
+            held.push(stream);
+        }
+        assert_eq!(answers(), (200, 200), "while {} stay", (round + 1) * 1000);
+    }
+    let peak = peak(server.child.id());
+    assert!(peak < 100 << 10, "{peak} kB");
+    eprintln!("{} slow connections, {peak} kB", held.len());
+}
+
 #[test]
 fn a_body_that_does_not_come_is_not_waited_for() {
     let server = Server::start(1, free_port(), &[]);
@@ -257,4 +296,37 @@ fn a_foreign_gateway_does_not_fill_the_memory() {
     let peak = peak(server.child.id());
     assert!(peak < MEMORY, "{peak} kB");
     eprintln!("{peak} kB");
+}
+
+#[test]
+fn a_hundred_thousand_foreign_topics_do_not_hide_our_board() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start(folder.path(), "");
+    let status = |gateway: &str, board: u32| {
+        let topic = format!("dgt2mqtt/{gateway}/board/{board}/status");
+        (topic, b"online".to_vec())
+    };
+    let foreign = (0..20_000).flat_map(|board| {
+        ["info", "clock", "game", "pgn"]
+            .map(|state| (format!("dgt2mqtt/foreign/board/{board}/{state}"), b"{}".to_vec()))
+            .into_iter()
+            .chain([status("foreign", board)])
+    });
+    let ours = [
+        ("dgt2mqtt/gw/status".to_owned(), b"online".to_vec()),
+        status("gw", 1),
+    ];
+    retain(broker.port, ours.into_iter().chain(foreign));
+    let server = Server::start(broker.port, free_port(), &[]);
+    let shown = |board: u32| {
+        let path = format!("/api/board/gw/{board}");
+        http_full(server.port, "GET", &path, "", &Value::Null).0 == 200
+    };
+    until("our boards", PATIENCE, || {
+        retain(broker.port, [status("gw", 2)].into_iter());
+        (shown(1) && shown(2)).then_some(())
+    });
+    let peak = peak(server.child.id());
+    assert!(peak < MEMORY, "{peak} kB");
+    eprintln!("100,000 foreign topics: {peak} kB");
 }

@@ -18,16 +18,34 @@ use dgt2mqtt::{
     capture::{Act, Capture},
     event::Body,
     journal::{Entry, Journal, JournalSettings},
+    link::file::read_capture,
     sim::games,
     time::Millis,
     watcher::{Settings, Watcher},
 };
 use fastrand::Rng;
-use hall::{Daemon, Seat, Simulator, configure, journal, moves, one_board, save, until};
+use hall::{Daemon, Seat, Simulator, configure, journal, moves, one_board, save, until, vienna};
+use serde_json::Value;
 use shakmaty::CastlingMode;
 
-/// Where Debian puts the library that lies about the time.
+/// Where Debian puts the library that lies about the time; `DGT2MQTT_FAKETIME` says where else it is.
 const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
+
+/// A daemon whose wall clock is off by what stands in the file `stamp`; none, with a message, where that cannot be had.
+fn with_wall_clock(config: &Path, stamp: &Path) -> Option<Daemon> {
+    let library = std::env::var_os("DGT2MQTT_FAKETIME").unwrap_or_else(|| FAKETIME.into());
+    if !Path::new(&library).exists() {
+        eprintln!("skipped: needs libfaketime (apt-get install libfaketime)");
+        return None;
+    }
+    Some(Daemon::start_with(config, |command| {
+        command
+            .env("LD_PRELOAD", &library)
+            .env("FAKETIME_TIMESTAMP_FILE", stamp)
+            .env("FAKETIME_NO_CACHE", "1")
+            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    }))
+}
 
 fn game(seed: u64, plies: usize) -> (Capture, Vec<String>) {
     let mut made = games::made_up(&mut Rng::with_seed(seed));
@@ -44,10 +62,6 @@ fn game(seed: u64, plies: usize) -> (Capture, Vec<String>) {
 /// A small computer gets the time late, then somebody sets it wrong, then right again: an hour forward, two back.
 #[tokio::test]
 async fn a_wall_clock_that_is_set_changes_labels_and_nothing_else() {
-    if !Path::new(FAKETIME).exists() {
-        eprintln!("skipped: needs libfaketime (apt-get install libfaketime)");
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let (capture, uci) = game(11, 8);
     let path = save(folder.path(), "game", &capture);
@@ -64,13 +78,9 @@ async fn a_wall_clock_that_is_set_changes_labels_and_nothing_else() {
     let set = |offset: &str| fs::write(&stamp, offset).unwrap();
     // Nobody has set it: decades ago.
     set("-30y");
-    let mut daemon = Daemon::start_with(&config, |command| {
-        command
-            .env("LD_PRELOAD", FAKETIME)
-            .env("FAKETIME_TIMESTAMP_FILE", &stamp)
-            .env("FAKETIME_NO_CACHE", "1")
-            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
-    });
+    let Some(mut daemon) = with_wall_clock(&config, &stamp) else {
+        return;
+    };
     let moved = |n: usize| {
         let events = heard(&subscriber, "1").events;
         events.iter().filter(|event| event["type"] == "move").count() >= n
@@ -109,6 +119,76 @@ async fn a_wall_clock_that_is_set_changes_labels_and_nothing_else() {
     println!(
         "wall clock set 3 times: {} events compared, 0 lost, 0 repeated in another order",
         events.len()
+    );
+}
+
+/// The year is another for some seconds, in both directions, while events may be a day old at the most.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wall_clock_that_jumps_takes_nothing_from_the_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let capture = read_capture(&vienna()).unwrap();
+    let simulator = Simulator::start(&[], &[vienna()]);
+    let seat = Seat {
+        id: "1".into(),
+        port: &simulator.ports[0],
+        capture: &capture,
+    };
+    let config = configure(folder.path(), mosquitto.port, &[seat]);
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(
+        &config,
+        text.replace("[journal]\n", "[journal]\nmax_age_days = 1\n"),
+    )
+    .unwrap();
+    let stamp = folder.path().join("time");
+    let set = |offset: &str| fs::write(&stamp, offset).unwrap();
+    set("+0");
+    let Some(daemon) = with_wall_clock(&config, &stamp) else {
+        return;
+    };
+    let year = |event: &Value| event["time"].as_str().map(|time| time[..4].to_owned());
+    let years = || {
+        let events = heard(&subscriber, "1").events;
+        events.iter().filter_map(year).collect::<Vec<_>>()
+    };
+    let now = jiff::Timestamp::now().to_string()[..4].to_owned();
+    for (offset, is_there) in [
+        ("+0", true),
+        ("+20y", false),
+        ("-10y", false),
+        ("-60y", false),
+        ("+0", true),
+    ] {
+        let before = heard(&subscriber, "1").events.len();
+        set(offset);
+        // Years that no computer has shown are not written on anything.
+        until("an event", PATIENCE, || {
+            let events = heard(&subscriber, "1").events;
+            let fresh = events.get(before..).unwrap_or_default();
+            fresh
+                .iter()
+                .any(|event| (year(event) == Some(now.clone())) == is_there)
+                .then_some(())
+        });
+        // The journal looks after itself every second.
+        tokio::time::sleep(Duration::from_secs(3)).await;
+    }
+    println!("years: {:?}", years());
+    assert!(daemon.stop());
+    let kept = journal(&config, "1");
+    assert_eq!(all_heard(&subscriber, "1", kept.len()).await, kept);
+    let numbers: Vec<_> = kept.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    let pgn = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
+        .args(["pgn", "--config"])
+        .arg(&config)
+        .output()
+        .unwrap();
+    assert!(
+        String::from_utf8(pgn.stdout).unwrap().contains("1. "),
+        "the game is kept"
     );
 }
 

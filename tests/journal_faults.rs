@@ -222,29 +222,6 @@ async fn limits_drop_what_was_acknowledged_and_nothing_else() {
     journal.close().await;
 }
 
-#[tokio::test]
-async fn age_drops_what_was_acknowledged() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("j.sqlite");
-    let settings = JournalSettings {
-        max_age: Duration::from_millis(1),
-        ..JournalSettings::at(&path)
-    };
-    let (journal, _) = Journal::open(settings, "gw").unwrap();
-    append(&journal, entry("7", 1..=4)).await.unwrap();
-    let rows = journal.unacked(0, 3).await;
-    journal.acked(rows.iter().map(|row| row.n).collect()).await;
-    tokio::time::sleep(Duration::from_millis(10)).await;
-    assert_eq!(journal.tick().await.pruned, 3);
-    assert_eq!(
-        append(&journal, entry("7", [5])).await,
-        Ok(Written::Disk),
-        "numbers go on"
-    );
-    journal.close().await;
-    assert_eq!(seqs(&path, "7"), [4, 5]);
-}
-
 fn damage(path: &Path, from: usize) {
     let mut bytes = std::fs::read(path).unwrap();
     let from = from.min(bytes.len() / 2);

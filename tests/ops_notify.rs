@@ -225,3 +225,71 @@ async fn a_disk_that_hangs_does_not_end_the_daemon() {
         .collect();
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
 }
+
+/// The connection goes on, and a new one can be made, while nothing can be read or written: pings, commands, states.
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_disk_hangs_the_broker_is_spoken_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("disk");
+    let Some(_disk) = disk::ImageDisk::make(&folder.path().join("image"), &at) else {
+        return;
+    };
+    let mut mosquitto = broker::Mosquitto::start(folder.path(), "");
+    let subscriber = broker::Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let (_simulator, config) = hall::one_board(folder.path(), mosquitto.port);
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(
+        &config,
+        text.replace("\"journal.sqlite\"", "\"disk/journal.sqlite\""),
+    )
+    .unwrap();
+    let daemon = hall::Daemon::start(&config);
+    let count = |topic: &str, holds: &str| {
+        let all = subscriber.all();
+        all.iter()
+            .filter(|got| got.topic == topic && got.text().contains(holds))
+            .count()
+    };
+    let status = |word| count("dgt2mqtt/gw/status", word);
+    let answers = || count("dgt2mqtt/gw/reply/ping", "");
+    let more = async |what: &str, before: usize, now: &dyn Fn() -> usize| {
+        let deadline = Instant::now() + broker::PATIENCE;
+        while now() <= before {
+            assert!(Instant::now() < deadline, "{what} while the disk hangs");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    subscriber
+        .wait("a move", |got| got.topic.ends_with("/1/event/move"))
+        .await;
+    let Some(frozen) = Frozen::new(&at) else {
+        eprintln!("skipped: fsfreeze is needed");
+        return;
+    };
+    more("a word of it", 0, &|| count("dgt2mqtt/gw/health", "journal_slow")).await;
+    let online = status("online");
+    mosquitto.stop();
+    mosquitto.resume();
+    more("the birth", online, &|| status("online")).await;
+    let offline = status("offline");
+    // Longer than the broker waits for a ping, which is told every 5 s.
+    for _ in 0..4 {
+        let before = answers();
+        subscriber
+            .publish("dgt2mqtt/gw/cmd/ping", false, "{}", None)
+            .await;
+        more("an answer", before, &answers).await;
+        tokio::time::sleep(Duration::from_secs(3)).await;
+    }
+    assert_eq!(status("offline"), offline, "the connection was lost");
+    drop(frozen);
+    subscriber
+        .wait("the end of the game", |got| {
+            got.topic.ends_with("/1/event/game_ended")
+        })
+        .await;
+    assert!(daemon.stop());
+    let kept = hall::journal(&config, "1");
+    let heard = broker::all_heard(&subscriber, "1", kept.len()).await;
+    assert_eq!(heard, kept, "nothing is lost or told in another order");
+}

@@ -8,15 +8,15 @@ fn quoted(page: &str) -> impl Iterator<Item = &str> {
     page.split('`').skip(1).step_by(2)
 }
 
-/// All that is written in a folder and those below it.
+/// All tests below a folder.
 fn sources(folder: &Path) -> String {
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let texts = paths.map(|path| match path.extension() {
-        Some(extension) if extension == "rs" => fs::read_to_string(path).unwrap(),
+    let text = paths.map(|path| match path.extension() {
         _ if path.is_dir() => sources(&path),
+        Some(extension) if extension == "rs" => fs::read_to_string(path).unwrap(),
         _ => String::new(),
     });
-    texts.collect()
+    text.collect()
 }
 
 #[test]

@@ -46,6 +46,8 @@ codes! {
     JOURNAL_BEHIND = "journal_behind",
     /// It cannot be written.
     JOURNAL_FAILING = "journal_failing",
+    /// Its disk does not answer.
+    JOURNAL_SLOW = "journal_slow",
     /// It can be written again.
     JOURNAL_RECOVERED = "journal_recovered",
     /// Events were kept neither on the disk nor in memory.

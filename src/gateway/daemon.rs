@@ -282,7 +282,12 @@ impl Daemon {
     }
 
     async fn tick(&mut self, feed_watchdog: bool) {
+        let before = self.disk.trouble();
         let stats = self.disk.tick(&self.shared.journal).await;
+        let slow = self.disk.trouble();
+        if slow != before {
+            self.next_health = Instant::now();
+        }
         let troubles = self.shared.journal.trouble().borrow().clone();
         self.announcer.look(self.clock.now(), &troubles);
         let stuck = self.heartbeat.stuck();
@@ -297,7 +302,7 @@ impl Daemon {
         }
         let interval = self.config.limits.health_interval;
         let mut notices = self.notices.clone();
-        notices.extend(troubles);
+        notices.extend(troubles.into_iter().chain(slow));
         let restarts = self.failures.values().map(|count| u64::from(*count)).sum();
         let boards = self.plans.len();
         let figures = self.publisher_handle().figures();

@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::journal::{Journal, Stats};
+use crate::{
+    event::notice,
+    journal::{Journal, Notice, Stats},
+};
 
 /// How long an answer is waited for at a time.
 const WAIT: Duration = Duration::from_millis(500);
@@ -38,10 +41,8 @@ impl Disk {
             self.asked = None;
         } else if self.waited() >= SLOW && !self.said {
             self.said = true;
-            tracing::error!(
-                code = "journal_slow",
-                "the disk of the journal has not answered for {SLOW:?}: nothing is sent until it does; see to the disk (`dmesg`)"
-            );
+            let notice = slow();
+            tracing::error!(code = notice.code, "{}", notice.message);
         }
         self.last
     }
@@ -51,7 +52,21 @@ impl Disk {
         self.asked.is_some() && self.waited() < HOPELESS
     }
 
+    /// What an operator is told of a disk that does not answer.
+    pub(super) fn trouble(&self) -> Option<Notice> {
+        self.said.then(slow)
+    }
+
     fn waited(&self) -> Duration {
         self.asked.map_or(Duration::ZERO, |asked| asked.elapsed())
     }
+}
+
+fn slow() -> Notice {
+    Notice::new(
+        notice::JOURNAL_SLOW,
+        format!(
+            "the disk of the journal has not answered for {SLOW:?}: no event is sent until it does; see to the disk (`dmesg`)"
+        ),
+    )
 }

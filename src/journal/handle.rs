@@ -118,6 +118,19 @@ impl Journal {
         let _ = self.requests.send(Request::Acked(positions)).await;
     }
 
+    /// The same without waiting: where the thread is behind they stay in `positions`.
+    pub fn try_acked(&self, positions: &mut Vec<u64>) {
+        if positions.is_empty() {
+            return;
+        }
+        match self.requests.try_reserve() {
+            Ok(place) => place.send(Request::Acked(std::mem::take(positions))),
+            Err(mpsc::error::TrySendError::Full(())) => {}
+            // Nobody takes them any more.
+            Err(mpsc::error::TrySendError::Closed(())) => positions.clear(),
+        }
+    }
+
     /// Up to `limit` events after position `after` that nobody has acknowledged, in order.
     pub async fn unacked(&self, after: u64, limit: usize) -> Vec<Row> {
         self.ask(|answer| Request::Unacked(after, limit, answer)).await

@@ -11,6 +11,7 @@
 //! process dies before that.
 #![allow(clippy::disallowed_methods)] // a thread of its own, and rows carry the wall clock.
 
+mod age;
 mod budget;
 mod entry;
 mod handle;

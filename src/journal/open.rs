@@ -128,7 +128,7 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
         source,
     };
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(io_error("create the folder", folder))?;
+        place::make_folder(folder).map_err(io_error("create the folder", folder))?;
     }
     let lock = lock(path)?;
     let mark_path = beside(path, ".mark");
@@ -149,6 +149,7 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
             salvage.put_into(&mut store).map_err(sqlite)?;
         }
     }
+    store.prepare_ages().map_err(sqlite)?;
     if let Some(former) = store.set_gateway(gateway).map_err(sqlite)? {
         let text = format!("the journal was that of gateway {former:?} and is now that of {gateway:?}");
         notices.push(Notice::new(notice::GATEWAY_RENAMED, text));

@@ -2,12 +2,17 @@
 //! the file was removed or replaced, and all that it writes then is lost with the process.
 
 use std::{
-    fs,
-    os::unix::fs::MetadataExt,
+    fs, io,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
 };
 
 use rustix::fs::{StatVfsMountFlags, statvfs};
+
+/// Makes the folder of the journal, which nobody else sees into; one that is there stays as it is.
+pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
 
 /// What is wrong with the place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

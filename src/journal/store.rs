@@ -4,10 +4,7 @@ use std::{collections::BTreeMap, collections::BTreeSet, path::Path, time::Durati
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
-use super::entry::{CommandRecord, JournalSettings, Resume, Row};
-
-/// True of rows that were taken when the wall clock had been set: no computer ran this program before 2024.
-const DATED: &str = "created_ms >= 1704067200000";
+use super::entry::{CommandRecord, Resume, Row};
 
 /// Version of the tables, kept in `user_version`.
 pub(crate) const TABLES_VERSION: i64 = 1;
@@ -432,57 +429,6 @@ impl Store {
         };
         let pages = pragma("page_count")?.saturating_sub(pragma("freelist_count")?);
         Ok(pages * pragma("page_size")?)
-    }
-
-    /// The time in `column` of the first row of `rows`.
-    fn oldest(&self, rows: &str, column: &str) -> rusqlite::Result<Option<i64>> {
-        self.connection
-            .prepare_cached(&format!("SELECT {column} FROM {rows} ORDER BY n LIMIT 1"))?
-            .query_row([], |row| row.get(0))
-            .optional()
-    }
-
-    /// Drops acknowledged events (and commands) beyond age and size. Returns how many events went. What was
-    /// taken while the wall clock had not been set has no age.
-    pub(crate) fn prune(&mut self, settings: &JournalSettings, now_ms: i64) -> rusqlite::Result<u64> {
-        let age_ms = i64::try_from(settings.max_age.as_millis()).unwrap_or(i64::MAX);
-        let before = now_ms.saturating_sub(age_ms);
-        self.prune_commands(settings.max_bytes)?;
-        let mut dropped = 0;
-        // Asked every second: the oldest alone tells whether there is anything to do.
-        while self
-            .oldest(&format!("events WHERE acked = 1 AND {DATED}"), "created_ms")?
-            .is_some_and(|oldest| oldest < before)
-            || self.bytes()? > settings.max_bytes
-        {
-            let too_much = self.bytes()? > settings.max_bytes;
-            let gone = self.connection.execute(
-                &format!(
-                    "DELETE FROM events WHERE n IN
-                     (SELECT n FROM events WHERE acked = 1 AND (?2 OR {DATED}) ORDER BY n LIMIT 100)
-                     AND (created_ms < ?1 OR ?2)"
-                ),
-                params![before, too_much],
-            )?;
-            if gone == 0 {
-                break;
-            }
-            dropped += gone;
-        }
-        if self
-            .oldest("commands", "received_ms")?
-            .is_some_and(|oldest| oldest < before)
-        {
-            self.connection
-                .execute("DELETE FROM commands WHERE received_ms < ?1", [before])?;
-        }
-        if dropped > 0 {
-            // It gives one page back at each step.
-            let mut vacuum = self.connection.prepare_cached("PRAGMA incremental_vacuum")?;
-            let mut pages = vacuum.query([])?;
-            while pages.next()?.is_some() {}
-        }
-        Ok(dropped as u64)
     }
 
     /// Folds the write-ahead log into the file: a clean stop leaves one file.

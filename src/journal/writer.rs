@@ -2,6 +2,7 @@
 
 mod home;
 mod lift;
+mod tidy;
 mod waiting;
 
 use std::{
@@ -13,6 +14,7 @@ use std::{
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
+    age::Hours,
     entry::{AppendError, Entry, JournalSettings, Known, Notice, Resume, Row, Written},
     handle::Request,
     mark::Mark,
@@ -67,6 +69,7 @@ pub(super) struct Writer {
     healed_at: Option<Instant>,
     /// When the file is read as a whole again.
     examine_at: Instant,
+    hours: Hours,
     news: watch::Sender<u64>,
     trouble: watch::Sender<Vec<Notice>>,
     /// True while events of the memory have numbers that no disk keeps from being given out again.
@@ -111,6 +114,7 @@ impl Writer {
             last_try: None,
             healed_at: None,
             examine_at: Instant::now(),
+            hours: Hours::begin(super::wall_ms()),
             news: tells.news,
             trouble: tells.trouble,
             unsecured: tells.unsecured,
@@ -389,49 +393,7 @@ impl Writer {
         if self.healed_at.is_some_and(|at| at.elapsed() >= SAY_HEALED) {
             self.forget_troubles();
         }
-        match self.store.prune(&self.settings, super::wall_ms()) {
-            Ok(0) => {}
-            Ok(count) => {
-                self.pruned += count;
-                tracing::info!(
-                    count,
-                    "acknowledged events dropped from the journal for age or size"
-                );
-            }
-            Err(error) => self.fail_softly(&error),
-        }
-        self.watch_size();
-    }
-
-    /// Pruning needs room as well; that it failed is no news while writing works.
-    fn fail_softly(&self, error: &rusqlite::Error) {
-        tracing::debug!(%error, "cannot drop old events");
-    }
-
-    /// An outbox that alone exceeds the limit is kept, and said.
-    fn watch_size(&mut self) {
-        let bytes = self.store.bytes().unwrap_or(0);
-        let is_over = bytes > self.settings.max_bytes;
-        let is_said = self
-            .trouble
-            .borrow()
-            .iter()
-            .any(|notice| notice.code == notice::OUTBOX_FILLING);
-        if is_over && !is_said {
-            let notice = Notice::new(
-                notice::OUTBOX_FILLING,
-                format!(
-                    "{} events wait for the broker and take {bytes} bytes, more than the journal's limit of {}: they are kept; see to the broker",
-                    self.depth, self.settings.max_bytes
-                ),
-            );
-            tracing::warn!(code = notice.code, "{}", notice.message);
-            self.trouble.send_modify(|troubles| troubles.push(notice));
-        } else if !is_over && is_said {
-            tracing::info!("the outbox is within its limit again");
-            self.trouble
-                .send_modify(|troubles| troubles.retain(|notice| notice.code != notice::OUTBOX_FILLING));
-        }
+        self.tidy();
     }
 
     fn finish(&mut self) {

@@ -43,6 +43,9 @@ pub(super) struct Outbox {
     held: BTreeMap<String, Instant>,
     /// The event that was refused last, by board, and how often.
     refusals: BTreeMap<String, (u64, u32)>,
+    /// The last position in the journal when it was asked, and what was acknowledged since.
+    asked: u64,
+    acked: BTreeSet<u64>,
 }
 
 impl Outbox {
@@ -65,17 +68,26 @@ impl Outbox {
 
     /// Where to read on and how many, if anything is to be read.
     #[must_use]
-    pub(super) fn wants(&self) -> Option<(u64, usize)> {
-        (!self.exhausted && self.slots.len() < AHEAD).then_some((self.cursor, AHEAD))
+    pub(super) fn wants(&mut self) -> Option<(u64, usize)> {
+        let wants = !self.exhausted && self.slots.len() < AHEAD;
+        wants.then(|| {
+            self.asks();
+            (self.cursor, AHEAD)
+        })
+    }
+
+    /// What comes of the question is as old as the question.
+    fn asks(&mut self) {
+        self.asked = self.newest;
+        self.acked.clear();
     }
 
     /// Takes what the journal gave for [`Self::wants`].
     pub(super) fn load(&mut self, rows: Vec<Row>, asked: usize) {
-        self.exhausted = rows.len() < asked;
+        self.exhausted = rows.len() < asked && self.asked == self.newest;
         for row in rows {
             self.cursor = row.n;
-            let is_known = self.slots.iter().any(|slot| slot.row.n == row.n);
-            if !is_known && !self.held.contains_key(&row.board) {
+            if !self.is_known(row.n) && !self.held.contains_key(&row.board) {
                 self.slots.push_back(Slot {
                     row,
                     in_flight: false,
@@ -90,20 +102,27 @@ impl Outbox {
     pub(super) fn wants_live(&mut self) -> Option<(u64, usize)> {
         self.live = self.live.max(self.cursor);
         let waiting = self.slots.iter().filter(|slot| slot.is_live).count();
-        (!self.exhausted && self.cursor < self.live && self.live < self.newest && waiting < AHEAD)
-            .then_some((self.live, AHEAD))
+        let wants = !self.exhausted && self.cursor < self.live && self.live < self.newest && waiting < AHEAD;
+        wants.then(|| {
+            self.asks();
+            (self.live, AHEAD)
+        })
+    }
+
+    /// True of what is there already, or was acknowledged since the journal was asked.
+    fn is_known(&self, n: u64) -> bool {
+        self.acked.contains(&n) || self.slots.iter().any(|slot| slot.row.n == n)
     }
 
     /// Takes what the journal gave for [`Self::wants_live`]: rows, each with whether it is the first of its board that waits.
     pub(super) fn load_live(&mut self, rows: Vec<(Row, bool)>, asked: usize) {
         if rows.len() < asked {
-            self.live = self.newest;
+            self.live = self.live.max(self.asked);
         }
         for (row, is_first) in rows {
             self.live = self.live.max(row.n);
             let is_free = *self.is_free.entry(row.board.clone()).or_insert(is_first);
-            let is_known = self.slots.iter().any(|slot| slot.row.n == row.n);
-            if is_known || !is_free || self.held.contains_key(&row.board) {
+            if self.is_known(row.n) || !is_free || self.held.contains_key(&row.board) {
                 continue;
             }
             let backlog = |slot: &Slot| !slot.is_live && !slot.in_flight;
@@ -145,6 +164,7 @@ impl Outbox {
     /// The broker has it.
     pub(super) fn acked(&mut self, n: u64) {
         self.slots.retain(|slot| slot.row.n != n);
+        self.acked.insert(n);
         self.refusals.retain(|_, (refused, _)| *refused != n);
     }
 
@@ -176,14 +196,17 @@ impl Outbox {
         self.held.insert(board, now + rest);
     }
 
-    /// Ends the rests that are over; their boards' events are read again.
-    pub(super) fn release(&mut self, now: Instant) {
+    /// Ends the rests that are over; their boards' events are read again. True where there are any: what the journal
+    /// was asked for does not count.
+    pub(super) fn release(&mut self, now: Instant) -> bool {
         let before = self.held.len();
         self.held.retain(|_, until| *until > now);
-        if self.held.len() < before {
+        let is_over = self.held.len() < before;
+        if is_over {
             self.cursor = 0;
             self.exhausted = false;
         }
+        is_over
     }
 
     /// True when nothing is left that this connection could send or is waiting for.
@@ -307,5 +330,28 @@ mod tests {
         }
         outbox.load(vec![row(1001, "a"), row(1003, "b")], AHEAD);
         assert_eq!(sent_now(&mut outbox), [1001]);
+    }
+
+    #[test]
+    fn an_answer_is_as_old_as_its_question() {
+        let mut outbox = Outbox::default();
+        outbox.news(2);
+        assert_eq!(outbox.wants(), Some((0, AHEAD)));
+        outbox.news(3);
+        outbox.load(vec![row(1, "a"), row(2, "a")], AHEAD);
+        assert!(!outbox.is_drained());
+        // There is more by now; meanwhile the broker takes the first.
+        assert_eq!(sent_now(&mut outbox), [1]);
+        assert_eq!(outbox.wants(), Some((2, AHEAD)));
+        outbox.refused(1, Instant::now());
+        assert!(outbox.release(Instant::now() + HOLD.1));
+        assert_eq!(outbox.wants(), Some((0, AHEAD)));
+        outbox.acked(1);
+        outbox.load(vec![row(1, "a"), row(2, "a"), row(3, "a")], AHEAD);
+        assert_eq!(
+            sent_now(&mut outbox),
+            [2],
+            "what was acknowledged is not sent again"
+        );
     }
 }

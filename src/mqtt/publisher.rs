@@ -123,6 +123,8 @@ pub(super) struct Core {
     pub(super) journal: Journal,
     pub(super) news: watch::Receiver<u64>,
     pub(super) outbox: Outbox,
+    /// What the broker has and the journal was not told yet.
+    pub(super) acks: Vec<u64>,
     pub(super) states: States,
     pub(super) replies: mpsc::Receiver<Reply>,
     pub(super) requests: mpsc::Sender<Request>,
@@ -200,6 +202,7 @@ impl<D: Dial> Publisher<D> {
             ceilings: Ceilings::default(),
             journal,
             outbox: Outbox::default(),
+            acks: Vec::new(),
             states,
             replies,
             requests,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
 use super::{link::Arrived, topic::Topics};
 use crate::{
@@ -45,7 +45,7 @@ enum Stage {
     /// Everything was heard.
     Heard,
     /// The journal compares.
-    Comparing(oneshot::Receiver<()>),
+    Comparing(JoinSet<bool>),
     /// Nothing speaks against sending.
     Over,
 }
@@ -134,11 +134,14 @@ impl ReadBack {
     }
 
     /// The name is ours: what is known of the numbers is compared. True where that was done before.
-    pub(super) async fn compare(&mut self, journal: &Journal) -> bool {
+    pub(super) fn compare(&mut self, journal: &Journal) -> bool {
         if self.is_compared {
             self.stage = Stage::Over;
         } else {
-            self.stage = Stage::Comparing(journal.reconcile(self.known.clone()).await);
+            let (journal, known) = (journal.clone(), self.known.clone());
+            let mut comparing = JoinSet::new();
+            comparing.spawn(async move { journal.reconcile(known).await.await.is_ok() });
+            self.stage = Stage::Comparing(comparing);
         }
         self.is_compared
     }
@@ -157,7 +160,7 @@ impl ReadBack {
     /// Ends when nothing speaks against sending.
     pub(super) async fn settled(&mut self) {
         if let Stage::Comparing(answer) = &mut self.stage
-            && answer.await.is_ok()
+            && matches!(answer.join_next().await, Some(Ok(true)))
         {
             return;
         }

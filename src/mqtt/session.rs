@@ -2,9 +2,11 @@
 
 mod forms;
 mod numbers;
+mod reading;
 
 use std::time::{Duration, Instant};
 
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -67,6 +69,8 @@ pub(super) struct Session<'a, L> {
     window: Window,
     max_packet: Option<usize>,
     waiting_reply: Option<Reply>,
+    /// What the journal was asked for.
+    reading: JoinSet<reading::Read>,
     /// The journal knows that another has our name.
     is_noted: bool,
     /// The lanes take turns.
@@ -83,6 +87,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             window: Window::new(1),
             max_packet: None,
             waiting_reply: None,
+            reading: JoinSet::new(),
             is_noted: false,
             states_first: true,
         }
@@ -109,6 +114,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             if self.connected_at.is_some() {
                 self.advance().await;
             }
+            self.hand_over_acks();
             if self.may_send() {
                 self.load().await;
                 self.pump();
@@ -124,8 +130,9 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                         log.back(address);
                         self.connected(address, window, max_packet);
                     }
-                    event => self.handle(event).await,
+                    event => self.handle(event),
                 },
+                Some(read) = self.reading.join_next() => self.loaded(read),
                 Ok(()) = self.core.news.changed() => {
                     let newest = *self.core.news.borrow_and_update();
                     self.core.outbox.news(newest);
@@ -185,6 +192,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     fn begin(&mut self) {
         let newest = *self.core.news.borrow();
         self.core.outbox.restart(newest);
+        self.reading = JoinSet::new();
         self.core.states.restart();
         self.core.ceilings.restart();
         if self.core.settings.commands {
@@ -200,19 +208,6 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     fn say(&mut self, word: &'static str) {
         let message = Message::plain(self.core.topics.status(), word, true);
         self.send(&message, Sent::Word);
-    }
-
-    /// Reads the outbox ahead.
-    async fn load(&mut self) {
-        self.core.outbox.release(Instant::now());
-        while let Some((after, limit)) = self.core.outbox.wants() {
-            let rows = self.core.journal.unacked(after, limit).await;
-            self.core.outbox.load(rows, limit);
-        }
-        while let Some((after, limit)) = self.core.outbox.wants_live() {
-            let rows = self.core.journal.latest(after, limit).await;
-            self.core.outbox.load_live(rows, limit);
-        }
     }
 
     /// Hands over what the window lets through: replies, then the lanes in turn.
@@ -323,9 +318,9 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         }
     }
 
-    async fn handle(&mut self, event: LinkEvent) {
+    fn handle(&mut self, event: LinkEvent) {
         match event {
-            LinkEvent::Acked(ticket) => self.acked(ticket).await,
+            LinkEvent::Acked(ticket) => self.acked(ticket),
             LinkEvent::Refused(ticket, reason) => self.refused(ticket, &reason),
             LinkEvent::Arrived(arrived) => self.arrived(&arrived),
             LinkEvent::SubscriptionRefused(reason) => {
@@ -338,7 +333,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         }
     }
 
-    async fn acked(&mut self, ticket: Ticket) {
+    fn acked(&mut self, ticket: Ticket) {
         let sent = self.window.answered(ticket);
         if let Some(key) = sent.as_ref().and_then(Sent::key) {
             self.core.suspicion.acked(&key);
@@ -346,7 +341,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         match sent {
             Some(Sent::Event { n, topic }) => {
                 self.core.outbox.acked(n);
-                self.core.journal.acked(vec![n]).await;
+                self.core.acks.push(n);
                 self.core.count(|figures| figures.events_acked += 1);
                 self.core.alarms.remove(&topic);
             }

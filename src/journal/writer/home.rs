@@ -9,7 +9,7 @@ use crate::{
     journal::{
         entry::Notice,
         open::{self, JournalError, is_damage},
-        place::{Fate, Place, beside},
+        place::{Fate, Place, beside, make_folder},
         store::{Batch, NewRow, Store},
         wall_ms,
     },
@@ -111,7 +111,7 @@ impl Writer {
         let path = self.settings.path.clone();
         let fresh = beside(&path, ".new");
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+            make_folder(folder)?;
         }
         // The file of the lock may be gone as well, and another daemon have begun there.
         self.lock = None;

@@ -43,7 +43,7 @@ impl<L: BrokerLink> Session<'_, L> {
             core.claim.heard(core.readback.can_hear(), now);
         }
         core.claim.tick(now);
-        if has_heard && core.claim.holds() && core.readback.compare(&core.journal).await {
+        if has_heard && core.claim.holds() && core.readback.compare(&core.journal) {
             self.begin();
         }
         self.speak();

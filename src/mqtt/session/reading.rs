@@ -1,0 +1,64 @@
+//! The outbox is read ahead while the connection goes on: a journal whose disk hangs keeps neither pings nor states.
+
+use std::time::{Duration, Instant};
+
+use tokio::{
+    task::{JoinError, JoinSet},
+    time::timeout,
+};
+
+use super::Session;
+use crate::{journal::Row, mqtt::link::BrokerLink};
+
+/// How long an answer is waited for before the connection goes on without it.
+const PROMPT: Duration = Duration::from_millis(100);
+
+/// What the journal answered, and how much it was asked for.
+pub(super) enum Read {
+    Backlog(Vec<Row>, usize),
+    /// With whether each is the first of its board that waits.
+    Live(Vec<(Row, bool)>, usize),
+}
+
+impl<L: BrokerLink> Session<'_, L> {
+    /// Tells the journal what the broker has, unless it is behind: then later.
+    pub(super) fn hand_over_acks(&mut self) {
+        self.core.journal.try_acked(&mut self.core.acks);
+    }
+
+    /// Has the outbox read, one question at a time. Events have their place beside the states where the journal is prompt.
+    pub(super) async fn load(&mut self) {
+        if self.core.outbox.release(Instant::now()) {
+            self.reading = JoinSet::new();
+        }
+        // What was acknowledged would come again.
+        while self.reading.is_empty() && self.core.acks.is_empty() && self.ask() {
+            if let Ok(Some(read)) = timeout(PROMPT, self.reading.join_next()).await {
+                self.loaded(read);
+            }
+        }
+    }
+
+    /// Asks the journal for what the outbox wants, if anything.
+    fn ask(&mut self) -> bool {
+        let journal = self.core.journal.clone();
+        if let Some((after, limit)) = self.core.outbox.wants() {
+            self.reading
+                .spawn(async move { Read::Backlog(journal.unacked(after, limit).await, limit) });
+        } else if let Some((after, limit)) = self.core.outbox.wants_live() {
+            self.reading
+                .spawn(async move { Read::Live(journal.latest(after, limit).await, limit) });
+        } else {
+            return false;
+        }
+        true
+    }
+
+    pub(super) fn loaded(&mut self, read: Result<Read, JoinError>) {
+        match read {
+            Ok(Read::Backlog(rows, asked)) => self.core.outbox.load(rows, asked),
+            Ok(Read::Live(rows, asked)) => self.core.outbox.load_live(rows, asked),
+            Err(error) => tracing::error!(%error, "reading the outbox failed and is begun again"),
+        }
+    }
+}
