@@ -194,7 +194,7 @@ impl Sensed {
         self.since[usize::from(square)]
     }
 
-    /// Those of `squares` that have changed in the last `ms` milliseconds, which are at most [`RECENT_MS`].
+    /// Those of `squares` that have changed in the last `ms` milliseconds, which are at most ten seconds.
     #[must_use]
     pub fn changed_within(&self, squares: Bitboard, ms: u64, now: Millis) -> Bitboard {
         debug_assert!(ms <= RECENT_MS);
