@@ -14,7 +14,7 @@ const SILENT_MS: u64 = 1200;
 /// It is believed to have been there for no longer than this: a cable is pulled, or this clock does not speak each second.
 const MOST_MS: u64 = 90_000;
 /// What comes together comes within this time.
-const TOGETHER_MS: u64 = 60;
+const TOGETHER_MS: u64 = 20;
 /// So many messages at once have waited; fewer may have come so.
 const LUMP: usize = 3;
 /// A line that says more than this at once was not late: it never stops.
@@ -194,7 +194,7 @@ mod tests {
         assert!(!late.holds(Millis(2000), &[1]), "it is heard");
         assert!(late.holds(Millis(2300), &[1]));
         assert!(late.holds(Millis(2301), &[2]), "it may be the rest");
-        assert_eq!(late.due(), Some(Millis(2361)));
+        assert_eq!(late.due(), Some(Millis(2321)));
         assert_eq!(late.take().len(), 2);
         let mut stands = clock(100, 100, Lever::RightHigh);
         stands.running = false;
