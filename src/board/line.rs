@@ -16,7 +16,7 @@ use super::{
     ply::{Plies, Ply, PlyKind},
     sensed::Sensed,
     stand::Stand,
-    weight::{self, difference},
+    weight,
 };
 use crate::time::Millis;
 
@@ -34,11 +34,6 @@ const SLID_MS: u64 = 600;
 const HIDDEN_MS: u64 = 10_000;
 /// A difference that has lasted this long is a ghost: it says little of what was played since.
 const GHOST_MS: u64 = 5000;
-
-/// True when both are the same half-move, and both were pressed or neither.
-fn alike(a: &Ply, b: &Ply) -> bool {
-    a.kind.same_as(&b.kind) && a.pressed.is_some() == b.pressed.is_some()
-}
 
 /// Where the piece that went from `from` to `to` was seen on its way and not seen to leave: an update is
 /// lost, for it cannot stand on both squares, and it was seen on `to` last.
@@ -214,10 +209,8 @@ impl Line {
         }
         let mut plies = self.plies.clone();
         let missed = self.unpressed();
-        if plies.last().is_some_and(|last| last.missed != missed)
-            && let Some(last) = plies.last_mut()
-        {
-            last.missed = missed;
+        if plies.last().is_some_and(|last| last.missed != missed) {
+            plies.change_last(|last| last.missed = missed);
         }
         let mut bill = self.bill;
         bill.add(step);
@@ -262,7 +255,7 @@ impl Line {
             && self.turn() != parent.turn()
             && self.faults.fall.is_some() == parent.faults.fall.is_some()
             && self.takes_over(&parent.pending)
-            && self.plies.begin_alike(&parent.plies, n, alike)
+            && self.plies.begin_alike(&parent.plies, n, Ply::is_alike)
     }
 
     /// True when both are the same half-moves from the same base, with the same presses.
@@ -272,7 +265,9 @@ impl Line {
             && self.turn() == other.turn()
             && self.pending == other.pending
             && self.faults == other.faults
-            && self.plies.begin_alike(&other.plies, self.plies.len(), alike)
+            && self
+                .plies
+                .begin_alike(&other.plies, self.plies.len(), Ply::is_alike)
     }
 
     /// True when half-move number `k` is the same in both.
@@ -420,17 +415,19 @@ impl Line {
             self.pending.remove(0);
             self.bill.pay(Item::EmptyPress, weight::EMPTY_PRESS);
         }
+        let (rate, lasting) = if sensed.is_felt() {
+            (weight::FELT_RATE, weight::FELT_MS)
+        } else {
+            (weight::LASTING_RATE, weight::LASTING_MS)
+        };
+        let expected = self.faults.shown_on(self.placement().occupied());
         for square in self.differing & !self.passing(sensed) {
             let since = sensed.since(square).max(self.wrong_since[usize::from(square)]);
-            let (rate, lasting) = if sensed.is_felt() {
-                (weight::FELT_RATE, weight::FELT_MS)
-            } else {
-                (weight::LASTING_RATE, weight::LASTING_MS)
-            };
             let until = to.min(since + lasting);
             let span = until.since(from.max(since));
             if span > 0 {
-                let each = difference(sensed.at(square), self.expects(square));
+                let square = Bitboard::from_square(square);
+                let each = weight::differences(square, sensed.placement(), expected);
                 self.bill.pay(Item::Lasted, each * rate * span as f32 / 1000.0);
             }
         }

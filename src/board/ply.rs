@@ -82,3 +82,10 @@ pub struct Ply {
     /// The position after it.
     pub stand: Arc<Stand>,
 }
+
+impl Ply {
+    /// True when both are the same half-move, and both were pressed or neither.
+    pub(super) fn is_alike(&self, other: &Self) -> bool {
+        self.kind.same_as(&other.kind) && self.pressed.is_some() == other.pressed.is_some()
+    }
+}

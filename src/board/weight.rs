@@ -3,7 +3,7 @@
 
 use shakmaty::Bitboard;
 
-use super::placement::{Code, Placement};
+use super::placement::Placement;
 
 /// A half-move.
 pub const PLY: f32 = 1.0;
@@ -115,20 +115,7 @@ pub fn likelihood(nats: f32) -> f64 {
     1.0 / power
 }
 
-/// What it costs that a square shows `seen` where the line has `expected`.
-pub(super) fn difference(seen: Code, expected: Code) -> f32 {
-    if seen.is_empty() {
-        MISSING
-    } else if !seen.is_man() {
-        GARBLED
-    } else if expected.is_empty() {
-        EXTRA
-    } else {
-        WRONG
-    }
-}
-
-/// The same for all of `squares`, where the line has pieces on `expected`.
+/// What it costs that `squares` show what is `seen` there, where the line has pieces on `expected`.
 pub(super) fn differences(squares: Bitboard, seen: &Placement, expected: Bitboard) -> f32 {
     let count = |squares: Bitboard| squares.count() as f32;
     let (shown, men) = (squares & seen.occupied(), squares & seen.men());

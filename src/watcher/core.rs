@@ -224,7 +224,7 @@ impl Core {
     /// What comes now happened some time ago, in this order.
     pub(super) fn unmeasured(&mut self) {
         if let Phase::Game(game) = &mut self.phase {
-            game.doubt.unmeasured = true;
+            game.doubt.shaken = true;
         }
     }
 

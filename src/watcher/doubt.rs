@@ -41,10 +41,9 @@ pub(super) struct Doubt {
     pub(super) strayed: bool,
     /// Half-moves of the record when it was told what was played in a gap, and nothing has borne that out.
     pub(super) gap: Option<usize>,
-    /// The record has been corrected: accusations are no longer certain, but they are made.
-    pub(super) corrected: bool,
-    /// Messages came late, in one lump: nobody measured when what they tell happened.
-    pub(super) unmeasured: bool,
+    /// The record was corrected, or nobody measured when what it tells of happened: accusations are no longer certain, but
+    /// they are made.
+    pub(super) shaken: bool,
 }
 
 impl Doubt {

@@ -284,7 +284,7 @@ impl Game {
             return;
         }
         self.record.truncate(to);
-        self.doubt.corrected |= reason == "correction";
+        self.doubt.shaken |= reason == "correction";
         self.base = self.base.min(to);
         self.emit(
             ctx,

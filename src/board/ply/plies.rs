@@ -92,9 +92,11 @@ impl Plies {
         self.tip.as_ref().map(|node| &node.ply)
     }
 
-    /// The last one, to be changed in these half-moves alone.
-    pub(in crate::board) fn last_mut(&mut self) -> Option<&mut Ply> {
-        self.tip.as_mut().map(|tip| &mut Arc::make_mut(tip).ply)
+    /// Changes the last one in these half-moves alone.
+    pub(in crate::board) fn change_last(&mut self, change: impl FnOnce(&mut Ply)) {
+        if let Some(tip) = &mut self.tip {
+            change(&mut Arc::make_mut(tip).ply);
+        }
     }
 
     /// The number of the last one of which `is` holds.

@@ -93,7 +93,7 @@ struct SavedUnread {
     strayed: bool,
     /// Half-moves when a gap was told that nothing has borne out.
     gap: Option<Plies>,
-    /// The record was corrected.
+    /// The record was corrected, or something came late.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     corrected: bool,
 }
@@ -109,7 +109,7 @@ impl SavedUnread {
             unread.squares.contains(*s) || unread.pieces.iter().any(|(known, _)| *known == code)
         };
         let hidden: Bitboard = best.faults().hidden.into_iter().filter(told).collect();
-        let doubted = game.doubt.any() || game.doubt.corrected;
+        let doubted = game.doubt.any() || game.doubt.shaken;
         let sound = hidden.is_empty() && unread.is_empty() && !doubted && game.noticed.is_empty();
         (!sound).then(|| Self {
             hidden: indices(hidden),
@@ -126,7 +126,7 @@ impl SavedUnread {
             moved: game.doubt.unread,
             strayed: game.doubt.strayed,
             gap: game.doubt.gap.map(Into::into),
-            corrected: game.doubt.corrected,
+            corrected: game.doubt.shaken,
         })
     }
 
@@ -140,7 +140,7 @@ impl SavedUnread {
         game.doubt.unread = self.moved;
         game.doubt.strayed = self.strayed;
         game.doubt.gap = self.gap.map(Into::into);
-        game.doubt.corrected = self.corrected;
+        game.doubt.shaken = self.corrected;
         game.hidden_before = squares(&self.hidden);
     }
 }
