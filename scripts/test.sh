@@ -89,8 +89,34 @@ component clippy clippy || { echo "clippy is missing: rustup component add clipp
 cargo clippy --locked --all-targets -- -D warnings
 
 say "tests"
-# All of them, so that one run names all that fails.
-cargo test --locked --no-fail-fast </dev/null
+cargo test --locked --no-run
+# Most of their time they wait for something, so some run side by side: those that take longest first.
+# All of them run, so that one run names all that fails.
+slow=(e2e_same_events e2e_chaos watcher_props faults_broker broadcast_rounds dashboard_hall e2e_bad_input doors)
+outputs=$(mktemp -d)
+export outputs
+# program ARGUMENTS: runs one test program and prints all that it said when it ends.
+program() {
+    local output status=0
+    output=$(mktemp -p "$outputs")
+    cargo test --locked --quiet "$@" >"$output" 2>&1 </dev/null || status=$?
+    {
+        flock 9
+        printf '\n-- %s\n' "$*"
+        cat "$output"
+    } 9>"$outputs/lock"
+    return "$status"
+}
+export -f program
+{
+    printf -- '--test=%s\n' "${slow[@]}"
+    printf -- '--lib\n--bins\n--doc\n'
+    for test in tests/*.rs; do
+        test=$(basename "$test" .rs)
+        [[ " ${slow[*]} " == *" $test "* ]] || printf -- '--test=%s\n' "$test"
+    done
+} | xargs -P "${DGT2MQTT_TEST_JOBS:-3}" -I{} bash -c 'program {}' || { rm -rf "$outputs"; echo "tests failed: see above" >&2; exit 1; }
+rm -rf "$outputs"
 
 say "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps

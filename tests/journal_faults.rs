@@ -34,6 +34,8 @@ fn event(board: &str, seq: u64, message: &str) -> Event {
         t: 0.0,
         at: None,
         time: None,
+        source: None,
+        by: None,
     }
 }
 

@@ -33,6 +33,8 @@ fn event(board: &str, seq: u64) -> Event {
         t: 0.0,
         at: None,
         time: None,
+        source: None,
+        by: None,
     }
 }
 

@@ -15,7 +15,7 @@ use dgt2mqtt::{
     event::{Event, GameResult},
     laws::{IrregularityKind, RaisedBy, Side},
     time::Millis,
-    watcher::{Command, GameView, Report, Settings, Snapshot, Watcher},
+    watcher::{Command, GameView, Report, Settings, Snapshot, Watcher, command::Correct},
 };
 use proptest::prelude::*;
 
@@ -142,8 +142,29 @@ fn command() -> impl Strategy<Value = Command> {
             "",
         ])
         .prop_map(|fen| Command::SetPosition { fen: fen.into() }),
-        prop::sample::select(vec![GameResult::WhiteWins, GameResult::Draw, GameResult::Open])
-            .prop_map(|result| Command::Result { result }),
+        prop::sample::select(vec![
+            GameResult::WhiteWins,
+            GameResult::Draw,
+            GameResult::Open,
+            GameResult::WhiteByForfeit
+        ])
+        .prop_map(Command::result),
+        (0u32..4).prop_map(|game| Command::Result {
+            result: GameResult::BothForfeit,
+            reason: None,
+            game: Some(game),
+        }),
+        Just(Command::Resume {
+            reason: None,
+            game: None
+        }),
+        correction(),
+        id().prop_map(|irregularity| Command::Reopen { irregularity }),
+        id().prop_map(|irregularity| Command::Note {
+            irregularity,
+            penalty: None,
+            note: "warned".to_owned().try_into().ok(),
+        }),
         id().prop_map(|irregularity| Command::Dismiss { irregularity }),
         id().prop_map(|irregularity| Command::Accept { irregularity }),
         (kind, side).prop_map(|(kind, offender)| Command::Report(Report::of(kind, offender))),
@@ -153,6 +174,25 @@ fn command() -> impl Strategy<Value = Command> {
         }),
         prop_oneof![0u32..8, Just(u32::MAX)].prop_map(|to_ply| Command::Retract { to_ply }),
     ]
+}
+
+fn correction() -> impl Strategy<Value = Command> {
+    let moves = prop::sample::select(vec![
+        "e2e4", "e4", "Nf6", "e7e5", "a1a8", "O-O", "nonsense", "é", "",
+    ]);
+    let inserted = prop::collection::vec(moves.prop_map(str::to_owned), 0..3);
+    (0u32..6, 0u32..3, inserted, any::<bool>(), any::<bool>()).prop_map(
+        |(ply, delete, insert, illegal, drop_rest)| {
+            Command::Correct(Correct {
+                game: None,
+                ply,
+                delete,
+                insert,
+                illegal,
+                drop_rest,
+            })
+        },
+    )
 }
 
 fn op() -> impl Strategy<Value = Op> {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Chess, Color, fen::Fen, san::SanPlus, uci::UciMove};
 
 use crate::{
-    event::{Body, Event, GameResult, MoveMade},
+    event::{Body, Event, GameResult, MoveMade, notice},
     game::{Pgn, PgnMove, PgnStart},
 };
 
@@ -47,8 +47,17 @@ struct Act {
 enum What {
     Started(Start),
     Moved(Box<MoveMade>),
-    Retracted { to_ply: u32 },
-    Ended { result: GameResult },
+    Retracted {
+        to_ply: u32,
+        /// An arbiter puts others in, and those that follow are told again.
+        corrected: bool,
+    },
+    Ended {
+        result: GameResult,
+    },
+    Resumed,
+    /// The result that is said next contradicts what is known: an arbiter is asked.
+    Questioned,
 }
 
 #[derive(Clone, Debug)]
@@ -94,8 +103,13 @@ impl Record {
                 players: [white.clone(), black.clone()],
             }),
             Body::Move(made) => What::Moved(Box::new(made.clone())),
-            Body::MovesRetracted { to_ply, .. } => What::Retracted { to_ply: *to_ply },
+            Body::MovesRetracted { to_ply, reason } => What::Retracted {
+                to_ply: *to_ply,
+                corrected: reason == "corrected_by_arbiter",
+            },
             Body::GameEnded { result, .. } => What::Ended { result: *result },
+            Body::GameResumed { .. } => What::Resumed,
+            Body::Notice { code, .. } if code == notice::RESULT_CONTRADICTS => What::Questioned,
             _ => return false,
         };
         // What goes on with a game that began before, or in another round, is none of ours.
@@ -174,6 +188,10 @@ struct Unfolding {
     moves: Vec<(MoveMade, i64)>,
     result: GameResult,
     ended: bool,
+    /// The next result waits for an arbiter's word.
+    questioned: bool,
+    /// Half-moves that were taken out: where they come again, after a correction, they keep their times.
+    taken_out: Vec<(MoveMade, i64)>,
 }
 
 impl Unfolding {
@@ -186,6 +204,8 @@ impl Unfolding {
             moves: Vec::new(),
             result: GameResult::Open,
             ended: false,
+            questioned: false,
+            taken_out: Vec::new(),
         }
     }
 
@@ -198,13 +218,29 @@ impl Unfolding {
             What::Started(_) => {}
             What::Moved(made) => {
                 self.moves.truncate((made.ply as usize).saturating_sub(1));
-                self.moves.push(((**made).clone(), at_ms));
+                let same = |(old, _): &(MoveMade, i64)| old.uci == made.uci && old.clock == made.clock;
+                let before = self
+                    .taken_out
+                    .iter()
+                    .position(same)
+                    .map(|i| self.taken_out.remove(i).1);
+                self.moves.push(((**made).clone(), before.unwrap_or(at_ms)));
             }
-            What::Retracted { to_ply } => self.moves.truncate(*to_ply as usize),
+            What::Retracted { to_ply, corrected } => {
+                let from = self.moves.len().min(*to_ply as usize);
+                let taken_out = self.moves.split_off(from);
+                self.taken_out = if *corrected { taken_out } else { Vec::new() };
+            }
+            What::Ended { .. } if std::mem::take(&mut self.questioned) => {}
             What::Ended { result } => {
                 self.result = *result;
                 self.ended = *result != GameResult::Open;
             }
+            What::Resumed => {
+                self.result = GameResult::Open;
+                self.ended = false;
+            }
+            What::Questioned => self.questioned = true,
         }
     }
 
@@ -216,7 +252,6 @@ impl Unfolding {
         let pgn = Pgn {
             tags: Vec::new(),
             moves: self.readable(),
-            result: self.result.as_str().to_owned(),
             ..Pgn::begun(&PgnStart {
                 board: "",
                 number: self.number,
@@ -225,7 +260,8 @@ impl Unfolding {
                 fen: &self.start.fen,
                 chess960: self.start.chess960,
             })
-        };
+        }
+        .ended(self.result);
         Shown {
             number: self.number,
             players: self.start.players,

@@ -76,6 +76,8 @@ mod tests {
             t: 0.0,
             at: None,
             time: Some("2026-11-21T14:00:00.000Z".into()),
+            source: None,
+            by: None,
         };
         let made = |ply, san: &str| {
             let uci = match san {
@@ -112,6 +114,7 @@ mod tests {
         let ended = Body::GameEnded {
             result: GameResult::Draw,
             reason: "arbiter".into(),
+            note: None,
         };
         take(&mut games, &event(6, ended));
         let (key, game) = games.first_key_value().unwrap();

@@ -37,6 +37,20 @@ pub struct Event {
     pub at: Option<f64>,
     /// RFC 3339, UTC; null when the wall clock is unknown.
     pub time: Option<String>,
+    /// Who brought it about; left out where board, clock and Laws alone did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// The name of that person, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// Who brought an event about, where it was not the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A person, by a command.
+    Arbiter,
 }
 
 /// A field that is added on the way to a broker that does not take the whole.
@@ -105,12 +119,36 @@ pub enum Body {
         /// How it ended.
         how: Resolution,
     },
-    /// A game ended.
+    /// What was said of the end of an irregularity was taken back: it is as it was before.
+    IrregularityReopened {
+        /// The `id` of the irregularity's event.
+        irregularity: String,
+        /// True when it is open again; false when it only counts again.
+        open: bool,
+    },
+    /// An arbiter wrote down what was done about an irregularity.
+    CaseNoted {
+        /// The `id` of the irregularity's event.
+        irregularity: String,
+        /// The penalty that was given; `none` takes back one that was noted before. Null: nothing is said of it.
+        penalty: Option<Penalty>,
+        /// In the arbiter's words.
+        note: Option<String>,
+    },
+    /// A game ended. The last of these, unless a `game_resumed` follows, has the result.
     GameEnded {
         /// The result.
         result: GameResult,
         /// What showed it: the position, the board, the arbiter.
         reason: String,
+        /// The arbiter's reason, in his words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+    /// The result was taken back: the game goes on, or is without a result.
+    GameResumed {
+        /// The arbiter's reason, in his words.
+        reason: Option<String>,
     },
     /// Something an operator should know.
     Notice {
@@ -145,7 +183,10 @@ impl Body {
             Self::Irregularity(_) => "irregularity",
             Self::RulingAmended(_) => "ruling_amended",
             Self::IrregularityResolved { .. } => "irregularity_resolved",
+            Self::IrregularityReopened { .. } => "irregularity_reopened",
+            Self::CaseNoted { .. } => "case_noted",
             Self::GameEnded { .. } => "game_ended",
+            Self::GameResumed { .. } => "game_resumed",
             Self::Notice { .. } => "notice",
         }
     }
@@ -411,10 +452,22 @@ pub enum GameResult {
     /// Not known.
     #[serde(rename = "*")]
     Open,
+    /// White wins by forfeit: Black did not come.
+    #[serde(rename = "+/-")]
+    WhiteByForfeit,
+    /// Black wins by forfeit: White did not come.
+    #[serde(rename = "-/+")]
+    BlackByForfeit,
+    /// Neither came.
+    #[serde(rename = "-/-")]
+    BothForfeit,
+    /// Both lost, by an arbiter's decision.
+    #[serde(rename = "0-0")]
+    BothLost,
 }
 
 impl GameResult {
-    /// The result as PGN writes it.
+    /// The result as an arbiter writes it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -422,6 +475,42 @@ impl GameResult {
             Self::BlackWins => "0-1",
             Self::Draw => "1/2-1/2",
             Self::Open => "*",
+            Self::WhiteByForfeit => "+/-",
+            Self::BlackByForfeit => "-/+",
+            Self::BothForfeit => "-/-",
+            Self::BothLost => "0-0",
+        }
+    }
+
+    /// The same as PGN writes it, which knows four results: where both lose it has none.
+    #[must_use]
+    pub fn in_pgn(self) -> &'static str {
+        match self {
+            Self::WhiteWins | Self::WhiteByForfeit => "1-0",
+            Self::BlackWins | Self::BlackByForfeit => "0-1",
+            Self::Draw => "1/2-1/2",
+            Self::Open | Self::BothForfeit | Self::BothLost => "*",
+        }
+    }
+
+    /// What PGN's result does not tell, for its tag `Termination`.
+    #[must_use]
+    pub fn termination(self) -> Option<&'static str> {
+        match self {
+            Self::WhiteByForfeit | Self::BlackByForfeit => Some("forfeit"),
+            Self::BothForfeit => Some("forfeit by both players"),
+            Self::BothLost => Some("lost by both players"),
+            Self::WhiteWins | Self::BlackWins | Self::Draw | Self::Open => None,
+        }
+    }
+
+    /// Who won; none where nobody did.
+    #[must_use]
+    pub fn winner(self) -> Option<Side> {
+        match self {
+            Self::WhiteWins | Self::WhiteByForfeit => Some(Side::White),
+            Self::BlackWins | Self::BlackByForfeit => Some(Side::Black),
+            Self::Draw | Self::Open | Self::BothForfeit | Self::BothLost => None,
         }
     }
 }

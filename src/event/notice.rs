@@ -31,6 +31,10 @@ codes! {
     FIFTY_MOVES = "fifty_moves",
     /// The board does not see what stands on a square.
     SQUARE_NOT_READ = "square_not_read",
+    /// The pieces were set up anew while the result of the game was still to come.
+    SET_UP_WITHOUT_RESULT = "set_up_without_result",
+    /// The board shows a result that contradicts the last ruling.
+    RESULT_CONTRADICTS = "result_contradicts",
     /// What was kept of the game over a restart cannot be used, or not all of it.
     SNAPSHOT_SET_ASIDE = "snapshot_set_aside",
     /// The broker does not take an event as it is: this stands in its place.

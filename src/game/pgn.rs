@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use shakmaty::{Color, Setup, fen::Fen};
 
+use crate::event::GameResult;
+
 /// A half-move to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PgnMove {
@@ -36,6 +38,8 @@ pub struct Pgn {
     pub moves: Vec<PgnMove>,
     /// `1-0`, `0-1`, `1/2-1/2` or `*`.
     pub result: String,
+    /// How it ended, where the result does not say it.
+    pub termination: Option<&'static str>,
 }
 
 /// What a game has when it begins.
@@ -85,7 +89,16 @@ impl Pgn {
             first_number: setup.fullmoves.get(),
             moves: Vec::new(),
             result: "*".to_owned(),
+            termination: None,
         }
+    }
+
+    /// The game with its result, and with what PGN's four results do not tell of it.
+    #[must_use]
+    pub fn ended(mut self, result: GameResult) -> Self {
+        self.result = result.in_pgn().to_owned();
+        self.termination = result.termination();
+        self
     }
 
     /// The text: tags, an empty line, moves. Readers do not know illegal moves: the move text ends
@@ -106,6 +119,9 @@ impl Pgn {
 
     fn own_tags(&self) -> Vec<(String, String)> {
         let mut tags = vec![("Result".to_string(), self.result.clone())];
+        if let Some(termination) = self.termination {
+            tags.push(("Termination".into(), termination.into()));
+        }
         if self.chess960 {
             tags.push(("Variant".into(), "Chess960".into()));
         }

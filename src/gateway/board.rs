@@ -7,6 +7,7 @@ mod kept;
 
 use std::{
     collections::VecDeque,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -21,6 +22,7 @@ use super::{
     clock::{Clock, has_stepped},
     commands::BoardCommand,
     heartbeat::Pulse,
+    history,
     losses::Losses,
     mates::{Mates, Turn},
     ports::{Claim, Ports},
@@ -28,12 +30,12 @@ use super::{
 };
 use crate::{
     config::Id,
-    event::notice,
+    event::{Event, notice},
     journal::{AppendError, Journal, Notice},
     link::{Backoff, Io, Opened, Source},
     mqtt::{BoardState, PublisherHandle, Reply, StateKey, Topics},
     time::Millis,
-    watcher::{LinkWish, Settings, Snapshot, StateSet, Status, Watcher},
+    watcher::{LinkWish, Needed, Settings, Snapshot, StateSet, Status, Watcher},
 };
 
 /// First and longest delay between attempts to open the link, and when it counts as good.
@@ -50,6 +52,8 @@ const MAX_UNSENT: usize = 512;
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) journal: Journal,
+    /// Where the journal's file is, to read what the watchers do not keep.
+    pub(super) journal_path: PathBuf,
     pub(super) publisher: PublisherHandle,
     pub(super) topics: Topics,
     pub(super) ports: Ports,
@@ -368,12 +372,30 @@ impl BoardTask {
             self.shared.publisher.reply(answer);
             return;
         }
+        let past = match self.watcher.needs(&command.command) {
+            Some(needed) => match self.read_past(needed).await {
+                Ok(events) => Some(events),
+                Err(reason) => {
+                    let refused = command.answer.refused("journal_unreadable", &reason);
+                    return self.shared.publisher.reply(refused);
+                }
+            },
+            None => None,
+        };
         let now = self.now();
-        let (reply, record) = command.carry_out(&mut self.watcher, now);
+        let (reply, record) = command.carry_out(&mut self.watcher, now, past);
         self.replies.push(reply);
         self.changed |= self.watcher.take_changed();
         let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
         self.append(events, Some(record)).await;
+    }
+
+    /// The events of a game that the watcher does not keep, read off this thread.
+    async fn read_past(&self, needed: Needed) -> Result<Vec<Event>, String> {
+        let (path, board) = (self.shared.journal_path.clone(), self.plan.id.to_string());
+        let reading = tokio::task::spawn_blocking(move || history::game(&path, &board, &needed));
+        let read = beating(&self.pulse, reading).await;
+        read.unwrap_or_else(|error| Err(error.to_string()))
     }
 
     /// The daemon tells all boards; a notice for another one is not for this one.

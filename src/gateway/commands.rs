@@ -5,11 +5,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::{Value, json};
 
 use crate::{
+    event::Event,
     journal::{CommandRecord, Journal},
     mqtt::{Answer, Refusal, Reply},
     throttle::shortened,
     time::Millis,
-    watcher::{Command, Watcher},
+    watcher::{Command, Order, Watcher},
 };
 
 /// Bytes of a payload that are kept as they came.
@@ -45,8 +46,18 @@ impl BoardCommand {
     }
 
     /// Asks the watcher. The reply goes out, and the record into the journal, with what it led to.
-    pub(super) fn carry_out(&self, watcher: &mut Watcher, now: Millis) -> (Reply, CommandRecord) {
-        let reply = match watcher.handle_command(now, self.command.clone()) {
+    pub(super) fn carry_out(
+        &self,
+        watcher: &mut Watcher,
+        now: Millis,
+        past: Option<Vec<Event>>,
+    ) -> (Reply, CommandRecord) {
+        let order = Order {
+            command: self.command.clone(),
+            by: None,
+            past,
+        };
+        let reply = match watcher.handle_command(now, order) {
             Ok(state) => self.answer.done(state),
             Err(error) => self.answer.refused(error.code(), &error),
         };

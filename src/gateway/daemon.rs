@@ -159,6 +159,7 @@ impl Daemon {
             shared: Shared {
                 clock,
                 journal,
+                journal_path: config.journal.path.clone(),
                 publisher: handle,
                 topics,
                 ports: Ports::default(),

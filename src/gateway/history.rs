@@ -5,14 +5,58 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::{
+    event::Event,
     journal::query::{Filter, each_event},
     mqtt::History,
+    watcher::Needed,
 };
 
 /// Bytes of events in one answer: brokers and clients take packets of this size without being told to.
 const MAX_BYTES: usize = 48 << 10;
 /// Events looked at for one answer.
 const MAX_EVENTS: u64 = 300;
+
+/// Events that one game may have.
+const MAX_GAME: u64 = 20_000;
+
+/// The events of an earlier game of `board`, oldest first; none where the journal does not have what `needed` speaks of.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub(super) fn game(path: &Path, board: &str, needed: &Needed) -> Result<Vec<Event>, String> {
+    let events = |filter: Filter| -> Result<Vec<Event>, String> {
+        let filter = Filter {
+            board: Some(board.to_owned()),
+            ..filter
+        };
+        let mut events = Vec::new();
+        each_event(path, &filter, |kept| {
+            events.extend(serde_json::from_str::<Event>(kept.json));
+            true
+        })
+        .map_err(|error| format!("the journal cannot be read now ({error}): try again"))?;
+        Ok(events)
+    };
+    let number = match needed {
+        Needed::Game(number) => Some(*number),
+        Needed::GameOf(seq) => {
+            let found = events(Filter {
+                since_seq: Some(*seq),
+                before_seq: Some(seq.saturating_add(1)),
+                ..Filter::default()
+            })?;
+            found.first().and_then(|event| event.game)
+        }
+    };
+    let Some(number) = number else {
+        return Ok(Vec::new());
+    };
+    events(Filter {
+        game: Some(number),
+        last: Some(MAX_GAME),
+        ..Filter::default()
+    })
+}
 
 /// The newest of them that fit into an answer, oldest first, and whether there are older ones.
 ///

@@ -96,6 +96,15 @@ pub enum Side {
 }
 
 impl Side {
+    /// The colour in words.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::White => "White",
+            Self::Black => "Black",
+        }
+    }
+
     /// The other player.
     #[must_use]
     pub fn opponent(self) -> Self {

@@ -14,7 +14,7 @@ const MAX_REFERENCE: usize = 128;
 /// What the gateway itself does.
 pub const GATEWAY_VERBS: [&str; 3] = ["republish", "ping", "history"];
 /// What a board does.
-pub const BOARD_VERBS: [&str; 10] = [
+pub const BOARD_VERBS: [&str; 14] = [
     "new_game",
     "set_position",
     "result",
@@ -25,6 +25,10 @@ pub const BOARD_VERBS: [&str; 10] = [
     "resync",
     "retract",
     "promotion",
+    "resume",
+    "correct",
+    "reopen",
+    "note",
 ];
 
 /// For whom a command is.
@@ -261,9 +265,7 @@ mod tests {
             request.target,
             Target::Board {
                 board: "7".to_owned(),
-                command: watcher::Command::Result {
-                    result: GameResult::WhiteWins
-                },
+                command: watcher::Command::result(GameResult::WhiteWins),
             }
         );
         assert_eq!(request.payload, r#"{"result":"1-0"}"#);

@@ -189,6 +189,8 @@ impl Scene {
                 t: 0.0,
                 at: None,
                 time: None,
+                source: None,
+                by: None,
             };
             let entry = Entry {
                 board: board.to_owned(),

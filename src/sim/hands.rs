@@ -297,7 +297,7 @@ impl Hands {
         let (white, black) = match result {
             GameResult::WhiteWins => (Square::E4, Square::D5),
             GameResult::BlackWins => (Square::D4, Square::E5),
-            GameResult::Draw | GameResult::Open => (Square::E4, Square::E5),
+            _ => (Square::E4, Square::E5),
         };
         for (color, to) in [(Color::White, white), (Color::Black, black)] {
             let king = Role::King.of(color);

@@ -151,6 +151,8 @@ impl Game {
             // What a person has raised does not stand because of a later reply.
             may_stand: counted && !matter.raised && offence::rule(&matter.case).window != Window::GameEnd,
             said: ctx.now,
+            by_hand: finding.reported.is_some(),
+            ended: None,
             matter: Box::new(matter),
         });
         if let Some(question) = self.open.last().and_then(|open| self.question(open)) {

@@ -60,7 +60,11 @@ impl Game {
     fn another_piece(&self, ctx: &mut Ctx<'_>, i: usize) -> Option<Ply> {
         let open = &self.open[i];
         let (queen, act) = (open.ruled?, open.act.as_ref()?);
-        if ctx.clock.stopped_at.is_none() || open.ply != self.plies() + 1 || act.stood_on(queen.to()) {
+        if open.by_hand
+            || ctx.clock.stopped_at.is_none()
+            || open.ply != self.plies() + 1
+            || act.stood_on(queen.to())
+        {
             return None;
         }
         let before = self.stand();
@@ -129,7 +133,7 @@ impl Game {
 
     /// An earlier position of the game was put up again: a takeback, or a ruling.
     fn taken_back(&mut self, ctx: &mut Ctx<'_>) {
-        if self.result.is_some() || self.plies() == 0 {
+        if !self.is_watched() || self.plies() == 0 {
             return;
         }
         let wait = match (ctx.clock.stopped_at, ctx.clock.runs()) {
@@ -169,7 +173,8 @@ impl Game {
 
     /// Nobody has offended who gave the move back.
     fn pardon(&mut self, ctx: &mut Ctx<'_>, from: usize) {
-        let given = |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply > from;
+        let given =
+            |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply > from && !open.by_hand;
         while let Some(i) = self.open.iter().position(given) {
             self.withdraw(ctx, i);
         }
@@ -229,7 +234,8 @@ impl Game {
         self.retract(ctx, ply, reason);
         self.hands = super::touch::Hands::default();
         self.unbridged = None;
-        while let Some(i) = self.open.iter().position(|o| o.ply > ply) {
+        let concerned = |o: &Open| o.ply == ply + 1 || o.ply > ply && !o.by_hand;
+        while let Some(i) = self.open.iter().position(concerned) {
             let to_before = self.open[i].ply == ply + 1;
             let how = if to_before {
                 Resolution::Restored

@@ -6,19 +6,16 @@ use shakmaty::{CastlingMode, Color, Position as _};
 
 use super::{
     advice::Finding,
-    command::{Command, CommandError, Reply, Report},
+    command::{Command, CommandError, Order, Reply, Report},
     core::{Core, Phase},
     game::{Ctx, Game},
     snapshot::stand_of_fen,
     start::{is_full_array, is_playable, stand_of},
 };
 use crate::{
-    board::{PlyKind, Sensed, Stand},
-    event::{CompletedBy, GameResult, Resolution, Why},
-    laws::{
-        IrregularityKind, RaisedBy,
-        offence::{self, Window},
-    },
+    board::{Sensed, Stand},
+    event::{Body, GameResult},
+    laws::IrregularityKind,
     time::Millis,
 };
 
@@ -28,7 +25,7 @@ const STILL_MS: u64 = 1000;
 const IN_HAND_MS: u64 = 10_000;
 
 /// Whether what stands on the board may be taken for a position: nobody is moving a man.
-fn at_rest(sensed: &Sensed, now: Millis) -> Result<(), CommandError> {
+pub(super) fn at_rest(sensed: &Sensed, now: Millis) -> Result<(), CommandError> {
     let refused = |why: String| Err(CommandError::Refused(why));
     let recently = |ms| Millis(now.0.saturating_sub(ms));
     if let Some(square) = sensed.lifted_since(recently(IN_HAND_MS)) {
@@ -46,20 +43,48 @@ fn at_rest(sensed: &Sensed, now: Millis) -> Result<(), CommandError> {
 }
 
 impl Core {
-    pub(super) fn command(&mut self, now: Millis, command: Command) -> Result<Reply, CommandError> {
+    /// Carries out what a person wants; what comes of it has the person's name.
+    pub(super) fn carry_out(&mut self, now: Millis, order: Order) -> Result<Reply, CommandError> {
+        self.out.by_command = true;
+        self.out.by = order.by;
+        let done = match order.past {
+            Some(events) => self.command_about(now, order.command, &events).map(Some),
+            None => self.command(now, order.command).map(|()| None),
+        };
+        self.out.by_command = false;
+        self.out.by = None;
+        let past = done?;
+        self.review(now);
+        Ok(past.unwrap_or_else(|| Reply {
+            game: Some(self.game_view()),
+        }))
+    }
+
+    fn command(&mut self, now: Millis, command: Command) -> Result<(), CommandError> {
+        if let Some(asked) = command.game()
+            && !matches!(&self.phase, Phase::Game(game) if game.number == asked)
+            && asked != self.games + 1
+        {
+            let last = self.games;
+            return Err(CommandError::NoSuchGame { asked, last });
+        }
         match command {
             Command::Resync => self.want_dump(),
             Command::NewGame => self.new_game(now)?,
             Command::SetPosition { fen } => self.set_position(now, &fen)?,
+            Command::Result { result, reason, game } => self.set_result(now, result, reason, game)?,
+            Command::Resume { reason, .. } => self.take_result_back(now, reason)?,
             other => {
                 let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
+                let plies = game.plies();
+                let changes_record = matches!(other, Command::Retract { .. } | Command::Correct(_));
                 game.command(&mut ctx, other)?;
+                if changes_record && (game.plies() != plies || game.is_watched()) {
+                    self.unwatch();
+                }
             }
         }
-        self.review(now);
-        Ok(Reply {
-            game: Some(self.game_view()),
-        })
+        Ok(())
     }
 
     /// The game that goes on is over, and a new one starts from what stands on the board.
@@ -68,6 +93,13 @@ impl Core {
         if self.raw.is_none() || !is_playable(&placement) {
             let why = "the board does not show one king of each colour, so no game can start from it";
             return Err(CommandError::Refused(why.into()));
+        }
+        if matches!(&self.phase, Phase::Game(game) if game.parked) {
+            self.end_game(now, "new_game_by_arbiter");
+            self.next_has_begun(now);
+            if matches!(&self.phase, Phase::Game(game) if game.is_watched()) {
+                return Ok(());
+            }
         }
         at_rest(&self.sensed, now)?;
         self.end_game(now, "new_game_by_arbiter");
@@ -96,8 +128,9 @@ impl Core {
                 *stand.placement() == placement && stand.turn() == turn
             });
             if let Some(ply) = known {
-                game.result = None;
+                game.take_up_again(&mut ctx);
                 game.go_back(&mut ctx, ply, "position_set_by_arbiter");
+                self.unwatch();
                 return Ok(());
             }
         }
@@ -120,7 +153,9 @@ impl Core {
 
     fn end_game(&mut self, now: Millis, reason: &str) {
         if let Some((game, mut ctx)) = self.game_and_ctx(now) {
-            game.settle_rest(&mut ctx);
+            if game.is_watched() {
+                game.settle_rest(&mut ctx);
+            }
             game.end(&mut ctx, GameResult::Open, reason);
         }
     }
@@ -129,9 +164,15 @@ impl Core {
 impl Game {
     fn command(&mut self, ctx: &mut Ctx<'_>, command: Command) -> Result<(), CommandError> {
         match command {
-            Command::Result { result } => self.set_result(ctx, result),
             Command::Dismiss { irregularity } => self.dismiss(ctx, irregularity),
             Command::Accept { irregularity } => self.accept(ctx, irregularity),
+            Command::Reopen { irregularity } => self.reopen(ctx, irregularity),
+            Command::Note {
+                irregularity,
+                penalty,
+                note,
+            } => self.note(ctx, irregularity, penalty, note.map(Into::into)),
+            Command::Correct(order) => self.correct_record(ctx, &order),
             Command::RaisedBy { irregularity, by } => self.raised_by(ctx, irregularity, by),
             Command::Report(report) => self.report(ctx, report),
             Command::Retract { to_ply } => {
@@ -140,98 +181,27 @@ impl Game {
                     return Err(CommandError::NoSuchPly { asked: to_ply, have });
                 }
                 if to_ply < have {
-                    // A game that had ended goes on.
-                    self.result = None;
+                    self.take_up_again(ctx);
                     self.go_back(ctx, to_ply as usize, "retracted_by_arbiter");
                 }
                 Ok(())
             }
             Command::Promotion { piece, ply } => self.promoted(ctx, ply, piece.into()),
-            Command::NewGame | Command::SetPosition { .. } | Command::Resync => Ok(()),
+            Command::NewGame
+            | Command::SetPosition { .. }
+            | Command::Result { .. }
+            | Command::Resume { .. }
+            | Command::Resync => Ok(()),
         }
     }
 
-    fn set_result(&mut self, ctx: &mut Ctx<'_>, result: GameResult) -> Result<(), CommandError> {
-        if self.result == Some(result) {
-            return Ok(());
+    /// A game that had ended goes on.
+    fn take_up_again(&mut self, ctx: &mut Ctx<'_>) {
+        if !self.is_watched() {
+            self.result = None;
+            self.parked = false;
+            self.emit(ctx, None, Body::GameResumed { reason: None });
         }
-        if self.result.is_none() {
-            self.settle_rest(ctx);
-        }
-        // A result that the board said, or an earlier one of the arbiter, gives way to this one.
-        self.result = None;
-        self.end(ctx, result, "arbiter");
-        Ok(())
-    }
-
-    fn dismiss(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
-        if let Some(i) = self.open.iter().position(|open| open.id == id) {
-            self.resolve(ctx, i, Resolution::Dismissed);
-            return Ok(());
-        }
-        let Some(i) = self.closed.iter().position(|open| open.id == id) else {
-            return Err(CommandError::UnknownIrregularity(id));
-        };
-        let open = self.closed.remove(i);
-        self.uncount(ctx, &open);
-        let body = crate::event::Body::IrregularityResolved {
-            irregularity: id,
-            how: Resolution::Dismissed,
-        };
-        self.emit(ctx, None, body);
-        Ok(())
-    }
-
-    /// The position stands as it is on the board: an illegal move enters the record, displaced
-    /// pieces stay where they are.
-    fn accept(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
-        let Some(i) = self.open.iter().position(|open| open.id == id) else {
-            return Err(CommandError::UnknownIrregularity(id));
-        };
-        let open = self.open[i].clone();
-        if open.ply == self.plies() + 1 && open.act.is_some() {
-            let line = self.lines.all().iter().find(|line| {
-                line.plies
-                    .first()
-                    .is_some_and(|ply| matches!(ply.kind, PlyKind::Illegal(_)))
-            });
-            if let Some(ply) = line.and_then(|line| line.plies.first().cloned()) {
-                self.announce(ctx, &ply, CompletedBy::Ruling);
-            }
-        } else if matches!(
-            open.kind,
-            IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound
-        ) && open.ply == self.plies()
-        {
-            at_rest(ctx.sensed, ctx.now)?;
-            let stand = Arc::new(self.stand().with_placement(ctx.sensed.placement()));
-            if let Some(made) = self.record.last_mut() {
-                made.stand = stand;
-                made.accepted = true;
-            }
-        }
-        self.resolve(ctx, i, Resolution::Stands);
-        self.restart_lines(ctx);
-        Ok(())
-    }
-
-    /// A person has raised it, or nobody does: the ruling is made anew.
-    fn raised_by(&mut self, ctx: &mut Ctx<'_>, id: String, by: RaisedBy) -> Result<(), CommandError> {
-        if self.closed.iter().any(|open| open.id == id) {
-            let why = "the irregularity is over: who raises it makes no difference any more";
-            return Err(CommandError::Refused(why.into()));
-        }
-        let Some(i) = self.open.iter().position(|open| open.id == id) else {
-            return Err(CommandError::UnknownIrregularity(id));
-        };
-        let open = &mut self.open[i];
-        open.matter.raised = by != RaisedBy::Nobody;
-        open.matter.case.facts.raised_by = by;
-        // What was raised in time does not stand because of a later reply.
-        let until_reply = offence::rule(&open.matter.case).window != Window::GameEnd;
-        open.may_stand = open.counted && until_reply && by == RaisedBy::Nobody;
-        self.amend(ctx, i, Why::RaisedBy);
-        Ok(())
     }
 
     /// What only a person can see is answered with the same kind of ruling.

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    event::GameResult,
-    laws::{FirstFlag, IrregularityKind, Observed, RaisedBy, ResponseTo, Side},
+    event::{Event, GameResult, Resolution},
+    laws::{FirstFlag, IrregularityKind, Observed, Penalty, RaisedBy, ResponseTo, Side},
 };
 
 /// A command: the last level of the topic is the verb, the payload its fields.
@@ -21,9 +21,26 @@ pub enum Command {
     },
     /// The game ended.
     Result {
-        /// `1-0`, `0-1`, `1/2-1/2` or `*`.
+        /// `1-0`, `0-1`, `1/2-1/2`, `*`; `+/-`, `-/+`, `-/-` for forfeits; `0-0` where both lost.
         result: GameResult,
+        /// Why, in the arbiter's words.
+        #[serde(default)]
+        reason: Option<Note>,
+        /// Number of the game on this board; the present one when it is left out. A forfeit may name the next one.
+        #[serde(default)]
+        game: Option<u32>,
     },
+    /// The result is taken back: the game goes on, or is without a result.
+    Resume {
+        /// Why, in the arbiter's words.
+        #[serde(default)]
+        reason: Option<Note>,
+        /// Number of the game on this board; the present one when it is left out.
+        #[serde(default)]
+        game: Option<u32>,
+    },
+    /// Half-moves are put right: some are taken out, others put in, and those after them follow as they were.
+    Correct(Correct),
     /// The irregularity was none: it does not count.
     Dismiss {
         /// Id of the event.
@@ -36,6 +53,22 @@ pub enum Command {
     },
     /// What only a person can see.
     Report(Report),
+    /// What was said of the end of an irregularity is taken back.
+    Reopen {
+        /// Id of the event.
+        irregularity: String,
+    },
+    /// What was done about an irregularity.
+    Note {
+        /// Id of the event.
+        irregularity: String,
+        /// The penalty that was given; `none` takes back one that was noted before.
+        #[serde(default)]
+        penalty: Option<Penalty>,
+        /// In the arbiter's words.
+        #[serde(default)]
+        note: Option<Note>,
+    },
     /// Who took an irregularity up.
     RaisedBy {
         /// Id of the event.
@@ -58,6 +91,64 @@ pub enum Command {
         #[serde(default)]
         ply: Option<u32>,
     },
+}
+
+/// Half-moves of a game that are put right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Correct {
+    /// Number of the game on this board; the present one when it is left out.
+    #[serde(default)]
+    pub game: Option<u32>,
+    /// The first half-move that is concerned, from 1. One more than the game has: the end of the game.
+    pub ply: u32,
+    /// How many are taken out from there on.
+    #[serde(default)]
+    pub delete: u32,
+    /// What is put in there, as UCI or SAN.
+    #[serde(default)]
+    pub insert: Vec<String>,
+    /// A half-move that is put in may be illegal (as UCI): it stands.
+    #[serde(default)]
+    pub illegal: bool,
+    /// Those after them that do not follow any more are taken out, too, with all after them.
+    #[serde(default)]
+    pub drop_rest: bool,
+}
+
+/// A person's words, of a length that fits a form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(extend("maxLength" = MOST_WORDS))]
+pub struct Note(String);
+
+/// Characters of a person's words.
+pub const MOST_WORDS: usize = 500;
+
+impl Note {
+    /// The words.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Note {
+    type Error = String;
+
+    fn try_from(words: String) -> Result<Self, String> {
+        let length = words.chars().count();
+        if length > MOST_WORDS {
+            return Err(format!("{length} characters are too many: at most {MOST_WORDS}"));
+        }
+        Ok(Self(words.trim().to_owned()))
+    }
+}
+
+impl From<Note> for String {
+    fn from(note: Note) -> Self {
+        note.0
+    }
 }
 
 /// What a person reports: the irregularity, and what of it no sensor can tell.
@@ -96,6 +187,18 @@ pub struct Report {
     /// And the position is still impossible.
     #[serde(default)]
     pub illegal_position_persists: bool,
+    /// The half-move that it concerns, from 1; 0 before the first. Left out: the one that it must have been.
+    #[serde(default)]
+    pub ply: Option<u32>,
+    /// For a draw claim: the half-move that the claimant wrote down and is about to make, as UCI or SAN.
+    #[serde(default)]
+    pub written_move: Option<String>,
+    /// It was asked back, because it contradicts the clock, and is so.
+    #[serde(default)]
+    pub confirmed: bool,
+    /// In the arbiter's words.
+    #[serde(default)]
+    pub note: Option<Note>,
 }
 
 impl Report {
@@ -114,6 +217,10 @@ impl Report {
             observed: None,
             next_move_completed: false,
             illegal_position_persists: false,
+            ply: None,
+            written_move: None,
+            confirmed: false,
+            note: None,
         }
     }
 }
@@ -140,6 +247,60 @@ impl From<PromotionPiece> for shakmaty::Role {
     }
 }
 
+impl Command {
+    /// The present game ended so.
+    #[must_use]
+    pub fn result(result: GameResult) -> Self {
+        Self::Result {
+            result,
+            reason: None,
+            game: None,
+        }
+    }
+
+    /// The number of the game that it names.
+    pub(super) fn game(&self) -> Option<u32> {
+        match self {
+            Self::Result { game, .. } | Self::Resume { game, .. } => *game,
+            Self::Correct(order) => order.game,
+            _ => None,
+        }
+    }
+
+    /// The irregularity that it is about.
+    pub(super) fn irregularity(&self) -> Option<&str> {
+        match self {
+            Self::Dismiss { irregularity }
+            | Self::Accept { irregularity }
+            | Self::Reopen { irregularity }
+            | Self::Note { irregularity, .. }
+            | Self::RaisedBy { irregularity, .. } => Some(irregularity),
+            _ => None,
+        }
+    }
+}
+
+/// A command with who gives it, and with what the journal has of the game that it speaks of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Order {
+    /// What is to be done.
+    pub command: Command,
+    /// Who gives it, where that is known.
+    pub by: Option<String>,
+    /// The events of the game that [`Watcher::needs`](super::Watcher::needs) asked for; none where it asked for nothing.
+    pub past: Option<Vec<Event>>,
+}
+
+impl From<Command> for Order {
+    fn from(command: Command) -> Self {
+        Self {
+            command,
+            by: None,
+            past: None,
+        }
+    }
+}
+
 /// The answer to a command that was carried out: the resulting state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Reply {
@@ -153,6 +314,14 @@ pub enum CommandError {
     /// The irregularity does not exist or is over.
     #[error("no open irregularity has the id {0:?}")]
     UnknownIrregularity(String),
+    /// It is over already.
+    #[error("it is closed already: {how} by {by}")]
+    Closed {
+        /// How it ended.
+        how: &'static str,
+        /// Who ended it.
+        by: String,
+    },
     /// The FEN cannot be read.
     #[error("cannot read the FEN: {0}")]
     BadFen(String),
@@ -167,20 +336,55 @@ pub enum CommandError {
         /// Half-moves of the game.
         have: u32,
     },
+    /// The game is not known.
+    #[error("this board has had no game {asked}: its last is game {last}")]
+    NoSuchGame {
+        /// The number that was given.
+        asked: u32,
+        /// The number of the last game.
+        last: u32,
+    },
+    /// A half-move that is to be put in cannot be played there, or one after it cannot any more.
+    #[error("half-move {ply}, {uci}, cannot be played in {fen}: {remedy}")]
+    NoMove {
+        /// Its number.
+        ply: u32,
+        /// What was given.
+        uci: String,
+        /// The position before it.
+        fen: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The clock shows otherwise.
+    #[error("{0}; if it is so nevertheless, send it again with `confirmed`: true and another `ref`")]
+    ContradictsClock(String),
     /// It makes no sense now.
     #[error("{0}")]
     Refused(String),
 }
 
 impl CommandError {
+    /// It is over already, by whomever.
+    pub(super) fn closed(how: Resolution, by: Option<String>) -> Self {
+        Self::Closed {
+            how: how.in_words(),
+            by: by.unwrap_or_else(|| "somebody before".to_owned()),
+        }
+    }
+
     /// Stable code for replies and logs.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownIrregularity(_) => "unknown_irregularity",
+            Self::Closed { .. } => "closed",
             Self::BadFen(_) => "bad_fen",
             Self::NoGame => "no_game",
             Self::NoSuchPly { .. } => "no_such_ply",
+            Self::NoSuchGame { .. } => "no_such_game",
+            Self::NoMove { .. } => "no_such_move",
+            Self::ContradictsClock(_) => "contradicts_clock",
             Self::Refused(_) => "refused",
         }
     }

@@ -7,6 +7,7 @@ use super::{
     OrientationSetting, Settings, Snapshot,
     clock::{Clock, ClockEvent},
     game::{Ctx, Game, Press},
+    meanwhile::Meanwhile,
     memory::Squares,
     outbox::{Heard, Outbox},
     start::Setup,
@@ -53,8 +54,10 @@ pub(super) struct Core {
     pub(super) connected: bool,
     pub(super) identity: Identity,
     pub(super) gap: bool,
-    look_again: Option<Millis>,
+    pub(super) look_again: Option<Millis>,
     pub(super) dump_wanted: bool,
+    /// What is watched in place of a game that is over, or parked.
+    pub(super) meanwhile: Option<Box<Meanwhile>>,
     /// When anything was last looked at.
     pub(super) now: Millis,
 }
@@ -81,6 +84,7 @@ impl Core {
             gap: false,
             look_again: None,
             dump_wanted: false,
+            meanwhile: None,
             now: Millis(0),
         };
         if let Some(snapshot) = resume {
@@ -112,11 +116,13 @@ impl Core {
     pub(super) fn unheard(&mut self) {
         self.gap = true;
         self.clock.gap();
-        if let Phase::Game(game) = &mut self.phase {
-            game.gap = true;
-            game.press = None;
-            game.later_presses.clear();
-        }
+        self.each(|core| {
+            if let Phase::Game(game) = &mut core.phase {
+                game.gap = true;
+                game.press = None;
+                game.later_presses.clear();
+            }
+        });
     }
 
     /// The game that goes on with what a step of it needs; none when none goes on.
@@ -140,14 +146,14 @@ impl Core {
         while let Some((at, event)) = self.clock.poll() {
             self.heard(Heard::Press);
             match event {
-                ClockEvent::Started => self.clock_started(at),
-                ClockEvent::Stopped => {
-                    if let Some((game, mut ctx)) = self.game_and_ctx(at) {
+                ClockEvent::Started => self.each(|core| core.clock_started(at)),
+                ClockEvent::Stopped => self.each(|core| {
+                    if let Some((game, mut ctx)) = core.game_and_ctx(at) {
                         game.lines.clock_stopped(at, ctx.sensed);
                         game.propose_times(&mut ctx);
                     }
-                }
-                ClockEvent::Pressed(side) => self.pressed(at, side),
+                }),
+                ClockEvent::Pressed(side) => self.each(|core| core.pressed(at, side)),
             }
         }
     }
@@ -165,7 +171,7 @@ impl Core {
                 return;
             }
         };
-        if game.result.is_some() {
+        if !game.is_watched() {
             return;
         }
         if game.bounced(at, side, &self.sensed) {
@@ -208,7 +214,7 @@ impl Core {
         if let Some(side) = ctx.clock.running() {
             game.sprang_back(side);
         }
-        if game.result.is_none() && !game.gap {
+        if game.is_watched() && !game.gap {
             game.started_again(&mut ctx);
             game.lines.grow_all(at, ctx.sensed);
         }
@@ -216,25 +222,29 @@ impl Core {
 
     /// A game goes on, and what was heard is a part of it.
     pub(super) fn heard(&mut self, heard: Heard) {
-        if matches!(&self.phase, Phase::Game(game) if game.result.is_none()) {
+        if matches!(&self.phase, Phase::Game(game) if game.is_watched()) {
             self.out.heard = self.out.heard.max(Some(heard));
         }
     }
 
     /// What comes now happened some time ago, in this order.
     pub(super) fn unmeasured(&mut self) {
-        if let Phase::Game(game) = &mut self.phase {
-            game.doubt.shaken = true;
-        }
+        self.each(|core| {
+            if let Phase::Game(game) = &mut core.phase {
+                game.doubt.shaken = true;
+            }
+        });
     }
 
     /// Presses are not to be expected any more: the clock is gone.
     pub(super) fn thaw(&mut self, _now: Millis) {
-        if let Phase::Game(game) = &mut self.phase {
-            game.lines.frozen = false;
-            game.lines.set_clock_runs(false);
-            game.press = None;
-        }
+        self.each(|core| {
+            if let Phase::Game(game) = &mut core.phase {
+                game.lines.frozen = false;
+                game.lines.set_clock_runs(false);
+                game.press = None;
+            }
+        });
     }
 
     /// Looks at everything that may be decided by now.
@@ -263,13 +273,14 @@ impl Core {
                 break;
             }
         }
+        self.review_meanwhile(now);
     }
 
-    fn review_game(&mut self, now: Millis) {
+    pub(super) fn review_game(&mut self, now: Millis) {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        if game.result.is_some() {
+        if !game.is_watched() {
             return;
         }
         if let Some(stopped) = ctx.clock.stopped_at
@@ -306,12 +317,13 @@ impl Core {
         // What waits for time to pass is given it, within a bound.
         let end = now + 30_000;
         self.review(now);
+        self.unwatch();
         while let Some(at) = self.deadline().filter(|at| *at <= end) {
             now = at.max(now);
             self.review(now);
         }
         if let Some((game, mut ctx)) = self.game_and_ctx(now)
-            && game.result.is_none()
+            && game.is_watched()
             && !game.gap
         {
             game.settle_rest(&mut ctx);
@@ -335,7 +347,11 @@ impl Core {
     }
 
     pub(super) fn deadline(&self) -> Option<Millis> {
-        [self.look_again, self.clock.deadline()]
+        let meanwhile = self
+            .meanwhile
+            .as_ref()
+            .and_then(|meanwhile| meanwhile.look_again());
+        [self.look_again, self.clock.deadline(), meanwhile]
             .into_iter()
             .flatten()
             .min()

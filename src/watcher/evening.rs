@@ -319,7 +319,7 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        if game.result.is_none() && !game.gap && game.given_up(&mut ctx) {
+        if game.is_watched() && !game.gap && game.given_up(&mut ctx) {
             game.end(&mut ctx, GameResult::Open, "moves_missed");
             let setup = Setup {
                 in_doubt: true,
@@ -335,6 +335,9 @@ impl Core {
         let Phase::Game(game) = &mut self.phase else {
             return;
         };
+        if game.parked {
+            return;
+        }
         let over = game.result.is_some();
         let seen = self.sensed.placement();
         // Of most boards the number of men tells, and what they are need not be asked.
@@ -361,6 +364,9 @@ impl Core {
         if now < due {
             self.look_at(due);
             return;
+        }
+        if !over && self.settings.players.iter().any(Option::is_some) {
+            return self.park(now);
         }
         if !over && let Some((game, mut ctx)) = self.game_and_ctx(now) {
             game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");

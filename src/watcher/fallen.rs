@@ -26,7 +26,7 @@ impl Game {
         let Some((fall, probability)) = self.lines.likeliest_fall(ctx.now, ctx.sensed, stands) else {
             return;
         };
-        if probability < LIKELY || self.result.is_some() || self.is_unproven(ctx, Some(fall.pressed)) {
+        if probability < LIKELY || !self.is_watched() || self.is_unproven(ctx, Some(fall.pressed)) {
             return;
         }
         // Where the record lags behind what was read, it is not sure enough to accuse by.
@@ -56,7 +56,7 @@ impl Game {
             IrregularityKind::DisplacedPieceFound,
         ];
         let mut known = self.open.iter().chain(&self.closed);
-        known.any(|open| open.ply == ply && displaced.contains(&open.kind))
+        known.any(|open| !open.is_dismissed() && open.ply == ply && displaced.contains(&open.kind))
     }
 
     fn accuse_of_fall(&mut self, ctx: &mut Ctx<'_>, fall: &Fall, ply: usize, clear: bool) {

@@ -75,7 +75,7 @@ impl Game {
     /// made an illegal move.
     pub(super) fn look_for_unfelt(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best();
-        let stuck = self.result.is_none() && ctx.sensed.is_felt() && best.misplaced(ctx.sensed).any();
+        let stuck = self.is_watched() && ctx.sensed.is_felt() && best.misplaced(ctx.sensed).any();
         if !stuck || !self.on_record() || !ctx.still_for(DOUBT_MS) {
             return;
         }
@@ -178,7 +178,7 @@ impl Game {
         ply: Option<u32>,
         role: Role,
     ) -> Result<(), CommandError> {
-        if self.result.is_none() {
+        if self.is_watched() {
             // It may not have been said yet.
             self.settle_rest(ctx);
         }
@@ -234,7 +234,7 @@ impl Game {
         }
         // Whatever it was, it came after them.
         for made in best.plies.iter().skip(self.announced()) {
-            if !matches!(made.kind, PlyKind::Legal(_)) || self.result.is_some() {
+            if !matches!(made.kind, PlyKind::Legal(_)) || !self.is_watched() {
                 return;
             }
             self.say(ctx, made, CompletedBy::Reply);

@@ -78,7 +78,7 @@ fn meaning(kings: [Square; 2]) -> GameResult {
 impl Game {
     /// Looks whether the board says that the game is over.
     pub(super) fn look_for_result(&mut self, ctx: &mut Ctx<'_>) {
-        if self.result.is_some() {
+        if !self.is_watched() {
             return;
         }
         let felt = ctx.sensed.is_felt();
@@ -108,7 +108,7 @@ impl Game {
                 && ctx.passed(ctx.sensed.since(square), SPECIAL_MS)
             {
                 self.settle_rest(ctx);
-                self.end(ctx, result, "special_piece");
+                self.end_as_shown(ctx, result, "special_piece");
             }
         }
     }
@@ -121,7 +121,7 @@ impl Game {
         }
         self.retract(ctx, keep, "kings_to_the_centre");
         self.settle_before_kings(ctx);
-        self.end(ctx, result, "kings_in_the_centre");
+        self.end_as_shown(ctx, result, "kings_in_the_centre");
     }
 
     /// A king's move at the end of the record that nobody pressed for, on to the centre square where

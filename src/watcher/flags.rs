@@ -72,7 +72,7 @@ impl Game {
         let i = side as usize;
         let harmless = self.period_is_complete(ctx, side);
         let said = self.flags.said[i] || harmless && self.flags.harmless[i];
-        let Some(at) = self.flags.seen[i].filter(|_| !said && self.result.is_none()) else {
+        let Some(at) = self.flags.seen[i].filter(|_| !said && self.is_watched()) else {
             return;
         };
         let owed = self.owes_half_moves();

@@ -2,9 +2,10 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Color, Move, uci::UciMove};
 
-use super::{Settings, clock::Clock, outbox::Outbox};
+use super::{Settings, clock::Clock, meanwhile::is_by_hand, outbox::Outbox};
 use crate::{
     board::{Act, Lines, PlyKind, Sensed, Stand},
     event::{Body, ClockState, CompletedBy, GameResult, MoveMade, Resolution, Why},
@@ -91,6 +92,30 @@ pub(super) struct Open {
     pub(super) said: Millis,
     /// The case behind it, and what was said of it last.
     pub(super) matter: Box<super::matter::Matter>,
+    /// A person reported or reopened it: only a person closes it.
+    pub(super) by_hand: bool,
+    /// How it ended; none while it is open.
+    pub(super) ended: Option<Ended>,
+}
+
+impl Open {
+    /// An arbiter said that there was no offence.
+    pub(super) fn is_dismissed(&self) -> bool {
+        let ended = self.ended.as_ref();
+        ended.is_some_and(|ended| ended.how == Resolution::Dismissed)
+    }
+}
+
+/// How an irregularity ended, and what it was before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ended {
+    pub(super) how: Resolution,
+    /// The name of the person who ended it, where it is known.
+    pub(super) by: Option<String>,
+    /// It counted among the offences before.
+    pub(super) counted: bool,
+    /// It had ended before, and was dismissed later.
+    pub(super) before: Option<Resolution>,
 }
 
 /// A press that has not been judged yet.
@@ -104,7 +129,7 @@ pub(super) struct Press {
 }
 
 /// The game at one board.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Game {
     pub(super) number: u32,
     pub(super) mode: CastlingMode,
@@ -116,7 +141,7 @@ pub(super) struct Game {
     /// How many half-moves of the record lie before the lines' base.
     pub(super) base: usize,
     pub(super) open: Vec<Open>,
-    /// Irregularities that are over: an arbiter may still dismiss them.
+    /// Irregularities that are over: an arbiter may still dismiss them, or open them again.
     pub(super) closed: Vec<Open>,
     /// Offences of 7.5 acted upon, White's and Black's.
     pub(super) offences: [u32; 2],
@@ -125,6 +150,13 @@ pub(super) struct Game {
     /// Presses that came before that was done, the oldest first.
     pub(super) later_presses: VecDeque<Press>,
     pub(super) result: Option<GameResult>,
+    /// The pieces were set up anew while a result was still to come: nothing more is said of the game until an arbiter
+    /// says what was meant.
+    pub(super) parked: bool,
+    /// A person has just ended it: what follows is to be watched.
+    pub(super) ended_by_hand: bool,
+    /// The result is by an arbiter.
+    pub(super) confirmed: bool,
     /// Since when another line than the record's is the best.
     pub(super) doubted: Option<Millis>,
     /// Since when the best line has not been the record's, by however little.
@@ -171,6 +203,9 @@ impl Game {
             press: None,
             later_presses: VecDeque::new(),
             result: None,
+            parked: false,
+            ended_by_hand: false,
+            confirmed: false,
             doubted: None,
             left_since: None,
             noticed: shakmaty::Bitboard::EMPTY,
@@ -298,7 +333,7 @@ impl Game {
 
     /// An open irregularity is over.
     pub(super) fn resolve(&mut self, ctx: &mut Ctx<'_>, index: usize, how: Resolution) {
-        let open = self.open.remove(index);
+        let mut open = self.open.remove(index);
         let body = Body::IrregularityResolved {
             irregularity: open.id.clone(),
             how,
@@ -312,13 +347,18 @@ impl Game {
             }
             Resolution::Restored | Resolution::Superseded => true,
         };
+        let counted = open.counted;
         if !counts {
             self.uncount(ctx, &open);
+            open.counted = false;
         }
-        if how != Resolution::Dismissed {
-            let counted = open.counted && counts;
-            self.closed.push(Open { counted, ..open });
-        }
+        open.ended = Some(Ended {
+            how,
+            by: ctx.out.by.clone(),
+            counted,
+            before: None,
+        });
+        self.closed.push(open);
     }
 
     /// There was no offence in what an open irregularity was said to be.
@@ -347,6 +387,27 @@ impl Game {
         }
     }
 
+    /// It counts among the offences again, and later ones of the player have one more before them.
+    pub(super) fn count_again(&mut self, ctx: &mut Ctx<'_>, again: &Open) {
+        let Some(side) = again.offender else { return };
+        self.offences[side as usize] += 1;
+        let number = again.matter.case.facts.offence_number;
+        for i in 0..self.open.len() {
+            let later = &mut self.open[i];
+            let facts = &mut later.matter.case.facts;
+            let is_later = later.id != again.id && later.said >= again.said;
+            if later.offender == Some(side) && later.counted && is_later && facts.offence_number >= number {
+                facts.offence_number += 1;
+                self.amend(ctx, i, Why::OffenceCount);
+            }
+        }
+    }
+
+    /// True while it is watched: it has no result, and is not parked.
+    pub(super) fn is_watched(&self) -> bool {
+        self.result.is_none() && !self.parked
+    }
+
     /// Sets the lines to what goes on from the record alone.
     pub(super) fn restart_lines(&mut self, ctx: &Ctx<'_>) {
         let line = crate::board::Line::new(self.stand().clone(), ctx.sensed, ctx.now);
@@ -366,10 +427,23 @@ impl Game {
 
     /// The game ended.
     pub(super) fn end(&mut self, ctx: &mut Ctx<'_>, result: GameResult, reason: &str) {
-        if self.result.is_some() {
-            return;
+        if self.result.is_none() {
+            self.end_with(ctx, result, reason, None);
         }
+    }
+
+    /// The game ended, or ended otherwise than was said, with a person's word on it.
+    pub(super) fn end_with(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        result: GameResult,
+        reason: &str,
+        note: Option<String>,
+    ) {
         self.result = Some(result);
+        self.parked = false;
+        self.ended_by_hand = is_by_hand(reason);
+        self.confirmed = reason == "arbiter";
         self.press = None;
         self.later_presses.clear();
         self.emit(
@@ -378,6 +452,7 @@ impl Game {
             Body::GameEnded {
                 result,
                 reason: reason.into(),
+                note,
             },
         );
     }

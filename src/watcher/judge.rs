@@ -83,7 +83,7 @@ impl Game {
 
     /// Looks at the last press, and at what is wrong without one.
     pub(super) fn judge(&mut self, ctx: &mut Ctx<'_>) {
-        if self.result.is_some() {
+        if !self.is_watched() {
             return;
         }
         if self.lost_track() {

@@ -10,9 +10,11 @@ mod advice;
 mod after;
 mod arbiter;
 mod backlog;
+mod cases;
 mod clock;
 pub mod command;
 mod core;
+mod correct;
 mod displaced;
 mod doubt;
 mod ending;
@@ -27,11 +29,14 @@ mod gap;
 mod judge;
 mod late;
 mod matter;
+mod meanwhile;
 mod memory;
 mod midway;
 mod outbox;
+mod past;
 mod reading;
 mod recall;
+mod results;
 mod settle;
 pub mod snapshot;
 mod start;
@@ -54,10 +59,11 @@ use crate::{
     mate::Verdict,
     time::Millis,
 };
-pub use command::{Command, CommandError, Reply, Report};
+pub use command::{Command, CommandError, Order, Reply, Report};
 use core::Core;
 pub use explain::Account;
 pub use outbox::{Heard, MateQuestion};
+pub use past::Needed;
 pub use snapshot::Snapshot;
 pub use state::{BoardInfo, ClockView, GameView, Model, PositionView, StateSet, Status};
 pub use wire::Protocol;
@@ -230,11 +236,18 @@ impl Watcher {
     ///
     /// # Errors
     /// Says why the command was refused; nothing has changed then.
-    pub fn handle_command(&mut self, now: Millis, command: Command) -> Result<Reply, CommandError> {
+    pub fn handle_command(&mut self, now: Millis, order: impl Into<Order>) -> Result<Reply, CommandError> {
         let now = self.time(now);
-        let reply = self.core.command(now, command);
+        let reply = self.core.carry_out(now, order.into());
         self.ask_board(now);
         reply
+    }
+
+    /// What of the journal the caller is to give with `command` ([`Order::past`]): it speaks of what the watcher does
+    /// not keep.
+    #[must_use]
+    pub fn needs(&self, command: &Command) -> Option<Needed> {
+        self.core.needs(command)
     }
 
     /// The shell has something to say to the operator: it becomes a numbered event like all others.

@@ -7,7 +7,7 @@ use shakmaty::{Chess, Color};
 
 use super::{Settings, StateSet, explain::Account};
 use crate::{
-    event::{Body, Event, SCHEMA_VERSION},
+    event::{Body, Event, SCHEMA_VERSION, Source},
     time::Millis,
 };
 
@@ -49,6 +49,10 @@ pub(super) struct Outbox {
     pub(super) before: u64,
     /// What was heard since the caller last asked for it.
     pub(super) heard: Option<Heard>,
+    /// A person's command is being carried out.
+    pub(super) by_command: bool,
+    /// The person's name, where it is known.
+    pub(super) by: Option<String>,
 }
 
 impl Outbox {
@@ -76,6 +80,8 @@ impl Outbox {
             t: now.seconds(),
             at: at.filter(|at| *at != now).map(Millis::seconds),
             time: wall_clock(settings, now),
+            source: self.by_command.then_some(Source::Arbiter),
+            by: self.by.clone(),
         });
         id
     }

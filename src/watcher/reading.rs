@@ -82,12 +82,16 @@ impl Core {
             return;
         }
         let placement = self.orientation.placement(squares);
+        self.each(|core| core.tick_lines(now));
+        let changed = self.sensed.update(now, &placement);
+        self.out.changed.position = true;
+        self.each(|core| core.explain(now, changed));
+    }
+
+    fn tick_lines(&mut self, now: Millis) {
         if let Phase::Game(game) = &mut self.phase {
             game.lines.tick(now, &self.sensed);
         }
-        let changed = self.sensed.update(now, &placement);
-        self.out.changed.position = true;
-        self.explain(now, changed);
     }
 
     fn dump(&mut self, now: Millis, squares: &[PieceCode; 64]) {
@@ -95,23 +99,31 @@ impl Core {
         self.orient();
         let placement = self.orientation.placement(squares);
         self.out.changed.position = true;
-        if let Phase::Game(game) = &mut self.phase {
-            game.lines.tick(now, &self.sensed);
-        }
+        self.each(|core| core.tick_lines(now));
         let before = self.sensed.placement().clone();
         let changed = self.sensed.replace(now, &placement);
         if first {
             self.sensed = settled(&placement);
         }
-        // Where the board stands as it did, nothing was missed.
-        let missed = !changed.is_empty();
         let gap = std::mem::take(&mut self.gap);
         if !first && !gap {
             self.sensed.expect_updates(changed);
-            if let Phase::Game(game) = &mut self.phase {
+        }
+        self.each(|core| {
+            if let Phase::Game(game) = &mut core.phase
+                && !first
+                && !gap
+            {
                 game.stood_at_press(&before, &placement);
             }
-        }
+            core.reread(now, gap, changed);
+        });
+    }
+
+    /// The whole board was read, and `changed` differs from what was known; after a gap, or for another reason.
+    fn reread(&mut self, now: Millis, gap: bool, changed: Bitboard) {
+        // Where the board stands as it did, nothing was missed.
+        let missed = !changed.is_empty();
         if let Phase::Game(game) = &mut self.phase
             && gap
         {
@@ -154,20 +166,23 @@ impl Core {
         let square = self.orientation.square(square);
         let (old, new) = (self.sensed.at(square), Code(piece.0));
         let by_update = self.sensed.seen_at(square).is_some();
-        if let Phase::Game(game) = &mut self.phase {
-            game.lines.tick(now, &self.sensed);
-            if self.clock.stopped_at.is_none() {
+        self.each(|core| {
+            core.tick_lines(now);
+            if let Phase::Game(game) = &mut core.phase
+                && core.clock.stopped_at.is_none()
+            {
                 game.hands.seen(now, square, old, new);
             }
-        }
+        });
         if self.sensed.set(now, square, new) {
             self.out.changed.position = true;
-            self.explain(now, Bitboard::from_square(square));
-        } else if new.is_empty()
-            && by_update
-            && let Phase::Game(game) = &mut self.phase
-        {
-            game.lines.left_unseen(now, &self.sensed, square);
+            self.each(|core| core.explain(now, Bitboard::from_square(square)));
+        } else if new.is_empty() && by_update {
+            self.each(|core| {
+                if let Phase::Game(game) = &mut core.phase {
+                    game.lines.left_unseen(now, &core.sensed, square);
+                }
+            });
         }
     }
 
@@ -176,7 +191,7 @@ impl Core {
     fn orient(&mut self) -> bool {
         let idle = match &self.phase {
             Phase::Waiting(_) => true,
-            Phase::Game(game) => game.result.is_some(),
+            Phase::Game(game) => !game.is_watched(),
         };
         let (true, Some(raw)) = (idle, &self.raw) else {
             return false;
@@ -200,9 +215,11 @@ impl Core {
         if let Some(raw) = &self.raw {
             self.sensed = settled(&orientation.placement(raw));
         }
-        if let Phase::Waiting(setup) = &mut self.phase {
-            **setup = Setup::default();
-        }
+        self.each(|core| {
+            if let Phase::Waiting(setup) = &mut core.phase {
+                **setup = Setup::default();
+            }
+        });
     }
 
     /// Squares changed: the lines are to explain them.
@@ -234,7 +251,7 @@ impl Core {
         };
         game.gap = false;
         game.hide_as_before(&ctx);
-        if game.result.is_some() {
+        if !game.is_watched() {
             return;
         }
         game.after_gap(&mut ctx);
@@ -252,7 +269,7 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        if game.result.is_some() || game.lines.frozen {
+        if !game.is_watched() || game.lines.frozen {
             return;
         }
         let limits = bridge::Limits {

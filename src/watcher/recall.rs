@@ -107,7 +107,7 @@ impl Core {
         let (Some(whole), Some(present)) = (game.recall.whole.take(), raw) else {
             return;
         };
-        if game.result.is_some() {
+        if !game.is_watched() {
             return;
         }
         let missed = memory::missed(LogRecords::new(payload), &whole.squares, whole.pressed, &present);

@@ -56,7 +56,7 @@ impl Game {
     /// Says every half-move that is sure enough.
     pub(super) fn settle(&mut self, ctx: &mut Ctx<'_>) {
         self.correct(ctx);
-        while self.result.is_none() && self.on_record() {
+        while self.is_watched() && self.on_record() {
             let k = self.announced();
             let best = self.lines.best();
             let Some(ply) = best.plies.get(k).cloned() else {
@@ -285,6 +285,7 @@ impl Game {
             matches!((ply.kind.legal(), open.ruled), (Some(mv), Some(ruled)) if mv.to() == ruled.to())
                 && matches!(ply.kind, PlyKind::Legal(_))
                 && open.ply == next
+                && !open.by_hand
         };
         while let Some(i) = self.open.iter().position(replaced) {
             self.withdraw(ctx, i);
@@ -349,7 +350,7 @@ impl Game {
 
     /// What was said of half-moves after the first `ply` was said of a game that was not played.
     fn withdraw_since(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
-        let told = |open: &Open| open.ply > ply + 1 && open.target.is_some();
+        let told = |open: &Open| open.ply > ply + 1 && open.target.is_some() && !open.by_hand;
         while let Some(i) = self.open.iter().position(told) {
             self.withdraw(ctx, i);
         }
@@ -359,7 +360,7 @@ impl Game {
     /// taken as played.
     pub(super) fn settle_rest(&mut self, ctx: &mut Ctx<'_>) {
         self.settle(ctx);
-        while self.result.is_none() && self.on_record() {
+        while self.is_watched() && self.on_record() {
             let k = self.announced();
             let best = self.lines.best();
             let Some(ply) = best.plies.get(k).cloned() else {

@@ -36,7 +36,8 @@ impl Game {
     /// Something in this game had to be told otherwise, or could not be told for certain: the record may be wrong again.
     fn was_mistaken(&self) -> bool {
         let mut said = self.open.iter().chain(&self.closed);
-        self.doubt.shaken || said.any(|open| open.matter.said.certainty != Certainty::Certain)
+        self.doubt.shaken
+            || said.any(|open| !open.is_dismissed() && open.matter.said.certainty != Certainty::Certain)
     }
 
     /// Pieces or squares are not read, or the board shows something else besides that is not as the record has it.

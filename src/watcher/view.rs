@@ -107,10 +107,9 @@ impl Core {
         };
         let pgn = Pgn {
             moves: moves.collect(),
-            result: game.result.unwrap_or(GameResult::Open).as_str().to_owned(),
             ..Pgn::begun(&start)
         };
-        Some(pgn.text())
+        Some(pgn.ended(game.result.unwrap_or(GameResult::Open)).text())
     }
 }
 

@@ -446,6 +446,8 @@ pub fn event(board: &str, seq: u64) -> Event {
         t: 0.0,
         at: None,
         time: None,
+        source: None,
+        by: None,
     }
 }
 

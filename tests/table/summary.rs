@@ -51,7 +51,17 @@ pub(crate) fn summary(events: &[Event]) -> Vec<String> {
                 };
                 format!("{how}:{what}")
             }
-            Body::GameEnded { result, reason } => format!("{}({reason})", result.as_str()),
+            Body::GameEnded { result, reason, .. } => format!("{}({reason})", result.as_str()),
+            Body::GameResumed { .. } => "resumed".to_owned(),
+            Body::IrregularityReopened { irregularity, open } => {
+                let what = said.iter().find(|(id, _)| id == irregularity);
+                let what = what.map_or("unknown", |(_, name)| name);
+                format!("{}:{what}", if *open { "reopened" } else { "counts_again" })
+            }
+            Body::CaseNoted { irregularity, .. } => {
+                let what = said.iter().find(|(id, _)| id == irregularity);
+                format!("noted:{}", what.map_or("unknown", |(_, name)| name))
+            }
             Body::Notice { code, .. } => format!("notice:{code}"),
         };
         words.push(word);

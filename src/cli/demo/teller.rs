@@ -135,7 +135,17 @@ fn tell_plain(body: &Body) -> String {
         Body::ClockDisconnected => "The clock was unplugged".to_owned(),
         Body::GameStarted { .. } => "A game begins".to_owned(),
         Body::MovesRetracted { to_ply, reason } => format!("Taken back to half-move {to_ply}: {reason}"),
-        Body::GameEnded { result, reason } => format!("The game is over: {} by {reason}", result.as_str()),
+        Body::GameEnded { result, reason, .. } => {
+            format!("The game is over: {} by {reason}", result.as_str())
+        }
+        Body::GameResumed { .. } => "The result is taken back".to_owned(),
+        Body::IrregularityReopened { irregularity, .. } => format!("Taken up again: {irregularity}"),
+        Body::CaseNoted {
+            irregularity, note, ..
+        } => format!(
+            "Noted on {irregularity}: {}",
+            note.as_deref().unwrap_or("a penalty")
+        ),
         Body::Notice { message, .. } => format!("Notice: {message}"),
         Body::RulingAmended(amendment) => {
             let words = amendment.text.get("en");

@@ -160,10 +160,10 @@ fn player(name: Option<String>) -> Value {
 
 fn result(board: &Board) -> Option<&'static str> {
     match board.game.result? {
-        GameResult::WhiteWins => Some("WHITEWIN"),
-        GameResult::BlackWins => Some("BLACKWIN"),
+        GameResult::WhiteWins | GameResult::WhiteByForfeit => Some("WHITEWIN"),
+        GameResult::BlackWins | GameResult::BlackByForfeit => Some("BLACKWIN"),
         GameResult::Draw => Some("DRAW"),
-        GameResult::Open => None,
+        GameResult::Open | GameResult::BothForfeit | GameResult::BothLost => None,
     }
 }
 

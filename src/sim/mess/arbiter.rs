@@ -79,7 +79,7 @@ impl Director<'_> {
         let (a, b) = match result {
             GameResult::WhiteWins => (Square::E4, Square::D5),
             GameResult::BlackWins => (Square::D4, Square::E5),
-            GameResult::Draw | GameResult::Open => (Square::E4, Square::E5),
+            _ => (Square::E4, Square::E5),
         };
         let board = self.position.board();
         let (Some(white), Some(black)) = (board.king_of(Color::White), board.king_of(Color::Black)) else {

@@ -4,8 +4,8 @@ use super::*;
 
 use crate::{
     dgt::{Lever, Message, PieceCode},
-    event::Body,
-    laws::{PenaltyKind, Side},
+    event::{Body, Why},
+    laws::{PenaltyKind, RaisedBy, Side},
     watcher::{
         OrientationSetting, Settings, Watcher,
         testing::{after_e4, after_e4_under, clock, hear, initial_men},
@@ -95,7 +95,7 @@ fn without_a_board_or_a_game_there_is_nothing_to_command() {
     let mut watcher = Watcher::new(Settings::default(), None);
     assert_eq!(refused(&mut watcher, Command::NewGame), "refused");
     let result = GameResult::Draw;
-    assert_eq!(refused(&mut watcher, Command::Result { result }), "no_game");
+    assert_eq!(refused(&mut watcher, Command::result(result)), "no_game");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn the_arbiter_s_result_goes_before_an_earlier_one() {
     let mut watcher = after_e4();
     for result in [GameResult::WhiteWins, GameResult::Draw] {
         watcher
-            .handle_command(Millis(6000), Command::Result { result })
+            .handle_command(Millis(6000), Command::result(result))
             .unwrap();
         assert_eq!(watcher.game().result, Some(result));
     }
@@ -369,7 +369,7 @@ fn half_moves_are_retracted_from_a_game_that_had_ended() {
     let mut watcher = after_e4();
     let result = GameResult::Draw;
     watcher
-        .handle_command(Millis(6000), Command::Result { result })
+        .handle_command(Millis(6000), Command::result(result))
         .unwrap();
     watcher
         .handle_command(Millis(7000), Command::Retract { to_ply: 0 })

@@ -16,7 +16,7 @@ use crate::{
         accuse::promotion_ways,
         clock::Presses,
         flags::Flags,
-        game::{Game, Made, Open, names},
+        game::{Ended, Game, Made, Open, names},
         matter::Matter,
         recall::Whole,
     },
@@ -50,6 +50,12 @@ pub(super) struct SavedGame {
     closed: Vec<SavedOpen>,
     offences: [Count; 2],
     result: Option<GameResult>,
+    /// The pieces were set up anew while it had no result.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    parked: bool,
+    /// The result is by an arbiter.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    confirmed: bool,
     #[serde(default)]
     flags: Flags,
     clock_used: bool,
@@ -207,6 +213,10 @@ struct SavedOpen {
     #[serde(default)]
     said: When,
     matter: Box<Matter>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    by_hand: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ended: Option<Ended>,
 }
 
 impl SavedGame {
@@ -227,6 +237,8 @@ impl SavedGame {
                 .collect(),
             offences: game.offences.map(Into::into),
             result: game.result,
+            parked: game.parked,
+            confirmed: game.confirmed,
             flags: game.flags.clone(),
             clock_used: game.clock_used,
             whole: game
@@ -264,6 +276,8 @@ impl SavedGame {
         game.closed = restored(&self.closed, &game)?;
         game.offences = self.offences.map(Into::into);
         game.result = self.result;
+        game.parked = self.parked;
+        game.confirmed = self.confirmed;
         game.flags = self.flags.clone();
         game.clock_used = self.clock_used;
         game.recall.whole = self.whole.as_ref().map(|(plies, shown)| Whole {
@@ -415,6 +429,8 @@ impl SavedOpen {
             may_stand: open.may_stand,
             said: When(open.said),
             matter: open.matter.clone(),
+            by_hand: open.by_hand,
+            ended: open.ended.clone(),
         }
     }
 
@@ -443,6 +459,8 @@ impl SavedOpen {
             may_stand: self.may_stand,
             said: self.said.0,
             matter: self.matter.clone(),
+            by_hand: self.by_hand,
+            ended: self.ended.clone(),
         })
     }
 }

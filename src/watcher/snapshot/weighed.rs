@@ -79,7 +79,7 @@ impl Weighed {
         let (Phase::Game(game), Some(raw)) = (&core.phase, &core.raw) else {
             return None;
         };
-        game.result.is_none().then(|| Self {
+        game.is_watched().then(|| Self {
             squares: Hex(raw.iter().map(|code| code.0).collect()),
             sensed: core.sensed.keep(),
             lines: game.lines.keep(&core.sensed),

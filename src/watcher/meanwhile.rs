@@ -1,0 +1,295 @@
+//! What is played after a result, or after the pieces were set up anew while a result was still to come. Nobody is told
+//! of it, unless an arbiter says that the game went on, or that another has begun: then nothing of it was missed.
+//!
+//! It is watched by the same code as a game, in place of it: what it would say is kept.
+
+use std::mem;
+
+use shakmaty::Color;
+
+use super::{
+    core::{Core, Phase},
+    game::{Ctx, Game},
+    outbox::Outbox,
+};
+use crate::{
+    event::{Body, CompletedBy, Event, GameResult, notice},
+    time::Millis,
+};
+
+/// Numbers from here on are of events that were not said yet.
+const UNSAID: u64 = 1 << 40;
+/// More than this is no game: it is let go of.
+const MOST_EVENTS: usize = 700;
+/// After so many half-moves that were completed by the clock a game goes on, and no analysis.
+const SURELY_A_GAME: usize = 4;
+
+/// Why something is watched in place of the game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// The game has a result, by a person.
+    Ended,
+    /// The pieces were set up anew, and the game has no result.
+    SetUpAnew,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Meanwhile {
+    why: Why,
+    phase: Phase,
+    out: Outbox,
+    games: u32,
+    look_again: Option<Millis>,
+    dump_wanted: bool,
+}
+
+impl Meanwhile {
+    fn new(why: Why, phase: Phase, games: u32) -> Self {
+        Self {
+            why,
+            phase,
+            out: Outbox {
+                seq: UNSAID,
+                ..Outbox::default()
+            },
+            games,
+            look_again: None,
+            dump_wanted: false,
+        }
+    }
+
+    pub(super) fn look_again(&self) -> Option<Millis> {
+        self.look_again
+    }
+
+    fn is_surely_a_game(&self) -> bool {
+        let Phase::Game(game) = &self.phase else {
+            return false;
+        };
+        let pressed = |made: &&super::game::Made| made.completed_by == CompletedBy::Clock;
+        self.why == Why::SetUpAnew && game.record.iter().filter(pressed).count() >= SURELY_A_GAME
+    }
+}
+
+/// True for a result that a person gave: he may have meant another board, or touched the kings for another reason.
+pub(super) fn is_by_hand(reason: &str) -> bool {
+    matches!(reason, "arbiter" | "kings_in_the_centre" | "special_piece")
+}
+
+impl Core {
+    /// Does the same for the game and for what is watched in place of it.
+    pub(super) fn each(&mut self, mut what: impl FnMut(&mut Self)) {
+        what(self);
+        self.in_meanwhile(what);
+    }
+
+    fn in_meanwhile(&mut self, what: impl FnOnce(&mut Self)) {
+        let Some(mut meanwhile) = self.meanwhile.take() else {
+            return;
+        };
+        meanwhile.out.before = self.out.before;
+        self.exchange(&mut meanwhile);
+        what(self);
+        self.exchange(&mut meanwhile);
+        if meanwhile.out.events.len() <= MOST_EVENTS {
+            self.meanwhile = Some(meanwhile);
+        }
+    }
+
+    fn exchange(&mut self, meanwhile: &mut Meanwhile) {
+        mem::swap(&mut self.phase, &mut meanwhile.phase);
+        mem::swap(&mut self.out, &mut meanwhile.out);
+        mem::swap(&mut self.games, &mut meanwhile.games);
+        mem::swap(&mut self.look_again, &mut meanwhile.look_again);
+        mem::swap(&mut self.dump_wanted, &mut meanwhile.dump_wanted);
+    }
+
+    /// Looks at what may be decided of it, and whether it has to be watched at all.
+    pub(super) fn review_meanwhile(&mut self, now: Millis) {
+        self.watch_on();
+        self.in_meanwhile(|core| {
+            core.look_again = None;
+            match core.phase {
+                Phase::Waiting(_) => core.look_for_start(now),
+                Phase::Game(_) => core.review_game(now),
+            }
+        });
+        if self
+            .meanwhile
+            .as_ref()
+            .is_some_and(|meanwhile| meanwhile.is_surely_a_game())
+        {
+            if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+                game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
+            }
+            self.next_has_begun(now);
+        }
+    }
+
+    /// A person has given a result: what follows is watched.
+    fn watch_on(&mut self) {
+        let Phase::Game(game) = &mut self.phase else {
+            if self
+                .meanwhile
+                .as_ref()
+                .is_some_and(|meanwhile| meanwhile.why == Why::Ended)
+            {
+                self.meanwhile = None;
+            }
+            return;
+        };
+        if mem::take(&mut game.ended_by_hand) && self.meanwhile.is_none() {
+            let mut on = game.clone();
+            on.result = None;
+            self.meanwhile = Some(Box::new(Meanwhile::new(Why::Ended, Phase::Game(on), self.games)));
+        }
+    }
+
+    /// The record was changed: what is watched in place of the game goes on from another one.
+    pub(super) fn unwatch(&mut self) {
+        self.meanwhile = None;
+    }
+
+    /// The pieces were set up anew while a result is still to come. A game that nobody analyses goes on with another result than
+    /// none, so an arbiter is asked.
+    pub(super) fn park(&mut self, now: Millis) {
+        let games = self.games;
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
+        game.parked = true;
+        let message = "The pieces were set up anew, and the game has no result. It is kept as it is: enter its result, or say that it goes \
+                       on (`resume`), or that a new game has begun (`new_game`). What is played meanwhile is told then.";
+        game.notice(&mut ctx, notice::SET_UP_WITHOUT_RESULT, message);
+        self.meanwhile = Some(Box::new(Meanwhile::new(
+            Why::SetUpAnew,
+            Phase::Waiting(Box::default()),
+            games,
+        )));
+    }
+
+    /// The parked game is over, and what was watched in place of it is the next one. Returns false where nothing was.
+    pub(super) fn next_has_begun(&mut self, now: Millis) -> bool {
+        let Some(meanwhile) = self
+            .meanwhile
+            .take_if(|meanwhile| meanwhile.why == Why::SetUpAnew)
+        else {
+            return false;
+        };
+        self.take_over(now, *meanwhile);
+        true
+    }
+
+    /// The result was a mistake, or the pieces were put back: the game goes on, with all that was played meanwhile.
+    pub(super) fn game_goes_on(&mut self, now: Millis) {
+        let meanwhile = self.meanwhile.take();
+        if let Some(mut meanwhile) = meanwhile.filter(|meanwhile| meanwhile.why == Why::Ended) {
+            if let (Phase::Game(said), Phase::Game(on)) = (&self.phase, &mut meanwhile.phase) {
+                on.take_what_was_ruled(said);
+            }
+            self.take_over(now, *meanwhile);
+        } else if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            game.result = None;
+            game.parked = false;
+            game.restart_lines(&ctx);
+            game.after_gap(&mut ctx);
+        }
+    }
+
+    /// What was watched in place of the game is the game, and all that it would have said is said.
+    fn take_over(&mut self, now: Millis, mut meanwhile: Meanwhile) {
+        let unsaid = mem::take(&mut meanwhile.out.events);
+        self.phase = meanwhile.phase;
+        self.games = meanwhile.games;
+        let first = self.out.seq + 1;
+        let said = |id: &str| -> Option<u64> {
+            let seq: u64 = id.rsplit('/').next()?.parse().ok()?;
+            seq.checked_sub(UNSAID + 1).map(|place| first + place)
+        };
+        let name = format!("{}/{}/", self.settings.gateway, self.settings.board);
+        let rename = |id: &mut String| {
+            if let Some(seq) = said(id) {
+                *id = format!("{name}{seq}");
+            }
+        };
+        for event in unsaid {
+            self.say_now(now, event, &rename);
+        }
+        if let Phase::Game(game) = &mut self.phase {
+            for open in game.open.iter_mut().chain(&mut game.closed) {
+                rename(&mut open.id);
+            }
+            self.out.questions.extend(game.open_questions());
+        }
+    }
+
+    fn say_now(&mut self, now: Millis, event: Event, rename: &impl Fn(&mut String)) {
+        let mut body = event.body;
+        match &mut body {
+            Body::IrregularityResolved { irregularity, .. }
+            | Body::IrregularityReopened { irregularity, .. }
+            | Body::CaseNoted { irregularity, .. } => rename(irregularity),
+            Body::RulingAmended(amendment) => rename(&mut amendment.irregularity),
+            _ => {}
+        }
+        // Events tell the daemon's time, in seconds.
+        let at = Millis((event.at.unwrap_or(event.t) * 1000.0).round() as u64) + self.out.before;
+        self.out.emit(&self.settings, event.game, now, Some(at), body);
+    }
+}
+
+impl Game {
+    /// What an arbiter dismissed in the game that was said to be over is dismissed.
+    fn take_what_was_ruled(&mut self, said: &Self) {
+        self.offences_dismissed(said);
+        for ruled in said.closed.iter().filter(|open| open.is_dismissed()) {
+            self.open.retain(|open| open.id != ruled.id);
+            self.closed.retain(|open| open.id != ruled.id);
+            self.closed.push(ruled.clone());
+        }
+    }
+
+    /// Offences that are dismissed there and counted here count no more.
+    fn offences_dismissed(&mut self, said: &Self) {
+        for color in Color::ALL {
+            let counted = |game: &Self, id: &str| {
+                let mut known = game.open.iter().chain(&game.closed);
+                known.any(|open| open.id == id && open.counted)
+            };
+            let gone = said.closed.iter().filter(|open| {
+                open.is_dismissed() && open.offender == Some(color) && counted(self, &open.id)
+            });
+            let gone = gone.count() as u32;
+            self.offences[color as usize] = self.offences[color as usize].saturating_sub(gone);
+        }
+    }
+
+    /// What was taken for a result and is held against what is known: why it cannot be right, if it cannot.
+    pub(super) fn contradicts(&self, result: GameResult) -> Option<String> {
+        let ruled = self.open.iter().rev().find_map(|open| {
+            let said = &open.matter.said;
+            let lost = said.ruling.penalty.kind == crate::laws::PenaltyKind::Loss;
+            lost.then_some((said, said.ruling.penalty.to?))
+        });
+        let (said, winner) = ruled?;
+        if result.winner() == Some(winner) {
+            return None;
+        }
+        Some(format!(
+            "The board says {}, and the last ruling, on {}, says that {} wins: which is it? Enter the result.",
+            result.as_str(),
+            said.kind.as_str(),
+            winner.in_words(),
+        ))
+    }
+
+    /// Ends the game by what the board shows. Where that contradicts what is known, a notice asks first, and the public waits for
+    /// the answer.
+    pub(super) fn end_as_shown(&mut self, ctx: &mut Ctx<'_>, result: GameResult, reason: &str) {
+        if let Some(question) = self.contradicts(result) {
+            self.notice(ctx, notice::RESULT_CONTRADICTS, &question);
+        }
+        self.end(ctx, result, reason);
+    }
+}
