@@ -271,8 +271,7 @@ impl Unfolding {
         }
     }
 
-    /// The half-moves that a reader of PGN follows: names are made anew by playing them, and from
-    /// the first on that cannot be played none has a name.
+    /// The half-moves that a reader of PGN follows: names are made anew by playing them, and one that cannot be played has none.
     fn readable(&self) -> Vec<PgnMove> {
         let setup = self.start.fen.parse::<Fen>().unwrap_or_default();
         let turn = setup.as_setup().turn;
@@ -281,11 +280,10 @@ impl Unfolding {
         let mut before: Option<i64> = None;
         let mut moves = Vec::with_capacity(self.moves.len());
         for (i, (made, at_ms)) in self.moves.iter().enumerate() {
-            let san = position.take().and_then(|here| {
-                let (san, next) = played(here, made)?;
-                position = Some(next);
-                Some(san)
-            });
+            let named = position.take().and_then(|here| played(here, made));
+            let (san, after) = named.unzip();
+            // After an illegal move that stands, readers go on from the position.
+            position = after.or_else(|| made.fen.parse::<Fen>().ok()?.into_position(mode).ok());
             let white = (turn == Color::White) == i.is_multiple_of(2);
             let clock = |made: &MoveMade| {
                 made.clock
