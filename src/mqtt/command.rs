@@ -1,5 +1,6 @@
 //! Commands as they come in, and what is refused at the door.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -50,7 +51,7 @@ pub enum Target {
 }
 
 /// Which events of a board are wanted: the newest of them that fit into an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct History {
     /// The board's id.
