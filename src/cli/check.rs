@@ -124,7 +124,7 @@ fn describe(config: &Config) -> String {
         }
     );
     for board in &config.boards {
-        describe_board(&mut text, board);
+        describe_board(&mut text, board, &config.players(board));
     }
     describe_broker(&mut text, &config.broker);
     let journal = &config.journal;
@@ -158,7 +158,7 @@ fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
     let games = broadcast.pairings.boards.iter().flatten().count();
     let _ = writeln!(
         text,
-        "Broadcast of round {} from {} boards into {}, {delay}; {games} games are paired.",
+        "Broadcast of round {} from {} boards into {}, {delay}; {games} of them paired.",
         tournament.round,
         broadcast.boards.len(),
         broadcast.folder.display(),
@@ -172,7 +172,7 @@ fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
     }
 }
 
-fn describe_board(text: &mut String, board: &Board) {
+fn describe_board(text: &mut String, board: &Board, players: &[Option<String>; 2]) {
     let _ = writeln!(
         text,
         "\nBoard {:?}: {}.",
@@ -200,14 +200,11 @@ fn describe_board(text: &mut String, board: &Board) {
         ClockSideSetting::WhiteRight => "White's time is on the right of the clock's front",
     };
     let _ = writeln!(text, "  Table: {orientation}; {clock}.");
-    if board.table.white.is_some() || board.table.black.is_some() {
+    if let [white, black] = players
+        && (white.is_some() || black.is_some())
+    {
         let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".to_owned());
-        let _ = writeln!(
-            text,
-            "  Players: {} - {}.",
-            name(&board.table.white),
-            name(&board.table.black)
-        );
+        let _ = writeln!(text, "  Players: {} - {}.", name(white), name(black));
     }
     if let Some(doubt) = doubt(&board.rules) {
         let _ = writeln!(text, "  Note: {doubt}.");

@@ -10,6 +10,7 @@
 mod broadcast;
 mod broker;
 mod env;
+mod hint;
 pub(crate) mod plain;
 mod problem;
 mod raw;
@@ -249,9 +250,27 @@ impl Config {
         finish(collector, document)
     }
 
+    /// Who sits at `board`, White and Black: by its table, else by the pairings of the round.
+    #[must_use]
+    pub fn players(&self, board: &Board) -> [Option<String>; 2] {
+        let named = [board.table.white.clone(), board.table.black.clone()];
+        let paired = self
+            .broadcast
+            .as_ref()
+            .map(Broadcast::players)
+            .unwrap_or_default();
+        let full = format!("{}/{}", self.gateway, board.id);
+        let paired = paired.get(board.id.as_str()).or_else(|| paired.get(&full));
+        match paired {
+            Some(paired) if named.iter().all(Option::is_none) => paired.clone(),
+            _ => named,
+        }
+    }
+
     /// What the watcher of `board` is told. The wall clock is set later, by the daemon.
     #[must_use]
     pub fn settings(&self, board: &Board) -> Settings {
+        let tournament = self.broadcast.as_ref().map(|broadcast| &broadcast.tournament);
         Settings {
             gateway: self.gateway.to_string(),
             board: board.id.to_string(),
@@ -263,7 +282,9 @@ impl Config {
             clock_side: board.clock_side,
             periods: board.rules.periods.clone(),
             contested: board.rules.contested,
-            players: [board.table.white.clone(), board.table.black.clone()],
+            players: self.players(board),
+            event: tournament.and_then(|tournament| tournament.name.clone()),
+            round: tournament.map(|tournament| tournament.round),
             epoch_ms: None,
         }
     }

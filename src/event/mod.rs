@@ -98,6 +98,12 @@ pub enum Body {
         /// Black's name, the same.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         black: Option<String>,
+        /// Name of the event, the same.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        event: Option<String>,
+        /// Number of the round, the same.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        round: Option<u32>,
     },
     /// A half-move was completed.
     Move(MoveMade),

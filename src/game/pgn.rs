@@ -53,6 +53,10 @@ pub struct PgnStart<'a> {
     pub time: Option<&'a str>,
     /// White's name and Black's, where they are known.
     pub players: [Option<&'a str>; 2],
+    /// Name of the event, where it is known.
+    pub event: Option<&'a str>,
+    /// Number of the round, where it is known.
+    pub round: Option<u32>,
     /// FEN of the start.
     pub fen: &'a str,
     /// Chess960.
@@ -69,9 +73,13 @@ impl Pgn {
         let date = start.time.and_then(|time| time.get(..10));
         let date = date.map_or_else(|| "????.??.??".to_owned(), |date| date.replace('-', "."));
         let [white, black] = start.players.map(|name| name.unwrap_or("?"));
-        let round = format!("{}.{}", start.board, start.number);
+        // Within a round a board plays one game; else the games of a board are told apart.
+        let round = match start.round {
+            Some(round) => format!("{round}.{}", start.board),
+            None => format!("{}.{}", start.board, start.number),
+        };
         let tags = [
-            ("Event", "?"),
+            ("Event", start.event.unwrap_or("?")),
             ("Site", "?"),
             ("Date", &date),
             ("Round", &round),

@@ -120,6 +120,10 @@ pub struct Settings {
     pub contested: Options,
     /// Names for the PGN, White's and Black's, where they are known.
     pub players: [Option<String>; 2],
+    /// Name of the event, where it is known.
+    pub event: Option<String>,
+    /// Number of the round, where it is known.
+    pub round: Option<u32>,
     /// Unix time in milliseconds at the origin of `Millis`; none when the wall clock is unknown.
     pub epoch_ms: Option<i64>,
 }
