@@ -1,5 +1,6 @@
 //! Puts the daemon together and takes it apart again.
 
+mod parts;
 mod renumber;
 
 use std::{
@@ -32,25 +33,23 @@ use super::{
     ports::Ports,
 };
 use crate::{
-    config::{Broker, Config, Id},
-    journal::{Journal, JournalError, JournalSettings, Notice},
+    config::{Config, Id},
+    journal::{Journal, JournalError, Notice},
     link::SourceSyntaxError,
     mqtt::{
-        Answer, History, Publisher, PublisherHandle, PublisherSettings, Refusal, Request, StateKey, Target,
-        Topics, rumqtt::RumqttDial,
+        Answer, History, Publisher, PublisherHandle, Refusal, Request, StateKey, Target, Topics,
+        rumqtt::RumqttDial,
     },
     notify::notify,
 };
+use parts::{broker_of, journal_settings, metrics, plans, publisher_settings};
 
 /// Commands that may wait, for all boards and for one.
 const COMMANDS: (usize, usize) = (64, 8);
 /// Reads of the journal for `history` at the same time.
 const MAX_READERS: usize = 8;
-/// Events kept in memory while the disk refuses.
-const MAX_IN_MEMORY: usize = 10_000;
-/// How long a connection attempt may take, and an acknowledgement.
+/// How long a connection attempt may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-const ACK_TIMEOUT: Duration = Duration::from_secs(30);
 /// The journal's housekeeping, and the loop's own pulse.
 const TICK: Duration = Duration::from_secs(1);
 /// A board's task that failed is started again after one second, then two, up to about a minute.
@@ -213,6 +212,13 @@ impl Daemon {
         }
     }
 
+    /// What Home Assistant was told of boards that are not configured any more is taken back.
+    fn clear_entities(&self, former: &[Id]) {
+        for topic in former.iter().flat_map(|id| discovery::topics(&self.config, id)) {
+            self.publisher_handle().states.set(StateKey::discovery(topic), "");
+        }
+    }
+
     fn start_board(&mut self, id: &Id, delay: Duration) {
         let Some(plan) = self.plans.get(id).cloned() else {
             return;
@@ -245,6 +251,7 @@ impl Daemon {
     ) -> Result<(), GatewayError> {
         let watchdog = sd_notify::watchdog_enabled();
         let mut disputed = self.shared.journal.disputed();
+        let mut former = self.publisher_handle().former.clone();
         let mut tick = tokio::time::interval(TICK.min(watchdog.map_or(TICK, |period| period / 3)));
         loop {
             tokio::select! {
@@ -261,6 +268,7 @@ impl Daemon {
                         self.renumber().await;
                     }
                 }
+                Ok(()) = former.changed() => self.clear_entities(&former.borrow_and_update()),
                 _ = tick.tick() => self.tick(watchdog.is_some()).await,
                 () = shutdown.cancelled() => return Ok(()),
             }
@@ -429,74 +437,6 @@ impl Daemon {
     }
 }
 
-/// The port of the figures. Boards go before figures: where it cannot be had, the daemon works without.
-async fn metrics(config: &Config) -> Option<Metrics> {
-    let address = config.metrics?;
-    Metrics::listen(address)
-        .await
-        .inspect_err(|error| tracing::error!("no figures at {address} ({error}): is another program there?"))
-        .ok()
-}
-
 fn task_name(board: &Id) -> String {
     format!("board {board}")
-}
-
-fn plans(config: &Config) -> Result<BTreeMap<Id, BoardPlan>, GatewayError> {
-    let mut plans = BTreeMap::new();
-    let mut ports: HashMap<&str, &Id> = HashMap::new();
-    for board in &config.boards {
-        if let Some(first) = ports.insert(board.port.as_str(), &board.id) {
-            return Err(GatewayError::SharedPort {
-                first: first.clone(),
-                second: board.id.clone(),
-                port: board.port.to_string(),
-            });
-        }
-        let source = board
-            .port
-            .as_str()
-            .parse()
-            .map_err(|source| GatewayError::Source {
-                board: board.id.clone(),
-                source,
-            })?;
-        let plan = BoardPlan {
-            id: board.id.clone(),
-            source,
-            settings: config.settings(board),
-        };
-        plans.insert(board.id.clone(), plan);
-    }
-    Ok(plans)
-}
-
-fn journal_settings(config: &Config) -> JournalSettings {
-    JournalSettings {
-        path: config.journal.path.clone(),
-        max_bytes: config.journal.max_size,
-        max_age: config.journal.max_age,
-        max_in_memory: MAX_IN_MEMORY,
-    }
-}
-
-/// Its client id is another one at each start, unless one is configured: a second gateway of the same name is then
-/// connected beside this one, and each hears of the other.
-fn broker_of(config: &Config, boot_id: &str) -> Broker {
-    let mut broker = config.broker.clone();
-    if broker.client_id == format!("dgt2mqtt-{}", config.gateway) {
-        broker.client_id = format!("{}-{}", broker.client_id, &boot_id[..8]);
-    }
-    broker
-}
-
-fn publisher_settings(config: &Config, boot_id: &str) -> PublisherSettings {
-    PublisherSettings {
-        boot_id: boot_id.to_owned(),
-        urls: config.broker.urls.clone(),
-        commands: config.commands,
-        ack_timeout: ACK_TIMEOUT,
-        // Its last words have a second or two beyond that.
-        stop_bound: config.limits.shutdown_timeout / 4,
-    }
 }
