@@ -4,6 +4,8 @@
 //! came. States are published and commands answered only after the events behind them are kept.
 
 mod kept;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::VecDeque,
@@ -24,6 +26,7 @@ use super::{
     losses::Losses,
     mates::{Mates, Turn},
     ports::{Claim, Ports},
+    quota::Quota,
     trouble::Trouble,
 };
 use crate::{
@@ -101,6 +104,8 @@ pub(super) struct BoardTask {
     answered: Option<Millis>,
     notices: broadcast::Receiver<Notice>,
     losses: Losses,
+    /// How much of an arbiter it takes.
+    quota: Quota,
     /// When what was heard and no event tells of is put down at the latest.
     save_at: Option<Millis>,
 }
@@ -146,6 +151,7 @@ impl BoardTask {
             answered: None,
             notices,
             losses: Losses::default(),
+            quota: Quota::new(),
             save_at: None,
         }
     }
@@ -369,10 +375,18 @@ impl BoardTask {
             return;
         }
         let now = self.now();
+        if let Some(wait_s) = self.quota.wait_s(now) {
+            let refused = command.refuse_flood(&self.quota, wait_s, &board);
+            self.shared.publisher.reply(refused);
+            return;
+        }
         let (reply, record) = command.carry_out(&mut self.watcher, now);
         self.replies.push(reply);
         self.changed |= self.watcher.take_changed();
         let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
+        if !events.is_empty() {
+            self.quota.spend(now);
+        }
         self.append(events, Some(record)).await;
     }
 
@@ -395,6 +409,7 @@ impl BoardTask {
 
     /// The last entry, with the state as it is now, and nobody at the board any more.
     async fn finish(mut self) -> Result<(), BoardError> {
+        self.watcher.handle_stop(self.now());
         if let Some(pending) = &mut self.pending {
             let answer = (&mut pending.committed).await;
             self.committed(answer)?;

@@ -90,14 +90,12 @@ impl Health {
         notices: Vec<Notice>,
         lichess: Option<Pushed>,
     ) -> Self {
-        let wall = jiff::Timestamp::now().as_millisecond();
-        let age = |taken: i64| u32::try_from((wall - taken).max(0) / 1000).map_or(f64::INFINITY, f64::from);
         Self {
             uptime_s: uptime.seconds(),
             boards,
             board_restarts,
             outbox_depth: journal.depth,
-            oldest_unacknowledged_s: journal.oldest_ms.map(age),
+            oldest_unacknowledged_s: journal.oldest_age.map(|age| age.as_secs_f64()),
             broker,
             journal,
             notices,

@@ -21,6 +21,7 @@ mod losses;
 mod mates;
 mod metrics;
 mod ports;
+mod quota;
 mod trouble;
 
 pub use daemon::{GatewayError, run, run_changing};

@@ -21,6 +21,7 @@ use super::{
     open::{Ready, is_damage},
     place::Place,
     store::{Batch, NewCommand, NewRow, Store},
+    taken::Taken,
 };
 use crate::event::{Event, notice};
 
@@ -57,6 +58,10 @@ pub(super) struct Writer {
     /// Accepted and not on disk.
     pending: Batch,
     position: u64,
+    /// The position of the last command.
+    command: u64,
+    events_taken: Taken,
+    commands_taken: Taken,
     /// Events on disk without acknowledgement, less those in `pending.acked`.
     depth: u64,
     pruned: u64,
@@ -87,6 +92,8 @@ impl Writer {
     ) -> rusqlite::Result<Self> {
         let depth = ready.store.outbox()?;
         let position = ready.store.last_position()?;
+        let command = ready.store.last_command()?;
+        let (now, now_ms) = (Instant::now(), super::wall_ms());
         tells.news.send_replace(position);
         let last = ready
             .resumes
@@ -101,6 +108,9 @@ impl Writer {
             gateway,
             settings,
             position,
+            command,
+            events_taken: Taken::begin(now, now_ms, position),
+            commands_taken: Taken::begin(now, now_ms, command),
             store: ready.store,
             mark: ready.mark,
             resumes: ready.resumes,
@@ -113,8 +123,8 @@ impl Writer {
             is_losing: false,
             last_try: None,
             healed_at: None,
-            examine_at: Instant::now(),
-            hours: Hours::begin(super::wall_ms()),
+            examine_at: now,
+            hours: Hours::begin(now_ms),
             news: tells.news,
             trouble: tells.trouble,
             unsecured: tells.unsecured,
@@ -221,17 +231,47 @@ impl Writer {
         {
             return Err(self.lose(rows.len()));
         }
+        let now = Instant::now();
+        if !rows.is_empty() {
+            self.events_taken.note(now, self.position + 1);
+        }
         self.position += rows.len() as u64;
         self.depth += rows.len() as u64;
+        let is_commanded = |row: &&NewRow| command.is_some() || self.answers_commanded(&row.row);
+        let commanded: Vec<_> = rows.iter().filter(is_commanded).map(|new| new.row.n).collect();
+        self.pending.commanded.extend(commanded);
         self.pending.rows.extend(rows);
         if let Some(record) = command {
+            self.command += 1;
+            self.commands_taken.note(now, self.command);
             self.pending.commands.push(NewCommand {
+                n: self.command,
                 board,
                 record,
                 received_ms: now_ms,
             });
         }
         Ok(())
+    }
+
+    /// Whether an event says what became of an irregularity that a person reported: as many of these come as are reported.
+    fn answers_commanded(&self, row: &Row) -> bool {
+        #[derive(serde::Deserialize)]
+        struct Answer {
+            irregularity: String,
+        }
+        if !["ruling_amended", "irregularity_resolved"].contains(&row.kind.as_str()) {
+            return false;
+        }
+        let seq = serde_json::from_slice::<Answer>(&row.json).ok();
+        let seq = seq.and_then(|answer| answer.irregularity.rsplit('/').next()?.parse().ok());
+        let is_pending = |seq| {
+            let mut rows = self.pending.rows.iter().map(|new| &new.row);
+            rows.any(|other| {
+                other.board == row.board && other.seq == seq && self.pending.commanded.contains(&other.n)
+            })
+        };
+        seq.is_some_and(|seq| is_pending(seq) || self.store.is_commanded(&row.board, seq).unwrap_or(false))
     }
 
     /// No room on the disk and none in memory.
