@@ -2,16 +2,20 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with processes of its own.
 
 mod broker;
+mod browser;
 
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
+    io::{BufRead, BufReader, Write as _},
+    net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
-use broker::{Mosquitto, PATIENCE, Subscriber};
+use broker::{Mosquitto, PATIENCE, Subscriber, free_port};
+use browser::Server;
 use fastrand::Rng;
 use serde_json::Value;
 
@@ -88,6 +92,18 @@ impl Gateway {
             assert!(Instant::now() < deadline, "{what:?} is not said:\n{log}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
+    }
+
+    /// What `check --connect` says of the broker, and whether all is well.
+    fn check(&self) -> (bool, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
+            .args(["check", "--connect", "--config"])
+            .arg(&self.config)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let line = text.lines().find(|line| line.contains(" broker ")).unwrap();
+        (output.status.success(), line.to_owned())
     }
 
     /// Ends it by a kill, or as a service manager does.
@@ -179,4 +195,62 @@ async fn of_two_gateways_of_one_name_one_publishes_and_the_other_takes_over() {
         }
         first.end(false);
     }
+}
+
+/// What the page is told of gateways, until it fits.
+fn page_says(port: u16, fits: impl Fn(&str) -> bool) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    lines.find(|line| fits(line)).expect("the page's stream goes on")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_and_the_page_know_that_two_have_one_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let mut first = Gateway::prepare(&folder.path().join("first"), mosquitto.port);
+    let mut second = Gateway::prepare(&folder.path().join("second"), mosquitto.port);
+    let (is_well, said) = second.check();
+    assert!(is_well && said.ends_with("the broker lets us in"), "{said}");
+    first.start();
+    let info = subscriber
+        .wait("info", |got| got.topic == "dgt2mqtt/gw/info")
+        .await
+        .json();
+    subscriber
+        .wait("a game", |got| got.topic == "dgt2mqtt/gw/board/7/game")
+        .await;
+    let (is_well, said) = first.check();
+    assert!(
+        is_well && said.contains("the daemon of this configuration is online"),
+        "{said}"
+    );
+    let (is_well, said) = second.check();
+    assert!(!is_well && said.starts_with("FAILED"), "{said}");
+    let host = info["host"].as_str().unwrap();
+    for word in [
+        host,
+        info["boot_id"].as_str().unwrap(),
+        "give this one another `name`",
+    ] {
+        assert!(said.contains(word), "{word:?} is missing in {said}");
+    }
+    assert_eq!(status(&subscriber), "online", "nobody noticed");
+
+    let page = Server::start(mosquitto.port, free_port(), &[]);
+    page_says(page.port, |line| line.contains("\"rival\":null"));
+    second.start();
+    let rival = format!("\"rival\":\"{host}\"");
+    page_says(page.port, |line| line.contains(&rival));
+    // Its own daemon stands by: the one that is online is not that.
+    let (is_well, said) = second.check();
+    assert!(
+        !is_well && said.contains("another gateway named \"gw\""),
+        "{said}"
+    );
+    second.end(false);
+    first.end(false);
 }

@@ -17,7 +17,10 @@ use std::{
 
 use broker::{Mosquitto, PATIENCE, broker as plain};
 use certificates::certificates;
-use dgt2mqtt::{config::BrokerUrl, mqtt::rumqtt::probe};
+use dgt2mqtt::{
+    config::BrokerUrl,
+    mqtt::{Topics, look::holder},
+};
 
 /// Something that answers whoever connects with `answer`, and hangs up.
 fn answering(answer: &'static [u8]) -> BrokerUrl {
@@ -32,6 +35,14 @@ fn answering(answer: &'static [u8]) -> BrokerUrl {
         }
     });
     url.parse().unwrap()
+}
+
+/// What `check --connect` hears of a broker.
+async fn refusal(url: &BrokerUrl) -> Result<(), String> {
+    let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+    let broker = plain(vec![url.clone()]);
+    let found = holder(&broker, url, &topics, Duration::from_secs(20)).await;
+    found.map(|_| ())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -59,8 +70,7 @@ async fn each_says_what_is_wrong_and_what_to_do() {
     ];
     for (name, answer, words) in cases {
         let url = answering(answer);
-        let said = probe(&plain(vec![url.clone()]), &url, Duration::from_secs(20)).await;
-        let said = said.expect_err(name);
+        let said = refusal(&url).await.expect_err(name);
         for word in words {
             assert!(said.contains(word), "{name}: {said}");
         }
@@ -72,8 +82,12 @@ async fn a_broker_that_allows_no_retain_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "retain_available false\n");
     let url = mosquitto.url();
-    let said = probe(&plain(vec![url.clone()]), &url, Duration::from_secs(20)).await;
-    assert!(said.expect_err("no use").contains("allow `retain` there"));
+    assert!(
+        refusal(&url)
+            .await
+            .expect_err("no use")
+            .contains("allow `retain` there")
+    );
 }
 
 /// mosquitto with a certificate of `folder`, in a folder of its own.

@@ -25,8 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Reach<'a> {
     /// Opens a port and asks the board who it is.
     pub(super) port: &'a dyn Fn(&Board) -> Result<String, String>,
-    /// Opens an MQTT session at an address that accepts connections.
-    pub(super) session: &'a dyn Fn(&Broker, &BrokerUrl) -> Result<String, String>,
+    /// Opens an MQTT session at an address that accepts connections, and looks who has our name there.
+    pub(super) session: &'a dyn Fn(&Config, &BrokerUrl) -> Result<String, String>,
 }
 
 /// Checks the configuration and tells `out` what it means; with `reach` also what could be reached.
@@ -74,7 +74,7 @@ fn connect(config: &Config, reach: &Reach<'_>, out: &mut dyn io::Write) -> io::R
         )?;
     }
     for url in &config.broker.urls {
-        let outcome = connect_tcp(url).and_then(|()| (reach.session)(&config.broker, url));
+        let outcome = connect_tcp(url).and_then(|()| (reach.session)(config, url));
         tell(format!("broker {url}"), outcome)?;
     }
     Ok(failed)

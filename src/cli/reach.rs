@@ -5,9 +5,13 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 
 use crate::{
-    config::{Board, Broker, BrokerUrl},
+    config::{Board, BrokerUrl, Config},
+    journal::query::boot,
     link::{Source, ask, hear_occupancy},
-    mqtt::rumqtt::probe,
+    mqtt::{
+        Topics,
+        look::{Holder, holder},
+    },
     watcher::Protocol,
 };
 
@@ -53,9 +57,26 @@ pub(super) fn port(board: &Board) -> Result<String, String> {
     }
 }
 
-/// Opens an MQTT session under a name of its own, so that a daemon that runs keeps its session.
-pub(super) fn session(broker: &Broker, url: &BrokerUrl) -> Result<String, String> {
-    runtime()?.block_on(probe(broker, url, PATIENCE))
+/// Opens an MQTT session under a name of its own, so that a daemon that runs keeps its session, and looks whether another
+/// gateway has the name of this one.
+pub(super) fn session(config: &Config, url: &BrokerUrl) -> Result<String, String> {
+    let topics = Topics::new(&config.base_topic, &config.gateway);
+    let found = runtime()?.block_on(holder(&config.broker, url, &topics, PATIENCE))?;
+    let Some(Holder { boot_id, host }) = found else {
+        return Ok("the broker lets us in".to_owned());
+    };
+    if boot(&config.journal.path).is_some_and(|own| own == boot_id) {
+        return Ok("the broker lets us in, and the daemon of this configuration is online there".to_owned());
+    }
+    let whose = match host.as_str() {
+        "" => "it does not say on which machine".to_owned(),
+        host => format!("on the machine {host}, boot {boot_id}"),
+    };
+    Err(format!(
+        "the broker lets us in, but another gateway named {:?} is online there ({whose}), and of two of one name one publishes \
+         nothing: give this one another `name` under [gateway], or stop the other",
+        config.gateway.as_str()
+    ))
 }
 
 /// An error with its causes.

@@ -121,6 +121,8 @@ struct Daemon {
     /// What was found at the start.
     notices: Vec<Notice>,
     next_health: Instant,
+    /// The machine of another gateway of our name, as `health` said last.
+    rival: Option<String>,
     metrics: Option<Metrics>,
 }
 
@@ -132,6 +134,7 @@ impl Daemon {
             tracing::warn!(code = notice.code, "{}", notice.message);
         }
         let boot_id = format!("{:032x}", fastrand::u128(..));
+        journal.set_boot(&boot_id).await;
         let clock = Clock::start();
         let heartbeat = Heartbeat::new(clock);
         let topics = Topics::new(&config.base_topic, &config.gateway);
@@ -179,6 +182,7 @@ impl Daemon {
             plans,
             notices,
             next_health: Instant::now(),
+            rival: None,
             metrics: metrics(&config).await,
             config,
         };
@@ -305,6 +309,11 @@ impl Daemon {
         } else if feed_watchdog {
             notify(&NotifyState::Watchdog);
         }
+        let figures = self.publisher_handle().figures();
+        if figures.rival != self.rival {
+            self.rival.clone_from(&figures.rival);
+            self.next_health = Instant::now();
+        }
         if Instant::now() < self.next_health && self.metrics.is_none() {
             return;
         }
@@ -313,7 +322,6 @@ impl Daemon {
         notices.extend(troubles.into_iter().chain(slow));
         let restarts = self.failures.values().map(|count| u64::from(*count)).sum();
         let boards = self.plans.len();
-        let figures = self.publisher_handle().figures();
         let pushed = self.caster.pushed();
         let health = Health::new(
             self.clock.now(),

@@ -10,7 +10,7 @@ use crate::{
     config::{Broadcast, Config},
     event::SCHEMA_VERSION,
     journal::{Notice, Stats},
-    mqtt::Figures,
+    mqtt::{self, Figures},
     time::Millis,
 };
 
@@ -23,6 +23,8 @@ pub struct GatewayInfo {
     schema_version: u32,
     /// Another one after each start of the daemon.
     boot_id: String,
+    /// Its machine.
+    host: String,
     /// Ids of the boards.
     boards: Vec<String>,
     /// Names of the players by board, White's and Black's, where the pairings of a broadcast have them.
@@ -36,6 +38,7 @@ impl GatewayInfo {
             version: env!("CARGO_PKG_VERSION"),
             schema_version: SCHEMA_VERSION,
             boot_id: boot_id.to_owned(),
+            host: mqtt::host(),
             boards: config.boards.iter().map(|board| board.id.to_string()).collect(),
             players: players(config),
         }

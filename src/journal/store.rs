@@ -290,6 +290,12 @@ impl Store {
         Ok(())
     }
 
+    /// Leaves the boot id of the daemon that writes it.
+    pub(crate) fn set_boot(&self, boot: &str) -> rusqlite::Result<()> {
+        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('boot', ?1)";
+        self.connection.execute(sql, [boot]).map(|_| ())
+    }
+
     /// The last number of each board that can have been sent, where later ones cannot.
     pub(crate) fn floors(&self) -> rusqlite::Result<Option<BTreeMap<String, u64>>> {
         let json: Option<String> = self

@@ -189,6 +189,12 @@ impl Writer {
                 self.reconcile(known, answer);
             }
             Request::StandBy(was_sending) => self.stand_by(was_sending),
+            Request::Boot(boot) => {
+                // A disk that takes no writes is said elsewhere.
+                if let Err(error) = self.store.set_boot(&boot) {
+                    tracing::debug!(%error, "cannot leave the boot id in the journal");
+                }
+            }
             Request::Lift(answer) => {
                 self.settle(std::mem::take(answers));
                 let _ = answer.send(self.lift());

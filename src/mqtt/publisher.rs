@@ -71,7 +71,7 @@ pub struct Figures {
     pub commands: u64,
     /// Commands refused at the door since the start.
     pub commands_refused: u64,
-    /// The machine of another gateway of our name that was heard of since the start: each must have a name of its own.
+    /// The machine of another gateway of our name that is there now: each must have a name of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rival: Option<String>,
     /// Why the last connection or attempt ended.

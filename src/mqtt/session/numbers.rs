@@ -70,7 +70,7 @@ impl<L: BrokerLink> Session<'_, L> {
         if self.core.claim.takes_birth() && self.core.readback.is_over() {
             self.say("online");
         }
-        let rival = self.core.claim.rival().map(str::to_owned);
+        let rival = self.core.claim.rival(Instant::now()).map(str::to_owned);
         self.core.count(|figures| figures.rival = rival);
     }
 
