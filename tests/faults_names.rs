@@ -1,4 +1,5 @@
-//! Two gateways of one name at one broker: one of them publishes, the other says so and waits.
+//! Names that two have: of two gateways of one name at one broker one publishes, the other says so and waits; of two boards
+//! of one serial number neither gets the other's game.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with processes of its own.
 
 mod broker;
@@ -16,8 +17,18 @@ use std::{
 
 use broker::{Mosquitto, PATIENCE, Subscriber, free_port};
 use browser::Server;
+use dgt2mqtt::{
+    capture::Capture,
+    sim::{
+        board::Identity,
+        player::{Pace, Player},
+        port::Place,
+        serve::{Serving, Station},
+    },
+};
 use fastrand::Rng;
 use serde_json::Value;
+use tokio::task::JoinSet;
 
 fn rounds() -> usize {
     std::env::var_os("DGT2MQTT_FULL").map_or(1, |_| 20)
@@ -253,4 +264,82 @@ async fn check_and_the_page_know_that_two_have_one_name() {
     );
     second.end(false);
     first.end(false);
+}
+
+/// Two boards on terminals that say the same number, and where they are.
+async fn twins(boards: &mut JoinSet<()>) -> [String; 2] {
+    let mut ports = [String::new(), String::new()];
+    for port in &mut ports {
+        let capture = Capture::parse(b"# dgtcap 1\n0.1 < 8e 00 05 34 00\n").unwrap();
+        let player = Player::new(capture, Identity::synthetic(7), Pace::default());
+        let serving = Serving {
+            slow_line: false,
+            linger: None,
+        };
+        let station = Station::new(player, Place::Pty(None), serving).await.unwrap();
+        *port = station.name();
+        boards.spawn(async { station.run().await.unwrap() });
+    }
+    ports
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_boards_of_one_serial_number_are_told_and_not_mixed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let mut boards = JoinSet::new();
+    let [first, second] = twins(&mut boards).await;
+    let mut gateway = Gateway::prepare(&folder.path().join("gateway"), mosquitto.port);
+    let text = std::fs::read_to_string(&gateway.config).unwrap();
+    let (text, _) = text.split_once("[[board]]").unwrap();
+    let board = |id: u8, port: &str| format!("[[board]]\nid = \"{id}\"\nport = \"{port}\"\n");
+    let configure = |boards: &str| std::fs::write(&gateway.config, format!("{text}{boards}")).unwrap();
+    let check = || {
+        let program = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
+            .args(["check", "--connect", "--config"])
+            .arg(&gateway.config)
+            .output();
+        String::from_utf8(program.unwrap().stdout).unwrap()
+    };
+    // Looked for by the number neither is taken.
+    configure(&board(1, &format!("board:90007@{first},{second}")));
+    let said = check();
+    assert!(
+        said.contains("FAILED board 1") && said.contains("neither is taken"),
+        "{said}"
+    );
+    // Each by its port, both are.
+    configure(&(board(1, &first) + &board(2, &second)));
+    let said = check();
+    assert!(
+        said.contains("ok     board 2") && said.contains("Board 1 says the same number"),
+        "{said}"
+    );
+    gateway.start();
+    let notice = subscriber
+        .wait("the notice", |got| {
+            got.topic.ends_with("/event/notice") && got.json()["code"] == "serial_doubled"
+        })
+        .await;
+    assert_eq!(notice.json()["board"], "2");
+    subscriber
+        .wait("the notice in health", |got| {
+            got.topic.ends_with("/gw/health") && got.text().contains("serial_doubled")
+        })
+        .await;
+    for (id, port) in [("1", first), ("2", second)] {
+        let topic = format!("dgt2mqtt/gw/board/{id}/event/board_connected");
+        let event = subscriber.wait(&topic, |got| got.topic == topic).await.json();
+        assert_eq!(
+            (&event["serial"], &event["port"]),
+            (&"90007".into(), &port.into())
+        );
+    }
+    gateway
+        .says("boards 1 and 2 say the same serial number 90007")
+        .await;
+    let log = std::fs::read_to_string(gateway.log()).unwrap();
+    assert_eq!(log.matches("say the same serial number").count(), 1, "{log}");
+    gateway.end(false);
 }

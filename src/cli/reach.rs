@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
+use super::check::Found;
 use crate::{
     config::{Board, BrokerUrl, Config},
     journal::query::boot,
@@ -26,17 +27,21 @@ fn runtime() -> Result<Runtime, String> {
 }
 
 /// Opens the port and asks the board for its numbers; one that cannot be asked is listened to.
-pub(super) fn port(board: &Board) -> Result<String, String> {
+pub(super) fn port(board: &Board) -> Result<Found, String> {
+    let words = |words: String| Found {
+        words,
+        serials: Vec::new(),
+    };
     let source: Source = board.port.as_str().parse().map_err(|error| format!("{error}"))?;
     if let Source::Capture(playback) = &source {
         let known = crate::link::file::read_capture(playback.path());
         return known
-            .map(|_| "a capture that can be read".to_owned())
+            .map(|_| words("a capture that can be read".to_owned()))
             .map_err(|e| full(&e));
     }
     if board.protocol == Protocol::Occ1 {
         return match runtime()?.block_on(hear_occupancy(&source)) {
-            Ok(Some(reading)) => Ok(format!("a board that says {reading}")),
+            Ok(Some(reading)) => Ok(words(format!("a board that says {reading}"))),
             Ok(None) => Err(
                 "the port opens, but nothing is said there that occ1 knows: a board says a line when it starts, \
                  at each change and, best, every second (docs/occ1.md)"
@@ -49,10 +54,10 @@ pub(super) fn port(board: &Board) -> Result<String, String> {
         Ok(numbers) if numbers.is_empty() => {
             Err("the port opens, but no board answers: is it switched on?".to_owned())
         }
-        Ok(numbers) => Ok(format!(
-            "a board with the serial number {}",
-            numbers.join(" and ")
-        )),
+        Ok(serials) => Ok(Found {
+            words: format!("a board with the serial number {}", serials.join(" and ")),
+            serials,
+        }),
         Err(error) => Err(full(&error)),
     }
 }

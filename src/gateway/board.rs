@@ -27,6 +27,7 @@ use super::{
     mates::{Mates, Turn},
     ports::{Claim, Ports},
     quota::Quota,
+    serials::Serials,
     trouble::Trouble,
 };
 use crate::{
@@ -56,6 +57,7 @@ pub(super) struct Shared {
     pub(super) publisher: PublisherHandle,
     pub(super) topics: Topics,
     pub(super) ports: Ports,
+    pub(super) serials: Serials,
     pub(super) clock_interval: Duration,
     /// One search for a mate at a time.
     pub(super) mates: Turn,
@@ -247,12 +249,16 @@ impl BoardTask {
             self.trouble = None;
             let board = self.plan.id.as_str();
             tracing::info!(board, "board {board}: it answers");
+            if let Some(serial) = self.watcher.info().serial {
+                self.shared.serials.says(board, &serial);
+            }
         }
     }
 
     fn lost(&mut self, port: &str, reason: &str) {
         if self.answered.take().is_some() {
             let board = self.plan.id.as_str();
+            self.shared.serials.silent(board);
             tracing::warn!(board, "board {board}: link lost on {port}: {reason}");
         } else {
             self.say(&Trouble::Silent {

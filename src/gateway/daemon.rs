@@ -31,6 +31,7 @@ use super::{
     mates::Turn,
     metrics::Metrics,
     ports::Ports,
+    serials::Serials,
 };
 use crate::{
     config::{Config, Id},
@@ -123,6 +124,8 @@ struct Daemon {
     next_health: Instant,
     /// The machine of another gateway of our name, as `health` said last.
     rival: Option<String>,
+    /// Boards of one serial number, as was said.
+    doubled: Vec<Notice>,
     metrics: Option<Metrics>,
 }
 
@@ -164,6 +167,7 @@ impl Daemon {
                 publisher: handle,
                 topics,
                 ports: Ports::default(),
+                serials: Serials::default(),
                 clock_interval: config.limits.clock_interval,
                 mates: Turn::default(),
             },
@@ -183,6 +187,7 @@ impl Daemon {
             notices,
             next_health: Instant::now(),
             rival: None,
+            doubled: Vec::new(),
             metrics: metrics(&config).await,
             config,
         };
@@ -302,6 +307,8 @@ impl Daemon {
         }
         let troubles = self.shared.journal.trouble().borrow().clone();
         self.announcer.look(self.clock.now(), &troubles);
+        let doubled = self.shared.serials.doubled();
+        self.say_doubled(&doubled);
         let stuck = self.heartbeat.stuck();
         // Who waits for the disk is not helped by a new start, which would wait for it as well.
         if !stuck.is_empty() && !self.disk.is_slow() {
@@ -319,7 +326,7 @@ impl Daemon {
         }
         let interval = self.config.limits.health_interval;
         let mut notices = self.notices.clone();
-        notices.extend(troubles.into_iter().chain(slow));
+        notices.extend(troubles.into_iter().chain(slow).chain(doubled));
         let restarts = self.failures.values().map(|count| u64::from(*count)).sum();
         let boards = self.plans.len();
         let pushed = self.caster.pushed();
@@ -347,6 +354,17 @@ impl Daemon {
                 .set(StateKey::health(&self.shared.topics, expiry.max(3)), json),
             Err(error) => tracing::error!(%error, "cannot write `health` as JSON"),
         }
+    }
+
+    /// Boards that say one serial number, once each: in the log, and to the boards as an event.
+    fn say_doubled(&mut self, doubled: &[Notice]) {
+        let fresh = doubled.iter().filter(|notice| !self.doubled.contains(notice));
+        for notice in fresh {
+            tracing::warn!(code = notice.code, "{}", notice.message);
+            self.announcer.announce(notice.clone());
+            self.next_health = Instant::now();
+        }
+        self.doubled = doubled.to_vec();
     }
 
     /// A board's task ended by itself: it is started again, the others go on.

@@ -22,6 +22,7 @@ mod mates;
 mod metrics;
 mod ports;
 mod quota;
+mod serials;
 mod trouble;
 
 pub use daemon::{GatewayError, run, run_changing};

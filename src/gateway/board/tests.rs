@@ -40,6 +40,7 @@ fn shared(journal: Journal) -> Shared {
         publisher,
         topics,
         ports: Ports::default(),
+        serials: Serials::default(),
         clock_interval: Duration::from_secs(1),
         mates: Turn::default(),
     }
