@@ -1,5 +1,5 @@
 //! Looking whether a broker takes us, and who has our name there, beside a daemon that may be running: under another client
-//! id, and without a word on any topic that means something to others.
+//! id, and without a word on any topic.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
-    link::{BrokerLink, Dial, LinkEvent, Message, Ticket},
+    link::{BrokerLink, Dial, LinkEvent},
     rumqtt::{RumqttDial, RumqttLink},
     topic::Topics,
 };
@@ -18,8 +18,8 @@ const TELLING: Duration = Duration::from_secs(5);
 /// How long it may take to close.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Our message to ourselves, after which everything retained was told. A daemon's own is empty.
-const ECHO: &str = "check";
+/// How much later it may tell it.
+const LATER: Duration = Duration::from_secs(1);
 
 /// The gateway that is online under our name, as its `info` says.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -62,27 +62,33 @@ async fn connect(broker: &Broker, url: &BrokerUrl, patience: Duration) -> Result
     }
 }
 
-/// What the broker tells of our name, if we may read it.
+/// What the broker tells of our name, if we may read it. It answers in order: what it has retained comes before the answer to
+/// what is asked next. There are brokers that tell it a little later.
 async fn look(link: &mut RumqttLink, topics: &Topics) -> Option<Holder> {
-    let (status, info, echo) = (topics.status(), topics.info(), topics.echo());
-    link.subscribe(&[status.clone(), info.clone(), echo.clone()], true)
-        .ok()?;
-    link.publish(Ticket(0), &Message::plain(echo.clone(), ECHO, false))
-        .ok()?;
-    let until = Instant::now() + TELLING;
-    let (mut is_online, mut holder) = (false, Holder::default());
-    while let Ok(event) = timeout_at(until, link.next()).await {
-        match event {
-            LinkEvent::Arrived(arrived) if arrived.topic == status => is_online = arrived.payload == "online",
-            LinkEvent::Arrived(arrived) if arrived.topic == info => {
-                holder = serde_json::from_slice(&arrived.payload).unwrap_or_default();
+    let (status, info) = (topics.status(), topics.info());
+    link.subscribe(&[status.clone(), info.clone()], true).ok()?;
+    link.subscribe(std::slice::from_ref(&info), false).ok()?;
+    let (mut is_online, mut holder, mut answers) = (None, None, 0);
+    let mut until = Instant::now() + TELLING;
+    while is_online.is_none() || holder.is_none() {
+        match timeout_at(until, link.next()).await {
+            Ok(LinkEvent::Arrived(arrived)) if arrived.topic == status => {
+                is_online = Some(arrived.payload == "online");
             }
-            LinkEvent::Arrived(arrived) if arrived.topic == echo && arrived.payload == ECHO => break,
-            LinkEvent::Closed(_) => break,
-            _ => {}
+            Ok(LinkEvent::Arrived(arrived)) if arrived.topic == info => {
+                holder = serde_json::from_slice(&arrived.payload).ok();
+            }
+            Ok(LinkEvent::Subscribed | LinkEvent::SubscriptionRefused(_)) => {
+                answers += 1;
+                if answers == 2 {
+                    until = Instant::now() + LATER;
+                }
+            }
+            Err(_) | Ok(LinkEvent::Closed(_)) => break,
+            Ok(_) => {}
         }
     }
-    is_online.then_some(holder)
+    is_online.unwrap_or(false).then(|| holder.unwrap_or_default())
 }
 
 /// Until the broker has closed, so that it does not log a broken connection.

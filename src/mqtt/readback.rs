@@ -88,10 +88,6 @@ impl ReadBack {
     /// Takes what came in, if it is an answer.
     pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived) {
         if arrived.topic == topics.echo() {
-            // Another's, which looks who has the name.
-            if !arrived.payload.is_empty() {
-                return;
-            }
             self.is_deaf = false;
             return self.end();
         }

@@ -246,8 +246,10 @@ impl RumqttLink {
             Event::Incoming(Packet::Publish(publish)) => Some(LinkEvent::Arrived(arrived(publish))),
             Event::Incoming(Packet::SubAck(ack)) => {
                 let refused = |code: &&SubscribeReasonCode| !matches!(code, SubscribeReasonCode::Success(_));
-                let refusal = ack.return_codes.iter().find(refused)?;
-                Some(LinkEvent::SubscriptionRefused(format!("{refusal:?}")))
+                let refusal = ack.return_codes.iter().find(refused);
+                Some(refusal.map_or(LinkEvent::Subscribed, |refusal| {
+                    LinkEvent::SubscriptionRefused(format!("{refusal:?}"))
+                }))
             }
             _ => None,
         }
