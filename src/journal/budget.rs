@@ -18,8 +18,9 @@ impl Batch {
         if self.commanded.is_empty() {
             return Ok(());
         }
-        let mut insert = connection
-            .prepare_cached("INSERT INTO commanded SELECT n, length(json) + 100 FROM events WHERE n = ?1")?;
+        let mut insert = connection.prepare_cached(
+            "INSERT OR REPLACE INTO commanded SELECT n, length(json) + 100 FROM events WHERE n = ?1",
+        )?;
         for n in &self.commanded {
             insert.execute([n])?;
         }
@@ -30,7 +31,14 @@ impl Batch {
 impl Store {
     /// Makes room for their list where there is none: files of older programs have it not.
     pub(super) fn prepare_commanded(&self) -> rusqlite::Result<()> {
-        self.connection.execute_batch(TABLE)
+        self.connection.execute_batch(TABLE)?;
+        self.forget_dropped()
+    }
+
+    /// Positions of events that are gone may be given to others.
+    fn forget_dropped(&self) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM commanded WHERE n NOT IN (SELECT n FROM events)";
+        self.connection.execute(sql, []).map(|_| ())
     }
 
     /// Whether a command led to event `seq` of `board`.
@@ -45,8 +53,7 @@ impl Store {
     /// Drops the oldest acknowledged of the events that commands led to, where those take more than their part of
     /// `max_bytes`. Returns how many went.
     pub(super) fn drop_commanded(&mut self, max_bytes: u64) -> rusqlite::Result<usize> {
-        self.connection
-            .execute("DELETE FROM commanded WHERE n NOT IN (SELECT n FROM events)", [])?;
+        self.forget_dropped()?;
         let bytes: u64 =
             self.connection
                 .query_row("SELECT coalesce(sum(bytes), 0) FROM commanded", [], |row| {

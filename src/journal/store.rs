@@ -120,7 +120,7 @@ impl Batch {
 
     fn write_commands(&self, connection: &Connection) -> rusqlite::Result<()> {
         let mut command = connection.prepare_cached(
-            "INSERT INTO commands (n, board, ref, verb, payload, reply, received_ms)
+            "INSERT OR REPLACE INTO commands (n, board, ref, verb, payload, reply, received_ms)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;
         for new in &self.commands {

@@ -1,5 +1,6 @@
 //! The thread that owns the file.
 
+mod commanded;
 mod home;
 mod lift;
 mod tidy;
@@ -243,9 +244,7 @@ impl Writer {
         }
         self.position += rows.len() as u64;
         self.depth += rows.len() as u64;
-        let is_commanded = |row: &&NewRow| command.is_some() || self.answers_commanded(&row.row);
-        let commanded: Vec<_> = rows.iter().filter(is_commanded).map(|new| new.row.n).collect();
-        self.pending.commanded.extend(commanded);
+        self.note_commanded(&rows, command.is_some());
         self.pending.rows.extend(rows);
         if let Some(record) = command {
             self.command += 1;
@@ -258,26 +257,6 @@ impl Writer {
             });
         }
         Ok(())
-    }
-
-    /// Whether an event says what became of an irregularity that a person reported: as many of these come as are reported.
-    fn answers_commanded(&self, row: &Row) -> bool {
-        #[derive(serde::Deserialize)]
-        struct Answer {
-            irregularity: String,
-        }
-        if !["ruling_amended", "irregularity_resolved"].contains(&row.kind.as_str()) {
-            return false;
-        }
-        let seq = serde_json::from_slice::<Answer>(&row.json).ok();
-        let seq = seq.and_then(|answer| answer.irregularity.rsplit('/').next()?.parse().ok());
-        let is_pending = |seq| {
-            let mut rows = self.pending.rows.iter().map(|new| &new.row);
-            rows.any(|other| {
-                other.board == row.board && other.seq == seq && self.pending.commanded.contains(&other.n)
-            })
-        };
-        seq.is_some_and(|seq| is_pending(seq) || self.store.is_commanded(&row.board, seq).unwrap_or(false))
     }
 
     /// No room on the disk and none in memory.
