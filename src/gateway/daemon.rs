@@ -356,12 +356,11 @@ impl Daemon {
         }
     }
 
-    /// Boards that say one serial number, once each: in the log, and to the boards as an event.
+    /// Boards that say one serial number, once each. It is no part of a game: the log has it, and `health` while it is so.
     fn say_doubled(&mut self, doubled: &[Notice]) {
         let fresh = doubled.iter().filter(|notice| !self.doubled.contains(notice));
         for notice in fresh {
             tracing::warn!(code = notice.code, "{}", notice.message);
-            self.announcer.announce(notice.clone());
             self.next_health = Instant::now();
         }
         self.doubled = doubled.to_vec();
