@@ -11,9 +11,10 @@ use std::{
 use anyhow::bail;
 
 use crate::{
-    config::{Board, Broadcast, Broker, BrokerUrl, Config, Env, Port, Rules},
+    config::{Board, Broadcast, Broker, BrokerUrl, Config, Env, Id, Port, Rules},
     game::Period,
     laws::{Edition, Supervision, TimeControl},
+    link::same_number,
     watcher::{ClockSideSetting, OrientationSetting, Protocol},
 };
 
@@ -24,9 +25,18 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// person: what was found, or what is wrong and what to do.
 pub(super) struct Reach<'a> {
     /// Opens a port and asks the board who it is.
-    pub(super) port: &'a dyn Fn(&Board) -> Result<String, String>,
-    /// Opens an MQTT session at an address that accepts connections.
-    pub(super) session: &'a dyn Fn(&Broker, &BrokerUrl) -> Result<String, String>,
+    pub(super) port: &'a dyn Fn(&Board) -> Result<Found, String>,
+    /// Opens an MQTT session at an address that accepts connections, and looks who has our name there.
+    pub(super) session: &'a dyn Fn(&Config, &BrokerUrl) -> Result<String, String>,
+}
+
+/// What was found at a port.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// For a person.
+    pub(super) words: String,
+    /// The serial numbers that a board says, short and long.
+    pub(super) serials: Vec<String>,
 }
 
 /// Checks the configuration and tells `out` what it means; with `reach` also what could be reached.
@@ -67,17 +77,34 @@ fn connect(config: &Config, reach: &Reach<'_>, out: &mut dyn io::Write) -> io::R
         };
         writeln!(out, "{mark} {what}: {sentence}")
     };
+    let mut known: Vec<(&Id, Vec<String>)> = Vec::new();
     for board in &config.boards {
-        tell(
-            format!("board {} on {}", board.id, board.port),
-            (reach.port)(board),
-        )?;
+        let found = (reach.port)(board).map(|found| {
+            let words = found.words + &doubled(&known, &found.serials);
+            known.push((&board.id, found.serials));
+            words
+        });
+        tell(format!("board {} on {}", board.id, board.port), found)?;
     }
     for url in &config.broker.urls {
-        let outcome = connect_tcp(url).and_then(|()| (reach.session)(&config.broker, url));
+        let outcome = connect_tcp(url).and_then(|()| (reach.session)(config, url));
         tell(format!("broker {url}"), outcome)?;
     }
     Ok(failed)
+}
+
+/// A word on a board that says the same serial number, if one of those that are `known` does.
+fn doubled(known: &[(&Id, Vec<String>)], serials: &[String]) -> String {
+    let says = |serial: &String, others: &[String]| others.iter().any(|other| same_number(other, serial));
+    let pair = serials.iter().find_map(|serial| {
+        let (other, _) = known.iter().find(|(_, others)| says(serial, others))?;
+        Some((serial, other))
+    });
+    pair.map_or_else(String::new, |(serial, other)| {
+        format!(
+            ". Board {other} says the same number: name both by their ports, not as `board:{serial}`, and do not exchange their cables"
+        )
+    })
 }
 
 /// Whether something listens at the address of a broker.
@@ -427,7 +454,10 @@ mod tests {
         );
         let reach = Reach {
             port: &|board| match board.port.as_str() {
-                "usb:1" => Ok("board 12345 answers".to_owned()),
+                "usb:1" => Ok(Found {
+                    words: "board 12345 answers".to_owned(),
+                    ..Found::default()
+                }),
                 _ => Err("no such adapter; plug it in".to_owned()),
             },
             session: &|_, _| Ok("welcomes us".to_owned()),

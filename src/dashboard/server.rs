@@ -2,7 +2,7 @@
 
 use axum::{
     Json, Router,
-    extract::{DefaultBodyLimit, Path, State},
+    extract::{DefaultBodyLimit, Path, State, rejection::JsonRejection},
     http::{StatusCode, Uri},
     middleware,
     response::{IntoResponse, Response},
@@ -24,6 +24,8 @@ use crate::{config::Id, mqtt::command::BOARD_VERBS};
 
 /// A command is small.
 const MAX_BODY: usize = 16 << 10;
+/// Characters of what could not be read that are repeated.
+const MOST_WORDS: usize = 300;
 
 #[derive(Clone)]
 struct Page {
@@ -89,13 +91,16 @@ struct CommandBody {
 }
 
 /// Sends a command and waits for its answer, which is passed on as it came.
-async fn command(State(page): State<Page>, Json(body): Json<CommandBody>) -> Response {
-    let CommandBody {
+async fn command(State(page): State<Page>, body: Result<Json<CommandBody>, JsonRejection>) -> Response {
+    let Json(CommandBody {
         gateway,
         board,
         verb,
         fields,
-    } = body;
+    }) = match body {
+        Ok(body) => body,
+        Err(unread) => return failed(unread.status(), "bad_json", &what_is_wrong(&unread)),
+    };
     // They become levels of a topic.
     let fits = gateway.parse::<Id>().is_ok() && board.parse::<Id>().is_ok();
     if !fits || !BOARD_VERBS.contains(&verb.as_str()) {
@@ -125,6 +130,18 @@ async fn command(State(page): State<Page>, Json(body): Json<CommandBody>) -> Res
         Ok(reply) => Json(reply).into_response(),
         Err(error) => failed(StatusCode::GATEWAY_TIMEOUT, error.code(), &error.to_string()),
     }
+}
+
+/// What is wrong with a body that cannot be read. It is said at the end: the way to it comes before, and may be as long as
+/// the body.
+fn what_is_wrong(unread: &JsonRejection) -> String {
+    let text = unread.body_text();
+    let left_out = text.chars().count().saturating_sub(MOST_WORDS);
+    let end: String = text.chars().skip(left_out).collect();
+    format!(
+        "the command cannot be read: {}{end}",
+        if left_out > 0 { "..." } else { "" }
+    )
 }
 
 fn failed(status: StatusCode, code: &str, message: &str) -> Response {

@@ -39,6 +39,8 @@ pub struct GatewayView {
     online: bool,
     version: Option<String>,
     notices: Vec<String>,
+    /// The machine of another gateway of the same name at its broker, which stays away.
+    rival: Option<String>,
     /// Whether another broker has a gateway of the same name, which is not shown.
     doubled: bool,
     /// Whether it sends more than can be kept, and not all of its boards are shown.
@@ -242,6 +244,7 @@ impl Hall {
             online: gateway.online,
             version: gateway.version.clone(),
             notices: gateway.notices.clone(),
+            rival: gateway.rival.clone(),
             doubled: self.owners.is_doubled(name),
             cut: self.shares.is_cut(name),
         });

@@ -106,6 +106,11 @@ pub enum Refusal {
     /// Too many commands at once.
     #[error("too many commands are waiting: try again")]
     Busy,
+    /// More of those that lead to events than an arbiter gives.
+    #[error(
+        "this board was told more than any arbiter has to say, and takes nothing for now: wait {0} s and send the command again; who sends so many?"
+    )]
+    OverBudget(u64),
     /// The same reference for something else.
     #[error("`ref` was used for another command in the last ten minutes")]
     ReferenceReused,
@@ -124,6 +129,7 @@ impl Refusal {
             Self::UnknownBoard(_) => "unknown_board",
             Self::BadFields { .. } => "bad_fields",
             Self::Busy => "busy",
+            Self::OverBudget(_) => "over_budget",
             Self::ReferenceReused => "ref_reused",
         }
     }

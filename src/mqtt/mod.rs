@@ -13,6 +13,7 @@ pub mod command;
 #[cfg(test)]
 mod fake;
 pub mod link;
+pub mod look;
 mod outbox;
 pub mod publisher;
 mod readback;
@@ -27,6 +28,7 @@ pub mod topic;
 mod unfit;
 mod window;
 
+pub use claim::host;
 pub use command::{History, Refusal, Request, Target};
 pub use link::{Arrived, BrokerLink, Dial, LinkEvent, Message, Qos};
 pub use publisher::{Figures, Publisher, PublisherHandle, PublisherSettings};

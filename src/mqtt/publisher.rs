@@ -71,7 +71,7 @@ pub struct Figures {
     pub commands: u64,
     /// Commands refused at the door since the start.
     pub commands_refused: u64,
-    /// The machine of another gateway of our name that was heard of since the start: each must have a name of its own.
+    /// The machine of another gateway of our name that is there now: each must have a name of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rival: Option<String>,
     /// Why the last connection or attempt ended.
@@ -83,6 +83,8 @@ pub struct Figures {
 pub struct PublisherHandle {
     /// The table of last values.
     pub states: States,
+    /// Boards whose states lay with the broker and that are not ours any more.
+    pub former: watch::Receiver<Vec<Id>>,
     replies: mpsc::Sender<Reply>,
     figures: Arc<Mutex<Figures>>,
 }
@@ -120,6 +122,8 @@ pub(super) struct Core {
     pub(super) topics: Topics,
     pub(super) settings: PublisherSettings,
     pub(super) boards: Vec<Id>,
+    /// Boards that were ours.
+    pub(super) former: watch::Sender<Vec<Id>>,
     pub(super) journal: Journal,
     pub(super) news: watch::Receiver<u64>,
     pub(super) outbox: Outbox,
@@ -184,9 +188,11 @@ impl<D: Dial> Publisher<D> {
     ) -> (Self, PublisherHandle) {
         let (reply_sender, replies) = mpsc::channel(REPLIES);
         let states = States::default();
+        let (former_sender, former) = watch::channel(Vec::new());
         let figures = Arc::new(Mutex::new(Figures::default()));
         let handle = PublisherHandle {
             states: states.clone(),
+            former,
             replies: reply_sender,
             figures: figures.clone(),
         };
@@ -196,6 +202,7 @@ impl<D: Dial> Publisher<D> {
             patience: settings.ack_timeout,
             settings,
             boards,
+            former: former_sender,
             news: journal.news(),
             unsecured: journal.unsecured(),
             readback: ReadBack::default(),

@@ -86,6 +86,12 @@ impl Answer {
     pub fn refused(&self, code: &str, message: &dyn Display) -> Reply {
         let message = shortened(&message.to_string(), MOST_WORDS);
         self.log_refusal(code, &message);
+        self.refusal(code, message)
+    }
+
+    /// The same where the caller sees to the log.
+    #[must_use]
+    pub(crate) fn refusal(&self, code: &str, message: String) -> Reply {
         let payload = ReplyPayload::<()> {
             reference: self.reference.clone(),
             ok: false,

@@ -108,37 +108,6 @@ impl RumqttDial {
     }
 }
 
-/// Tries whether `broker` takes us at `url`, beside a daemon that may be running: under another
-/// client id, and without a word on any topic. Answers with a sentence for a person.
-///
-/// # Errors
-/// Why not, for a person too.
-pub async fn probe(broker: &Broker, url: &BrokerUrl, patience: Duration) -> Result<String, String> {
-    let mut dial = RumqttDial {
-        broker: Broker {
-            client_id: format!("{}-check", broker.client_id),
-            ..broker.clone()
-        },
-        will_topic: None,
-        connect_timeout: patience,
-    };
-    let mut link = dial.dial(url)?;
-    loop {
-        match link.next().await {
-            LinkEvent::Connected { .. } => {
-                link.disconnect();
-                // Until the broker has closed, so that it does not log a broken connection.
-                let farewell = async { while !matches!(link.next().await, LinkEvent::Closed(_)) {} };
-                // Whether it closes in time is no matter: it took us.
-                let _ = tokio::time::timeout(Duration::from_secs(1), farewell).await;
-                return Ok("the broker lets us in".to_owned());
-            }
-            LinkEvent::Closed(closed) => return Err(closed.reason),
-            _ => {}
-        }
-    }
-}
-
 impl Dial for RumqttDial {
     type Link = RumqttLink;
 
@@ -277,8 +246,10 @@ impl RumqttLink {
             Event::Incoming(Packet::Publish(publish)) => Some(LinkEvent::Arrived(arrived(publish))),
             Event::Incoming(Packet::SubAck(ack)) => {
                 let refused = |code: &&SubscribeReasonCode| !matches!(code, SubscribeReasonCode::Success(_));
-                let refusal = ack.return_codes.iter().find(refused)?;
-                Some(LinkEvent::SubscriptionRefused(format!("{refusal:?}")))
+                let refusal = ack.return_codes.iter().find(refused);
+                Some(refusal.map_or(LinkEvent::Subscribed, |refusal| {
+                    LinkEvent::SubscriptionRefused(format!("{refusal:?}"))
+                }))
             }
             _ => None,
         }

@@ -329,7 +329,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                     &format!("no commands: the broker refuses the subscription ({reason})"),
                 );
             }
-            LinkEvent::Connected { .. } | LinkEvent::Closed(_) => {}
+            LinkEvent::Connected { .. } | LinkEvent::Subscribed | LinkEvent::Closed(_) => {}
         }
     }
 

@@ -13,6 +13,14 @@ const NEEDS: &str = "dgt2mqtt needs MQTT 5, which mosquitto 1.6, EMQX, HiveMQ, V
 
 /// Why the connection failed; `was_let_in` once the broker has accepted us.
 pub(super) fn explain(error: &ConnectionError, was_let_in: bool) -> String {
+    // Who does not trust us may say so when the first answer is read, and the library does not call that the cause.
+    let cause: &dyn std::error::Error = match error {
+        ConnectionError::MqttState(StateError::Deserialization(cause)) => cause,
+        other => other,
+    };
+    if let Some(what) = tls::explain(cause) {
+        return format!("the broker {what}");
+    }
     match error {
         ConnectionError::ConnectionRefused(code) => refused(*code),
         ConnectionError::Timeout(_) => {
@@ -35,7 +43,7 @@ pub(super) fn explain(error: &ConnectionError, was_let_in: bool) -> String {
             )
         }
         ConnectionError::Io(error) => descriptors::remedy(error).unwrap_or_else(|| error.to_string()),
-        other => tls::explain(other).map_or_else(|| other.to_string(), |what| format!("the broker {what}")),
+        other => other.to_string(),
     }
 }
 

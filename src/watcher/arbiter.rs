@@ -21,6 +21,8 @@ use crate::{
 
 /// The board is taken as it stands when no square has changed for so long.
 const STILL_MS: u64 = 1000;
+/// More irregularities than any game has: further ones are not taken from a person.
+const MOST_IRREGULARITIES: usize = 256;
 /// A man that was lifted is in a hand for so long; then it was taken off the board.
 const IN_HAND_MS: u64 = 10_000;
 
@@ -206,6 +208,11 @@ impl Game {
 
     /// What only a person can see is answered with the same kind of ruling.
     fn report(&mut self, ctx: &mut Ctx<'_>, mut report: Report) -> Result<(), CommandError> {
+        if self.open.len() + self.closed.len() >= MOST_IRREGULARITIES {
+            return Err(CommandError::Refused(format!(
+                "this game has {MOST_IRREGULARITIES} irregularities already, more than any game has: no more are taken before the next game"
+            )));
+        }
         let kind = report.kind;
         let offender = report.offender.map(Color::from);
         let (ply, offender) = match report.ply {

@@ -220,6 +220,11 @@ impl Watcher {
         now + ahead
     }
 
+    /// The caller ends, and another will go on from the [`Self::snapshot`]: what came and was held is heard.
+    pub fn handle_stop(&mut self, now: Millis) {
+        self.release(now);
+    }
+
     fn ask_board(&mut self, now: Millis) {
         if self.core.take_dump_wanted() {
             self.wire.request_dump(now);

@@ -166,7 +166,8 @@ function showOutage() {
       if (gateway.doubled) lines.push(t("doubled", { name: gateway.name }));
       if (gateway.cut) lines.push(t("cut", { name: gateway.name }));
       if (!gateway.online) lines.push(t("outage_gateway", { name: gateway.name }));
-      else for (const message of gateway.notices) lines.push(t("health", { name: gateway.name, message }));
+      else if (gateway.rival) lines.push(t("rival", { name: gateway.name, host: gateway.rival }));
+      if (gateway.online) for (const message of gateway.notices) lines.push(t("health", { name: gateway.name, message }));
     }
   }
   const outage = document.getElementById("outage");

@@ -35,6 +35,7 @@ const WORDS = {
   past_untold: ["The gateway does not tell what happened before this page was started (it takes no commands).", "Шлюз не сообщает, что было до запуска этой страницы (он не принимает команд)."],
   past_hall: ["Not everything is known yet: board {boards}.", "Известно ещё не всё: доска {boards}."],
   cut: ["The gateway {name} sends more than this page can keep: not all of its boards are shown. Is it one of yours? The rights on the broker say who may publish there.", "Шлюз {name} присылает больше, чем эта страница может хранить: показаны не все его доски. Это ваш шлюз? Кто может публиковать, определяют права у брокера."],
+  rival: ["Two gateways are called {name}: the one that is shown, and another on the machine {host}, which publishes nothing. Give each a name of its own.", "Два шлюза называются {name}: тот, который показан, и другой, на компьютере {host}, который ничего не публикует. Дайте каждому своё имя."],
   doubled: ["Two brokers have a gateway called {name}; one of them is not shown. Give them different names.", "У двух брокеров есть шлюз {name}; один из них не показан. Дайте им разные имена."],
   broadcast: ["Broadcast", "Трансляция"],
   push_card: ["not on lichess", "нет на lichess"],
