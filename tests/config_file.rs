@@ -107,6 +107,7 @@ fn the_commented_settings_of_the_example_are_the_defaults() {
     assert_eq!(full.broker.client_id, default.broker.client_id);
     let (a, b) = (&full.boards[0], &default.boards[0]);
     assert_eq!((a.orientation, a.clock_side), (b.orientation, b.clock_side));
+    assert_eq!(a.gathered_ms, b.gathered_ms);
     assert_eq!(a.rules.laws, b.rules.laws);
     assert_eq!(a.rules.time_control, b.rules.time_control);
     assert_eq!(a.rules.supervision, b.rules.supervision);
@@ -174,6 +175,19 @@ fn little_is_enough() {
         (OrientationSetting::Auto, ClockSideSetting::Auto)
     );
     assert_eq!(board.rules.laws, Edition::Laws2023);
+}
+
+#[test]
+fn a_line_that_gathers_is_told_to_the_watcher() {
+    let with = |line: &str| format!("{SMALL}{line}\n");
+    let config = good(&with("gathered_ms = 1000"));
+    assert_eq!(config.settings(&config.boards[0]).gathered_ms, 1000);
+    let config = good(SMALL);
+    assert_eq!(config.settings(&config.boards[0]).gathered_ms, 0);
+    let (line, _, said) = problem(&with("gathered_ms = 2001"));
+    assert!(line == 6 && said.contains("0 to 2000 ms"), "{said}");
+    let (line, _, said) = problem(&with("protocol = \"occ1\"\ngathered_ms = 500"));
+    assert!(line == 7 && said.contains("leave `gathered_ms` out"), "{said}");
 }
 
 #[test]

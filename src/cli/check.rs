@@ -213,6 +213,13 @@ fn describe_board(text: &mut String, board: &Board, players: &[Option<String>; 2
             "  It speaks occ1: only which squares are occupied. What stands there follows from the game."
         );
     }
+    if board.gathered_ms > 0 {
+        let _ = writeln!(
+            text,
+            "  What it says is gathered for {} ms on its way: times are uncertain by that much.",
+            board.gathered_ms
+        );
+    }
     let orientation = match board.orientation {
         OrientationSetting::Auto if board.protocol == Protocol::Occ1 => {
             "which way round it lies is found from White's first move"
@@ -402,7 +409,7 @@ mod tests {
         let (result, words) = said(
             "[gateway]\nname = \"hall\"\n[event]\ntime_control = \"rapid\"\n\
              periods = [{ moves = 40, minutes = 15, increment = 10 }, { minutes = 5 }]\n\
-             [[board]]\nid = \"7\"\nport = \"board:3000147740\"\nclock_side = \"white_left\"\ntable = { white = \"Anna\" }\n\
+             [[board]]\nid = \"7\"\nport = \"board:3000147740\"\nclock_side = \"white_left\"\ngathered_ms = 500\ntable = { white = \"Anna\" }\n\
              [broker]\nurls = [\"mqtt://10.0.0.9\"]\n",
             None,
         );
@@ -412,6 +419,7 @@ mod tests {
             "the board with the serial number 3000147740",
             "Laws of 2023, rapid chess under the Competition Rules, 40 moves in 15 minutes with 10 seconds a move, then 5 minutes",
             "White's time is on the left",
+            "gathered for 500 ms",
             "Anna - ?",
             "mqtt://10.0.0.9:1883 without a user name",
         ] {

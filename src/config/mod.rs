@@ -96,6 +96,8 @@ pub struct Board {
     pub port: Port,
     /// What it speaks.
     pub protocol: Protocol,
+    /// For how many milliseconds what stands between it and us gathers what it says; 0 where that is not known.
+    pub gathered_ms: u64,
     /// The rules of its game: those of the event, with what the board overrides.
     pub rules: Rules,
     /// Which way round it lies.
@@ -275,6 +277,7 @@ impl Config {
             gateway: self.gateway.to_string(),
             board: board.id.to_string(),
             protocol: board.protocol,
+            gathered_ms: board.gathered_ms,
             laws: board.rules.laws,
             time_control: board.rules.time_control,
             supervision: board.rules.supervision,

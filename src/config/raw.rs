@@ -66,6 +66,7 @@ pub(super) struct RawBoard {
     pub(super) id: Option<Spanned<String>>,
     pub(super) port: Option<Spanned<String>>,
     pub(super) protocol: Protocol,
+    pub(super) gathered_ms: Option<Spanned<u32>>,
     pub(super) orientation: OrientationSetting,
     pub(super) clock_side: ClockSideSetting,
     pub(super) table: RawTable,

@@ -18,7 +18,10 @@ use super::{
     read::Document,
     value::ValueError,
 };
-use crate::{game::Period, watcher::Protocol};
+use crate::{
+    game::Period,
+    watcher::{MOST_GATHERED_MS, Protocol},
+};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -225,6 +228,15 @@ fn board(
             "name the device, \"usb:SERIAL\" or \"tcp://HOST:PORT\"; `dgt2mqtt ports` lists what is there",
         );
     }
+    let most = MOST_GATHERED_MS as u32;
+    let gathered = within(raw.gathered_ms.as_ref(), 0, 0..=most, "ms", document);
+    if let Some(raw_ms) = raw.gathered_ms.filter(|_| raw.protocol == Protocol::Occ1) {
+        document.problem(
+            raw_ms.span(),
+            "a board that speaks occ1 tells no times that gathering could spoil",
+            "leave `gathered_ms` out",
+        );
+    }
     let rules = Rules {
         laws: raw.laws.unwrap_or(event.laws),
         time_control: raw.time_control.unwrap_or(event.time_control),
@@ -238,6 +250,7 @@ fn board(
         id: id?,
         port: port?,
         protocol: raw.protocol,
+        gathered_ms: gathered.into(),
         rules,
         orientation: raw.orientation,
         clock_side: raw.clock_side,
