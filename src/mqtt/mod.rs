@@ -13,6 +13,7 @@ pub mod command;
 #[cfg(test)]
 mod fake;
 pub mod link;
+mod older;
 mod outbox;
 pub mod publisher;
 mod readback;
