@@ -285,6 +285,25 @@ async fn a_broker_that_hangs_up_without_a_word_delays_other_boards_by_seconds() 
     station.shut_down().await;
 }
 
+#[tokio::test]
+async fn a_birth_on_which_the_broker_hangs_up_keeps_no_event_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let proxy = Proxy::before(mosquitto.port, &[], Fault::HangsUpOn(&["/gw/status"])).await;
+    let station = Station::start(folder.path(), plain(vec![proxy.url.clone()]));
+    station.feed("8", 1..=3).await;
+    station.delivered().await;
+    subscriber
+        .wait("board 8", |got| {
+            got.topic.contains("/8/event/") && got.json()["seq"] == 3
+        })
+        .await;
+    let connects = station.handle.figures().connects;
+    assert!(connects <= 9, "{connects} connections");
+    station.shut_down().await;
+}
+
 fn figures(name: &str, mut times: Vec<Duration>) {
     times.sort();
     let (median, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);

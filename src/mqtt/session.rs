@@ -72,6 +72,8 @@ pub(super) struct Session<'a, L> {
     window: Window,
     /// What the broker refused, with no other answer since.
     refused: Option<(Sent, Instant)>,
+    /// The birth that was left out at first was said.
+    is_born: bool,
     max_packet: Option<usize>,
     waiting_reply: Option<Reply>,
     /// What the journal was asked for.
@@ -91,6 +93,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             connected_at: None,
             window: Window::new(1),
             refused: None,
+            is_born: false,
             max_packet: None,
             waiting_reply: None,
             reading: JoinSet::new(),
@@ -352,7 +355,8 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                 self.core.alarms.remove(&topic);
             }
             Some(Sent::Ceiling { board, ceiling }) => self.core.ceilings.acked(&board, ceiling),
-            Some(Sent::Word | Sent::Reply { .. } | Sent::Echo | Sent::Claim) | None => {}
+            Some(Sent::Word) => self.core.leaves_birth_out = false,
+            Some(Sent::Reply { .. } | Sent::Echo | Sent::Claim) | None => {}
         }
     }
 

@@ -13,8 +13,8 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 pub(super) const YOUNG: Duration = Duration::from_secs(2);
 /// A connection that lasts for so long has nothing to do with what was suspected.
 const LASTS: Duration = Duration::from_secs(5);
-/// After a connection of this length the birth is said again, whatever came of it before.
-const LONG_ENOUGH: Duration = Duration::from_secs(60);
+/// After so long on a connection the birth is said on which the broker hung up, or the line did.
+const BIRTH_REST: Duration = Duration::from_secs(60);
 
 /// What is known of a message of ours that may have ended a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,6 @@ impl<L: BrokerLink> Session<'_, L> {
     pub(super) fn find_culprit(&mut self) -> Option<Culprit> {
         let now = Instant::now();
         let age = self.connected_at.map_or(Duration::ZERO, |at| now - at);
-        self.core.leaves_birth_out &= age < LONG_ENOUGH;
         if let Some((refused, at)) = self.refused.take()
             && now - at < AT_ONCE
         {
@@ -51,11 +50,18 @@ impl<L: BrokerLink> Session<'_, L> {
         Some(Culprit::Found)
     }
 
-    /// All that was suspected went, and the connection lasts.
+    /// All that was suspected went, and the connection lasts; the birth that was left out may be said by now.
     pub(super) fn acquit(&mut self, now: Instant) {
-        let lasts = self.connected_at.is_some_and(|at| now - at > LASTS);
-        if lasts && self.core.suspicion.is_open() && self.window.is_empty() {
+        let age = self.connected_at.map_or(Duration::ZERO, |at| now - at);
+        if age < LASTS || !self.window.is_empty() {
+            return;
+        }
+        if self.core.suspicion.is_open() {
             self.core.suspicion.close();
+        }
+        if self.core.leaves_birth_out && age > BIRTH_REST && self.may_send() && !self.is_born {
+            self.is_born = true;
+            self.say("online");
         }
     }
 
@@ -63,6 +69,7 @@ impl<L: BrokerLink> Session<'_, L> {
         match sent {
             Sent::Event { n, .. } => self.core.outbox.is_hung(*n),
             Sent::State { topic } => self.core.states.is_hung(topic),
+            Sent::Word => self.core.leaves_birth_out,
             _ => false,
         }
     }
