@@ -8,14 +8,15 @@ mod certificates;
 use std::{
     fs,
     io::{Read, Write},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
+    os::unix::process::CommandExt,
     path::Path,
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
-use broker::{Mosquitto, PATIENCE, broker as plain};
+use broker::{Mosquitto, PATIENCE, broker as plain, free_port};
 use certificates::certificates;
 use dgt2mqtt::{
     config::BrokerUrl,
@@ -187,6 +188,131 @@ fn said(log: &Path, daemon: &mut Child, has: impl Fn(&str) -> bool) -> String {
     let _ = daemon.kill();
     let _ = daemon.wait();
     said
+}
+
+/// A process and all that it starts; gone with the value.
+struct Group(Child);
+
+impl Group {
+    fn start(command: &mut Command, log: &Path) -> Self {
+        let log = fs::File::create(log).unwrap();
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        Self(command.process_group(0).spawn().unwrap())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let group = format!("-{}", self.0.id());
+        let _ = Command::new("kill").args(["-9", "--", &group]).status();
+        let _ = self.0.wait();
+    }
+}
+
+fn is_there(program: &str) -> bool {
+    let is_there = Path::new(program).exists();
+    if !is_there {
+        println!("skipped: there is no {program}");
+    }
+    is_there
+}
+
+/// What `check --connect` and `run` say of the broker at `port`, once it listens.
+fn said_of(folder: &Path, port: u16) -> [String; 2] {
+    let deadline = Instant::now() + PATIENCE;
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        let log = fs::read_to_string(folder.join("broker.log")).unwrap_or_default();
+        assert!(Instant::now() < deadline, "nothing listens on {port}: {log}");
+        thread::sleep(Duration::from_millis(50));
+    }
+    let config = folder.join("dgt2mqtt.toml");
+    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/castling-rook-first.dgtcap");
+    let text = format!(
+        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{port}\"]\n[journal]\npath = \"j.sqlite\"\n[[board]]\nid = \"1\"\nport = \"capture:{}\"\n",
+        capture.display()
+    );
+    fs::write(&config, text).unwrap();
+    let program = || Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"));
+    let check = program()
+        .args(["check", "--connect", "--config"])
+        .arg(&config)
+        .output()
+        .unwrap();
+    assert!(!check.status.success());
+    let log = folder.join("log");
+    let daemon = Group::start(program().args(["run", "--config"]).arg(&config), &log);
+    let said = loop {
+        let said = fs::read_to_string(&log).unwrap();
+        if said.contains("no broker at") {
+            break said;
+        }
+        assert!(Instant::now() < deadline, "{said}");
+        thread::sleep(Duration::from_millis(50));
+    };
+    drop(daemon);
+    let check = [check.stdout, check.stderr].concat();
+    [String::from_utf8(check).unwrap(), said]
+}
+
+fn is_told_as_older(folder: &Path, port: u16) {
+    for said in said_of(folder, port) {
+        assert!(
+            said.contains("the broker speaks MQTT 3.1.1 only: dgt2mqtt needs MQTT 5"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn nats_of_the_distribution_speaks_mqtt_3_1_1_only() {
+    const PROGRAM: &str = "/usr/sbin/nats-server";
+    if !is_there(PROGRAM) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (port, client) = (free_port(), free_port());
+    let config = folder.path().join("nats.conf");
+    let text = format!(
+        "host: 127.0.0.1\nport: {client}\nserver_name: test\njetstream {{ store_dir: \"{}\" }}\nmqtt {{ host: 127.0.0.1, port: {port} }}\n",
+        folder.path().display()
+    );
+    fs::write(&config, text).unwrap();
+    let mut command = Command::new(PROGRAM);
+    let _nats = Group::start(command.arg("-c").arg(&config), &folder.path().join("broker.log"));
+    is_told_as_older(folder.path(), port);
+}
+
+#[test]
+fn rabbitmq_of_the_distribution_speaks_mqtt_3_1_1_only() {
+    const VERSION: &str = "/usr/lib/rabbitmq/lib/rabbitmq_server-3.10.8/sbin/rabbitmq-server";
+    if !is_there(VERSION) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let [port, amqp, between_nodes, names] = [(); 4].map(|()| free_port());
+    let place = |name: &str| folder.path().join(name);
+    fs::write(place("plugins"), "[rabbitmq_mqtt].").unwrap();
+    let text = format!("listeners.tcp.1 = 127.0.0.1:{amqp}\nmqtt.listeners.tcp.1 = 127.0.0.1:{port}\n");
+    fs::write(place("rabbit.conf"), text).unwrap();
+    // It would start its own, which stays.
+    let mut epmd = Command::new("epmd");
+    epmd.args(["-address", "127.0.0.1", "-port", &names.to_string()]);
+    let _epmd = Group::start(&mut epmd, &place("epmd.log"));
+    let mut command = Command::new(VERSION);
+    command
+        .env("HOME", folder.path())
+        .env("RABBITMQ_NODENAME", format!("t{port}@localhost"))
+        .env("RABBITMQ_MNESIA_BASE", place("mnesia"))
+        .env("RABBITMQ_LOG_BASE", place("logs"))
+        .env("RABBITMQ_CONFIG_FILE", place("rabbit.conf"))
+        .env("RABBITMQ_CONF_ENV_FILE", place("none"))
+        .env("RABBITMQ_ENABLED_PLUGINS_FILE", place("plugins"))
+        .env("RABBITMQ_PID_FILE", place("pid"))
+        .env("RABBITMQ_DIST_PORT", between_nodes.to_string())
+        .env("ERL_EPMD_ADDRESS", "127.0.0.1")
+        .env("ERL_EPMD_PORT", names.to_string());
+    let _rabbit = Group::start(&mut command, &place("broker.log"));
+    is_told_as_older(folder.path(), port);
 }
 
 /// What a daemon says that has few descriptors, of a port and of its broker.

@@ -14,6 +14,7 @@ pub mod command;
 mod fake;
 pub mod link;
 pub mod look;
+mod older;
 mod outbox;
 pub mod publisher;
 mod readback;

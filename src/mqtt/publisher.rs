@@ -18,7 +18,7 @@ use super::{
     outbox::Outbox,
     readback::ReadBack,
     reply::{Answer, Reply},
-    session::{End, Session},
+    session::{Culprit, End, Session},
     states::States,
     suspect::Suspicion,
     topic::Topics,
@@ -34,6 +34,8 @@ use crate::{
 const REPLIES: usize = 256;
 /// First and longest delay between attempts, and how long a connection must last to count as good.
 const BACKOFF_MS: (u64, u64, u64) = (250, 30_000, 5_000);
+/// The longest delay after a connection that a message of ours ended, perhaps: the broker is there, and other boards wait.
+const LONGEST_OURS_MS: u64 = 2_000;
 
 /// How much longer than at first a slow broker is waited for at the most.
 pub const MOST_PATIENCE: u32 = 8;
@@ -147,6 +149,10 @@ pub(super) struct Core {
     pub(super) unsecured: watch::Receiver<bool>,
     /// The message on which the broker hangs up, perhaps.
     pub(super) suspicion: Suspicion,
+    /// The last connection ended by a message of ours, perhaps: states wait for events at first.
+    pub(super) events_first: bool,
+    /// The broker hangs up on our birth.
+    pub(super) leaves_birth_out: bool,
     /// False after a message that was too large: it may lie retained on a command topic, and a
     /// broker that sends it again at each subscription would end each connection.
     pub(super) wants_retained: bool,
@@ -217,6 +223,8 @@ impl<D: Dial> Publisher<D> {
             beat,
             alarms: std::collections::BTreeSet::new(),
             suspicion: Suspicion::default(),
+            events_first: false,
+            leaves_birth_out: false,
             wants_retained: true,
         };
         (Self { dial, core }, handle)
@@ -226,6 +234,8 @@ impl<D: Dial> Publisher<D> {
     pub async fn run(mut self, stop: CancellationToken) {
         let (first, longest, stable) = BACKOFF_MS;
         let mut backoff = Backoff::new(first, longest, stable);
+        let quick = || Backoff::new(first, LONGEST_OURS_MS, stable);
+        let mut by_ours = quick();
         let mut rng = fastrand::Rng::new();
         let start = Instant::now();
         let now = || Millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX));
@@ -249,9 +259,9 @@ impl<D: Dial> Publisher<D> {
                 Err(reason) => End::failed(reason),
             };
             if let Some(at) = end.connected_at {
-                backoff.up(Millis(
-                    u64::try_from((at - start).as_millis()).unwrap_or(u64::MAX),
-                ));
+                let at = Millis(u64::try_from((at - start).as_millis()).unwrap_or(u64::MAX));
+                backoff.up(at);
+                by_ours.up(at);
             } else {
                 turn += 1;
             }
@@ -269,7 +279,13 @@ impl<D: Dial> Publisher<D> {
             });
             // The first round through several addresses is made without a pause.
             if turn == 0 || turn >= count {
-                let delay = backoff.failed(now(), &mut rng);
+                if end.culprit == Some(Culprit::Found) {
+                    by_ours = quick();
+                }
+                let delay = match end.culprit {
+                    Some(_) => by_ours.failed(now(), &mut rng),
+                    None => backoff.failed(now(), &mut rng),
+                };
                 self.rest(Duration::from_millis(delay), &stop).await;
             }
         }

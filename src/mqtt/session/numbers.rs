@@ -64,7 +64,7 @@ impl<L: BrokerLink> Session<'_, L> {
             let payload = serde_json::to_vec(&word).unwrap_or_default();
             self.send(
                 &Message::plain(self.core.topics.claim(), payload, false),
-                Sent::Echo,
+                Sent::Claim,
             );
         }
         if self.core.claim.takes_birth() && self.core.readback.is_over() {
