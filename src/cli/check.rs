@@ -11,7 +11,7 @@ use std::{
 use anyhow::bail;
 
 use crate::{
-    config::{Board, Broadcast, Broker, BrokerUrl, Config, Env, Port, Rules},
+    config::{Board, Broadcast, Broker, BrokerUrl, Config, Env, Person, Port, Role, Rules},
     game::Period,
     laws::{Edition, Supervision, TimeControl},
     watcher::{ClockSideSetting, OrientationSetting, Protocol},
@@ -138,6 +138,7 @@ fn describe(config: &Config) -> String {
     if let Some(broadcast) = &config.broadcast {
         describe_broadcast(&mut text, broadcast);
     }
+    describe_people(&mut text, &config.people);
     let limits = &config.limits;
     let _ = writeln!(
         text,
@@ -145,6 +146,17 @@ fn describe(config: &Config) -> String {
         limits.clock_interval, limits.health_interval, limits.shutdown_timeout,
     );
     text
+}
+
+fn describe_people(text: &mut String, people: &[Person]) {
+    for person in people {
+        let role = match person.role {
+            Role::Arbiter => "as an arbiter",
+            Role::Operator => "as an operator",
+            Role::ReadOnly => "to read only",
+        };
+        let _ = writeln!(text, "{:?} may open the arbiter's page {role}.", person.name);
+    }
 }
 
 fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {

@@ -6,7 +6,7 @@ use std::{
     net::IpAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -42,7 +42,8 @@ pub(super) struct Pass {
     /// Whence it comes.
     pub(super) address: IpAddr,
     number: u64,
-    known: Arc<AtomicBool>,
+    /// The guest who used it last; 0 for a stranger.
+    guest: Arc<AtomicU64>,
     hall: Arc<Mutex<Inside>>,
 }
 
@@ -53,9 +54,9 @@ struct Inside {
 }
 
 impl Pass {
-    /// Whoever is connected may use the page.
-    pub(super) fn welcome(&self) {
-        if self.known.swap(true, Ordering::Relaxed) {
+    /// Whoever is connected may use the page: he is `guest`, a number that is not 0.
+    pub(super) fn welcome(&self, guest: u64) {
+        if self.guest.swap(guest, Ordering::Relaxed) != 0 {
             return;
         }
         let mut inside = self.inside();
@@ -64,9 +65,9 @@ impl Pass {
         }
     }
 
-    /// True once it was welcome.
-    pub(super) fn is_known(&self) -> bool {
-        self.known.load(Ordering::Relaxed)
+    /// Whether `guest` was the last to be welcome here.
+    pub(super) fn is_known(&self, guest: u64) -> bool {
+        self.guest.load(Ordering::Relaxed) == guest
     }
 
     fn leave(&self) {
@@ -97,7 +98,7 @@ pub(super) async fn serve(listener: TcpListener, what: &str, router: Router, sto
         let pass = Pass {
             address: peer.ip().to_canonical(),
             number,
-            known: Arc::default(),
+            guest: Arc::default(),
             hall: Arc::clone(&hall),
         };
         let close = CancellationToken::new();

@@ -17,6 +17,7 @@ mod hall;
 mod listener;
 pub mod livechess;
 mod owners;
+mod people;
 mod pushed;
 mod server;
 mod shares;

@@ -1,7 +1,7 @@
 //! The web server: the page, the stream of changes, commands.
 
 use axum::{
-    Json, Router,
+    Extension, Json, Router,
     extract::{DefaultBodyLimit, Path, State},
     http::{StatusCode, Uri},
     middleware,
@@ -18,9 +18,13 @@ use super::{
     assets, door,
     hall::BoardKey,
     listener::{Ask, AskError, Asks, Shared},
+    people::Guest,
     stream,
 };
-use crate::{config::Id, mqtt::command::BOARD_VERBS};
+use crate::{
+    config::{Id, Role},
+    mqtt::command::{BOARD_VERBS, SENDER},
+};
 
 /// A command is small.
 const MAX_BODY: usize = 16 << 10;
@@ -60,8 +64,8 @@ pub async fn serve(
     door::serve(listener, "the page", router, stop).await;
 }
 
-async fn changes(State(page): State<Page>) -> impl IntoResponse {
-    stream::changes(page.shared, page.stop)
+async fn changes(State(page): State<Page>, Extension(guest): Extension<Guest>) -> impl IntoResponse {
+    stream::changes(page.shared, [page.stop, guest.gone])
 }
 
 async fn detail(State(page): State<Page>, Path((gateway, board)): Path<(String, String)>) -> Response {
@@ -75,8 +79,10 @@ async fn detail(State(page): State<Page>, Path((gateway, board)): Path<(String, 
 }
 
 /// Who has opened the page, and what he may do.
-async fn me() -> Response {
-    Json(json!({ "name": null, "role": "arbiter", "verbs": null, "remove": true })).into_response()
+async fn me(Extension(guest): Extension<Guest>) -> Response {
+    let remove = guest.role != Role::ReadOnly;
+    Json(json!({ "name": guest.name, "role": guest.role, "verbs": guest.verbs(), "remove": remove }))
+        .into_response()
 }
 
 async fn cases(State(page): State<Page>) -> Response {
@@ -96,12 +102,16 @@ struct CommandBody {
 }
 
 /// Sends a command and waits for its answer, which is passed on as it came.
-async fn command(State(page): State<Page>, Json(body): Json<CommandBody>) -> Response {
+async fn command(
+    State(page): State<Page>,
+    Extension(guest): Extension<Guest>,
+    Json(body): Json<CommandBody>,
+) -> Response {
     let CommandBody {
         gateway,
         board,
         verb,
-        fields,
+        mut fields,
     } = body;
     // They become levels of a topic.
     let fits = gateway.parse::<Id>().is_ok() && board.parse::<Id>().is_ok();
@@ -111,6 +121,15 @@ async fn command(State(page): State<Page>, Json(body): Json<CommandBody>) -> Res
             "unknown_verb",
             "no such board or command",
         );
+    }
+    if !guest.may(&verb) {
+        let why = "this link is an operator's: an arbiter may do that";
+        return failed(StatusCode::FORBIDDEN, "not_allowed", why);
+    }
+    // Who it is follows from the token, never from what a browser says.
+    match guest.name {
+        Some(name) => drop(fields.insert(SENDER.to_owned(), name.into())),
+        None => drop(fields.remove(SENDER)),
     }
     let (answer, answered) = oneshot::channel();
     let broker = page.shared.hall().broker_of(&gateway).map(str::to_owned);
