@@ -546,6 +546,11 @@ fn a_broadcast_is_checked_with_its_pairings() {
             "needs `round` and `token_file`",
         ),
         (
+            "folder = \"out\"\nlisten = \"8065\"",
+            "\"8065\" is no address with a port",
+        ),
+        ("folder = \"out\"\ndelay_seconds = 3601", "out of bounds"),
+        (
             "folder = \"out\"\nlichess = { round = \"a1B2c3D4\", token_file = \"lichess-token\", server = \"ftp://x\" }",
             "no server",
         ),

@@ -11,6 +11,7 @@ use std::{
 use anyhow::bail;
 
 use crate::{
+    broadcast::Delay,
     config::{Board, Broadcast, Broker, BrokerUrl, Config, Env, Person, Port, Role, Rules},
     game::Period,
     laws::{Edition, Supervision, TimeControl},
@@ -161,11 +162,21 @@ fn describe_people(text: &mut String, people: &[Person]) {
 
 fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
     let tournament = &broadcast.tournament;
-    let delay = match (tournament.delay.ms / 60_000, tournament.delay.moves) {
-        (0, 0) => "at once".to_owned(),
-        (minutes, 0) => format!("{minutes} minutes later"),
-        (0, moves) => format!("{moves} moves later"),
-        (minutes, moves) => format!("{minutes} minutes and {moves} moves later"),
+    let Delay { ms, moves } = tournament.delay;
+    let mut parts = Vec::new();
+    for (count, unit) in [
+        (ms / 60_000, "minutes"),
+        (ms / 1000 % 60, "seconds"),
+        (i64::from(moves), "moves"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {unit}"));
+        }
+    }
+    let delay = if parts.is_empty() {
+        "at once".to_owned()
+    } else {
+        format!("{} later", parts.join(" and "))
     };
     let games = broadcast.pairings.boards.iter().flatten().count();
     let _ = writeln!(
@@ -175,6 +186,9 @@ fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
         broadcast.boards.len(),
         broadcast.folder.display(),
     );
+    if let Some(listen) = broadcast.listen {
+        let _ = writeln!(text, "  Anybody may look at it at http://{listen}/.");
+    }
     if let Some(lichess) = &broadcast.lichess {
         let _ = writeln!(
             text,

@@ -15,11 +15,13 @@ use axum::{
 
 use super::{
     assets,
-    door::Pass,
     guesses::{Guesses, SLOW},
     people::{Guest, People},
 };
-use crate::config::{Person, Role, Secret};
+use crate::{
+    config::{Person, Role, Secret},
+    door::Pass,
+};
 
 /// Cookie in which a browser keeps the token.
 const COOKIE: &str = "dgt2mqtt_token";

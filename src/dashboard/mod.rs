@@ -9,8 +9,6 @@ mod access;
 mod assets;
 mod board;
 mod collect;
-mod crowd;
-mod door;
 mod gone;
 mod guesses;
 mod hall;

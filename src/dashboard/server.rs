@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     access::{Access, guard},
-    assets, door,
+    assets,
     hall::BoardKey,
     listener::{Ask, AskError, Asks, Shared},
     people::Guest,
@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     config::{Id, Role},
+    door,
     mqtt::command::{BOARD_VERBS, SENDER},
 };
 

@@ -1,5 +1,8 @@
 //! Where connections come in. Whoever has not shown that he may use the page is a stranger: strangers
 //! have little time and are few, so that half-sent requests lock nobody out.
+#![allow(clippy::disallowed_methods)] // connections live on the wall clock.
+
+mod crowd;
 
 use std::{
     convert::Infallible,
@@ -24,7 +27,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::crowd::Crowd;
+use crowd::Crowd;
+
 use crate::descriptors;
 
 /// The head of a request comes within this time, the first and each later one of a connection.
@@ -38,9 +42,9 @@ const GUESTS: usize = 256;
 
 /// A connection, as the handlers of its requests see it.
 #[derive(Clone, Debug)]
-pub(super) struct Pass {
+pub(crate) struct Pass {
     /// Whence it comes.
-    pub(super) address: IpAddr,
+    pub(crate) address: IpAddr,
     number: u64,
     /// The guest who used it last; 0 for a stranger.
     guest: Arc<AtomicU64>,
@@ -55,7 +59,7 @@ struct Inside {
 
 impl Pass {
     /// Whoever is connected may use the page: he is `guest`, a number that is not 0.
-    pub(super) fn welcome(&self, guest: u64) {
+    pub(crate) fn welcome(&self, guest: u64) {
         if self.guest.swap(guest, Ordering::Relaxed) != 0 {
             return;
         }
@@ -66,7 +70,7 @@ impl Pass {
     }
 
     /// Whether `guest` was the last to be welcome here.
-    pub(super) fn is_known(&self, guest: u64) -> bool {
+    pub(crate) fn is_known(&self, guest: u64) -> bool {
         self.guest.load(Ordering::Relaxed) == guest
     }
 
@@ -83,7 +87,7 @@ impl Pass {
 }
 
 /// Serves `router` at `listener` until `stop`; every request carries its [`Pass`].
-pub(super) async fn serve(listener: TcpListener, what: &str, router: Router, stop: CancellationToken) {
+pub(crate) async fn serve(listener: TcpListener, what: &str, router: Router, stop: CancellationToken) {
     let hall = Arc::new(Mutex::new(Inside {
         strangers: Crowd::new(STRANGERS),
         guests: Crowd::new(GUESTS),
