@@ -73,7 +73,7 @@ fn status(server: &Server, name: &str) -> u16 {
 }
 
 /// What the page's server answers to a command.
-fn command(server: &Server, name: &str, verb: &str, fields: Value) -> (u16, Value) {
+fn command(server: &Server, name: &str, verb: &str, fields: &Value) -> (u16, Value) {
     let body = json!({ "gateway": "gw", "board": "1", "verb": verb, "fields": fields });
     let (status, said) = http(server.port, "POST", "/api/command", &bearer(name), &body);
     (status, serde_json::from_str(&said).unwrap_or(Value::String(said)))
@@ -113,7 +113,7 @@ fn each_does_what_is_his_and_it_is_written_down_who_it_was() {
     // Also on this machine nobody comes in without a link.
     assert_eq!(http(server.port, "GET", "/api/cases", "", &Value::Null).0, 401);
     until("the board answers", PATIENCE, || {
-        (command(&server, "Anna", "resync", json!({})).0 == 200).then_some(())
+        (command(&server, "Anna", "resync", &json!({})).0 == 200).then_some(())
     });
 
     // Who it was follows from the token, whatever the browser says.
@@ -121,16 +121,16 @@ fn each_does_what_is_his_and_it_is_written_down_who_it_was() {
         &server,
         "Anna",
         "report",
-        json!({ "kind": "two_hands", "offender": "white", "sender": "Eve" }),
+        &json!({ "kind": "two_hands", "offender": "white", "sender": "Eve" }),
     );
     assert_eq!(reply["sender"], "Anna", "{reply}");
-    let (status_of, reply) = command(&server, "Ørjan", "resync", json!({ "sender": "Anna" }));
+    let (status_of, reply) = command(&server, "Ørjan", "resync", &json!({ "sender": "Anna" }));
     assert_eq!(
         (status_of, &reply["sender"], &reply["ok"]),
         (200, &json!("Ørjan"), &json!(true))
     );
     for verb in ["dismiss", "accept", "result", "report", "raised_by", "retract"] {
-        let (status, said) = command(&server, "Ørjan", verb, json!({}));
+        let (status, said) = command(&server, "Ørjan", verb, &json!({}));
         assert_eq!(
             (status, &said["error"]["code"]),
             (403, &json!("not_allowed")),
@@ -138,7 +138,7 @@ fn each_does_what_is_his_and_it_is_written_down_who_it_was() {
         );
     }
     for verb in ["resync", "dismiss", "new_game"] {
-        assert_eq!(command(&server, "hall screen", verb, json!({})).0, 403, "{verb}");
+        assert_eq!(command(&server, "hall screen", verb, &json!({})).0, 403, "{verb}");
     }
     for (method, path) in [
         ("POST", "/api/remove"),
@@ -213,7 +213,7 @@ fn a_link_that_is_taken_back_ends_at_once_and_the_others_go_on() {
         (status(&server, "Ørjan") == 200).then_some(())
     });
     assert_eq!(status(&server, "Anna"), 401);
-    assert_eq!(command(&server, "Anna", "resync", json!({})).0, 401);
+    assert_eq!(command(&server, "Anna", "resync", &json!({})).0, 401);
     assert_eq!(status(&server, "hall screen"), 200);
     assert!(
         screen
