@@ -423,6 +423,30 @@ mod tests {
     }
 
     #[test]
+    fn tells_who_may_look_and_when() {
+        let token = tempfile::NamedTempFile::new().expect("a file");
+        fs::write(token.path(), "0123456789abcdef").expect("written");
+        let (result, words) = said(
+            &format!(
+                "[gateway]\nname = \"hall\"\n[[board]]\nid = \"7\"\nport = \"usb:1\"\n\
+                 [broadcast]\nfolder = \"open\"\ndelay_minutes = 1\ndelay_seconds = 30\ndelay_moves = 2\nlisten = \"127.0.0.1:8065\"\n\
+                 [[dashboard.people]]\nname = \"Anna\"\nrole = \"read_only\"\ntoken_file = \"{}\"\n",
+                token.path().display()
+            ),
+            None,
+        );
+        result.expect("good");
+        for part in [
+            "1 minutes and 30 seconds and 2 moves later",
+            "Anybody may look at it at http://127.0.0.1:8065/",
+            "\"Anna\" may open the arbiter's page to read only",
+        ] {
+            assert!(words.contains(part), "{part:?} is missing in\n{words}");
+        }
+        assert!(!words.contains("0123456789abcdef"), "{words}");
+    }
+
+    #[test]
     fn doubts_periods_of_another_time_control() {
         let (_, words) = said(
             "[gateway]\nname = \"a\"\n[event]\nperiods = [{ minutes = 3, increment = 2 }]\n[[board]]\nid = \"1\"\nport = \"usb:1\"\n",
