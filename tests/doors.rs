@@ -114,6 +114,10 @@ fn ten_thousand_slow_connections_lock_nobody_out() {
         return;
     }
     assert!(limit(server.child.id(), 1024));
+    // The page is served first.
+    until("the local interface", PATIENCE, || {
+        TcpStream::connect(("127.0.0.1", endpoint)).ok()
+    });
     let answers = || {
         let page = http_full(server.port, "GET", "/api/cases", "", &Value::Null).0;
         let tool = http_full(endpoint, "GET", "/api/v1.0/eboards", "", &Value::Null).0;

@@ -11,7 +11,8 @@ use std::{
 use anyhow::bail;
 
 use crate::{
-    config::{Board, Broadcast, Broker, BrokerUrl, Config, Env, Id, Port, Rules},
+    broadcast::Delay,
+    config::{Board, Broadcast, Broker, BrokerUrl, Config, Env, Id, Person, Port, Role, Rules},
     game::Period,
     laws::{Edition, Supervision, TimeControl},
     link::same_number,
@@ -165,6 +166,7 @@ fn describe(config: &Config) -> String {
     if let Some(broadcast) = &config.broadcast {
         describe_broadcast(&mut text, broadcast);
     }
+    describe_people(&mut text, &config.people);
     let limits = &config.limits;
     let _ = writeln!(
         text,
@@ -174,13 +176,34 @@ fn describe(config: &Config) -> String {
     text
 }
 
+fn describe_people(text: &mut String, people: &[Person]) {
+    for person in people {
+        let role = match person.role {
+            Role::Arbiter => "as an arbiter",
+            Role::Operator => "as an operator",
+            Role::ReadOnly => "to read only",
+        };
+        let _ = writeln!(text, "{:?} may open the arbiter's page {role}.", person.name);
+    }
+}
+
 fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
     let tournament = &broadcast.tournament;
-    let delay = match (tournament.delay.ms / 60_000, tournament.delay.moves) {
-        (0, 0) => "at once".to_owned(),
-        (minutes, 0) => format!("{minutes} minutes later"),
-        (0, moves) => format!("{moves} moves later"),
-        (minutes, moves) => format!("{minutes} minutes and {moves} moves later"),
+    let Delay { ms, moves, result_ms } = tournament.delay;
+    let mut parts = Vec::new();
+    for (count, unit) in [
+        (ms / 60_000, "minutes"),
+        (ms / 1000 % 60, "seconds"),
+        (i64::from(moves), "moves"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {unit}"));
+        }
+    }
+    let delay = if parts.is_empty() {
+        "at once".to_owned()
+    } else {
+        format!("{} later", parts.join(" and "))
     };
     let games = broadcast.pairings.boards.iter().flatten().count();
     let _ = writeln!(
@@ -190,6 +213,12 @@ fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
         broadcast.boards.len(),
         broadcast.folder.display(),
     );
+    if result_ms > 0 {
+        let _ = writeln!(text, "  Results are held for {} seconds more.", result_ms / 1000);
+    }
+    if let Some(listen) = broadcast.listen {
+        let _ = writeln!(text, "  Anybody may look at it at http://{listen}/.");
+    }
     if let Some(lichess) = &broadcast.lichess {
         let _ = writeln!(
             text,
@@ -426,6 +455,30 @@ mod tests {
             assert!(words.contains(part), "{part:?} is missing in\n{words}");
         }
         assert!(!words.contains("Note"), "{words}");
+    }
+
+    #[test]
+    fn tells_who_may_look_and_when() {
+        let token = tempfile::NamedTempFile::new().expect("a file");
+        fs::write(token.path(), "0123456789abcdef").expect("written");
+        let (result, words) = said(
+            &format!(
+                "[gateway]\nname = \"hall\"\n[[board]]\nid = \"7\"\nport = \"usb:1\"\n\
+                 [broadcast]\nfolder = \"open\"\ndelay_minutes = 1\ndelay_seconds = 30\ndelay_moves = 2\nlisten = \"127.0.0.1:8065\"\n\
+                 [[dashboard.people]]\nname = \"Anna\"\nrole = \"read_only\"\ntoken_file = \"{}\"\n",
+                token.path().display()
+            ),
+            None,
+        );
+        result.expect("good");
+        for part in [
+            "1 minutes and 30 seconds and 2 moves later",
+            "Anybody may look at it at http://127.0.0.1:8065/",
+            "\"Anna\" may open the arbiter's page to read only",
+        ] {
+            assert!(words.contains(part), "{part:?} is missing in\n{words}");
+        }
+        assert!(!words.contains("0123456789abcdef"), "{words}");
     }
 
     #[test]

@@ -11,9 +11,10 @@ use schemars::{Schema, schema_for};
 use serde_json::{Map, Value, json};
 
 use crate::{
+    config::MAX_NAME,
     event::Event,
     gateway::{GatewayInfo, Health},
-    mqtt::{History, ReplyPayload},
+    mqtt::{History, ReplyPayload, command::SENDER},
     watcher::{BoardInfo, ClockView, Command, GameView, PositionView, Reply, Status},
 };
 
@@ -107,6 +108,13 @@ fn payload(variant: &Value, types: &Map<String, Value>) -> Value {
                 "type": ["string", "number", "null"],
             });
             properties.insert("ref".to_owned(), reference);
+            let sender = json!({
+                "description": "Who sends it, in his own words: events that come of it have it as `by`.",
+                "type": ["string", "null"],
+                "minLength": 1,
+                "maxLength": MAX_NAME,
+            });
+            properties.insert(SENDER.to_owned(), sender);
         }
         if let Some(Value::Array(required)) = fields.get_mut("required") {
             required.retain(|field| field != "verb");

@@ -9,6 +9,7 @@
 
 mod broadcast;
 mod broker;
+mod dashboard;
 mod env;
 mod hint;
 pub(crate) mod plain;
@@ -26,6 +27,7 @@ use std::{
 
 pub use broadcast::{Broadcast, Lichess};
 pub use broker::system_authorities;
+pub use dashboard::{MAX_NAME, Person, Role, is_name, is_token};
 pub use env::Env;
 pub use problem::{ConfigError, Place, Problem, Problems};
 pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};
@@ -57,6 +59,8 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// Games for the public, if wanted.
     pub broadcast: Option<Broadcast>,
+    /// Who may open the arbiter's page by a link of his own.
+    pub people: Vec<Person>,
     /// Where Home Assistant looks for entities, if it is to know of the boards.
     pub home_assistant: Option<BaseTopic>,
 }
@@ -70,6 +74,8 @@ pub struct Collector {
     pub brokers: Vec<Broker>,
     /// Games for the public, if wanted.
     pub broadcast: Option<Broadcast>,
+    /// Who may open the page by a link of his own.
+    pub people: Vec<Person>,
 }
 
 /// What the Laws need to know of a game at one board.
@@ -194,6 +200,7 @@ impl Default for Collector {
                 keep_alive: Duration::from_secs(15),
             }],
             broadcast: None,
+            people: Vec::new(),
         }
     }
 }

@@ -13,7 +13,7 @@ use toml::Spanned;
 use super::{
     BaseTopic, Board, Collector, Config, Env, Id, Journal, Limits, Port, Rules, Table,
     broadcast::broadcast,
-    broker,
+    broker, dashboard,
     raw::{RawBoard, RawConfig, RawHomeAssistant, RawJournal, RawLimits},
     read::Document,
     value::ValueError,
@@ -66,6 +66,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         Some(raw) => Some(broadcast(raw, &known, &event.periods, document)?),
         None => None,
     };
+    let people = dashboard::people(&raw.dashboard, document);
     let home_assistant = match raw.home_assistant {
         Some(RawHomeAssistant { prefix: Some(prefix) }) => Some(parse::<BaseTopic>(prefix, document)?),
         Some(RawHomeAssistant { prefix: None }) => "homeassistant".parse().ok(),
@@ -81,6 +82,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         limits,
         metrics,
         broadcast,
+        people,
         home_assistant,
     })
 }
@@ -106,10 +108,12 @@ pub(super) fn collector(raw: RawConfig, document: &mut Document<'_>) -> Option<C
         Some(raw) => Some(broadcast(raw, &known, &periods, document)?),
         None => None,
     };
+    let people = dashboard::people(&raw.dashboard, document);
     Some(Collector {
         base_topic: base_topic?,
         brokers: vec![broker?],
         broadcast,
+        people,
     })
 }
 

@@ -1,7 +1,7 @@
 //! The web server: the page, the stream of changes, commands.
 
 use axum::{
-    Json, Router,
+    Extension, Json, Router,
     extract::{DefaultBodyLimit, Path, State, rejection::JsonRejection},
     http::{StatusCode, Uri},
     middleware,
@@ -15,12 +15,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     access::{Access, guard},
-    assets, door,
+    assets,
     hall::BoardKey,
     listener::{Ask, AskError, Asks, Shared},
+    people::Guest,
     stream,
 };
-use crate::{config::Id, mqtt::command::BOARD_VERBS};
+use crate::{
+    config::{Id, Role},
+    door,
+    mqtt::command::{BOARD_VERBS, SENDER},
+};
 
 /// A command is small.
 const MAX_BODY: usize = 16 << 10;
@@ -52,7 +57,9 @@ pub async fn serve(
         .route("/api/stream", get(changes))
         .route("/api/board/{gateway}/{board}", get(detail))
         .route("/api/cases", get(cases))
+        .route("/api/me", get(me))
         .route("/api/command", post(command))
+        .route("/api/remove", post(remove))
         .fallback(async |uri: Uri| assets::file(uri.path()))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(access, guard))
@@ -60,8 +67,8 @@ pub async fn serve(
     door::serve(listener, "the page", router, stop).await;
 }
 
-async fn changes(State(page): State<Page>) -> impl IntoResponse {
-    stream::changes(page.shared, page.stop)
+async fn changes(State(page): State<Page>, Extension(guest): Extension<Guest>) -> impl IntoResponse {
+    stream::changes(page.shared, [page.stop, guest.gone])
 }
 
 async fn detail(State(page): State<Page>, Path((gateway, board)): Path<(String, String)>) -> Response {
@@ -72,6 +79,13 @@ async fn detail(State(page): State<Page>, Path((gateway, board)): Path<(String, 
         || StatusCode::NOT_FOUND.into_response(),
         |view| Json(view).into_response(),
     )
+}
+
+/// Who has opened the page, and what he may do.
+async fn me(Extension(guest): Extension<Guest>) -> Response {
+    let remove = guest.role != Role::ReadOnly;
+    Json(json!({ "name": guest.name, "role": guest.role, "verbs": guest.verbs(), "remove": remove }))
+        .into_response()
 }
 
 async fn cases(State(page): State<Page>) -> Response {
@@ -91,12 +105,16 @@ struct CommandBody {
 }
 
 /// Sends a command and waits for its answer, which is passed on as it came.
-async fn command(State(page): State<Page>, body: Result<Json<CommandBody>, JsonRejection>) -> Response {
+async fn command(
+    State(page): State<Page>,
+    Extension(guest): Extension<Guest>,
+    body: Result<Json<CommandBody>, JsonRejection>,
+) -> Response {
     let Json(CommandBody {
         gateway,
         board,
         verb,
-        fields,
+        mut fields,
     }) = match body {
         Ok(body) => body,
         Err(unread) => return failed(unread.status(), "bad_json", &what_is_wrong(&unread)),
@@ -109,6 +127,15 @@ async fn command(State(page): State<Page>, body: Result<Json<CommandBody>, JsonR
             "unknown_verb",
             "no such board or command",
         );
+    }
+    if !guest.may(&verb) {
+        let why = "this link is an operator's: an arbiter may do that";
+        return failed(StatusCode::FORBIDDEN, "not_allowed", why);
+    }
+    // Who it is follows from the token, never from what a browser says.
+    match guest.name {
+        Some(name) => drop(fields.insert(SENDER.to_owned(), name.into())),
+        None => drop(fields.remove(SENDER)),
     }
     let (answer, answered) = oneshot::channel();
     let broker = page.shared.hall().broker_of(&gateway).map(str::to_owned);
@@ -142,6 +169,21 @@ fn what_is_wrong(unread: &JsonRejection) -> String {
         "the command cannot be read: {}{end}",
         if left_out > 0 { "..." } else { "" }
     )
+}
+
+/// A gateway that is gone for good.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RemoveBody {
+    gateway: String,
+}
+
+/// Takes a gateway off this page; what it has retained on the broker stays.
+async fn remove(State(page): State<Page>, Json(body): Json<RemoveBody>) -> Response {
+    match page.shared.remove_gateway(&body.gateway) {
+        Ok(()) => Json(json!({ "ok": true })).into_response(),
+        Err(error) => failed(StatusCode::CONFLICT, error.code(), &error.to_string()),
+    }
 }
 
 fn failed(status: StatusCode, code: &str, message: &str) -> Response {

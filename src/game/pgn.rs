@@ -63,6 +63,17 @@ pub struct PgnStart<'a> {
     pub chess960: bool,
 }
 
+/// The value of a tag of a PGN.
+#[must_use]
+pub fn tag(pgn: &str, name: &str) -> Option<String> {
+    let start = format!("[{name} \"");
+    let mut tags = pgn.lines().take_while(|line| line.starts_with('['));
+    let value = tags
+        .find_map(|line| line.strip_prefix(&start))?
+        .strip_suffix("\"]")?;
+    Some(value.replace("\\\"", "\"").replace("\\\\", "\\"))
+}
+
 /// Longest line of the move text (PGN standard, section 4.3 of the export format).
 const LINE: usize = 79;
 

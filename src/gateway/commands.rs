@@ -58,7 +58,7 @@ impl BoardCommand {
     ) -> (Reply, CommandRecord) {
         let order = Order {
             command: self.command.clone(),
-            by: None,
+            by: self.answer.sender.clone(),
             past,
         };
         let reply = match watcher.handle_command(now, order) {

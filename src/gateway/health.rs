@@ -27,6 +27,8 @@ pub struct GatewayInfo {
     host: String,
     /// Ids of the boards.
     boards: Vec<String>,
+    /// Whether it takes commands.
+    commands: bool,
     /// Names of the players by board, White's and Black's, where the pairings of a broadcast have them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     players: BTreeMap<String, [Option<String>; 2]>,
@@ -40,6 +42,7 @@ impl GatewayInfo {
             boot_id: boot_id.to_owned(),
             host: mqtt::host(),
             boards: config.boards.iter().map(|board| board.id.to_string()).collect(),
+            commands: config.commands,
             players: players(config),
         }
     }
