@@ -154,6 +154,12 @@ impl Sensed {
         self.ever_read
     }
 
+    /// Squares that were given up, whatever stands there now.
+    #[must_use]
+    pub fn given_up(&self) -> Bitboard {
+        self.dead
+    }
+
     /// `squares` read nothing, whatever stands there, and no others.
     pub fn give_up(&mut self, squares: Bitboard) {
         self.dead = squares;

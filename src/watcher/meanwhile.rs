@@ -13,6 +13,7 @@ use super::{
     outbox::Outbox,
 };
 use crate::{
+    dgt::ClockSide,
     event::{Body, CompletedBy, Event, GameResult, notice},
     time::Millis,
 };
@@ -42,13 +43,16 @@ pub(super) struct Meanwhile {
     games: u32,
     look_again: Option<Millis>,
     dump_wanted: bool,
+    /// White's side of the clock in the game that is over or parked.
+    white_side: Option<ClockSide>,
 }
 
 impl Meanwhile {
-    fn new(why: Why, phase: Phase, games: u32) -> Self {
+    fn new(why: Why, phase: Phase, games: u32, white_side: Option<ClockSide>) -> Self {
         Self {
             why,
             phase,
+            white_side,
             out: Outbox {
                 seq: UNSAID,
                 ..Outbox::default()
@@ -89,11 +93,25 @@ impl Core {
             return;
         };
         meanwhile.out.before = self.out.before;
+        // Pieces that lie about after a game say nothing of squares, nor presses of sides. The next game has sides of its own.
+        let given_up = self.sensed.given_up();
         self.exchange(&mut meanwhile);
         what(self);
         self.exchange(&mut meanwhile);
+        self.sensed.give_up(given_up);
+        if meanwhile.why == Why::Ended {
+            self.sit_as_before(&meanwhile);
+        }
         if meanwhile.out.events.len() <= MOST_EVENTS {
             self.meanwhile = Some(meanwhile);
+        }
+    }
+
+    fn sit_as_before(&mut self, meanwhile: &Meanwhile) {
+        if let Some(side) = meanwhile.white_side
+            && self.clock.white_side() != Some(side)
+        {
+            self.clock.found(side);
         }
     }
 
@@ -142,7 +160,9 @@ impl Core {
         if mem::take(&mut game.ended_by_hand) && self.meanwhile.is_none() {
             let mut on = game.clone();
             on.result = None;
-            self.meanwhile = Some(Box::new(Meanwhile::new(Why::Ended, Phase::Game(on), self.games)));
+            let white_side = self.clock.white_side();
+            let on = Meanwhile::new(Why::Ended, Phase::Game(on), self.games, white_side);
+            self.meanwhile = Some(Box::new(on));
         }
     }
 
@@ -166,6 +186,7 @@ impl Core {
             Why::SetUpAnew,
             Phase::Waiting(Box::default()),
             games,
+            self.clock.white_side(),
         )));
     }
 
@@ -183,13 +204,19 @@ impl Core {
 
     /// The result was a mistake, or the pieces were put back: the game goes on, with all that was played meanwhile.
     pub(super) fn game_goes_on(&mut self, now: Millis) {
-        let meanwhile = self.meanwhile.take();
-        if let Some(mut meanwhile) = meanwhile.filter(|meanwhile| meanwhile.why == Why::Ended) {
+        let parked = self
+            .meanwhile
+            .take_if(|meanwhile| meanwhile.why == Why::SetUpAnew);
+        if let Some(mut meanwhile) = self.meanwhile.take() {
             if let (Phase::Game(said), Phase::Game(on)) = (&self.phase, &mut meanwhile.phase) {
                 on.take_what_was_ruled(said);
             }
-            self.take_over(now, *meanwhile);
-        } else if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            return self.take_over(now, *meanwhile);
+        }
+        if let Some(parked) = &parked {
+            self.sit_as_before(parked);
+        }
+        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
             game.result = None;
             game.parked = false;
             game.restart_lines(&ctx);
