@@ -236,7 +236,7 @@ impl Unfolding {
     }
 
     fn is_decided(&self) -> bool {
-        self.result != GameResult::Open && !self.moves.is_empty()
+        self.result.is_forfeit() || self.result != GameResult::Open && !self.moves.is_empty()
     }
 
     fn take(&mut self, what: &What, at_ms: i64) {

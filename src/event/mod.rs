@@ -513,6 +513,15 @@ impl GameResult {
         }
     }
 
+    /// True where nobody had to play for it.
+    #[must_use]
+    pub fn is_forfeit(self) -> bool {
+        matches!(
+            self,
+            Self::WhiteByForfeit | Self::BlackByForfeit | Self::BothForfeit
+        )
+    }
+
     /// Who won; none where nobody did.
     #[must_use]
     pub fn winner(self) -> Option<Side> {

@@ -79,9 +79,11 @@ impl Core {
             other => {
                 let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
                 let plies = game.plies();
-                let changes_record = matches!(other, Command::Retract { .. } | Command::Correct(_));
+                let corrects = matches!(other, Command::Correct(_));
                 game.command(&mut ctx, other)?;
-                if changes_record && (game.plies() != plies || game.is_watched()) {
+                if game.is_watched() {
+                    self.unwatch_all();
+                } else if corrects || game.plies() != plies {
                     self.unwatch();
                 }
             }
@@ -132,7 +134,7 @@ impl Core {
             if let Some(ply) = known {
                 game.take_up_again(&mut ctx);
                 game.go_back(&mut ctx, ply, "position_set_by_arbiter");
-                self.unwatch();
+                self.unwatch_all();
                 return Ok(());
             }
         }

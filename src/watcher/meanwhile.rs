@@ -21,7 +21,7 @@ use crate::{
 /// Numbers from here on are of events that were not said yet.
 const UNSAID: u64 = 1 << 40;
 /// More than this is no game: it is let go of.
-const MOST_EVENTS: usize = 700;
+const MOST_EVENTS: usize = 400;
 /// After so many half-moves that were completed by the clock a game goes on, and no analysis.
 const SURELY_A_GAME: usize = 4;
 
@@ -157,6 +157,11 @@ impl Core {
             }
             return;
         };
+        if game.parked && self.meanwhile.is_none() {
+            // After a restart, too: the next game may have begun.
+            self.watch_for_next();
+            return;
+        }
         if mem::take(&mut game.ended_by_hand) && self.meanwhile.is_none() {
             let mut on = game.clone();
             on.result = None;
@@ -166,15 +171,25 @@ impl Core {
         }
     }
 
-    /// The record was changed: what is watched in place of the game goes on from another one.
+    /// The record of a game that is over was changed: what is watched in its place goes on from another one.
     pub(super) fn unwatch(&mut self) {
+        self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::Ended);
+    }
+
+    /// The game itself is watched again, or nothing is.
+    pub(super) fn unwatch_all(&mut self) {
         self.meanwhile = None;
+    }
+
+    fn watch_for_next(&mut self) {
+        let waiting = Phase::Waiting(Box::default());
+        let next = Meanwhile::new(Why::SetUpAnew, waiting, self.games, self.clock.white_side());
+        self.meanwhile = Some(Box::new(next));
     }
 
     /// The pieces were set up anew while a result is still to come. A game that nobody analyses goes on with another result than
     /// none, so an arbiter is asked.
     pub(super) fn park(&mut self, now: Millis) {
-        let games = self.games;
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
@@ -182,12 +197,7 @@ impl Core {
         let message = "The pieces were set up anew, and the game has no result. It is kept as it is: enter its result, or say that it goes \
                        on (`resume`), or that a new game has begun (`new_game`). What is played meanwhile is told then.";
         game.notice(&mut ctx, notice::SET_UP_WITHOUT_RESULT, message);
-        self.meanwhile = Some(Box::new(Meanwhile::new(
-            Why::SetUpAnew,
-            Phase::Waiting(Box::default()),
-            games,
-            self.clock.white_side(),
-        )));
+        self.watch_for_next();
     }
 
     /// The parked game is over, and what was watched in place of it is the next one. Returns false where nothing was.

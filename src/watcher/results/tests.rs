@@ -214,6 +214,37 @@ fn a_board_that_was_set_up_by_mistake_goes_on_with_its_game() {
     assert_eq!(watcher.game().game, Some(1));
 }
 
+#[test]
+fn a_next_game_that_began_while_its_board_was_parked_is_found_after_a_restart() {
+    let mut watcher = after_e4_under(named());
+    set_up_anew(&mut watcher, 10_000);
+    let mut watcher = Watcher::new(named(), Some(watcher.snapshot()));
+    watcher.handle_link_up(Millis(20_000), "port");
+    let squares = initial_men();
+    hear(&mut watcher, 20_100, Message::Dump(&squares));
+    hear(&mut watcher, 22_000, clock(Lever::LeftHigh));
+    play(&mut watcher, 24_000, (52, 36, 1), Lever::RightHigh);
+    play(&mut watcher, 27_000, E5, Lever::LeftHigh);
+    play(&mut watcher, 30_000, NF3, Lever::RightHigh);
+    play(&mut watcher, 33_000, (1, 18, 9), Lever::LeftHigh);
+    assert_eq!(watcher.game().game, Some(2));
+    assert_eq!(uci(&watcher), ["e2e4", "e7e5", "g1f3", "b8c6"]);
+}
+
+#[test]
+fn a_record_that_is_corrected_while_the_board_is_parked_costs_the_next_game_nothing() {
+    let mut watcher = after_e4_under(named());
+    set_up_anew(&mut watcher, 10_000);
+    hear(&mut watcher, 20_000, clock(Lever::LeftHigh));
+    play(&mut watcher, 21_000, (52, 36, 1), Lever::RightHigh);
+    do_it(&mut watcher, 23_000, Command::Correct(correct(2, 0, &["c5"])));
+    assert_eq!(uci(&watcher), ["e2e4", "c7c5"]);
+    play(&mut watcher, 24_000, E5, Lever::LeftHigh);
+    do_it(&mut watcher, 27_000, Command::NewGame);
+    assert_eq!(watcher.game().game, Some(2));
+    assert_eq!(uci(&watcher), ["e2e4", "e7e5"]);
+}
+
 fn named() -> Settings {
     Settings {
         players: [Some("Moss".into()), Some("Tufteland".into())],
