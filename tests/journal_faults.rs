@@ -23,6 +23,7 @@ use disk::{ImageDisk, SmallDisk};
 fn event(board: &str, seq: u64, message: &str) -> Event {
     Event {
         v: 1,
+        formerly: None,
         id: format!("gw/{board}/{seq}"),
         seq,
         body: Body::Notice {

@@ -22,6 +22,7 @@ use disk::ImageDisk;
 fn event(board: &str, seq: u64) -> Event {
     Event {
         v: 1,
+        formerly: None,
         id: format!("gw/{board}/{seq}"),
         seq,
         body: Body::Notice {
@@ -242,6 +243,44 @@ async fn a_disk_that_takes_no_writes_is_said_without_an_event_and_numbers_are_no
     journal.close().await;
     assert_eq!(seqs(&path, "7"), (1..=10).chain(76..=79).collect::<Vec<_>>());
     drop(disk);
+}
+
+/// Nobody can know whether a broker has what was under way when another took the name over: it comes after the other's
+/// numbers, and says which it had.
+#[tokio::test]
+async fn what_nobody_acknowledged_comes_after_the_numbers_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("j.sqlite");
+    let (journal, _) = open(&path);
+    append(&journal, "7", 1..=4).await;
+    let rows = journal.unacked(0, 100).await;
+    journal.acked(rows[..2].iter().map(|row| row.n).collect()).await;
+    journal.close().await;
+    let (journal, _) = open(&path);
+    journal.stand_by(false).await;
+    append(&journal, "7", [5]).await;
+    let known = Known {
+        last: 9_000_000_000,
+        ceiling: 0,
+    };
+    let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
+    journal.disputed().wait_for(|is| *is).await.unwrap();
+    assert_eq!(codes(&journal.lift().await), ["journal_behind"]);
+    settled.await.unwrap();
+    let unsent: Vec<Event> = journal
+        .unacked(0, 100)
+        .await
+        .iter()
+        .map(|row| serde_json::from_slice(&row.json).unwrap())
+        .collect();
+    let formerly: Vec<_> = unsent
+        .iter()
+        .map(|event| event.formerly.clone().unwrap())
+        .collect();
+    assert_eq!(formerly, ["gw/7/3", "gw/7/4", "gw/7/5"]);
+    assert!(unsent.iter().all(|event| event.seq > 9_000_000_000), "{unsent:?}");
+    assert!(unsent.is_sorted_by_key(|event| event.seq));
+    journal.close().await;
 }
 
 #[tokio::test]

@@ -74,6 +74,7 @@ mod tests {
         let mut games = BTreeMap::new();
         let event = |seq, body| Event {
             v: 1,
+            formerly: None,
             id: format!("gw/7/{seq}"),
             seq,
             body,

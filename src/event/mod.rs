@@ -19,6 +19,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Event {
     /// Major version of the schema.
     pub v: u32,
+    /// The id that it had before another gateway took the name over. It may have been sent with that: who has it drops this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub formerly: Option<String>,
     /// Unique for ever: `GATEWAY/BOARD/SEQ`.
     pub id: String,
     /// Number of the event on its board: from 1, without gaps, kept across restarts.

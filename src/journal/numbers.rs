@@ -68,10 +68,13 @@ impl Lift {
 
     /// An event, and all events that it speaks of, under their new numbers, also as JSON; none where it cannot be read.
     pub(super) fn event(&self, json: &str) -> Option<(Event, String)> {
-        let mut value = serde_json::from_str(json).ok()?;
+        let mut value: Value = serde_json::from_str(json).ok()?;
+        let before = value.get("formerly").or_else(|| value.get("id"));
+        let before = before.and_then(Value::as_str).map(str::to_owned);
         self.rename(&mut value);
         let mut event: Event = serde_json::from_value(value).ok()?;
         event.seq = self.seq(event.seq);
+        event.formerly = before;
         let json = serde_json::to_string(&event).ok()?;
         Some((event, json))
     }
@@ -133,12 +136,19 @@ mod tests {
         };
         let json = r#"{"v":1,"id":"gw/7/12","seq":12,"type":"irregularity_resolved","irregularity":"gw/7/11","how":"restored","board":"7","game":1,"t":1.5,"time":null}"#;
         let (_, event) = lift.event(json).unwrap();
-        assert_eq!(
-            event,
-            json.replace("/12", "/502")
-                .replace("/11", "/501")
-                .replace(":12", ":502")
-        );
+        let lifted = json
+            .replace("/12", "/502")
+            .replace("/11", "/501")
+            .replace(":12", ":502")
+            .replace("\"v\":1,", "\"v\":1,\"formerly\":\"gw/7/12\",");
+        assert_eq!(event, lifted);
+        let higher = Lift {
+            floor: 501,
+            base: 900,
+            ..lift.clone()
+        };
+        let (again, _) = higher.event(&event).unwrap();
+        assert_eq!((again.seq, again.formerly.as_deref()), (901, Some("gw/7/12")));
         let snapshot = r#"{"open":["gw/7/9","gw/7/11","gw/8/11"],"by":{"gw/7/12":1}}"#;
         let lifted = lift.snapshot(snapshot).unwrap();
         let wanted: Value =

@@ -212,6 +212,15 @@ impl Store {
         rows.collect()
     }
 
+    /// The first event of each board that no broker has acknowledged.
+    pub(crate) fn unacknowledged(&self) -> rusqlite::Result<BTreeMap<String, u64>> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT board, MIN(seq) FROM events WHERE acked = 0 GROUP BY board")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect()
+    }
+
     /// Gives events other numbers: position, number, id and text of each, in an order in which none meets another.
     pub(crate) fn renumber(&mut self, changed: &[(u64, u64, String, String)]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;

@@ -53,6 +53,8 @@ pub(super) struct Writer {
     seq_base: u64,
     /// The last number of each board that was given out before this process, or that a broker is known to know.
     floors: BTreeMap<String, u64>,
+    /// The first event of each board that no broker had acknowledged when another gateway gave out numbers.
+    unanswered: BTreeMap<String, u64>,
     /// What a broker knows beyond that, and who waits until it is seen to.
     beyond: BTreeMap<String, Known>,
     waiting: Vec<oneshot::Sender<()>>,
@@ -103,6 +105,7 @@ impl Writer {
         let floors = ready.store.floors()?.unwrap_or_else(|| last.collect());
         let mut writer = Self {
             floors,
+            unanswered: BTreeMap::new(),
             beyond: BTreeMap::new(),
             waiting: Vec::new(),
             place: Place::of(&settings.path),

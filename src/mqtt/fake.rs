@@ -178,6 +178,7 @@ impl Scene {
         for seq in seqs {
             let event = Event {
                 v: 1,
+                formerly: None,
                 id: format!("gw/{board}/{seq}"),
                 seq,
                 body: Body::Notice {

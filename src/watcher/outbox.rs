@@ -72,6 +72,7 @@ impl Outbox {
         let (at, now) = (at.map(since_start), since_start(now));
         self.events.push_back(Event {
             v: SCHEMA_VERSION,
+            formerly: None,
             id: id.clone(),
             seq: self.seq,
             body,

@@ -435,6 +435,7 @@ fn boot_id() -> String {
 pub fn event(board: &str, seq: u64) -> Event {
     Event {
         v: 1,
+        formerly: None,
         id: format!("gw/{board}/{seq}"),
         seq,
         body: Body::Notice {

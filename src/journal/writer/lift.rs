@@ -22,6 +22,7 @@ impl Writer {
     pub(super) fn reconcile(&mut self, known: BTreeMap<String, Known>, answer: oneshot::Sender<()>) {
         let beyond = numbers::beyond(known, &self.floors, self.seq_base);
         if beyond.is_empty() {
+            self.unanswered.clear();
             self.keep_floors(false);
             // Whoever asked may have gone with the connection.
             let _ = answer.send(());
@@ -32,12 +33,19 @@ impl Writer {
         self.disputed.send_replace(true);
     }
 
-    /// Another gives out numbers: what was not sent is to be compared again, by the next process if need be.
+    /// Another gives out numbers: what was not sent is to be compared again, by the next process if need be. Nor can what nobody
+    /// has acknowledged come after the other's numbers: it gets one above them, and says which it had.
     pub(super) fn stand_by(&mut self, was_sending: bool) {
         if was_sending {
             let resumes = self.resumes.iter();
             let last = resumes.map(|(board, resume)| (board.clone(), resume.last_seq));
             self.floors = last.collect();
+        }
+        if self.flush() == Written::Disk {
+            match self.store.unacknowledged() {
+                Ok(first) => self.unanswered = first,
+                Err(error) => tracing::warn!(%error, "cannot find which events were not acknowledged"),
+            }
         }
         self.keep_floors(true);
     }
@@ -71,6 +79,8 @@ impl Writer {
     fn lift_board(&mut self, board: &str, known: Known) -> Notice {
         let resume = self.resume(board);
         let floor = self.floors.get(board).copied().unwrap_or(self.seq_base);
+        let unanswered = self.unanswered.remove(board);
+        let floor = unanswered.map_or(floor, |first| floor.min(first.saturating_sub(1)));
         let lift = Lift {
             prefix: format!("{}/{board}/", self.gateway),
             floor,
