@@ -12,6 +12,7 @@
 mod header;
 mod parse;
 pub mod replay;
+pub mod stream;
 mod write;
 
 pub use header::{Header, HeaderError, is_board_id};

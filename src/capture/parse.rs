@@ -88,13 +88,19 @@ impl Capture {
 }
 
 #[derive(Default)]
-struct Reader {
+pub(super) struct Reader {
     capture: Capture,
     /// Microseconds of the last record: two times within a millisecond are still compared.
     last: u64,
 }
 
 impl Reader {
+    /// The records of one more line of a capture that is still being written: one, or none.
+    pub(super) fn next_line(&mut self, index: usize, line: &[u8]) -> Result<Vec<Record>, Flaw> {
+        self.line(index, line)?;
+        Ok(std::mem::take(&mut self.capture.records))
+    }
+
     fn line(&mut self, index: usize, line: &[u8]) -> Result<(), Flaw> {
         let line = from_utf8(line);
         if index == 0 {

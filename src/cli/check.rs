@@ -280,6 +280,10 @@ fn port_words(port: &Port) -> String {
         Some(("usb", serial)) => format!("on the USB adapter with the serial number {serial}"),
         Some(("board", serial)) => format!("wherever the board with the serial number {serial} answers"),
         Some(("tcp", _)) => format!("over the network at {}", text.trim_start_matches("tcp://")),
+        Some(("tcp+cap", _)) => format!(
+            "over the network at {}, with the times of where it is attached",
+            text.trim_start_matches("tcp+cap://")
+        ),
         Some(("capture", file)) => format!("played from the recording {file}"),
         _ => format!("on the device {text}"),
     }

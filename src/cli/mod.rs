@@ -7,6 +7,7 @@ mod dashboard;
 #[cfg(feature = "demo")]
 mod demo;
 mod exit;
+mod forward;
 mod journal;
 mod logging;
 pub mod mate;
@@ -42,6 +43,7 @@ enum Command {
     Demo(demo::Demo),
     Replay(replay::Replay),
     Record(record::Record),
+    Forward(forward::Forward),
     Simulate(simulate::Simulate),
     Ports(ports::Ports),
     Check(configured::Check),
@@ -77,6 +79,7 @@ pub fn main() -> ExitCode {
         Command::Demo(demo) => demo.run(),
         Command::Replay(replay) => replay.run(),
         Command::Record(record) => record.run(),
+        Command::Forward(forward) => forward.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Ports(ports) => ports.run(),
         Command::Check(check) => check.run(),

@@ -39,6 +39,10 @@ pub(super) fn port(board: &Board) -> Result<Found, String> {
             .map(|_| words("a capture that can be read".to_owned()))
             .map_err(|e| full(&e));
     }
+    if matches!(source, Source::Timed(_)) {
+        // Another who listens would take the daemon's place there.
+        return Ok(words("not tried: only one can listen there".to_owned()));
+    }
     if board.protocol == Protocol::Occ1 {
         return match runtime()?.block_on(hear_occupancy(&source)) {
             Ok(Some(reading)) => Ok(words(format!("a board that says {reading}"))),

@@ -69,6 +69,11 @@ impl Record {
         if !self.force && self.output.exists() {
             return Err(CaptureFileError::Exists(self.output).into());
         }
+        if matches!(self.port, Source::Timed(_)) {
+            anyhow::bail!(
+                "record where the board is attached: what comes from `forward` is a capture already"
+            );
+        }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;

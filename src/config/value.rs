@@ -137,7 +137,7 @@ impl FromStr for Port {
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let fits = match text.split_once(':') {
             Some(("usb" | "board" | "capture", rest)) => !rest.trim().is_empty(),
-            Some(("tcp", rest)) => rest
+            Some(("tcp" | "tcp+cap", rest)) => rest
                 .strip_prefix("//")
                 .is_some_and(|address| split_port(address).is_ok_and(|(_, port)| port.is_some())),
             // By-id names contain colons, too.
@@ -148,8 +148,8 @@ impl FromStr for Port {
         }
         refuse(
             format!("{text:?} is no place where a board can be attached"),
-            "write a device (\"/dev/serial/by-id/...\"), \"usb:SERIAL\", \"board:SERIAL\", \"tcp://HOST:PORT\" \
-             or \"capture:FILE\"; `dgt2mqtt ports` lists what is there",
+            "write a device (\"/dev/serial/by-id/...\"), \"usb:SERIAL\", \"board:SERIAL\", \"tcp://HOST:PORT\", \
+             \"tcp+cap://HOST:PORT\" or \"capture:FILE\"; `dgt2mqtt ports` lists what is there",
         )
     }
 }

@@ -76,7 +76,8 @@ impl Command {
     }
 
     /// The command of one byte that `byte` is.
-    pub(super) fn from_code(byte: u8) -> Option<Self> {
+    #[must_use]
+    pub fn from_code(byte: u8) -> Option<Self> {
         Self::PLAIN.into_iter().find(|command| command.code() == byte)
     }
 

@@ -30,9 +30,11 @@ use super::{
     ports::{Claim, Ports},
     quota::Quota,
     serials::Serials,
+    timed::{Timed, to_board},
     trouble::Trouble,
 };
 use crate::{
+    capture::stream::StreamError,
     config::Id,
     event::{Event, notice},
     journal::{AppendError, Journal, Notice},
@@ -92,6 +94,8 @@ struct Line {
     allowance: Allowance,
     /// It was said that the line sends too much.
     floods: bool,
+    /// It tells when its bytes were read.
+    timed: Option<Timed>,
     _claim: Claim,
 }
 
@@ -112,6 +116,8 @@ pub(super) struct BoardTask {
     answered: Option<Millis>,
     notices: broadcast::Receiver<Notice>,
     losses: Losses,
+    /// Up to when a line that tells its own times has told what happened.
+    told: Option<Millis>,
     /// How much of an arbiter it takes.
     quota: Quota,
     /// When what was heard and no event tells of is put down at the latest.
@@ -159,6 +165,7 @@ impl BoardTask {
             answered: None,
             notices,
             losses: Losses::default(),
+            told: None,
             quota: Quota::new(),
             save_at: None,
         }
@@ -181,8 +188,10 @@ impl BoardTask {
             };
             if let Some((line, name)) = line {
                 self.answered = None;
+                self.told = line.timed.is_some().then(|| self.now());
                 self.watcher.handle_link_up(self.now(), &name);
                 let reason = self.serve(Some(line), commands, stop, None).await?;
+                self.told = None;
                 if stop.is_cancelled() {
                     break;
                 }
@@ -198,8 +207,9 @@ impl BoardTask {
         self.finish().await
     }
 
+    /// The time of the board: ours, or as far as a line has told that tells its own.
     fn now(&self) -> Millis {
-        self.shared.clock.now()
+        self.told.unwrap_or_else(|| self.shared.clock.now())
     }
 
     async fn open(&mut self) -> Option<(Line, String)> {
@@ -233,6 +243,7 @@ impl BoardTask {
             unsent: VecDeque::new(),
             allowance: Allowance::new(self.now()),
             floods: false,
+            timed: matches!(self.plan.source, Source::Timed(_)).then(|| Timed::new(self.now())),
             _claim: claim,
         };
         Ok((line, opened.name))
@@ -296,23 +307,31 @@ impl BoardTask {
             let again = line.as_mut().and_then(|line| self.waits(line));
             // What waits for the journal anyway is no reason to wake up.
             let save_at = self.save_at.filter(|_| self.pending.is_none());
-            let wake = [until, self.watcher.poll_timeout(), again, save_at]
+            // Where the line tells the time, time passes as it tells.
+            let timeout = self.told.is_none().then(|| self.watcher.poll_timeout()).flatten();
+            let silent = line
+                .as_ref()
+                .and_then(|line| Some(line.timed.as_ref()?.silent_at()));
+            let wake = [until, timeout, again, save_at, silent]
                 .into_iter()
                 .flatten()
                 .min();
             let wake = wake.map(|at| self.shared.clock.instant(at));
             let mut nothing = VecDeque::new();
             let (mut read, mut write, mut unsent, mut allowance) = (None, None, &mut nothing, None);
+            let mut timed = None;
             if let Some(line) = &mut line {
                 (read, write, unsent) = (Some(&mut line.read), Some(&mut line.write), &mut line.unsent);
-                allowance = Some(&mut line.allowance);
+                (allowance, timed) = (Some(&mut line.allowance), line.timed.as_mut());
             }
             tokio::select! {
                 result = or_never(read.as_mut().map(|r| r.read(&mut buffer))), if again.is_none() => match result {
                     Ok(0) => return Ok("the port is gone".to_owned()),
                     Ok(count) => {
                         let start = Instant::now();
-                        self.watcher.handle_bytes(self.shared.clock.now(), &buffer[..count]);
+                        if let Err(broken) = self.hear(timed, &buffer[..count]) {
+                            return Ok(broken.to_string());
+                        }
                         if let Some(allowance) = &mut allowance {
                             allowance.spent(start.elapsed());
                         }
@@ -332,6 +351,9 @@ impl BoardTask {
                     if until.is_some_and(|until| now >= until) {
                         return Ok(String::new());
                     }
+                    if silent.is_some_and(|silent| self.shared.clock.now() >= silent) {
+                        return Ok("the other side has said nothing for two minutes".to_owned());
+                    }
                     let start = Instant::now();
                     self.watcher.handle_timeout(now);
                     // What was held is worked on now.
@@ -341,7 +363,7 @@ impl BoardTask {
                 }
                 Ok(notice) = self.notices.recv() => self.announced(&notice),
                 (irregularity, verdict) = self.mates.answer() => {
-                    self.watcher.handle_verdict(self.shared.clock.now(), &irregularity, &verdict);
+                    self.watcher.handle_verdict(self.now(), &irregularity, &verdict);
                 }
                 _ = tick.tick() => self.look_at_the_wall_clock(),
                 () = stop.cancelled() => return Ok(String::new()),
@@ -349,9 +371,29 @@ impl BoardTask {
         }
     }
 
+    /// What came over the line is heard, at the times that it tells, or now.
+    fn hear(&mut self, timed: Option<&mut Timed>, bytes: &[u8]) -> Result<(), StreamError> {
+        let Some(timed) = timed else {
+            self.watcher.handle_bytes(self.now(), bytes);
+            return Ok(());
+        };
+        for heard in timed.hear(self.shared.clock.now(), bytes)? {
+            // What is due before is looked at before; each look asks for a later one.
+            while let Some(due) = self.watcher.poll_timeout().filter(|due| *due <= heard.at) {
+                let due = self.told.map_or(due, |told| due.max(told));
+                self.watcher.handle_timeout(due);
+            }
+            if !heard.bytes.is_empty() {
+                self.watcher.handle_bytes(heard.at, &heard.bytes);
+            }
+            self.told = Some(heard.at);
+        }
+        Ok(())
+    }
+
     /// When the line may be read again, where it has cost the others too much; none when now.
     fn waits(&self, line: &mut Line) -> Option<Millis> {
-        let again = line.allowance.wait(self.now())?;
+        let again = line.allowance.wait(self.shared.clock.now())?;
         if !std::mem::replace(&mut line.floods, true) {
             let board = self.plan.id.as_str();
             tracing::warn!(
@@ -372,7 +414,10 @@ impl BoardTask {
             return None;
         };
         while let Some(command) = self.watcher.poll_transmit() {
-            line.unsent.extend(command.bytes().iter());
+            match line.timed {
+                Some(_) => line.unsent.extend(to_board(&command.bytes()).bytes()),
+                None => line.unsent.extend(command.bytes().iter()),
+            }
         }
         if line.unsent.len() > MAX_UNSENT {
             return Some("the port takes no more".to_owned());

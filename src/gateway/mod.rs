@@ -23,6 +23,7 @@ mod metrics;
 mod ports;
 mod quota;
 mod serials;
+mod timed;
 mod trouble;
 
 pub use daemon::{GatewayError, run, run_changing};

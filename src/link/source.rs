@@ -8,13 +8,15 @@ use tokio::{net::TcpStream, time::timeout};
 use super::{OpenError, Opened, playback::Playback, probe, serial};
 use crate::descriptors;
 
+/// What the address of a [`Source::Timed`] begins with.
+const TIMED: &str = "tcp+cap";
 /// How long a TCP connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Where a board's bytes come from.
 ///
 /// Written as `/dev/ttyUSB0`, `/dev/serial/by-id/...`, `usb:SERIAL`, `board:SERIAL`,
-/// `board:SERIAL@/dev/ttyS0,/dev/ttyS1`, `tcp://host:port` or `capture:PATH`.
+/// `board:SERIAL@/dev/ttyS0,/dev/ttyS1`, `tcp://host:port`, `tcp+cap://host:port` or `capture:PATH`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Source {
@@ -22,6 +24,8 @@ pub enum Source {
     Serial(PortMatch),
     /// `host:port` of a bridge to a serial line (ser2net, Bluetooth).
     Tcp(String),
+    /// `host:port` of a `dgt2mqtt forward`: a capture that is being written, with the times at which the bytes were read.
+    Timed(String),
     /// A capture, played in real time. Clones play on from where another one stopped.
     Capture(Playback),
 }
@@ -46,8 +50,8 @@ pub enum PortMatch {
 /// A source that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} names no port: write /dev/ttyUSB0, /dev/serial/by-id/..., usb:SERIAL, board:SERIAL, tcp://host:port \
-     or capture:PATH"
+    "{0:?} names no port: write /dev/ttyUSB0, /dev/serial/by-id/..., usb:SERIAL, board:SERIAL, tcp://host:port, \
+     tcp+cap://host:port or capture:PATH"
 )]
 pub struct SourceSyntaxError(pub String);
 
@@ -61,13 +65,14 @@ impl Source {
             Self::Serial(PortMatch::Path(path)) => serial::open(path.clone()).await,
             Self::Serial(PortMatch::Usb(number)) => serial::open_usb(number).await,
             Self::Serial(PortMatch::Board { serial, candidates }) => probe::open(serial, candidates).await,
-            Self::Tcp(address) => tcp(address).await,
+            Self::Tcp(address) => tcp(address, "tcp").await,
+            Self::Timed(address) => tcp(address, TIMED).await,
             Self::Capture(playback) => playback.open(),
         }
     }
 }
 
-async fn tcp(address: &str) -> Result<Opened, OpenError> {
+async fn tcp(address: &str, scheme: &str) -> Result<Opened, OpenError> {
     let unreachable = |source: std::io::Error| OpenError::Unreachable {
         address: address.to_owned(),
         source: match descriptors::remedy(&source) {
@@ -83,8 +88,14 @@ async fn tcp(address: &str) -> Result<Opened, OpenError> {
     stream.set_nodelay(true).map_err(unreachable)?;
     Ok(Opened {
         io: Box::new(stream),
-        name: format!("tcp://{address}"),
+        name: format!("{scheme}://{address}"),
     })
+}
+
+/// `host:port`, if it is that.
+fn host_and_port(address: &str) -> Option<String> {
+    let (host, port) = address.rsplit_once(':')?;
+    (!host.is_empty() && port.parse::<u16>().is_ok()).then(|| address.to_owned())
 }
 
 impl FromStr for Source {
@@ -100,10 +111,10 @@ impl FromStr for Source {
             }
         };
         if let Some(address) = text.strip_prefix("tcp://") {
-            let (host, port) = address.rsplit_once(':').ok_or_else(bad)?;
-            non_empty(host)?;
-            port.parse::<u16>().map_err(|_| bad())?;
-            return Ok(Self::Tcp(address.to_owned()));
+            return host_and_port(address).map(Self::Tcp).ok_or_else(bad);
+        }
+        if let Some(address) = text.strip_prefix("tcp+cap://") {
+            return host_and_port(address).map(Self::Timed).ok_or_else(bad);
         }
         if let Some(path) = text.strip_prefix("capture:") {
             return Ok(Self::Capture(Playback::new(non_empty(path)?.into())));
@@ -143,6 +154,7 @@ impl fmt::Display for Source {
                 Ok(())
             }
             Self::Tcp(address) => write!(f, "tcp://{address}"),
+            Self::Timed(address) => write!(f, "{TIMED}://{address}"),
             Self::Capture(playback) => write!(f, "capture:{}", playback.path().display()),
         }
     }
@@ -176,6 +188,7 @@ mod tests {
             "board:3000000001@/dev/ttyS0,/dev/pts/3",
             "tcp://[::1]:2000",
             "tcp://ser2net.hall:2000",
+            "tcp+cap://pi.hall:2000",
             "capture:fixtures/a.dgtcap.zst",
         ] {
             assert_eq!(text.parse::<Source>().unwrap().to_string(), text);
@@ -194,6 +207,7 @@ mod tests {
             "tcp://host",
             "tcp://host:99999",
             "tcp://:1",
+            "tcp+cap://host",
             "capture:",
             "COM3",
         ] {

@@ -29,7 +29,7 @@ impl BoardTask {
             return;
         }
         let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
-        if events.is_empty() && self.save_at.is_none_or(|at| self.now() < at) {
+        if events.is_empty() && self.save_at.is_none_or(|at| self.shared.clock.now() < at) {
             // States alone need not wait for the disk.
             let changed = std::mem::take(&mut self.changed);
             self.publish(changed);
@@ -43,9 +43,11 @@ impl BoardTask {
         let Some(heard) = self.watcher.take_heard() else {
             return;
         };
+        // The disk has no time but ours.
+        let now = self.shared.clock.now();
         let due = match heard {
-            Heard::Press => self.now(),
-            Heard::Update => self.now() + UPDATES_MS,
+            Heard::Press => now,
+            Heard::Update => now + UPDATES_MS,
         };
         self.save_at = Some(self.save_at.map_or(due, |known| known.min(due)));
     }
