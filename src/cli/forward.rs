@@ -35,7 +35,7 @@ const MOST_LINE: usize = 256;
 
 /// Hand a board on over the network, with the times at which its bytes were read, until Ctrl-C.
 ///
-/// The daemon takes it as `port = "tcp+cap://HOST:PORT"`. Whoever reaches the address can read the board, and ask it what the
+/// The daemon takes it as the port tcp+cap://HOST:PORT. Whoever reaches the address can read the board, and ask it what the
 /// daemon asks: let only the daemon's machine do so.
 #[derive(Debug, Args)]
 pub(super) struct Forward {
