@@ -3,6 +3,7 @@
 
 mod broker;
 mod browser;
+mod teller;
 
 use std::{
     fs,
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 
 use broker::{Mosquitto, free_port};
 use browser::{Browser, Server};
+use teller::Teller;
 
 const BOARDS: usize = 200;
 
@@ -51,11 +53,11 @@ fn measure(moves: usize) -> Option<Seen> {
     let broker = Mosquitto::start(folder.path(), "");
     let server = Server::start(broker.port, free_port(), &[]);
     let mut gateway = Gateway::connect(broker.port);
-    gateway.tell("dgt2mqtt/gw/status", "online");
+    gateway.tell("gw/status", "online");
     for board in 1..=BOARDS {
-        gateway.tell(&format!("dgt2mqtt/gw/board/{board}/status"), "online");
+        gateway.tell(&format!("gw/board/{board}/status"), "online");
         gateway.tell(
-            &format!("dgt2mqtt/gw/board/{board}/pgn"),
+            &format!("gw/board/{board}/pgn"),
             "[White \"A\"]\n[Black \"B\"]\n\n*\n",
         );
         gateway.game(board, 0);
@@ -122,36 +124,23 @@ fn measure(moves: usize) -> Option<Seen> {
     Some(seen)
 }
 
-/// A gateway of our own, that says what it is told.
+/// A gateway of our own whose moves carry their time.
 struct Gateway {
-    client: rumqttc::v5::Client,
+    teller: Teller,
     /// The move that was told last.
     last: String,
-    _working: std::thread::JoinHandle<()>,
 }
 
 impl Gateway {
     fn connect(port: u16) -> Self {
-        let mut options = rumqttc::v5::MqttOptions::new("gateway", "127.0.0.1", port);
-        options.set_keep_alive(Duration::from_secs(30));
-        let (client, mut connection) = rumqttc::v5::Client::new(options, 4096);
-        let working = std::thread::spawn(move || {
-            for event in connection.iter() {
-                if event.is_err() {
-                    return;
-                }
-            }
-        });
         Self {
-            client,
+            teller: Teller::connect(port),
             last: String::new(),
-            _working: working,
         }
     }
 
     fn tell(&mut self, topic: &str, payload: &str) {
-        let qos = rumqttc::v5::mqttbytes::QoS::AtLeastOnce;
-        self.client.publish(topic, qos, true, payload.to_owned()).unwrap();
+        self.teller.tell(topic, payload);
     }
 
     /// A game whose last move is the time at which it was said; a knight goes to and fro.
@@ -172,11 +161,8 @@ impl Gateway {
             "game": 1, "start_fen": null, "chess960": false, "moves": vec!["g1f3"; made], "san": san,
             "fen": format!("{placement} w KQkq - 0 1"), "to_move": "white", "result": "*", "open_irregularities": [], "last_seq": 0,
         });
-        self.tell(&format!("dgt2mqtt/gw/board/{board}/game"), &state.to_string());
+        self.tell(&format!("gw/board/{board}/game"), &state.to_string());
         let position = json!({ "placement": placement, "fen": null, "problems": [] });
-        self.tell(
-            &format!("dgt2mqtt/gw/board/{board}/position"),
-            &position.to_string(),
-        );
+        self.tell(&format!("gw/board/{board}/position"), &position.to_string());
     }
 }

@@ -9,9 +9,10 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 
 /// Path, type and content.
-const FILES: [(&str, &str, &str); 12] = [
+const FILES: [(&str, &str, &str); 17] = [
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/boards.css", CSS, include_str!("page/boards.css")),
+    ("/wall.css", CSS, include_str!("page/wall.css")),
     ("/print.css", CSS, include_str!("page/print.css")),
     ("/login.js", JAVASCRIPT, include_str!("page/login.js")),
     ("/app.js", JAVASCRIPT, include_str!("page/app.js")),
@@ -21,6 +22,10 @@ const FILES: [(&str, &str, &str); 12] = [
     ("/grid.js", JAVASCRIPT, include_str!("page/grid.js")),
     ("/detail.js", JAVASCRIPT, include_str!("page/detail.js")),
     ("/history.js", JAVASCRIPT, include_str!("page/history.js")),
+    ("/sight.js", JAVASCRIPT, include_str!("page/sight.js")),
+    ("/wall.js", JAVASCRIPT, include_str!("page/wall.js")),
+    ("/lock.js", JAVASCRIPT, include_str!("page/lock.js")),
+    ("/outage.js", JAVASCRIPT, include_str!("page/outage.js")),
     ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
 ];
 /// What somebody without a token may have.

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{
     board::Board,
+    gone::Gone,
     owners::{Claim, Owners},
     pushed::Pushes,
     shares::Shares,
@@ -41,6 +42,8 @@ pub(super) struct Gateway {
     pub version: Option<String>,
     /// Its boards, if it says so: what is retained of others is of an older configuration.
     pub boards: Option<Vec<String>>,
+    /// Whether it takes commands, if it says so.
+    pub commands: Option<bool>,
     /// Who plays whom at its boards, if it says so.
     pub paired: Paired,
     /// What its operator should see to, in words.
@@ -65,6 +68,8 @@ pub struct Hall {
     paired: Paired,
     /// How much is kept of each gateway.
     pub(super) shares: Shares,
+    /// Gateways that are gone for good.
+    pub(super) gone: Gone,
     /// Grows with every change.
     pub(super) revision: u64,
 }
@@ -166,6 +171,9 @@ impl Hall {
         if !is_name(levels.first()) || !is_name(levels.get(2)) {
             return false;
         }
+        if levels.first().is_some_and(|gateway| self.gone.is_gone(gateway)) {
+            return false;
+        }
         let changed = match levels[..] {
             [gateway, state] => self.take_gateway(gateway, state, payload),
             // Nothing retained any more: a board is not made by that.
@@ -251,6 +259,7 @@ impl Hall {
                 let info = json();
                 gateway.version = info["version"].as_str().map(str::to_owned);
                 gateway.boards = serde_json::from_value(info["boards"].clone()).ok();
+                gateway.commands = info["commands"].as_bool();
                 gateway.paired = serde_json::from_value(info["players"].clone()).unwrap_or_default();
             }
             _ => {
@@ -319,17 +328,23 @@ impl Hall {
     /// Lets go of what is too much, of the gateway that has most.
     fn make_room(&mut self) {
         while let Some(gateway) = self.shares.too_much() {
-            let last = self.boards.keys().rev().find(|key| key.gateway == gateway);
-            if let Some(board) = last.cloned().and_then(|last| self.boards.remove(&last)) {
-                self.shares.board_went(&gateway, board.weight());
-            } else {
-                let gone = self.gateways.remove(&gateway);
-                let weight = gone.iter().flat_map(|gone| gone.weights.values()).sum();
-                self.shares.weighed(&gateway, weight, 0);
-            }
+            self.drop_one(&gateway);
             self.revision += 1;
             self.brokers_revision = self.revision;
         }
+    }
+
+    /// Lets go of the last board of a gateway, or of what is left of it. True while there may be more.
+    pub(super) fn drop_one(&mut self, gateway: &str) -> bool {
+        let last = self.boards.keys().rev().find(|key| key.gateway == gateway);
+        if let Some(board) = last.cloned().and_then(|last| self.boards.remove(&last)) {
+            self.shares.board_went(gateway, board.weight());
+            return true;
+        }
+        let gone = self.gateways.remove(gateway);
+        let weight = gone.iter().flat_map(|gone| gone.weights.values()).sum();
+        self.shares.weighed(gateway, weight, 0);
+        false
     }
 }
 

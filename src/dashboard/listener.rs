@@ -14,6 +14,7 @@ use tokio::sync::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    gone::NotGone,
     hall::{BoardKey, Hall, Paired},
     owners::Claim,
 };
@@ -83,6 +84,16 @@ impl Shared {
     /// Who plays whom in the broadcast of this program.
     pub fn paired(&self, paired: Paired) {
         self.change(|hall, _| hall.take_paired(paired));
+    }
+
+    /// Takes a gateway that is gone for good off the page.
+    ///
+    /// # Errors
+    /// While it is online, or where there is none.
+    pub fn remove_gateway(&self, gateway: &str) -> Result<(), NotGone> {
+        let mut outcome = Ok(());
+        self.change(|hall, _| outcome = hall.remove_gateway(gateway));
+        outcome
     }
 
     fn change(&self, change: impl FnOnce(&mut Hall, u64)) {
@@ -341,7 +352,7 @@ impl<D: Dial> Listener<D> {
             |hall, now| match hall.claim(&self.broker, topic, &arrived.payload) {
                 Claim::Foreign => {}
                 claim => {
-                    is_newcomer = claim == Claim::Moved;
+                    is_newcomer = hall.comes_back(topic, &arrived.payload) || claim == Claim::Moved;
                     hall.take(topic, &arrived.payload, now);
                 }
             },

@@ -50,7 +50,9 @@ pub async fn serve(
         .route("/api/stream", get(changes))
         .route("/api/board/{gateway}/{board}", get(detail))
         .route("/api/cases", get(cases))
+        .route("/api/me", get(me))
         .route("/api/command", post(command))
+        .route("/api/remove", post(remove))
         .fallback(async |uri: Uri| assets::file(uri.path()))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(access, guard))
@@ -70,6 +72,11 @@ async fn detail(State(page): State<Page>, Path((gateway, board)): Path<(String, 
         || StatusCode::NOT_FOUND.into_response(),
         |view| Json(view).into_response(),
     )
+}
+
+/// Who has opened the page, and what he may do.
+async fn me() -> Response {
+    Json(json!({ "name": null, "role": "arbiter", "verbs": null, "remove": true })).into_response()
 }
 
 async fn cases(State(page): State<Page>) -> Response {
@@ -124,6 +131,21 @@ async fn command(State(page): State<Page>, Json(body): Json<CommandBody>) -> Res
     match answered.await.unwrap_or(Err(AskError::NoBroker)) {
         Ok(reply) => Json(reply).into_response(),
         Err(error) => failed(StatusCode::GATEWAY_TIMEOUT, error.code(), &error.to_string()),
+    }
+}
+
+/// A gateway that is gone for good.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RemoveBody {
+    gateway: String,
+}
+
+/// Takes a gateway off this page; what it has retained on the broker stays.
+async fn remove(State(page): State<Page>, Json(body): Json<RemoveBody>) -> Response {
+    match page.shared.remove_gateway(&body.gateway) {
+        Ok(()) => Json(json!({ "ok": true })).into_response(),
+        Err(error) => failed(StatusCode::CONFLICT, error.code(), &error.to_string()),
     }
 }
 

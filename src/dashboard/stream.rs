@@ -64,6 +64,9 @@ impl Told {
         let now = self.shared.now_ms();
         let hall = self.shared.hall();
         self.revision = Some(hall.revision());
+        if hall.gone.revision > revision {
+            return message("hall", &hall.view(now));
+        }
         let boards = hall.changed_boards(revision, now);
         let links = hall.changed_links(revision);
         message("change", &json!({ "boards": boards, "links": links }))

@@ -38,6 +38,8 @@ pub struct GatewayView {
     name: String,
     online: bool,
     version: Option<String>,
+    /// Whether it takes commands; null where it does not say.
+    commands: Option<bool>,
     notices: Vec<String>,
     /// Whether another broker has a gateway of the same name, which is not shown.
     doubled: bool,
@@ -64,6 +66,8 @@ pub struct BoardView {
     first_ply: u32,
     last_uci: Option<String>,
     last_san: Option<String>,
+    /// When the last half-move was recognised, as far as it was told.
+    last_time: Option<String>,
     result: Option<GameResult>,
     clock: Option<ClockState>,
     /// How long ago the clock was told, in milliseconds.
@@ -221,6 +225,7 @@ impl Hall {
             first_ply: number.saturating_mul(2).saturating_add(u32::from(black_begins)),
             last_uci: game.moves.last().cloned(),
             last_san: game.san.last().cloned().flatten(),
+            last_time: board.last_time(),
             result: game.result,
             clock: board.clock,
             clock_age_ms: now_ms.saturating_sub(board.clock_at_ms),
@@ -241,6 +246,7 @@ impl Hall {
             name: name.clone(),
             online: gateway.online,
             version: gateway.version.clone(),
+            commands: gateway.commands,
             notices: gateway.notices.clone(),
             doubled: self.owners.is_doubled(name),
             cut: self.shares.is_cut(name),
@@ -255,6 +261,22 @@ impl Hall {
 }
 
 impl Board {
+    /// When the last half-move of the record was told.
+    fn last_time(&self) -> Option<String> {
+        let (game, plies) = (self.game.game?, self.game.moves.len());
+        let told = self
+            .events
+            .values()
+            .rev()
+            .filter(|event| event.game == Some(game));
+        let mut moves = told.filter_map(|event| match &event.body {
+            Body::Move(made) => Some((made, event)),
+            _ => None,
+        });
+        let (_, event) = moves.find(|(made, _)| made.ply as usize == plies)?;
+        event.time.clone()
+    }
+
     fn cases(&self, key: &BoardKey) -> Vec<CaseView> {
         let is_case = |event: &&Event| matches!(event.body, Body::Irregularity(_));
         let ids = self.events.values().filter(is_case).map(|event| &event.id);

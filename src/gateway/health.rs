@@ -25,6 +25,8 @@ pub struct GatewayInfo {
     boot_id: String,
     /// Ids of the boards.
     boards: Vec<String>,
+    /// Whether it takes commands.
+    commands: bool,
     /// Names of the players by board, White's and Black's, where the pairings of a broadcast have them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     players: BTreeMap<String, [Option<String>; 2]>,
@@ -37,6 +39,7 @@ impl GatewayInfo {
             schema_version: SCHEMA_VERSION,
             boot_id: boot_id.to_owned(),
             boards: config.boards.iter().map(|board| board.id.to_string()).collect(),
+            commands: config.commands,
             players: players(config),
         }
     }

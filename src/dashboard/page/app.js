@@ -4,6 +4,9 @@ import { h, remembered, say, svg } from "./dom.js";
 import { Grid, inOrder, isSerious, keyOf } from "./grid.js";
 import { Detail } from "./detail.js";
 import { History, Report } from "./history.js";
+import { introduce } from "./lock.js";
+import { showOutage as showAway } from "./outage.js";
+import { Wall } from "./wall.js";
 import { language, setLanguage, t, told } from "./words.js";
 
 /** Nothing heard for so long, though the server speaks every five seconds: the connection is dead. */
@@ -11,6 +14,7 @@ const SILENCE_MS = 13_000;
 
 const hall = { boards: new Map(), gateways: new Map(), brokersAway: [], pushes: [], heard: false };
 const grid = new Grid();
+const wall = new Wall();
 const detail = new Detail();
 const history = new History();
 const report = new Report();
@@ -105,24 +109,26 @@ function route() {
   const parts = location.hash.replace(/^#\/?/, "").split("/");
   if (parts[0] === "board" && parts.length === 3) return { name: "board", key: `${parts[1]}/${parts[2]}` };
   if (parts[0] === "report" && parts.length === 4) return { name: "report", id: parts.slice(1).join("/") };
-  return { name: parts[0] === "history" ? "history" : "hall" };
+  return { name: ["history", "wall"].includes(parts[0]) ? parts[0] : "hall" };
 }
 
 /** `changed` are the boards that changed; without it everything is drawn anew. */
 function show(changed) {
   const { name, key } = route();
-  const element = { hall: grid, board: detail, history, report }[name].element;
+  const element = { hall: grid, wall, board: detail, history, report }[name].element;
   const isNew = main.firstChild !== element;
   if (isNew) main.replaceChildren(element);
+  document.body.classList.toggle("walled", name === "wall");
   const concerns = !changed || name !== "board" || changed.some((board) => keyOf(board) === key);
-  if (name === "hall" || isNew || !changed) draw();
-  else if (concerns) drawSoon();
   showBar(name);
+  if (name === "hall" || name === "wall" || isNew || !changed) draw();
+  else if (concerns) drawSoon();
 }
 
 function draw() {
   const { name, key, id } = route();
   if (name === "hall") grid.show(hall);
+  else if (name === "wall") wall.show(hall);
   else if (name === "board") detail.show(hall, key);
   else if (name === "history") history.show(hall);
   else report.show(id);
@@ -137,13 +143,15 @@ function drawSoon() {
 const tabs = document.getElementById("tabs");
 const links = {
   hall: h("a", { href: "#/" }),
+  wall: h("a", { href: "#/wall" }),
   history: h("a", { href: "#/history" }),
 };
-tabs.append(links.hall, links.history);
+tabs.append(...Object.values(links));
 
 function showBar(name) {
   say(document.getElementById("skip"), t("skip"));
   say(links.hall, t("boards"));
+  say(links.wall, t("wall"));
   say(links.history, t("history"));
   for (const [page, link] of Object.entries(links)) {
     if (page === name) link.setAttribute("aria-current", "page");
@@ -158,20 +166,7 @@ function showBar(name) {
 }
 
 function showOutage() {
-  const lines = [];
-  if (lostSince) lines.push(t("outage_page", { time: lostSince.toLocaleTimeString(language) }));
-  else {
-    for (const address of hall.brokersAway) lines.push(t("outage_broker", { address }));
-    for (const gateway of hall.gateways.values()) {
-      if (gateway.doubled) lines.push(t("doubled", { name: gateway.name }));
-      if (gateway.cut) lines.push(t("cut", { name: gateway.name }));
-      if (!gateway.online) lines.push(t("outage_gateway", { name: gateway.name }));
-      else for (const message of gateway.notices) lines.push(t("health", { name: gateway.name, message }));
-    }
-  }
-  const outage = document.getElementById("outage");
-  say(outage, lines.join(" "));
-  outage.hidden = lines.length === 0;
+  showAway(hall, lostSince);
 }
 
 // --- the buttons at the top
@@ -223,6 +218,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
   if (event.key === "Escape" && route().name !== "hall") location.hash = "#/";
   else if (event.key === "h") location.hash = "#/history";
+  else if (event.key === "w") location.hash = "#/wall";
   else if (event.key === "n") {
     const open = inOrder(hall.boards.values()).filter((board) => board.open.length);
     const here = open.findIndex((board) => keyOf(board) === route().key);
@@ -240,6 +236,7 @@ window.addEventListener("hashchange", () => {
 setInterval(() => {
   const name = route().name;
   if (name === "hall") grid.tick(hall);
+  if (name === "wall") wall.tick(hall);
   if (name === "board") detail.tick(hall);
   if (performance.now() - lastHeard > SILENCE_MS) {
     lastHeard = performance.now();
@@ -251,5 +248,6 @@ setInterval(() => {
 setLanguage(language);
 setTheme(remembered.get("theme", "") || null);
 showTools();
+await introduce();
 show();
 connect();

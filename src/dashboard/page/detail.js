@@ -2,6 +2,8 @@
 
 import { Board, described, differing } from "./board.js";
 import { fetched, h, say } from "./dom.js";
+import { lock, lockNote } from "./lock.js";
+import { ageText } from "./sight.js";
 import { hasResult, lastMove, timesNow, titleOf, unknownYet } from "./grid.js";
 import { REPORTS, clockText, dayTime, reportName, squaresOf, t, timeText, told } from "./words.js";
 
@@ -26,8 +28,9 @@ async function command(board, verb, fields) {
   }
 }
 
-/** Asks before anything is sent. `fields` are elements with a name; the result is what they hold. */
-function ask(title, explained, fields = []) {
+/** Asks before anything is sent. `fields` are elements with a name; the result is what they hold. The button says
+ * what it does, and looks it where something is lost by it. */
+export function ask(title, explained, fields = [], { send = t("send"), danger = false } = {}) {
   return new Promise((resolve) => {
     const form = h("form", { method: "dialog" },
       h("h2", { id: "dialog-title" }, title),
@@ -35,7 +38,7 @@ function ask(title, explained, fields = []) {
       fields,
       h("div", { class: "buttons" },
         h("button", { type: "submit", value: "", class: "plain", formnovalidate: true }, t("cancel")),
-        h("button", { type: "submit", value: "send", class: "primary" }, t("send"))));
+        h("button", { type: "submit", value: "send", class: danger ? "primary danger" : "primary" }, send)));
     dialog.setAttribute("aria-labelledby", "dialog-title");
     dialog.replaceChildren(form);
     dialog.returnValue = "";
@@ -53,7 +56,8 @@ const select = (name, options) => h("select", { name }, options.map(([value, tex
 
 async function confirmed(board, verb, fields, title) {
   const name = verb === "raised_by" ? "raised" : verb;
-  const answer = await ask(`${t(name)}: ${t("board", { id: board.board })}`, `${title}. ${t(`${name}_what`)}`);
+  const answer = await ask(`${t(name)}: ${t("board", { id: board.board })}`, `${title}. ${t(`${name}_what`)}`, [],
+    { send: t(`${name}_button`), danger: verb === "dismiss" });
   if (answer) await command(board, verb, fields);
 }
 
@@ -135,10 +139,11 @@ function caseSection(item, board) {
   if (!it) return h("section", { class: "case" }, h("p", {}, t(unknownYet(board))));
   const words = told(it);
   const button = (verb, fields, kind = "") =>
-    h("button", { type: "button", class: kind, "data-verb": verb, onclick: () => confirmed(board, verb, fields, words.title) }, t(verb === "raised_by" ? "raised" : verb));
+    h("button", { type: "button", class: kind, "data-verb": verb, onclick: () => confirmed(board, verb, fields, words.title) }, t(`${verb === "raised_by" ? "raised" : verb}_button`));
   const id = { irregularity: item.id };
   return h("section", { class: `case ${it.certainty}`, "data-case": item.id },
     h("header", {}, h("h2", {}, words.title), badge(it)),
+    h("p", { class: "moment muted" }, [t("half_move", { n: it.ply }), timeText(item.time, item.t), h("span", { class: "age" })].flatMap((part, i) => (i ? [" · ", part] : [part]))),
     h("div", { class: "ruling" },
       h("div", {},
         h("p", { class: "advice" }, words.advice),
@@ -147,15 +152,15 @@ function caseSection(item, board) {
       facts(item)),
     threeBoards(it),
     h("div", { class: "buttons" },
-      button("dismiss", id, "primary"),
       button("accept", id),
       button("raised_by", { ...id, by: "opponent" }),
+      button("dismiss", id, "danger"),
       h("a", { class: "button", href: `#/report/${item.id}` }, t("print"))));
 }
 
 function moveList(detail) {
   if (!detail.moves.length) return h("p", { class: "muted" }, t("no_moves"));
-  const list = h("ol", { class: "moves" });
+  const list = h("ol", { class: "moves", tabindex: "0", "aria-label": t("moves") });
   let row;
   detail.moves.forEach((move, i) => {
     const ply = detail.first_ply + i;
@@ -207,7 +212,8 @@ export class Detail {
     this.body = h("div");
     this.aside = h("aside");
     this.head = h("div");
-    this.element = h("section", { class: "detail" }, this.head, h("div", { class: "columns" }, this.body, this.aside));
+    this.locked = lockNote();
+    this.element = h("section", { class: "detail" }, this.head, this.locked, h("div", { class: "columns" }, this.body, this.aside));
   }
 
   /** Fetches and shows; what is shown stays until the new is there. */
@@ -257,6 +263,8 @@ export class Detail {
       act("report", report), playing ? act("result", result) : null,
       playing && detail.plies ? h("button", { type: "button", "data-verb": "retract", onclick: () => retract(hall.boards.get(this.key) ?? detail) }, t("retract")) : null));
     place(this.body, [...cases, ...live, buttons]);
+    this.open = open;
+    lock(this.body, this.locked, detail, hall);
     place(this.aside, [
       this.#part("moves", detail.moves, () => h("section", {}, h("h2", {}, t("moves")), moveList(detail))),
       this.#part("past", [past, detail.past], () => h("section", { class: "past" }, h("h2", {}, t("cases")),
@@ -277,6 +285,10 @@ export class Detail {
     const runs = (side) => (now.running === side ? "▸ " : "");
     const text = now ? `${runs("white")}${clockText(now.white)} – ${clockText(now.black)}${now.running === "black" ? " ◂" : ""}` : t("no_clock");
     const last = lastMove(board);
+    for (const item of this.open ?? []) {
+      const age = this.body.querySelector(`[data-case="${CSS.escape(item.id)}"] .age`);
+      if (age) say(age, ageText(item));
+    }
     say(this.clocks, [text, last, hasResult(board) ? board.result.replaceAll("-", "‑") : ""].filter(Boolean).join(" · "));
   }
 }

@@ -2,6 +2,7 @@
 
 import { Board, described, differing } from "./board.js";
 import { h, say } from "./dom.js";
+import { ageText, byCases, mostUrgent } from "./sight.js";
 import { clockText, dayTime, seenMove, t, told } from "./words.js";
 
 export const keyOf = (board) => `${board.gateway}/${board.board}`;
@@ -37,9 +38,8 @@ export const isSerious = (item) => !item.irregularity || item.irregularity.certa
 
 /** Those that want somebody first, then by name. */
 export function inOrder(boards) {
-  const rank = (board) => (board.open.some(isSerious) ? 0 : board.open.length ? 1 : 2);
   return [...boards].sort((a, b) =>
-    rank(a) - rank(b) || numeric.compare(a.gateway, b.gateway) || numeric.compare(a.board, b.board));
+    byCases(a, b) || numeric.compare(a.gateway, b.gateway) || numeric.compare(a.board, b.board));
 }
 
 /** What is said in place of what is not known of a board's past. */
@@ -60,10 +60,24 @@ const FILTERS = {
   finished: hasResult,
 };
 
+/** Arrow keys go from card to card as the eye does. */
+export function walk(list, event) {
+  const cards = [...list.children];
+  const i = cards.indexOf(document.activeElement);
+  if (i < 0) return;
+  const columns = cards.filter((card) => card.offsetTop === cards[0].offsetTop).length;
+  const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
+  if (!step || !cards[i + step]) return;
+  event.preventDefault();
+  cards[i + step].focus();
+}
+
 class Card {
   constructor() {
     this.board = new Board();
-    this.flag = h("p", { class: "flag" });
+    this.title = h("span");
+    this.age = h("span", { class: "age" });
+    this.flag = h("p", { class: "flag" }, this.title, " ", this.age);
     this.name = h("h2");
     this.state = h("span", { class: "state" });
     this.players = {};
@@ -76,9 +90,10 @@ class Card {
       h("span", { class: "dot", "aria-hidden": "true" }), this.players[side], this.clocks[side]);
     this.move = h("span", { class: "move" });
     this.cast = h("span", { class: "cast" });
+    this.moment = h("span", { class: "moment" });
     this.element = h("a", { class: "card" },
       h("div", { class: "head" }, this.name, this.state), this.flag,
-      row("black"), this.board.element, row("white"), h("div", { class: "foot" }, this.move, this.cast));
+      row("black"), this.board.element, row("white"), h("div", { class: "foot" }, this.move, this.cast, this.moment));
   }
 
   show(board, hall) {
@@ -91,8 +106,9 @@ class Card {
       : hasResult(board) ? board.result : board.game == null ? t("no_game") : "";
     say(this.state, state);
     this.state.hidden = !state;
-    const first = board.open[0];
-    say(this.flag, first ? (first.irregularity ? told(first.irregularity).title : t(unknownYet(board))) : "");
+    const first = mostUrgent(board);
+    this.case = first;
+    say(this.title, first ? (first.irregularity ? told(first.irregularity).title : t(unknownYet(board))) : "");
     this.flag.hidden = !first;
     for (const [i, side] of ["white", "black"].entries()) {
       say(this.players[side], board.players[i] ?? t(side));
@@ -102,13 +118,14 @@ class Card {
     }
     const wrong = board.fen && board.placement && board.game != null && !hasResult(board) ? differing(board.fen, board.placement) : [];
     const placement = board.placement ?? board.fen;
-    const label = [title, first && this.flag.textContent, described(placement)].filter(Boolean).join(". ");
+    const label = [title, first && this.title.textContent, described(placement)].filter(Boolean).join(". ");
     this.board.show({ placement, last: board.last_uci, marked: wrong.length <= 8 ? wrong : [], label });
     const refused = board.lichess?.error;
     say(this.cast, refused ? t("push_card") : "");
     this.cast.title = refused ?? "";
     this.cast.hidden = !refused;
     say(this.move, lastMove(board) || (board.game == null ? "" : t("start")));
+    say(this.moment, board.plies ? [t("half_move", { n: board.plies }), dayTime(board.last_time)].filter(Boolean).join(" · ") : "");
     this.tick(board);
   }
 
@@ -119,6 +136,7 @@ class Card {
       this.clocks[side].classList.toggle("runs", times?.running === side);
       this.clocks[side].classList.toggle("low", Boolean(times) && times[side] < 60_000);
     }
+    say(this.age, ageText(this.case));
   }
 }
 
@@ -135,7 +153,7 @@ export class Grid {
     this.search = h("input", { type: "search", oninput: () => { this.words = this.search.value.toLowerCase(); this.again?.(); } });
     this.casts = h("p", { class: "casts" });
     this.element = h("section", { class: "hall" }, h("div", { class: "filters" }, this.chips, this.search), this.list, this.empty, this.casts);
-    this.list.addEventListener("keydown", (event) => this.#walk(event));
+    this.list.addEventListener("keydown", (event) => walk(this.list, event));
   }
 
   show(hall) {
@@ -181,23 +199,11 @@ export class Grid {
     }
   }
 
-  /** Arrow keys go from card to card as the eye does. */
-  #walk(event) {
-    const cards = [...this.list.children];
-    const i = cards.indexOf(document.activeElement);
-    if (i < 0) return;
-    const columns = cards.filter((card) => card.offsetTop === cards[0].offsetTop).length;
-    const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
-    if (!step || !cards[i + step]) return;
-    event.preventDefault();
-    cards[i + step].focus();
-  }
-
-  /** The clocks run on. */
+  /** Clocks and ages run on. */
   tick(hall) {
     for (const [key, card] of this.#cards) {
       const board = hall.boards.get(key);
-      if (board?.clock?.running && card.element.isConnected) card.tick(board);
+      if (board && card.element.isConnected && (board.clock?.running || card.case)) card.tick(board);
     }
   }
 }

@@ -5,6 +5,20 @@ import { remembered } from "./dom.js";
 const WORDS = {
   skip: ["Skip to the boards", "К доскам"],
   boards: ["Boards", "Доски"],
+  wall: ["Wall", "Стена"],
+  age_s: ["{s} s", "{s} с"],
+  age_m: ["{m} min", "{m} мин"],
+  age_h: ["{h} h {m} min", "{h} ч {m} мин"],
+  age_d: ["{d} d", "{d} д"],
+  dismiss_button: ["Dismiss: there was no offence", "Отклонить: нарушения не было"],
+  accept_button: ["Accept the position as it stands", "Принять позицию на доске"],
+  raised_button: ["Raised by the opponent", "Заявил соперник"],
+  takes_no_commands: ["The gateway {name} takes no commands. To allow them write `commands = true` under [gateway] in its configuration, and start it again.", "Шлюз {name} не принимает команд. Чтобы разрешить их, напишите `commands = true` в разделе [gateway] его конфигурации и перезапустите его."],
+  read_only: ["Your link is for reading only.", "Ваша ссылка — только для просмотра."],
+  not_yours: ["What is grey is for arbiters: your link is an operator's.", "Серые кнопки — для арбитров: ваша ссылка — операторская."],
+  remove: ["Remove {name} from this page…", "Убрать {name} с этой страницы…"],
+  remove_title: ["Is the gateway {name} gone for good?", "Шлюз {name} больше не вернётся?"],
+  remove_what: ["Its boards and open irregularities are no longer shown, to anybody who uses this page. Nothing is deleted: its record stays in its journal and on the broker, and it comes back to the page by itself when it is online again.", "Его доски и открытые нарушения больше не показываются никому, кто пользуется этой страницей. Ничего не удаляется: записи остаются в его журнале и у брокера, а сам он вернётся на страницу, когда снова будет на связи."],
   history: ["History", "История"],
   language: ["RU", "EN"],
   language_name: ["Русский", "English"],
@@ -131,7 +145,7 @@ const WORDS = {
   penalty_loss: ["Loss of the game", "Поражение"],
   penalty_draw: ["Draw", "Ничья"],
   penalty_arbiter: ["At the arbiter's discretion", "На усмотрение арбитра"],
-  keys: ["Keys: arrows, Enter, n next open, h history, Esc back", "Клавиши: стрелки, Enter, n — следующее, h — история, Esc — назад"],
+  keys: ["Keys: arrows, Enter, n next open, w wall, h history, Esc back", "Клавиши: стрелки, Enter, n — следующее, w — стена, h — история, Esc — назад"],
 };
 
 // What only a person can see.

@@ -149,7 +149,7 @@ fn faces(clock: &ClockState) -> String {
         clock_face(clock.black_ms)
     );
     match clock.running {
-        Some(s) => format!("{times}; {} to run", side(s)),
+        Some(s) => format!("{times}; {}'s clock running", side(s)),
         None => times,
     }
 }

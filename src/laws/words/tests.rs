@@ -344,7 +344,7 @@ fn an_illegal_move_is_told_with_piece_squares_penalty_times_and_articles() {
         said["en"].advice,
         "The knight cannot go from b1 to d4. Restore the position just before; White then moves the piece touched, if it \
          has a legal move. Add 2 minutes to the clock of Black: first completed illegal move by White. Proposed times: \
-         White 1:23:45, Black 0:00:59; White to run. Articles 7.5.1, 7.5.5, 7.1."
+         White 1:23:45, Black 0:00:59; White's clock running. Articles 7.5.1, 7.5.5, 7.1."
     );
     assert_eq!(
         said["ru"].title,
