@@ -152,7 +152,7 @@ mod tests {
                 rounds: 9,
                 delay: Delay {
                     ms: 15 * MINUTE,
-                    moves: 0,
+                    ..Delay::default()
                 },
                 combined: true,
                 ..Tournament::default()

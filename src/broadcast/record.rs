@@ -24,6 +24,9 @@ pub struct Delay {
     pub ms: i64,
     /// Full moves: the last so many of a game that goes on are held back.
     pub moves: u32,
+    /// Milliseconds for which a result, and what follows it, is held back besides: it may have been entered by mistake.
+    #[serde(default)]
+    pub result_ms: i64,
 }
 
 /// The acts at one board.
@@ -152,9 +155,8 @@ impl Record {
     /// A game that ended with a result is shown until the end of the round, whatever is set up after it.
     #[must_use]
     pub fn shown(&self, now_ms: i64, delay: Delay) -> Option<Shown> {
-        let public = |act: &&Act| act.known_ms <= now_ms.saturating_sub(delay.ms);
         let mut game: Option<Unfolding> = None;
-        for act in self.acts.iter().filter(public) {
+        for (_, act) in self.by_time(delay).filter(|(public_ms, _)| *public_ms <= now_ms) {
             match (&act.what, &mut game) {
                 (What::Started(_), Some(game)) if game.is_decided() => {}
                 (What::Started(start), _) => game = Some(Unfolding::new(act, start)),
@@ -168,14 +170,28 @@ impl Record {
     /// What is public at `now_ms`, as a number that another picture of the game never has.
     #[must_use]
     pub(super) fn picture(&self, now_ms: i64, delay: Delay) -> (u64, usize) {
-        let public = |act: &&Act| act.known_ms <= now_ms.saturating_sub(delay.ms);
-        (self.last_seq, self.acts.iter().filter(public).count())
+        let public = self.by_time(delay).filter(|(public_ms, _)| *public_ms <= now_ms);
+        (self.last_seq, public.count())
+    }
+
+    /// The acts with the Unix time in milliseconds from which on they are public.
+    fn by_time(&self, delay: Delay) -> impl Iterator<Item = (i64, &Act)> {
+        let mut ended: Option<i64> = None;
+        self.acts.iter().map(move |act| {
+            if matches!(act.what, What::Ended { .. }) {
+                ended = Some(act.known_ms);
+            }
+            // What follows a result that is held back would betray it, or take its place.
+            let held = ended.filter(|ended| act.known_ms >= *ended);
+            let held_ms = held.map_or(act.known_ms, |ended| ended.saturating_add(delay.result_ms));
+            (act.known_ms.max(held_ms).saturating_add(delay.ms), act)
+        })
     }
 
     /// When the next act becomes public, as Unix time in milliseconds; none when all are.
     #[must_use]
     pub fn next_change_ms(&self, now_ms: i64, delay: Delay) -> Option<i64> {
-        let times = self.acts.iter().map(|act| act.known_ms.saturating_add(delay.ms));
+        let times = self.by_time(delay).map(|(public_ms, _)| public_ms);
         times.filter(|at| *at > now_ms).min()
     }
 }
@@ -271,8 +287,7 @@ impl Unfolding {
         }
     }
 
-    /// The half-moves that a reader of PGN follows: names are made anew by playing them, and from
-    /// the first on that cannot be played none has a name.
+    /// The half-moves that a reader of PGN follows: names are made anew by playing them, and one that cannot be played has none.
     fn readable(&self) -> Vec<PgnMove> {
         let setup = self.start.fen.parse::<Fen>().unwrap_or_default();
         let turn = setup.as_setup().turn;
@@ -281,11 +296,10 @@ impl Unfolding {
         let mut before: Option<i64> = None;
         let mut moves = Vec::with_capacity(self.moves.len());
         for (i, (made, at_ms)) in self.moves.iter().enumerate() {
-            let san = position.take().and_then(|here| {
-                let (san, next) = played(here, made)?;
-                position = Some(next);
-                Some(san)
-            });
+            let named = position.take().and_then(|here| played(here, made));
+            let (san, after) = named.unzip();
+            // After an illegal move that stands, readers go on from the position.
+            position = after.or_else(|| made.fen.parse::<Fen>().ok()?.into_position(mode).ok());
             let white = (turn == Color::White) == i.is_multiple_of(2);
             let clock = |made: &MoveMade| {
                 made.clock

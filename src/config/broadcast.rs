@@ -79,6 +79,7 @@ pub(super) struct RawBroadcast {
     boards: Option<Vec<Spanned<String>>>,
     delay_minutes: Option<Spanned<u32>>,
     delay_moves: Option<Spanned<u32>>,
+    hold_results_seconds: Option<Spanned<u32>>,
     combined: Option<bool>,
     lichess: Option<RawLichess>,
 }
@@ -105,6 +106,13 @@ pub(super) fn broadcast(
     let rounds = within(raw.rounds.as_ref(), round, 1..=99, "", document).max(round);
     let minutes = within(raw.delay_minutes.as_ref(), 0, 0..=600, "minutes", document);
     let moves = within(raw.delay_moves.as_ref(), 0, 0..=100, "moves", document);
+    let hold = within(
+        raw.hold_results_seconds.as_ref(),
+        0,
+        0..=3600,
+        "seconds",
+        document,
+    );
     let pairings = match &raw.pairings {
         None => Some(Pairings::default()),
         Some(file) => Pairings::load(&document.resolve(file.get_ref()), round)
@@ -142,6 +150,7 @@ pub(super) fn broadcast(
             delay: Delay {
                 ms: i64::from(minutes) * 60_000,
                 moves,
+                result_ms: i64::from(hold) * 1000,
             },
             combined: raw.combined.unwrap_or(true),
             since_ms: 0,

@@ -295,6 +295,9 @@ pub struct Irregularity {
     pub ruling: Advice,
     /// The same for a person, by language (`en`, `ru`).
     pub text: BTreeMap<String, Words>,
+    /// What the arbiter who reported it wrote down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A ruling with what an arbiter needs to carry it out.

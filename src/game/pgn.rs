@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use shakmaty::{Color, Setup, fen::Fen};
+use shakmaty::{CastlingMode, Chess, Color, Setup, fen::Fen};
 
 use crate::event::GameResult;
 
@@ -101,10 +101,65 @@ impl Pgn {
         self
     }
 
-    /// The text: tags, an empty line, moves. Readers do not know illegal moves: the move text ends
-    /// before one that stands, and a comment names it and the position after it.
+    /// The text: tags, an empty line, moves. Readers do not know illegal moves. After one that stands the game is one from the
+    /// position after it, and a comment has what was before. Where readers do not take that position, or any later one, the move
+    /// text ends before it, with a comment.
     #[must_use]
     pub fn text(&self) -> String {
+        match self.taken_up_at() {
+            Some(ply) => self.taken_up(ply).written(&[self.before(ply)]),
+            None => self.written(&[]),
+        }
+    }
+
+    /// After how many half-moves readers can take the game up, where an illegal one stands.
+    fn taken_up_at(&self) -> Option<usize> {
+        let illegal = self.moves.iter().rposition(|made| made.san.is_none())?;
+        let mode = CastlingMode::from_chess960(self.chess960);
+        let is_taken = |made: &PgnMove| {
+            let fen = made.fen.parse::<Fen>().ok();
+            fen.is_some_and(|fen| fen.into_position::<Chess>(mode).is_ok())
+        };
+        let after = self.moves[illegal..].iter().position(is_taken)?;
+        Some(illegal + after + 1)
+    }
+
+    /// The same game, begun after `ply` half-moves.
+    fn taken_up(&self, ply: usize) -> Self {
+        let fen = &self.moves[ply - 1].fen;
+        let setup = fen.parse::<Fen>().map(Fen::into_setup).unwrap_or_default();
+        Self {
+            start_fen: Some(fen.clone()),
+            black_begins: setup.turn == Color::Black,
+            first_number: setup.fullmoves.get(),
+            moves: self.moves[ply..].to_vec(),
+            ..self.clone()
+        }
+    }
+
+    /// What was played before, as a comment.
+    fn before(&self, ply: usize) -> String {
+        let mut words = Vec::new();
+        for (i, made) in self.moves[..ply].iter().enumerate() {
+            let (number, white) = self.number(i);
+            if white || i == 0 {
+                words.push(format!("{number}{}", if white { "." } else { "..." }));
+            }
+            match &made.san {
+                Some(san) => words.push(san.clone()),
+                None => words.push(format!("{} (illegal, it stands)", made.uci)),
+            }
+        }
+        format!("{{Before this position: {}}}", words.join(" "))
+    }
+
+    /// The number of the move to which half-move `i` belongs, and whether it is White's.
+    fn number(&self, i: usize) -> (u32, bool) {
+        let ply = i as u32 + u32::from(self.black_begins);
+        (self.first_number.saturating_add(ply / 2), ply.is_multiple_of(2))
+    }
+
+    fn written(&self, first: &[String]) -> String {
         let mut text = String::new();
         for (name, value) in self.tags.iter().cloned().chain(self.own_tags()) {
             // A line break would end the tag, and what follows it be read as another.
@@ -113,7 +168,7 @@ impl Pgn {
             let _ = writeln!(text, "[{name} \"{value}\"]"); // a String takes everything
         }
         text.push('\n');
-        text.push_str(&self.move_text());
+        text.push_str(&self.move_text(first));
         text
     }
 
@@ -132,13 +187,11 @@ impl Pgn {
         tags
     }
 
-    fn move_text(&self) -> String {
-        let mut words = Vec::new();
+    fn move_text(&self, first: &[String]) -> String {
+        let mut words = first.to_vec();
         let mut number_due = true;
         for (i, made) in self.moves.iter().enumerate() {
-            let ply = i as u32 + u32::from(self.black_begins);
-            let number = self.first_number.saturating_add(ply / 2);
-            let white = ply.is_multiple_of(2);
+            let (number, white) = self.number(i);
             let Some(san) = &made.san else {
                 words.push(format!(
                     "{{Illegal move {} stands; the position after it is {}.}}",
@@ -259,6 +312,34 @@ mod tests {
         let text = game(vec![made("e4", None), illegal, made("d5", None)]).text();
         assert!(
             text.contains("Illegal move a1c7") && !text.contains("d5"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn after_an_illegal_move_the_game_goes_on_from_the_position() {
+        let illegal = PgnMove {
+            san: None,
+            uci: "e8e6".into(),
+            fen: "rnbq1bnr/pppp1ppp/4k3/4p3/4P3/8/PPPP1PPP/RNBQKBNR w - - 1 3".into(),
+            clock_ms: None,
+            used_ms: None,
+        };
+        let moves = vec![
+            made("e4", Some(60_000)),
+            illegal,
+            made("Nf3", Some(50_000)),
+            made("Nf6", None),
+        ];
+        let text = game(moves).text();
+        assert!(
+            text.contains(
+                "[SetUp \"1\"]\n[FEN \"rnbq1bnr/pppp1ppp/4k3/4p3/4P3/8/PPPP1PPP/RNBQKBNR w - - 1 3\"]"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("\n{Before this position: 1. e4 e8e6 (illegal, it stands)} 3. Nf3 {[%clk 0:00:50]}\n3... Nf6 *\n"),
             "{text}"
         );
     }

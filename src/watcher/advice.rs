@@ -86,6 +86,11 @@ impl Finding {
             offence_number,
             ruling: Advice::none(),
             text: BTreeMap::new(),
+            note: self
+                .reported
+                .as_ref()
+                .and_then(|report| report.note.clone())
+                .map(Into::into),
         }
     }
 }

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     board::{Sensed, Stand},
-    event::{Body, GameResult},
-    laws::IrregularityKind,
+    event::{Body, ClockState, GameResult},
+    laws::{IrregularityKind, Side},
     time::Millis,
 };
 
@@ -207,14 +207,20 @@ impl Game {
     /// What only a person can see is answered with the same kind of ruling.
     fn report(&mut self, ctx: &mut Ctx<'_>, mut report: Report) -> Result<(), CommandError> {
         let kind = report.kind;
-        let (ply, offender) = self.reported_half_move(kind, report.offender.map(Color::from))?;
+        let offender = report.offender.map(Color::from);
+        let (ply, offender) = match report.ply {
+            Some(ply) => self.named_half_move(kind, ply, offender)?,
+            None => self.reported_half_move(kind, offender)?,
+        };
         if matches!(
             kind,
             IrregularityKind::ThreefoldClaim | IrregularityKind::FiftyClaim
         ) {
-            report
-                .claim_correct
-                .get_or_insert_with(|| self.claim_is_right(kind));
+            let is_right = self.claim_is_right(kind, report.written_move.as_deref())?;
+            report.claim_correct.get_or_insert(is_right);
+        }
+        if kind == IrregularityKind::FlagFall && report.confirmed == Some(false) {
+            flag_may_have_fallen(ctx.clock.state(), offender)?;
         }
         let before = self.stand_at(ply.saturating_sub(1)).clone();
         let by = offender.unwrap_or_else(|| before.turn());
@@ -227,6 +233,24 @@ impl Game {
         finding.reported = Some(report);
         self.accuse(ctx, finding, None);
         Ok(())
+    }
+
+    /// The half-move that a report names, and by whom it was.
+    fn named_half_move(
+        &self,
+        kind: IrregularityKind,
+        ply: u32,
+        offender: Option<Color>,
+    ) -> Result<(usize, Option<Color>), CommandError> {
+        let (named, have) = (ply as usize, self.plies());
+        if named > have + 1 {
+            return Err(CommandError::Refused(format!(
+                "half-move {ply} has not been begun: the game has {have} half-moves"
+            )));
+        }
+        // Who made it is known; what nobody made has the offender that is named.
+        let made = named > 0 && !is_of_nobody(kind);
+        Ok((named, offender.or_else(|| made.then(|| self.mover(named)))))
     }
 
     /// The half-move that a report speaks of, and by whom it was.
@@ -268,14 +292,52 @@ impl Game {
         }
     }
 
-    /// Whether the record bears out a draw claim in the present position.
-    fn claim_is_right(&self, kind: IrregularityKind) -> bool {
-        let stand = self.stand();
-        match kind {
-            IrregularityKind::ThreefoldClaim => self.occurrences(stand).len() >= 3,
+    /// Whether the record bears out a draw claim: in the present position, or in the one that comes of the half-move that the
+    /// claimant wrote down (9.2.1, 9.3.1).
+    fn claim_is_right(&self, kind: IrregularityKind, written: Option<&str>) -> Result<bool, CommandError> {
+        let (stand, before) = match written {
+            Some(written) => (self.after_written(written)?, 1),
+            None => (self.stand().clone(), 0),
+        };
+        Ok(match kind {
+            IrregularityKind::ThreefoldClaim => self.occurrences(&stand).len() + before >= 3,
             _ => stand.chess().is_some_and(|chess| chess.halfmoves() >= 100),
-        }
+        })
     }
+}
+
+/// True for what is no act of the player to move.
+fn is_of_nobody(kind: IrregularityKind) -> bool {
+    matches!(
+        kind,
+        IrregularityKind::InitialPositionWrong
+            | IrregularityKind::BoardOrientationWrong
+            | IrregularityKind::ColoursReversed
+            | IrregularityKind::ClockSettingWrong
+            | IrregularityKind::BothFlags
+            | IrregularityKind::DeadPosition
+            | IrregularityKind::Fivefold
+            | IrregularityKind::SeventyFive
+            | IrregularityKind::IllegalPositionObserved
+            | IrregularityKind::DisplacedPieceFound
+    )
+}
+
+/// Refuses where the clock shows time for a player whose flag is said to have fallen.
+fn flag_may_have_fallen(clock: Option<ClockState>, offender: Option<Color>) -> Result<(), CommandError> {
+    let (Some(clock), Some(side)) = (clock, offender) else {
+        return Ok(());
+    };
+    let left = side.fold_wb(clock.white_ms, clock.black_ms);
+    if left == 0 {
+        return Ok(());
+    }
+    let (side, seconds) = (Side::from(side).in_words(), left.div_ceil(1000));
+    Err(CommandError::ContradictsClock(format!(
+        "the clock shows {}:{:02} for {side}",
+        seconds / 60,
+        seconds % 60
+    )))
 }
 
 #[cfg(test)]

@@ -193,9 +193,9 @@ pub struct Report {
     /// For a draw claim: the half-move that the claimant wrote down and is about to make, as UCI or SAN.
     #[serde(default)]
     pub written_move: Option<String>,
-    /// It was asked back, because it contradicts the clock, and is so.
+    /// For a flag: false asks back where the clock shows time left, true says that it was asked. Left out: it is so.
     #[serde(default)]
-    pub confirmed: bool,
+    pub confirmed: Option<bool>,
     /// In the arbiter's words.
     #[serde(default)]
     pub note: Option<Note>,
@@ -219,7 +219,7 @@ impl Report {
             illegal_position_persists: false,
             ply: None,
             written_move: None,
-            confirmed: false,
+            confirmed: None,
             note: None,
         }
     }

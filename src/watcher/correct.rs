@@ -199,6 +199,15 @@ pub(super) fn told(made: &Made, ply: usize) -> Body {
 }
 
 impl Game {
+    /// The position after a half-move that was written down and not made.
+    pub(super) fn after_written(&self, written: &str) -> Result<Arc<Stand>, CommandError> {
+        let found = legal(self.stand(), written, self.mode);
+        let remedy = "give the half-move that was written down, as UCI or SAN";
+        found
+            .map(|(_, after)| Arc::new(after))
+            .ok_or_else(|| no_move(self.plies() + 1, written, self.stand(), remedy))
+    }
+
     /// A person puts the record right. The sensors go on from there.
     pub(super) fn correct_record(&mut self, ctx: &mut Ctx<'_>, order: &Correct) -> Result<(), CommandError> {
         let record = Record {

@@ -213,9 +213,13 @@ impl Core {
                 *id = format!("{name}{seq}");
             }
         };
+        // The players did it, and not the person who says so now.
+        let by_command = mem::take(&mut self.out.by_command);
+        let by = self.out.by.take();
         for event in unsaid {
             self.say_now(now, event, &rename);
         }
+        (self.out.by_command, self.out.by) = (by_command, by);
         if let Phase::Game(game) = &mut self.phase {
             for open in game.open.iter_mut().chain(&mut game.closed) {
                 rename(&mut open.id);

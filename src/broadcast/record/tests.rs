@@ -68,7 +68,11 @@ impl Board {
     }
 }
 
-const MINUTE: Delay = Delay { ms: 60_000, moves: 0 };
+const MINUTE: Delay = Delay {
+    ms: 60_000,
+    moves: 0,
+    result_ms: 0,
+};
 
 #[test]
 fn moves_have_clocks_and_the_time_used() {
@@ -129,7 +133,10 @@ fn nothing_of_what_is_held_back_shows() {
 #[test]
 fn a_delay_in_moves_ends_with_the_game() {
     let mut board = Board::new();
-    let delay = Delay { ms: 0, moves: 1 };
+    let delay = Delay {
+        moves: 1,
+        ..Delay::default()
+    };
     board.start(0);
     board.mv(10, 1, "e2e4");
     board.mv(20, 2, "e7e5");
@@ -194,4 +201,66 @@ fn an_event_that_came_twice_counts_once() {
     board.seq -= 1;
     board.mv(10, 1, "d2d4");
     assert!(board.now().contains("e4"));
+}
+
+#[test]
+fn a_result_that_was_a_mistake_is_never_seen_where_results_are_held() {
+    let hold = Delay {
+        result_ms: 60_000,
+        ..Delay::default()
+    };
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(1, 1, "e2e4");
+    board.end(10, "1-0");
+    board.say(40, r#""type":"game_resumed","reason":null"#);
+    board.mv(41, 2, "e7e5");
+    for s in [11, 39, 45, 69] {
+        assert!(
+            board.text(s, hold).ends_with("1. e4 {[%clk 1:29:59]} *"),
+            "{s}: {}",
+            board.text(s, hold)
+        );
+    }
+    let after = board.text(70, hold);
+    assert!(after.contains("e5") && after.ends_with("*"), "{after}");
+    assert_eq!(board.record.next_change_ms(T0 + 30_000, hold), Some(T0 + 70_000));
+    // Without it everybody saw it.
+    assert!(board.text(11, Delay::default()).ends_with("1-0"));
+    assert!(board.text(45, Delay::default()).ends_with("*"));
+}
+
+#[test]
+fn a_result_that_contradicts_a_ruling_waits_for_the_arbiter() {
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(1, 1, "e2e4");
+    board.say(
+        9,
+        r#""type":"notice","code":"result_contradicts","message":"which?""#,
+    );
+    board.end(10, "1-0");
+    assert!(board.text(20, Delay::default()).ends_with("*"));
+    board.end(30, "0-1");
+    assert!(board.text(31, Delay::default()).ends_with("0-1"));
+}
+
+#[test]
+fn half_moves_told_again_after_a_correction_keep_their_times() {
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.mv(20, 2, "e7e5");
+    board.mv(35, 3, "g1f3");
+    board.say(
+        100,
+        r#""type":"moves_retracted","to_ply":1,"reason":"corrected_by_arbiter""#,
+    );
+    board.mv(100, 2, "e7e5");
+    board.mv(100, 3, "g1f3");
+    let Some(shown) = board.record.shown(T0 + 101_000, Delay::default()) else {
+        panic!("no game")
+    };
+    let used: Vec<_> = shown.pgn.moves.iter().map(|made| made.used_ms).collect();
+    assert_eq!(used, [None, Some(10_000), Some(15_000)]);
 }

@@ -325,6 +325,7 @@ fn event(certainty: Certainty, kind: IrregularityKind, reason: Option<&str>) -> 
         offence_number: 1,
         ruling: advice_of(kind, Some(Side::White), Edition::Laws2023, TimeControl::Standard),
         text: BTreeMap::new(),
+        note: None,
     }
 }
 
