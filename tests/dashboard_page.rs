@@ -164,6 +164,7 @@ fn an_arbiter_reads_and_answers_and_nothing_is_lost() {
         "return !document.getElementById('outage').hidden",
     );
     browser.click("[data-verb=report]");
+    browser.run("document.querySelector('dialog select').value = 'two_hands'");
     browser.click("dialog .primary");
     browser.until("a refusal", "return document.querySelector('.toast.bad')");
     hall.broker.resume();

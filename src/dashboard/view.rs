@@ -105,6 +105,7 @@ pub struct DetailView {
     #[serde(flatten)]
     board: BoardView,
     start_fen: Option<String>,
+    chess960: bool,
     moves: Vec<MoveView>,
     cases: Vec<CaseView>,
     /// The games of the board, the present one first.
@@ -174,6 +175,7 @@ impl Hall {
         Some(DetailView {
             board: self.board_view(key, board, now_ms),
             start_fen: game.start_fen.clone(),
+            chess960: game.chess960,
             moves: moves.collect(),
             cases: board.cases(key),
             games: board.games(),
