@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::broker::free_port;
 
 /// How long the page may take for what is expected of it.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Whether a program can be started.
 pub fn is_there(program: &str) -> bool {
