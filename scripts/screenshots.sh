@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes pictures of the arbiter's page: the grid, an irregularity, dark, on a phone, a broadcast, a gateway that is away.
+# Makes pictures of the arbiter's page: the grid, the wall, an irregularity, dark, on a phone, a broadcast, a gateway that is away; and
+# of the public's view.
 # usage: scripts/screenshots.sh [FOLDER]     (default: target/screenshots)
 # Needs mosquitto, chromium and chromium-driver from the distribution.
 set -euo pipefail
@@ -10,5 +11,7 @@ mkdir -p "$folder"
 DGT2MQTT_SHOTS=$(realpath "$folder")
 export DGT2MQTT_SHOTS
 cargo test --locked --test dashboard_page -- --ignored --exact pictures
+cargo test --locked --test dashboard_sight -- forty_boards
+cargo test --locked --test broadcast_public
 cargo test --locked --test dashboard_hall -- what_lichess a_page_that_is_opened
 echo "the pictures are in $folder" >&2

@@ -62,10 +62,10 @@ if need npm npm && [ ! -f target/tools/node_modules/axe-core/axe.min.js ]; then
     npm install --silent --no-save --prefix target/tools axe-core@4 || echo "axe-core cannot be had: accessibility is not checked" >&2
 fi
 export PYTHONPATH="$PWD/target/tools/python${PYTHONPATH:+:$PYTHONPATH}"
-if ! python3 -c 'import chess.pgn' 2>/dev/null; then
+if ! python3 -c 'import chess.pgn, jsonschema' 2>/dev/null; then
     { need python3 python3 && need pip3 python3-pip &&
-        python3 -m pip install --quiet --target target/tools/python chess 2>/dev/null; } ||
-        echo "python-chess cannot be had: broadcast files are read by our own tests only" >&2
+        python3 -m pip install --quiet --target target/tools/python chess jsonschema 2>/dev/null; } ||
+        echo "python-chess and jsonschema cannot be had: files and commands are read by our own tests only" >&2
 fi
 # A tool of others for the local interface of boards; it wants a newer Python than some systems have.
 tool=target/tools/livechess

@@ -14,6 +14,7 @@ pub mod config;
 pub mod dashboard;
 mod descriptors;
 pub mod dgt;
+mod door;
 pub mod event;
 pub mod game;
 pub mod gateway;

@@ -6,13 +6,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Lines a minute.
+/// Lines a minute, unless it is said otherwise.
 const MOST: u32 = 20;
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Lines of one kind.
 #[derive(Debug)]
-pub(crate) struct Throttle(Mutex<Minute>);
+pub(crate) struct Throttle {
+    most: u32,
+    minute: Mutex<Minute>,
+}
 
 #[derive(Debug)]
 struct Minute {
@@ -24,16 +27,25 @@ struct Minute {
 impl Throttle {
     /// Nothing was said yet.
     pub(crate) const fn new() -> Self {
-        Self(Mutex::new(Minute {
+        Self::of(MOST)
+    }
+
+    /// The same for `most` lines a minute.
+    pub(crate) const fn of(most: u32) -> Self {
+        let minute = Minute {
             began: None,
             said: 0,
             left_out: 0,
-        }))
+        };
+        Self {
+            most,
+            minute: Mutex::new(minute),
+        }
     }
 
     /// Whether a line may be said now: how many were left out before it, or none when it may not.
     pub(crate) fn pass(&self, now: Instant) -> Option<u64> {
-        let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         if minute
             .began
             .is_none_or(|began| now.saturating_duration_since(began) >= MINUTE)
@@ -41,7 +53,7 @@ impl Throttle {
             minute.began = Some(now);
             minute.said = 0;
         }
-        if minute.said >= MOST {
+        if minute.said >= self.most {
             minute.left_out += 1;
             return None;
         }

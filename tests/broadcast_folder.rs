@@ -15,9 +15,10 @@ use std::{
 
 use dgt2mqtt::{
     broadcast::{Delay, Folder, Pairings, Round, Tournament},
-    event::{Body, Event},
+    event::{Body, Event, MoveMade},
 };
 use serde_json::Value;
+use shakmaty::{CastlingMode, Chess, fen::Fen};
 
 use broker::Mosquitto;
 use hall::{Daemon, one_board, program, until};
@@ -71,22 +72,33 @@ fn replayed(capture: &Path) -> Vec<Event> {
         .collect()
 }
 
-/// Moves of the first game as they stand at its end, to the first illegal one; and its result.
+/// Moves of the first game as they stand at its end, those after the last illegal one where readers take up the position
+/// after it; and its result.
 fn recorded(events: &[Event]) -> (Vec<String>, String) {
-    let (mut moves, mut result): (Vec<Option<String>>, _) = (Vec::new(), "*".to_owned());
+    let (mut moves, mut result): (Vec<MoveMade>, _) = (Vec::new(), "*".to_owned());
     for event in events.iter().filter(|event| event.game == Some(1)) {
         match &event.body {
             Body::Move(made) => {
                 moves.truncate(made.ply as usize - 1);
-                moves.push((!made.illegal).then(|| made.uci.clone()));
+                moves.push(made.clone());
             }
             Body::MovesRetracted { to_ply, .. } => moves.truncate(*to_ply as usize),
             Body::GameEnded { result: ended, .. } => result = ended.as_str().to_owned(),
             _ => {}
         }
     }
-    let legal = moves.into_iter().map_while(|made| made).collect();
-    (legal, result)
+    let is_taken_up = |made: &MoveMade| {
+        let fen: Result<Fen, _> = made.fen.parse();
+        fen.is_ok_and(|fen| fen.into_position::<Chess>(CastlingMode::Standard).is_ok())
+    };
+    let illegal = moves.iter().rposition(|made| made.illegal);
+    let from = illegal.and_then(|illegal| {
+        let after = moves[illegal..].iter().position(is_taken_up)?;
+        Some(illegal + after + 1)
+    });
+    let followed = moves.split_off(from.unwrap_or_default());
+    let legal = followed.into_iter().take_while(|made| !made.illegal);
+    (legal.map(|made| made.uci).collect(), result)
 }
 
 fn captures_of_our_own() -> Vec<PathBuf> {

@@ -4,7 +4,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use dgt2mqtt::{
-    config::{Config, ConfigError, Env, Place, Problems},
+    config::{Config, ConfigError, Env, Place, Problems, Role},
     laws::{Edition, Supervision, TimeControl},
     watcher::{ClockSideSetting, OrientationSetting},
 };
@@ -72,6 +72,7 @@ fn certificates() -> tempfile::TempDir {
         fs::write(folder.path().join(name), "secret\n").expect("a file");
     }
     fs::write(folder.path().join("lichess-token"), "lip_abc\n").expect("a file");
+    fs::write(folder.path().join("anna-token"), "0123456789abcdef\n").expect("a file");
     fs::write(folder.path().join("pairings.csv"), "board,white,black\n1,A,B\n").expect("a file");
     folder
 }
@@ -107,6 +108,7 @@ fn the_commented_settings_of_the_example_are_the_defaults() {
     assert_eq!(full.broker.client_id, default.broker.client_id);
     let (a, b) = (&full.boards[0], &default.boards[0]);
     assert_eq!((a.orientation, a.clock_side), (b.orientation, b.clock_side));
+    assert_eq!(a.gathered_ms, b.gathered_ms);
     assert_eq!(a.rules.laws, b.rules.laws);
     assert_eq!(a.rules.time_control, b.rules.time_control);
     assert_eq!(a.rules.supervision, b.rules.supervision);
@@ -131,15 +133,20 @@ fn the_example_and_the_manual_name_every_key() {
         ("limits", "[limits]\n"),
         ("broadcast", "[broadcast]\n"),
         ("home_assistant", "[home_assistant]\n"),
+        ("dashboard", "[dashboard]\n"),
+        ("dashboard.people", "[[dashboard.people]]\n"),
         ("broadcast.lichess", "[broadcast.lichess]\n"),
     ] {
         // The parser itself lists what it knows.
         let (_, _, said) = problem(&format!("{prefix}zzzzzzzzzzzzzzzz = 1\n"));
         let keys = said.split("possible are: ").nth(1).expect("a list");
         for key in keys.trim().split(", ") {
-            let named = EXAMPLE
-                .lines()
-                .any(|line| line.trim_start_matches('#').starts_with(&format!("{key} = ")));
+            let starts = [format!("{key} = "), format!("[[{table}.{key}]]")];
+            let named = EXAMPLE.lines().any(|line| {
+                starts
+                    .iter()
+                    .any(|start| line.trim_start_matches('#').starts_with(start))
+            });
             let hidden = ["password", "server"].contains(&key);
             let inline = table == "broadcast.lichess" && EXAMPLE.contains(&format!(" {key} = "));
             assert!(
@@ -174,6 +181,19 @@ fn little_is_enough() {
         (OrientationSetting::Auto, ClockSideSetting::Auto)
     );
     assert_eq!(board.rules.laws, Edition::Laws2023);
+}
+
+#[test]
+fn a_line_that_gathers_is_told_to_the_watcher() {
+    let with = |line: &str| format!("{SMALL}{line}\n");
+    let config = good(&with("gathered_ms = 1000"));
+    assert_eq!(config.settings(&config.boards[0]).gathered_ms, 1000);
+    let config = good(SMALL);
+    assert_eq!(config.settings(&config.boards[0]).gathered_ms, 0);
+    let (line, _, said) = problem(&with("gathered_ms = 2001"));
+    assert!(line == 6 && said.contains("0 to 2000 ms"), "{said}");
+    let (line, _, said) = problem(&with("protocol = \"occ1\"\ngathered_ms = 500"));
+    assert!(line == 7 && said.contains("leave `gathered_ms` out"), "{said}");
 }
 
 #[test]
@@ -540,6 +560,11 @@ fn a_broadcast_is_checked_with_its_pairings() {
             "needs `round` and `token_file`",
         ),
         (
+            "folder = \"out\"\nlisten = \"8065\"",
+            "\"8065\" is no address with a port",
+        ),
+        ("folder = \"out\"\ndelay_seconds = 3601", "out of bounds"),
+        (
             "folder = \"out\"\nlichess = { round = \"a1B2c3D4\", token_file = \"lichess-token\", server = \"ftp://x\" }",
             "no server",
         ),
@@ -568,4 +593,81 @@ fn a_collector_needs_neither_name_nor_boards() {
     let own = read(&format!("{SMALL}[broadcast]\nfolder = \"out\"\n")).expect("good");
     assert_eq!(own.broadcast.expect("one").boards, ["hall/1"]);
     assert!(read("[broadcast]\nfolder = \"out\"\n").is_err(), "which boards?");
+}
+
+/// Each has a name, a role and a token of his own.
+#[test]
+fn people_of_the_page() {
+    let folder = certificates();
+    let path = folder.path().join("dgt2mqtt.toml");
+    fs::write(folder.path().join("bert-token"), "fedcba9876543210\n").expect("a file");
+    fs::write(folder.path().join("short"), "0123456789abcde\n").expect("a file");
+    fs::write(folder.path().join("spaces"), "0123 4567 89ab cdef\n").expect("a file");
+    let read = |people: &[&str]| {
+        let tables: Vec<String> = people
+            .iter()
+            .map(|one| format!("[[dashboard.people]]\n{one}\n"))
+            .collect();
+        Config::from_text(&(SMALL.to_owned() + &tables.concat()), &path, &home())
+    };
+    let anna = "name = \"Anna\"\nrole = \"arbiter\"\ntoken_file = \"anna-token\"";
+    let screen = "name = \"hall screen\"\nrole = \"read_only\"\ntoken_file = \"bert-token\"";
+    let people = read(&[anna, screen]).expect("good").people;
+    let told: Vec<_> = people
+        .iter()
+        .map(|one| (one.name.as_str(), one.role, one.token.reveal()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("Anna", Role::Arbiter, "0123456789abcdef"),
+            ("hall screen", Role::ReadOnly, "fedcba9876543210")
+        ]
+    );
+    for (other, told) in [
+        (
+            "name = \"Anna\"\nrole = \"operator\"\ntoken_file = \"bert-token\"",
+            "two people are called \"Anna\"",
+        ),
+        (
+            "name = \"Eve\"\nrole = \"operator\"\ntoken_file = \"anna-token\"",
+            "\"Eve\" has the token of somebody else",
+        ),
+        (
+            "name = \"Eve\"\nrole = \"king\"\ntoken_file = \"bert-token\"",
+            "operator",
+        ),
+        (
+            "name = \"Eve\"\nrole = \"operator\"\ntoken_file = \"short\"",
+            "could be guessed",
+        ),
+        (
+            "name = \"Eve\"\nrole = \"operator\"\ntoken_file = \"spaces\"",
+            "could be guessed",
+        ),
+        (
+            "name = \"Eve\"\nrole = \"operator\"\ntoken_file = \"none\"",
+            "cannot read",
+        ),
+        (
+            "name = \"Eve\"\nrole = \"operator\"",
+            "needs `name`, `role` and `token_file`",
+        ),
+        (
+            "name = \" \"\nrole = \"operator\"\ntoken_file = \"bert-token\"",
+            "is no name",
+        ),
+        (
+            "name = \"E\\nve\"\nrole = \"operator\"\ntoken_file = \"bert-token\"",
+            "is no name",
+        ),
+        (
+            "name = \"Eve\"\nrole = \"operator\"\ntoken = \"fedcba9876543210\"",
+            "possible are: name, role, token_file",
+        ),
+    ] {
+        let error = read(&[anna, other]).expect_err(other).to_string();
+        assert!(error.contains(told), "{other}: {error}");
+        assert!(!error.contains("0123456789abcde"), "{error}");
+    }
 }

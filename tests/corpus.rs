@@ -9,6 +9,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use dgt2mqtt::{
     capture::Capture,
     event::{Body, Certainty, Event, GameResult},
+    sim::gathered::gathered,
 };
 use serde_json::Value;
 use table::collection::{captures, folder};
@@ -19,6 +20,11 @@ struct Run {
 }
 
 fn run(folder: &Path, name: &str) -> Run {
+    run_as(folder, name, |capture| capture)
+}
+
+/// The same with what `line` makes of the capture.
+fn run_as(folder: &Path, name: &str, line: impl Fn(Capture) -> Capture) -> Run {
     let read = |ending: &str| fs::read(folder.join(format!("{name}.{ending}"))).unwrap();
     let truth: Value = serde_json::from_slice(&read("truth.json")).unwrap();
     let mut capture = Capture::parse(&read("dgtcap")).unwrap();
@@ -32,7 +38,7 @@ fn run(folder: &Path, name: &str) -> Run {
             capture.header.push(key, value).unwrap();
         }
     }
-    let events = table::events(&capture, "1");
+    let events = table::events(&line(capture), "1");
     Run { truth, events }
 }
 
@@ -205,6 +211,33 @@ fn tidy_games_are_reproduced_exactly() {
         "{:#?}",
         score.wrong
     );
+}
+
+/// Over a line that gathers nobody is accused of anything but what he did, whether or not it is known that it does.
+#[test]
+fn games_over_a_line_that_gathers_reach_the_figures() {
+    let Some(folder) = folder("captures") else { return };
+    for (ms, told) in [(1000, true), (1000, false), (2000, true)] {
+        let mut score = Score::default();
+        for name in captures(&folder) {
+            let gathers = |capture: Capture| {
+                let mut late = gathered(&capture, ms);
+                if told {
+                    late.header.push("gathered", &format!("{ms} ms")).unwrap();
+                }
+                late
+            };
+            score.add(&name, &run_as(&folder, &name, gathers));
+        }
+        assert_eq!(score.false_alarms, 0, "{ms} ms, {told}: {:#?}", score.wrong);
+        let exact = score.exact as f64 / score.captures as f64;
+        let found = score.found as f64 / score.offences as f64;
+        assert!(
+            exact >= 0.99 && found >= 0.95,
+            "{exact:.3}, {found:.3}: {:#?}",
+            score.wrong
+        );
+    }
 }
 
 #[test]

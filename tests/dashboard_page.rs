@@ -372,6 +372,10 @@ fn pictures() {
     let pause = || std::thread::sleep(Duration::from_millis(900));
     let shot = |name: &str| browser.picture(&folder.join(name));
     shot("grid.png");
+    browser.open(&server.url("#/wall"));
+    pause();
+    shot("wall.png");
+    browser.open(&server.url("#/"));
     browser.run("document.documentElement.dataset.theme = 'dark'");
     pause();
     shot("grid-dark.png");

@@ -4,12 +4,14 @@
 
 mod broker;
 mod browser;
+mod hall;
 mod teller;
 
 use serde_json::{Value, json};
 
-use broker::{Mosquitto, free_port};
+use broker::{Mosquitto, PATIENCE, free_port};
 use browser::{Browser, Server, checker, http};
+use hall::until;
 use teller::{Teller, ago};
 
 /// Long and short, as they are in lists of entries.
@@ -21,9 +23,20 @@ const NAMES: [(&str, &str); 5] = [
     ("Wojtaszek, Radosław", "Bartel, Mateusz"),
 ];
 
+/// A teller whom the page's server hears: events are told once, and are not retained.
+fn heard(broker: &Mosquitto, server: &Server) -> Teller {
+    let mut teller = Teller::connect(broker.port);
+    teller.online("gw", true);
+    teller.tell("gw/board/1/status", "online");
+    until("the page listens", PATIENCE, || {
+        let board = http(server.port, "GET", "/api/board/gw/1", "", &Value::Null);
+        (board.0 == 200).then_some(())
+    });
+    teller
+}
+
 /// A hall of forty boards that are played at, thirty of them with a case: ten of each certainty, the later the board the older.
 fn forty(teller: &mut Teller) {
-    teller.online("gw", true);
     for board in 1..=40 {
         let (white, black) = NAMES[board % NAMES.len()];
         let certainty = match board {
@@ -64,7 +77,7 @@ fn forty_boards_fit_one_screen_and_the_urgent_ones_come_first() {
     let folder = tempfile::tempdir().unwrap();
     let broker = Mosquitto::start(folder.path(), "");
     let server = Server::start(broker.port, free_port(), &[]);
-    let mut teller = Teller::connect(broker.port);
+    let mut teller = heard(&broker, &server);
     forty(&mut teller);
     // The window, with its bars, on a screen of this size: the page has less.
     browser.resize(1440, 900);
@@ -183,8 +196,7 @@ fn buttons_say_what_they_do_and_those_in_vain_say_why() {
     let folder = tempfile::tempdir().unwrap();
     let broker = Mosquitto::start(folder.path(), "");
     let server = Server::start(broker.port, free_port(), &[]);
-    let mut teller = Teller::connect(broker.port);
-    teller.online("gw", true);
+    let mut teller = heard(&broker, &server);
     teller.board("gw", "1", NAMES[0].into(), 61);
     teller.case("gw", "1", "certain", &ago(600));
     teller.online("deaf", false);

@@ -18,7 +18,7 @@ use std::{
 use serde_json::Value;
 
 use broker::{Mosquitto, PATIENCE, free_port};
-use browser::{Server, http_full};
+use browser::{Server, http_full, http_text};
 use hall::until;
 
 const TOKEN: &str = "0123456789abcdef";
@@ -114,6 +114,10 @@ fn ten_thousand_slow_connections_lock_nobody_out() {
         return;
     }
     assert!(limit(server.child.id(), 1024));
+    // The page is served first.
+    until("the local interface", PATIENCE, || {
+        TcpStream::connect(("127.0.0.1", endpoint)).ok()
+    });
     let answers = || {
         let page = http_full(server.port, "GET", "/api/cases", "", &Value::Null).0;
         let tool = http_full(endpoint, "GET", "/api/v1.0/eboards", "", &Value::Null).0;
@@ -147,6 +151,56 @@ fn a_body_that_does_not_come_is_not_waited_for() {
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).unwrap();
     assert!(line.contains("408"), "{line:?}");
+}
+
+/// Bodies of a command that open far more than any parser should follow.
+fn bombs() -> Vec<String> {
+    let deep = |open: &str, close: &str, times: usize| open.repeat(times) + "0" + &close.repeat(times);
+    let within = |deep: String| {
+        format!(r#"{{"gateway":"gw","board":"1","verb":"report","fields":{{"kind":{deep}}}}}"#)
+    };
+    vec![
+        "[".repeat(16_000),
+        "{\"fields\":".repeat(1_600),
+        deep("[", "]", 8_000),
+        within(deep("[", "]", 8_000)),
+        within(deep("{\"a\":", "}", 2_600)),
+    ]
+}
+
+#[test]
+fn a_command_of_depth_alone_is_refused_at_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start(folder.path(), "");
+    let endpoint = free_port();
+    let server = Server::start(broker.port, free_port(), &["--livechess", &endpoint.to_string()]);
+    for bomb in bombs() {
+        let (status, _, said) = http_text(server.port, "POST", "/api/command", "", &bomb);
+        let refused: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{status} {said:?}"));
+        assert!([400, 422].contains(&status), "{status} {said}");
+        assert_eq!(
+            (&refused["ok"], &refused["error"]["code"]),
+            (&false.into(), &"bad_json".into())
+        );
+        let why = refused["error"]["message"].as_str().unwrap();
+        let is_named = ["recursion limit", "invalid type"]
+            .iter()
+            .any(|word| why.contains(word));
+        assert!(is_named && why.len() < 1000, "{why}");
+    }
+    let mut socket = socket(endpoint, "https://lichess.org").unwrap();
+    for bomb in bombs() {
+        send(&mut socket, &bomb);
+        let mut head = [0; 2];
+        socket.read_exact(&mut head).unwrap();
+        assert!(head[1] < 126, "a long answer");
+        let mut said = vec![0; usize::from(head[1])];
+        socket.read_exact(&mut said).unwrap();
+        assert!(String::from_utf8_lossy(&said).contains("this is not JSON"));
+    }
+    assert_eq!(status(server.port, ""), 200);
+    let peak = peak(server.child.id());
+    assert!(peak < 100 << 10, "{peak} kB");
 }
 
 #[test]

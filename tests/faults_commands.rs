@@ -13,6 +13,13 @@ use serde_json::json;
 
 const COMMANDS: usize = 1_000;
 
+/// A journal that holds little.
+fn make_small(config: &Path, mib: u32) {
+    let text = fs::read_to_string(config).unwrap();
+    let small = format!("path = \"journal.sqlite\"\nmax_size_mib = {mib}\n");
+    fs::write(config, text.replace("path = \"journal.sqlite\"\n", &small)).unwrap();
+}
+
 fn size(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |file| file.len())
 }
@@ -38,9 +45,7 @@ async fn refused_commands_displace_no_event() {
     let moves = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/move").await;
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/reply/#").await;
     let (_simulator, config) = one_board(folder.path(), mosquitto.port);
-    let text = fs::read_to_string(&config).unwrap();
-    let small = "path = \"journal.sqlite\"\nmax_size_mib = 2\n";
-    fs::write(&config, text.replace("path = \"journal.sqlite\"\n", small)).unwrap();
+    make_small(&config, 2);
     let daemon = Daemon::start(&config);
     moves.wait("a move", |_| true).await;
 
@@ -95,4 +100,58 @@ async fn refused_commands_displace_no_event() {
     assert!(log < 200_000, "{log} bytes of log");
     let kept = size(&folder.path().join("journal.sqlite"));
     assert!(kept < 6 << 20, "{kept} bytes of journal");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn accepted_commands_displace_no_event() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let moves = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/move").await;
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/reply/#").await;
+    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    make_small(&config, 1);
+    let daemon = Daemon::start(&config);
+    moves.wait("a move", |_| true).await;
+    let (mut taken, mut refused) = (0, 0);
+    let numbers: Vec<_> = (0..600).collect();
+    // A few at a time, so that each is looked at.
+    for few in numbers.chunks(5) {
+        for n in few {
+            let command = json!({ "ref": n, "kind": "clock_setting_wrong" }).to_string();
+            subscriber
+                .publish("dgt2mqtt/gw/board/1/cmd/report", false, command, None)
+                .await;
+        }
+        let so_far = taken + refused;
+        subscriber
+            .wait("the answers", |_| subscriber.all().len() == so_far + few.len())
+            .await;
+        for reply in subscriber.all().iter().skip(so_far).map(broker::Got::json) {
+            if reply["ok"] == true {
+                taken += 1;
+                continue;
+            }
+            refused += 1;
+            assert_eq!(reply["error"]["code"], "over_budget", "{reply}");
+            let said = reply["error"]["message"].as_str().unwrap();
+            assert!(said.contains("send the command again"), "{said}");
+        }
+    }
+    assert!(taken >= 60 && refused > 300, "{taken} taken, {refused} refused");
+    assert!(daemon.stop());
+    let events = journal(&config, "1");
+    let numbers: Vec<_> = events
+        .iter()
+        .map(|event| event["seq"].as_u64().unwrap())
+        .collect();
+    assert_eq!(
+        numbers,
+        (1..=numbers.len() as u64).collect::<Vec<_>>(),
+        "none was dropped"
+    );
+    let log = fs::read_to_string(folder.path().join("daemon.log")).unwrap();
+    let lines = log.lines().filter(|line| line.contains("over_budget")).count();
+    // The flood lasts some seconds, or minutes on a busy machine.
+    assert!((1..=5).contains(&lines), "{lines} lines");
+    println!("{taken} taken, {refused} refused, {lines} lines in the log");
 }

@@ -7,12 +7,14 @@ mod hall;
 
 use std::{
     fs,
+    io::{Read, Write},
+    net::TcpStream,
     path::Path,
     process::Command,
     time::{Duration, Instant},
 };
 
-use broker::{Mosquitto, PATIENCE, Subscriber, all_heard, heard};
+use broker::{Mosquitto, PATIENCE, Subscriber, all_heard, free_port, heard};
 use dgt2mqtt::{
     capture::Header,
     capture::{Act, Capture},
@@ -190,6 +192,81 @@ async fn a_wall_clock_that_jumps_takes_nothing_from_the_journal() {
         String::from_utf8(pgn.stdout).unwrap().contains("1. "),
         "the game is kept"
     );
+}
+
+/// The figure of a name that the daemon tells at `port`.
+fn figure(port: u16, name: &str) -> Option<f64> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        .ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value?.trim().parse().ok()
+}
+
+/// A command that is repeated is not carried out again, and what waits for the broker is no older, whatever somebody sets
+/// the wall clock to meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wall_clock_that_jumps_makes_nothing_older() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let port = free_port();
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(
+        &config,
+        format!("{text}[metrics]\nlisten = \"127.0.0.1:{port}\"\n"),
+    )
+    .unwrap();
+    let stamp = folder.path().join("time");
+    fs::write(&stamp, "+0").unwrap();
+    let Some(daemon) = with_wall_clock(&config, &stamp) else {
+        return;
+    };
+    subscriber
+        .wait("a move", |got| got.topic.ends_with("/1/event/move"))
+        .await;
+    let report = r#"{"ref":"once","kind":"clock_setting_wrong"}"#;
+    let replies = || {
+        let all = subscriber.all().into_iter();
+        all.filter(|got| got.topic.ends_with("/1/reply/report"))
+            .collect::<Vec<_>>()
+    };
+    for (n, offset) in ["+20d", "-20d", "+0"].into_iter().enumerate() {
+        subscriber
+            .publish("dgt2mqtt/gw/board/1/cmd/report", false, report, None)
+            .await;
+        subscriber.wait("the reply", |_| replies().len() > n).await;
+        assert_eq!(replies()[n].json()["ok"], true, "{}", replies()[n].text());
+        assert_eq!(replies()[n].text(), replies()[0].text());
+        fs::write(&stamp, offset).unwrap();
+    }
+    mosquitto.stop();
+    until("an event that waits", PATIENCE, || {
+        figure(port, "dgt2mqtt_outbox_depth").filter(|depth| *depth > 0.0)
+    });
+    for offset in ["+20d", "-20d", "+0"] {
+        fs::write(&stamp, offset).unwrap();
+        // The figures are of the last second.
+        let uptime = || figure(port, "dgt2mqtt_uptime_seconds");
+        let since = until("figures", PATIENCE, uptime);
+        until("newer figures", PATIENCE, || {
+            uptime().filter(|now| *now > since + 2.0)
+        });
+        let age = figure(port, "dgt2mqtt_outbox_oldest_seconds").unwrap();
+        assert!((0.5..600.0).contains(&age), "{age} s at {offset}");
+    }
+    assert!(daemon.stop());
+    let reported = journal(&config, "1");
+    let reported = reported
+        .iter()
+        .filter(|event| event["kind"] == "clock_setting_wrong");
+    assert_eq!(reported.count(), 1);
 }
 
 /// Two daemons, each with a name and a journal of its own, on one port: one has it, the other says who is to be

@@ -1,19 +1,34 @@
-//! Two gateways of one name at one broker: one of them publishes, the other says so and waits.
+//! Names that two have: of two gateways of one name at one broker one publishes, the other says so and waits; of two boards
+//! of one serial number neither gets the other's game.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with processes of its own.
 
 mod broker;
+mod browser;
 
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
+    io::{BufRead, BufReader, Write as _},
+    net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
-use broker::{Mosquitto, PATIENCE, Subscriber};
+use broker::{Mosquitto, PATIENCE, Subscriber, free_port};
+use browser::Server;
+use dgt2mqtt::{
+    capture::Capture,
+    sim::{
+        board::Identity,
+        player::{Pace, Player},
+        port::Place,
+        serve::{Serving, Station},
+    },
+};
 use fastrand::Rng;
 use serde_json::Value;
+use tokio::task::JoinSet;
 
 fn rounds() -> usize {
     std::env::var_os("DGT2MQTT_FULL").map_or(1, |_| 20)
@@ -88,6 +103,18 @@ impl Gateway {
             assert!(Instant::now() < deadline, "{what:?} is not said:\n{log}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
+    }
+
+    /// What `check --connect` says of the broker, and whether all is well.
+    fn check(&self) -> (bool, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
+            .args(["check", "--connect", "--config"])
+            .arg(&self.config)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let line = text.lines().find(|line| line.contains(" broker ")).unwrap();
+        (output.status.success(), line.to_owned())
     }
 
     /// Ends it by a kill, or as a service manager does.
@@ -179,4 +206,134 @@ async fn of_two_gateways_of_one_name_one_publishes_and_the_other_takes_over() {
         }
         first.end(false);
     }
+}
+
+/// What the page is told of gateways, until it fits.
+fn page_says(port: u16, fits: impl Fn(&str) -> bool) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    lines.find(|line| fits(line)).expect("the page's stream goes on")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_and_the_page_know_that_two_have_one_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let mut first = Gateway::prepare(&folder.path().join("first"), mosquitto.port);
+    let mut second = Gateway::prepare(&folder.path().join("second"), mosquitto.port);
+    let (is_well, said) = second.check();
+    assert!(is_well && said.ends_with("the broker lets us in"), "{said}");
+    first.start();
+    let info = subscriber
+        .wait("info", |got| got.topic == "dgt2mqtt/gw/info")
+        .await
+        .json();
+    subscriber
+        .wait("a game", |got| got.topic == "dgt2mqtt/gw/board/7/game")
+        .await;
+    let (is_well, said) = first.check();
+    assert!(
+        is_well && said.contains("the daemon of this configuration is online"),
+        "{said}"
+    );
+    let (is_well, said) = second.check();
+    assert!(!is_well && said.starts_with("FAILED"), "{said}");
+    let host = info["host"].as_str().unwrap();
+    for word in [
+        host,
+        info["boot_id"].as_str().unwrap(),
+        "give this one another `name`",
+    ] {
+        assert!(said.contains(word), "{word:?} is missing in {said}");
+    }
+    assert_eq!(status(&subscriber), "online", "nobody noticed");
+
+    let page = Server::start(mosquitto.port, free_port(), &[]);
+    page_says(page.port, |line| line.contains("\"rival\":null"));
+    second.start();
+    let rival = format!("\"rival\":\"{host}\"");
+    page_says(page.port, |line| line.contains(&rival));
+    // Its own daemon stands by: the one that is online is not that.
+    let (is_well, said) = second.check();
+    assert!(
+        !is_well && said.contains("another gateway named \"gw\""),
+        "{said}"
+    );
+    second.end(false);
+    first.end(false);
+}
+
+/// Two boards on terminals that say the same number, and where they are.
+async fn twins(boards: &mut JoinSet<()>) -> [String; 2] {
+    let mut ports = [String::new(), String::new()];
+    for port in &mut ports {
+        let capture = Capture::parse(b"# dgtcap 1\n0.1 < 8e 00 05 34 00\n").unwrap();
+        let player = Player::new(capture, Identity::synthetic(7), Pace::default());
+        let serving = Serving {
+            slow_line: false,
+            linger: None,
+        };
+        let station = Station::new(player, Place::Pty(None), serving).await.unwrap();
+        *port = station.name();
+        boards.spawn(async { station.run().await.unwrap() });
+    }
+    ports
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_boards_of_one_serial_number_are_told_and_not_mixed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let mut boards = JoinSet::new();
+    let [first, second] = twins(&mut boards).await;
+    let mut gateway = Gateway::prepare(&folder.path().join("gateway"), mosquitto.port);
+    let text = std::fs::read_to_string(&gateway.config).unwrap();
+    let (text, _) = text.split_once("[[board]]").unwrap();
+    let board = |id: u8, port: &str| format!("[[board]]\nid = \"{id}\"\nport = \"{port}\"\n");
+    let configure = |boards: &str| std::fs::write(&gateway.config, format!("{text}{boards}")).unwrap();
+    let check = || {
+        let program = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
+            .args(["check", "--connect", "--config"])
+            .arg(&gateway.config)
+            .output();
+        String::from_utf8(program.unwrap().stdout).unwrap()
+    };
+    // Looked for by the number neither is taken.
+    configure(&board(1, &format!("board:90007@{first},{second}")));
+    let said = check();
+    assert!(
+        said.contains("FAILED board 1") && said.contains("neither is taken"),
+        "{said}"
+    );
+    // Each by its port, both are.
+    configure(&(board(1, &first) + &board(2, &second)));
+    let said = check();
+    assert!(
+        said.contains("ok     board 2") && said.contains("Board 1 says the same number"),
+        "{said}"
+    );
+    gateway.start();
+    subscriber
+        .wait("the notice in health", |got| {
+            got.topic.ends_with("/gw/health") && got.text().contains("serial_doubled")
+        })
+        .await;
+    for (id, port) in [("1", first), ("2", second)] {
+        let topic = format!("dgt2mqtt/gw/board/{id}/event/board_connected");
+        let event = subscriber.wait(&topic, |got| got.topic == topic).await.json();
+        assert_eq!(
+            (&event["serial"], &event["port"]),
+            (&"90007".into(), &port.into())
+        );
+    }
+    gateway
+        .says("boards 1 and 2 say the same serial number 90007")
+        .await;
+    let log = std::fs::read_to_string(gateway.log()).unwrap();
+    assert_eq!(log.matches("say the same serial number").count(), 1, "{log}");
+    gateway.end(false);
 }

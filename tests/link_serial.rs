@@ -165,6 +165,49 @@ async fn what_cannot_be_opened_has_a_code() {
     }
 }
 
+#[tokio::test]
+async fn of_two_boards_that_say_one_number_neither_is_taken() {
+    let mut boards = JoinSet::new();
+    let mut candidates = Vec::new();
+    for number in [17, 18, 17] {
+        candidates.push(PathBuf::from(
+            board(&mut boards, number, GAP, Place::Pty(None)).await,
+        ));
+    }
+    let source = |serial: &str, candidates: &[PathBuf]| {
+        Source::Serial(PortMatch::Board {
+            serial: serial.to_owned(),
+            candidates: candidates.to_vec(),
+        })
+    };
+    // A board that is slow on a busy machine has not answered.
+    let deadline = Instant::now() + PATIENCE;
+    let error = loop {
+        match source("90017", &candidates).open().await {
+            Err(error) if error.code() == "board_doubled" => break error,
+            _ => assert!(Instant::now() < deadline, "one of two is taken"),
+        }
+    };
+    for path in [&candidates[0], &candidates[2]] {
+        assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
+    }
+    assert!(
+        error.to_string().contains("configure each by its port"),
+        "{error}"
+    );
+    assert!(
+        source("90017", &candidates).open().await.is_err(),
+        "nor is it later"
+    );
+    // The third is another board's, and one by itself is taken.
+    assert_eq!(
+        open_soon(&source("90018", &candidates)).await.name,
+        candidates[1].to_str().unwrap()
+    );
+    let alone = open_soon(&source("90017", &candidates[1..])).await;
+    assert_eq!(alone.name, candidates[2].to_str().unwrap());
+}
+
 /// The error of the first hour, as somebody sees it who is not in the group.
 #[test]
 fn a_port_that_one_may_not_open_says_who_may_and_what_to_do() {

@@ -224,7 +224,7 @@ async fn what_an_arbiter_reports_is_ruled_on_once_also_across_a_kill() {
     let dismiss = |n: u32| json!({ "ref": format!("d-{n}"), "irregularity": id });
     assert_eq!(asked(&subscriber, "dismiss", dismiss(1)).await["ok"], true);
     let refused = asked(&subscriber, "dismiss", dismiss(2)).await;
-    assert_eq!(refused["error"]["code"], "unknown_irregularity", "{refused}");
+    assert_eq!(refused["error"]["code"], "closed", "{refused}");
     let resolved = subscriber
         .wait("the dismissal", |got| {
             got.topic.ends_with("/7/event/irregularity_resolved") && got.json()["irregularity"] == *id

@@ -9,7 +9,20 @@ use std::fs;
 use dgt2mqtt::link::file::read_capture;
 
 use broker::{Mosquitto, Subscriber};
-use hall::{Daemon, Seat, Simulator, configure, vienna};
+use hall::{Daemon, Seat, Simulator, configure, one_board, vienna};
+
+const ENTITIES: [(&str, &str); 5] = [
+    ("binary_sensor", "link"),
+    ("sensor", "game"),
+    ("sensor", "open"),
+    ("sensor", "white_time"),
+    ("sensor", "black_time"),
+];
+
+/// Where an entity of a board lies.
+fn place((platform, entity): (&str, &str), board: &str) -> String {
+    format!("homeassistant/{platform}/dgt2mqtt_gw_{board}/{entity}/config")
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn entities_are_found_and_follow_topics_that_are_there() {
@@ -27,14 +40,8 @@ async fn entities_are_found_and_follow_topics_that_are_there() {
     fs::write(&config, format!("{text}[home_assistant]\n")).unwrap();
     let _daemon = Daemon::start(&config);
     let subscriber = Subscriber::new(broker.port, "#").await;
-    for (platform, entity) in [
-        ("binary_sensor", "link"),
-        ("sensor", "game"),
-        ("sensor", "open"),
-        ("sensor", "white_time"),
-        ("sensor", "black_time"),
-    ] {
-        let topic = format!("homeassistant/{platform}/dgt2mqtt_gw_1/{entity}/config");
+    for entity in ENTITIES {
+        let topic = place(entity, "1");
         let found = subscriber.wait(&topic, |got| got.topic == topic).await;
         let found = found.json();
         let mut follows = vec![found["state_topic"].as_str().unwrap().to_owned()];
@@ -45,4 +52,42 @@ async fn entities_are_found_and_follow_topics_that_are_there() {
             subscriber.wait(&topic, |got| got.topic == topic).await;
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn entities_of_a_board_that_was_renamed_are_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start(folder.path(), "");
+    let (_simulator, config) = one_board(folder.path(), broker.port);
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{text}[home_assistant]\n")).unwrap();
+    let subscriber = Subscriber::new(broker.port, "#").await;
+    let lies = |entity, board: &str| {
+        let place = place(entity, board);
+        let all = subscriber.all().into_iter().rev();
+        all.filter(|got| got.topic == place)
+            .map(|got| !got.payload.is_empty())
+            .next()
+    };
+    let lie = |board| ENTITIES.map(|entity| lies(entity, board));
+    let daemon = Daemon::start(&config);
+    subscriber
+        .wait("the entities", |_| lie("1") == [Some(true); 5])
+        .await;
+    subscriber
+        .wait("the game", |got| got.topic == "dgt2mqtt/gw/board/1/game")
+        .await;
+    assert!(daemon.stop());
+    let renamed = fs::read_to_string(&config)
+        .unwrap()
+        .replace("id = \"1\"", "id = \"2\"");
+    fs::write(&config, renamed).unwrap();
+    let daemon = Daemon::start(&config);
+    subscriber
+        .wait("their end", |_| lie("1") == [Some(false); 5])
+        .await;
+    subscriber
+        .wait("the new ones", |_| lie("2") == [Some(true); 5])
+        .await;
+    assert!(daemon.stop());
 }

@@ -12,7 +12,7 @@ use std::{
 use broker::{Mosquitto, PATIENCE, Station, Subscriber, broker as plain};
 use dgt2mqtt::{
     config::{BrokerUrl, Login, Secret, Tls},
-    mqtt::rumqtt::probe,
+    mqtt::{Topics, look::holder},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -172,12 +172,17 @@ async fn a_probe_tells_whether_the_broker_takes_us_and_says_nothing_on_it() {
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "#").await;
     let broker = plain(vec![]);
-    let works = probe(&broker, &mosquitto.url(), PATIENCE).await;
-    assert!(works.is_ok(), "{works:?}");
-    let refused = probe(&broker, &mute(&REFUSE).await, PATIENCE).await.unwrap_err();
+    let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+    let works = holder(&broker, &mosquitto.url(), &topics, PATIENCE).await;
+    assert_eq!(works, Ok(None));
+    let refused = holder(&broker, &mute(&REFUSE).await, &topics, PATIENCE)
+        .await
+        .unwrap_err();
     assert!(refused.contains("NotAuthorized"), "{refused}");
     let short = Duration::from_secs(2);
-    let silent = probe(&broker, &mute(&[]).await, short).await.unwrap_err();
+    let silent = holder(&broker, &mute(&[]).await, &topics, short)
+        .await
+        .unwrap_err();
     assert!(silent.contains("in time"), "{silent}");
     assert!(subscriber.all().is_empty());
 }

@@ -2,11 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with tasks of its own.
 
 mod broker;
+mod proxy;
 
 use std::time::{Duration, Instant};
 
-use broker::{Mosquitto, Station, Subscriber, broker as plain, free_port};
+use broker::{Mosquitto, PATIENCE, Station, Subscriber, broker as plain, free_port};
 use dgt2mqtt::mqtt::{BoardState, StateKey};
+use proxy::{Fault, Proxy};
 
 #[tokio::test]
 async fn every_event_arrives_in_order_over_five_outages() {
@@ -198,13 +200,21 @@ async fn a_second_address_is_tried_when_the_first_is_dead() {
 
 #[tokio::test]
 async fn an_event_the_broker_forbids_is_kept_and_other_boards_go_on() {
+    board_7_is_forbidden("topic readwrite dgt2mqtt/gw/echo\n").await;
+}
+
+#[tokio::test]
+async fn nor_do_other_boards_wait_where_the_echo_is_forbidden_too() {
+    board_7_is_forbidden("").await;
+}
+
+/// With mosquitto's `max_queued_messages 0` it hangs up on what it refuses; whether we read the refusal is chance.
+async fn board_7_is_forbidden(more_rights: &str) {
     let folder = tempfile::tempdir().unwrap();
     let rules = folder.path().join("acl");
-    std::fs::write(
-        &rules,
-        "topic readwrite dgt2mqtt/gw/status\ntopic readwrite dgt2mqtt/gw/echo\ntopic readwrite dgt2mqtt/gw/board/8/#\ntopic read dgt2mqtt/#\n",
-    )
-    .unwrap();
+    let rights =
+        "topic readwrite dgt2mqtt/gw/status\ntopic readwrite dgt2mqtt/gw/board/8/#\ntopic read dgt2mqtt/#\n";
+    std::fs::write(&rules, format!("{more_rights}{rights}")).unwrap();
     let access = format!("allow_anonymous true\nacl_file {}", rules.display());
     let mosquitto = Mosquitto::start_with(folder.path(), &access, "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
@@ -221,6 +231,76 @@ async fn an_event_the_broker_forbids_is_kept_and_other_boards_go_on() {
     assert_eq!(station.journal.tick().await.depth, 3, "kept");
     let connects = station.handle.figures().connects;
     assert!((1..=6).contains(&connects), "no hot loop: {connects} connections");
+    station.shut_down().await;
+}
+
+/// Each topic that is forbidden costs some connections and seconds, until it is known, and no more than that.
+#[tokio::test]
+async fn a_broker_that_hangs_up_without_a_word_delays_other_boards_by_seconds() {
+    const FORBIDDEN: &[&str] = &["/gw/echo", "/board/7/event/", "/gw/info", "/gw/health"];
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let proxy = Proxy::before(mosquitto.port, &[], Fault::HangsUpOn(FORBIDDEN)).await;
+    let station = Station::start(folder.path(), plain(vec![proxy.url.clone()]));
+    let (topics, states, seven) = (&station.topics, &station.handle.states, "7".parse().unwrap());
+    states.set(StateKey::info(topics), "{}");
+    states.set(StateKey::health(topics, 90), "{}");
+    for state in [BoardState::Game, BoardState::Pgn] {
+        states.set(StateKey::board(topics, &seven, state), "newest");
+    }
+    station.feed("7", 1..=3).await;
+    let (begun, mut seq, mut slowest) = (Instant::now(), 0, Duration::ZERO);
+    // In full: beyond rests of board 7.
+    let minutes = Duration::from_secs(std::env::var_os("DGT2MQTT_FULL").map_or(0, |_| 180));
+    while station.handle.figures().refused < 3 || begun.elapsed() < minutes {
+        assert!(
+            begun.elapsed() < PATIENCE + minutes,
+            "not all is found: {:?}",
+            station.handle.figures()
+        );
+        seq += 1;
+        let fed = Instant::now();
+        station.feed("8", seq..=seq).await;
+        subscriber
+            .wait("board 8", |got| {
+                got.topic.contains("/8/event/") && got.json()["seq"] == seq
+            })
+            .await;
+        slowest = slowest.max(fed.elapsed());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let connects = station.handle.figures().connects;
+    println!("{seq} events, the slowest after {slowest:?}; {connects} connections");
+    assert!(
+        slowest < Duration::from_secs(20),
+        "an event was late by {slowest:?}"
+    );
+    subscriber
+        .wait("what is allowed", |got| got.topic.ends_with("/7/pgn"))
+        .await;
+    // Three topics, four ends each, and some at which others were suspected too.
+    assert!(!minutes.is_zero() || connects <= 30, "{connects} connections");
+    assert_eq!(subscriber.numbers("7"), [0; 0]);
+    station.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_birth_on_which_the_broker_hangs_up_keeps_no_event_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let proxy = Proxy::before(mosquitto.port, &[], Fault::HangsUpOn(&["/gw/status"])).await;
+    let station = Station::start(folder.path(), plain(vec![proxy.url.clone()]));
+    station.feed("8", 1..=3).await;
+    station.delivered().await;
+    subscriber
+        .wait("board 8", |got| {
+            got.topic.contains("/8/event/") && got.json()["seq"] == 3
+        })
+        .await;
+    let connects = station.handle.figures().connects;
+    assert!(connects <= 9, "{connects} connections");
     station.shut_down().await;
 }
 

@@ -254,6 +254,52 @@ async fn many_boards_with_full_backlogs_reconnect() {
     journal.close().await;
 }
 
+/// How fast the backlog of one board drains, of which one event is under way at a time.
+#[tokio::test]
+#[ignore = "a measurement: cargo test --release --test pressure -- --ignored --nocapture"]
+async fn one_board_with_a_backlog() {
+    for (backlog, delay) in [(10_000, 0), (500, 50)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mosquitto = Mosquitto::start(folder.path(), "");
+        let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/7/event/#").await;
+        let fault = match delay {
+            0 => Fault::None,
+            delay => Fault::LateAcks(Duration::from_millis(delay)),
+        };
+        let proxy = Proxy::before(mosquitto.port, &[], fault).await;
+        let url = if delay == 0 {
+            mosquitto.url()
+        } else {
+            proxy.url.clone()
+        };
+        let (journal, _) =
+            Journal::open(JournalSettings::at(folder.path().join("journal.sqlite")), "gw").unwrap();
+        let entry = Entry {
+            board: "7".into(),
+            events: (1..=backlog).map(|seq| event("7", seq)).collect(),
+            ..Entry::default()
+        };
+        journal.append(entry).await.await.unwrap();
+        journal.close().await;
+        let start = Instant::now();
+        let station = broker::Station::start(folder.path(), plain(vec![url]));
+        subscriber
+            .wait("the first", |got| got.topic.contains("/event/"))
+            .await;
+        let first = start.elapsed();
+        while (subscriber.all().len() as u64) < backlog {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let took = start.elapsed() - first;
+        println!(
+            "{backlog} events of one board, acknowledged {delay} ms late: {:.1} s, {:.0} a second",
+            took.as_secs_f64(),
+            backlog as f64 / took.as_secs_f64()
+        );
+        station.shut_down().await;
+    }
+}
+
 /// What a program gets that asks for `path`.
 fn ask(port: u16, question: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 33] = [
+const FILES: [&str; 34] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -18,6 +18,7 @@ const FILES: [&str; 33] = [
     "board/fall.rs",
     "watcher/arbiter.rs",
     "watcher/backlog.rs",
+    "watcher/gathers.rs",
     "watcher/late.rs",
     "watcher/settle.rs",
     "watcher/flags.rs",

@@ -6,12 +6,13 @@ use std::{fs, path::Path};
 const PURE: [&str; 9] = [
     "dgt", "occ1", "board", "game", "laws", "mate", "event", "capture", "watcher",
 ];
-const SHELL: [&str; 9] = [
+const SHELL: [&str; 10] = [
     "link",
     "journal",
     "mqtt",
     "broadcast",
     "dashboard",
+    "door",
     "config",
     "gateway",
     "sim",

@@ -2,6 +2,8 @@
 //! same answer for the same input, a restart that changes nothing, commands refused with a reason.
 #![allow(clippy::unwrap_used)]
 
+#[path = "watcher_props/gathered.rs"]
+mod gathered;
 #[path = "watcher_props/late.rs"]
 mod late;
 #[path = "watcher_props/restarts.rs"]

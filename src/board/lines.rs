@@ -99,7 +99,7 @@ impl Lines {
             for square in squares {
                 let stood = !sensed.at(square).is_empty() && line.placement().at(square) == sensed.at(square);
                 if let Some(gone) = back(square).filter(|_| stood) {
-                    line.came_back(square, gone, now, self.frozen);
+                    line.came_back(square, gone.saturating_sub(sensed.slack()), now, self.frozen);
                 }
                 line.seen(square, sensed.at(square));
             }
@@ -279,7 +279,7 @@ impl Lines {
         if now > self.aged {
             if !self.frozen {
                 for line in &mut self.lines {
-                    line.lies_still(now);
+                    line.lies_still(now - sensed.slack());
                     line.age(sensed, self.aged, now);
                     line.hide_lasting(sensed, now);
                 }

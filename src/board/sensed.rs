@@ -41,6 +41,7 @@ pub struct Sensed {
     ever_read: Bitboard,
     /// Squares that have changed in the last [`RECENT_MS`], and no others for long.
     recent: Bitboard,
+    slack: u64,
 }
 
 impl Default for Sensed {
@@ -60,6 +61,7 @@ impl Default for Sensed {
             dead: Bitboard::EMPTY,
             ever_read: Bitboard::EMPTY,
             recent: Bitboard::FULL,
+            slack: 0,
         }
     }
 }
@@ -152,6 +154,12 @@ impl Sensed {
         self.ever_read
     }
 
+    /// Squares that were given up, whatever stands there now.
+    #[must_use]
+    pub fn given_up(&self) -> Bitboard {
+        self.dead
+    }
+
     /// `squares` read nothing, whatever stands there, and no others.
     pub fn give_up(&mut self, squares: Bitboard) {
         self.dead = squares;
@@ -192,6 +200,17 @@ impl Sensed {
     #[must_use]
     pub fn since(&self, square: Square) -> Millis {
         self.since[usize::from(square)]
+    }
+
+    /// What changes from now on did so up to `ms` milliseconds earlier or later than it is told: the line gathers.
+    pub fn is_told_within(&mut self, ms: u64) {
+        self.slack = ms;
+    }
+
+    /// By how many milliseconds the times of what is told may be wrong. The order is right.
+    #[must_use]
+    pub fn slack(&self) -> u64 {
+        self.slack
     }
 
     /// Those of `squares` that have changed in the last `ms` milliseconds, which are at most ten seconds.

@@ -1,7 +1,7 @@
 //! What the folder says of a game, where nothing else is known of it: its gateway is away, or a journal
 //! has forgotten it. What was public once is not taken back for that.
 
-use crate::event::GameResult;
+use crate::{event::GameResult, game::pgn::tag};
 
 /// A file of a game that has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,14 +13,9 @@ pub(super) struct Kept {
 impl Kept {
     /// The game in `text`; none where it has not begun, or where that is no file of ours.
     pub(super) fn new(text: String) -> Option<Self> {
-        let tag = |name: &str| {
-            let start = format!("[{name} \"");
-            let line = text.lines().find_map(|line| line.strip_prefix(&start))?;
-            Some(line.strip_suffix("\"]")?.to_owned())
-        };
         // The day is written when the game begins.
-        let has_begun = tag("Date").is_some_and(|date| !date.contains('?'));
-        let result = tag("Result").filter(|_| has_begun)?;
+        let has_begun = tag(&text, "Date").is_some_and(|date| !date.contains('?'));
+        let result = tag(&text, "Result").filter(|_| has_begun)?;
         Some(Self { text, result })
     }
 

@@ -1,7 +1,7 @@
 //! Games for the public: the folder of PGN files that broadcasting tools know, with pairings and delay.
 //!
 //! The core is pure: events and a time in, contents of files out ([`Round`]). Around it `Writer` puts
-//! them on the disk, [`follow`] brings it the events of a journal, and [`push`] sends the games to lichess;
+//! them on the disk, `public` shows them in browsers, [`follow`] brings it the events of a journal, and [`push`] sends the games to lichess;
 //! [`broadcast`] has all of them work together.
 #![allow(clippy::disallowed_methods)] // the writer runs on the wall clock and has the disk wait elsewhere.
 
@@ -13,6 +13,7 @@ mod lock;
 mod note;
 mod open;
 pub mod pairings;
+mod public;
 pub mod record;
 pub mod round;
 mod rounds;

@@ -166,6 +166,7 @@ mod tests {
                 server: "https://lichess.org".into(),
                 ca_file: None,
             }),
+            listen: None,
         }
     }
 

@@ -68,6 +68,8 @@ struct Start {
     fen: String,
     chess960: bool,
     players: [Option<String>; 2],
+    event: Option<String>,
+    round: Option<u32>,
 }
 
 /// A game as the public sees it.
@@ -77,6 +79,10 @@ pub struct Shown {
     pub number: u32,
     /// Names told with the event that began it: White's and Black's.
     pub players: [Option<String>; 2],
+    /// Name of the event, and number of the round, told with the same event.
+    pub event: Option<String>,
+    /// See there.
+    pub round: Option<u32>,
     /// Day on which it began, `YYYY.MM.DD`.
     pub date: Option<String>,
     /// Moves and result; no tags of an event or of players.
@@ -100,10 +106,14 @@ impl Record {
                 chess960,
                 white,
                 black,
+                event,
+                round,
             } => What::Started(Start {
                 fen: fen.clone(),
                 chess960: *chess960,
                 players: [white.clone(), black.clone()],
+                event: event.clone(),
+                round: *round,
             }),
             Body::Move(made) => What::Moved(Box::new(made.clone())),
             Body::MovesRetracted { to_ply, reason } => What::Retracted {
@@ -226,7 +236,7 @@ impl Unfolding {
     }
 
     fn is_decided(&self) -> bool {
-        self.result != GameResult::Open && !self.moves.is_empty()
+        self.result.is_forfeit() || self.result != GameResult::Open && !self.moves.is_empty()
     }
 
     fn take(&mut self, what: &What, at_ms: i64) {
@@ -273,6 +283,8 @@ impl Unfolding {
                 number: self.number,
                 time: None,
                 players: [None, None],
+                event: None,
+                round: None,
                 fen: &self.start.fen,
                 chess960: self.start.chess960,
             })
@@ -281,6 +293,8 @@ impl Unfolding {
         Shown {
             number: self.number,
             players: self.start.players,
+            event: self.start.event,
+            round: self.start.round,
             date: self.date,
             pgn,
             live: !self.ended,

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     lichess::{Pushed, push},
     lock::Lock,
+    public,
     writer::{Told, Writer},
 };
 use crate::config::Broadcast;
@@ -63,6 +64,7 @@ async fn once<F>(
         return;
     };
     let (writer, readers) = Writer::new(settings, gateway);
+    let public_games = readers.current.clone();
     let (sender, events) = mpsc::channel(TOLD);
     let pushing = async {
         if let Some(lichess) = &settings.lichess {
@@ -75,8 +77,14 @@ async fn once<F>(
             push(lichess, games, watch::Sender::new(None), stop.clone()).await;
         }
     };
+    let showing = async {
+        if let Some(listen) = settings.listen {
+            public::show(listen, public_games, stop.clone()).await;
+        }
+    };
     tokio::join!(
         source(settings, sender, stop.clone()),
+        showing,
         writer.run(events, stop.clone()),
         pushing,
         pushing_former,

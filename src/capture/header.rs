@@ -6,7 +6,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer, value};
 use crate::{
     game::{Period, periods},
     laws::{Edition, Supervision, TimeControl},
-    watcher::Protocol,
+    watcher::{MOST_GATHERED_MS, Protocol},
 };
 
 /// The `# key: value` lines in their order. Keys that mean something to us have been checked.
@@ -15,6 +15,7 @@ pub struct Header {
     lines: Vec<(String, String)>,
     board: Option<String>,
     protocol: Option<Protocol>,
+    gathered_ms: Option<u64>,
     laws: Option<Edition>,
     time_control: Option<TimeControl>,
     supervision: Option<Supervision>,
@@ -42,9 +43,10 @@ pub enum HeaderError {
 
 impl Header {
     /// Keys that say how to read the records.
-    pub const KNOWN: [&str; 7] = [
+    pub const KNOWN: [&str; 8] = [
         "board",
         "protocol",
+        "gathered",
         "laws",
         "time-control",
         "supervision",
@@ -62,6 +64,12 @@ impl Header {
     #[must_use]
     pub fn protocol(&self) -> Option<Protocol> {
         self.protocol
+    }
+
+    /// How long the line may have gathered bytes before they got their time; none where nothing is said.
+    #[must_use]
+    pub fn gathered_ms(&self) -> Option<u64> {
+        self.gathered_ms
     }
 
     /// Edition of the Laws.
@@ -108,6 +116,7 @@ impl Header {
         match key {
             "board" => set(&mut self.board, key, value, board_id(value)),
             "protocol" => set(&mut self.protocol, key, value, named(value)),
+            "gathered" => set(&mut self.gathered_ms, key, value, gathered(value)),
             "laws" => set(&mut self.laws, key, value, named(value)),
             "time-control" => set(&mut self.time_control, key, value, named(value)),
             "supervision" => set(&mut self.supervision, key, value, named(value)),
@@ -136,6 +145,15 @@ fn set<T>(slot: &mut Option<T>, key: &str, text: &str, value: Result<T, String>)
 fn named<T: DeserializeOwned>(name: &str) -> Result<T, String> {
     let name: value::StrDeserializer<'_, value::Error> = name.into_deserializer();
     T::deserialize(name).map_err(|e| e.to_string())
+}
+
+/// `1000 ms`
+fn gathered(text: &str) -> Result<u64, String> {
+    let ms = text.strip_suffix("ms").map(str::trim_end);
+    let ms = ms
+        .and_then(|ms| ms.parse().ok())
+        .filter(|ms| *ms <= MOST_GATHERED_MS);
+    ms.ok_or_else(|| format!("write milliseconds from 0 to {MOST_GATHERED_MS}, as in `1000 ms`"))
 }
 
 fn instant(text: &str) -> Result<Timestamp, String> {

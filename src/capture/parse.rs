@@ -222,10 +222,11 @@ mod tests {
 
     #[test]
     fn reads_every_kind_of_record() {
-        let text = "# dgtcap 1\r\n# board: 7\r\n# origin: my kitchen: table\r\n\r\n\
+        let text = "# dgtcap 1\r\n# board: 7\r\n# origin: my kitchen: table\r\n# gathered: 1000 ms\r\n\r\n\
                     0.000 > 42\r\n0.09 < 8E0005 24 01\r\n40 ! down\r\n47.2509 ! up";
         let capture = Capture::parse(text.as_bytes()).unwrap();
         assert_eq!(capture.header.board(), Some("7"));
+        assert_eq!(capture.header.gathered_ms(), Some(1000));
         assert_eq!(
             capture.header.lines()[1],
             ("origin".into(), "my kitchen: table".into())
@@ -294,6 +295,12 @@ mod tests {
         );
         assert_eq!(flaw("# laws: 2018\n# laws: 2023").0, 3);
         assert_eq!(flaw("# laws: 2019").0, 2);
+        for gathered in ["1 s", "1000", "-1 ms", "2001 ms", "ms"] {
+            let (line, flaw) = flaw(&format!("# gathered: {gathered}"));
+            assert!(line == 2 && flaw.to_string().contains("`1000 ms`"), "{flaw}");
+        }
+        let late = flaw("0.0 < 80\n# gathered: 1000 ms");
+        assert_eq!(late, (3, Flaw::LateHeader("gathered".into())));
         assert_eq!(flaw("# board: a/b").0, 2);
         assert_eq!(flaw("# start: yesterday").0, 2);
     }

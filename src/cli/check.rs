@@ -11,9 +11,11 @@ use std::{
 use anyhow::bail;
 
 use crate::{
-    config::{Board, Broadcast, Broker, BrokerUrl, Config, Env, Port, Rules},
+    broadcast::Delay,
+    config::{Board, Broadcast, Broker, BrokerUrl, Config, Env, Id, Person, Port, Role, Rules},
     game::Period,
     laws::{Edition, Supervision, TimeControl},
+    link::same_number,
     watcher::{ClockSideSetting, OrientationSetting, Protocol},
 };
 
@@ -24,9 +26,18 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// person: what was found, or what is wrong and what to do.
 pub(super) struct Reach<'a> {
     /// Opens a port and asks the board who it is.
-    pub(super) port: &'a dyn Fn(&Board) -> Result<String, String>,
-    /// Opens an MQTT session at an address that accepts connections.
-    pub(super) session: &'a dyn Fn(&Broker, &BrokerUrl) -> Result<String, String>,
+    pub(super) port: &'a dyn Fn(&Board) -> Result<Found, String>,
+    /// Opens an MQTT session at an address that accepts connections, and looks who has our name there.
+    pub(super) session: &'a dyn Fn(&Config, &BrokerUrl) -> Result<String, String>,
+}
+
+/// What was found at a port.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// For a person.
+    pub(super) words: String,
+    /// The serial numbers that a board says, short and long.
+    pub(super) serials: Vec<String>,
 }
 
 /// Checks the configuration and tells `out` what it means; with `reach` also what could be reached.
@@ -67,17 +78,34 @@ fn connect(config: &Config, reach: &Reach<'_>, out: &mut dyn io::Write) -> io::R
         };
         writeln!(out, "{mark} {what}: {sentence}")
     };
+    let mut known: Vec<(&Id, Vec<String>)> = Vec::new();
     for board in &config.boards {
-        tell(
-            format!("board {} on {}", board.id, board.port),
-            (reach.port)(board),
-        )?;
+        let found = (reach.port)(board).map(|found| {
+            let words = found.words + &doubled(&known, &found.serials);
+            known.push((&board.id, found.serials));
+            words
+        });
+        tell(format!("board {} on {}", board.id, board.port), found)?;
     }
     for url in &config.broker.urls {
-        let outcome = connect_tcp(url).and_then(|()| (reach.session)(&config.broker, url));
+        let outcome = connect_tcp(url).and_then(|()| (reach.session)(config, url));
         tell(format!("broker {url}"), outcome)?;
     }
     Ok(failed)
+}
+
+/// A word on a board that says the same serial number, if one of those that are `known` does.
+fn doubled(known: &[(&Id, Vec<String>)], serials: &[String]) -> String {
+    let says = |serial: &String, others: &[String]| others.iter().any(|other| same_number(other, serial));
+    let pair = serials.iter().find_map(|serial| {
+        let (other, _) = known.iter().find(|(_, others)| says(serial, others))?;
+        Some((serial, other))
+    });
+    pair.map_or_else(String::new, |(serial, other)| {
+        format!(
+            ". Board {other} says the same number: name both by their ports, not as `board:{serial}`, and do not exchange their cables"
+        )
+    })
 }
 
 /// Whether something listens at the address of a broker.
@@ -124,7 +152,7 @@ fn describe(config: &Config) -> String {
         }
     );
     for board in &config.boards {
-        describe_board(&mut text, board);
+        describe_board(&mut text, board, &config.players(board));
     }
     describe_broker(&mut text, &config.broker);
     let journal = &config.journal;
@@ -138,6 +166,7 @@ fn describe(config: &Config) -> String {
     if let Some(broadcast) = &config.broadcast {
         describe_broadcast(&mut text, broadcast);
     }
+    describe_people(&mut text, &config.people);
     let limits = &config.limits;
     let _ = writeln!(
         text,
@@ -147,22 +176,49 @@ fn describe(config: &Config) -> String {
     text
 }
 
+fn describe_people(text: &mut String, people: &[Person]) {
+    for person in people {
+        let role = match person.role {
+            Role::Arbiter => "as an arbiter",
+            Role::Operator => "as an operator",
+            Role::ReadOnly => "to read only",
+        };
+        let _ = writeln!(text, "{:?} may open the arbiter's page {role}.", person.name);
+    }
+}
+
 fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
     let tournament = &broadcast.tournament;
-    let delay = match (tournament.delay.ms / 60_000, tournament.delay.moves) {
-        (0, 0) => "at once".to_owned(),
-        (minutes, 0) => format!("{minutes} minutes later"),
-        (0, moves) => format!("{moves} moves later"),
-        (minutes, moves) => format!("{minutes} minutes and {moves} moves later"),
+    let Delay { ms, moves, result_ms } = tournament.delay;
+    let mut parts = Vec::new();
+    for (count, unit) in [
+        (ms / 60_000, "minutes"),
+        (ms / 1000 % 60, "seconds"),
+        (i64::from(moves), "moves"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {unit}"));
+        }
+    }
+    let delay = if parts.is_empty() {
+        "at once".to_owned()
+    } else {
+        format!("{} later", parts.join(" and "))
     };
     let games = broadcast.pairings.boards.iter().flatten().count();
     let _ = writeln!(
         text,
-        "Broadcast of round {} from {} boards into {}, {delay}; {games} games are paired.",
+        "Broadcast of round {} from {} boards into {}, {delay}; {games} of them paired.",
         tournament.round,
         broadcast.boards.len(),
         broadcast.folder.display(),
     );
+    if result_ms > 0 {
+        let _ = writeln!(text, "  Results are held for {} seconds more.", result_ms / 1000);
+    }
+    if let Some(listen) = broadcast.listen {
+        let _ = writeln!(text, "  Anybody may look at it at http://{listen}/.");
+    }
     if let Some(lichess) = &broadcast.lichess {
         let _ = writeln!(
             text,
@@ -172,7 +228,7 @@ fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
     }
 }
 
-fn describe_board(text: &mut String, board: &Board) {
+fn describe_board(text: &mut String, board: &Board, players: &[Option<String>; 2]) {
     let _ = writeln!(
         text,
         "\nBoard {:?}: {}.",
@@ -184,6 +240,13 @@ fn describe_board(text: &mut String, board: &Board) {
         let _ = writeln!(
             text,
             "  It speaks occ1: only which squares are occupied. What stands there follows from the game."
+        );
+    }
+    if board.gathered_ms > 0 {
+        let _ = writeln!(
+            text,
+            "  What it says is gathered for {} ms on its way: times are uncertain by that much.",
+            board.gathered_ms
         );
     }
     let orientation = match board.orientation {
@@ -200,14 +263,11 @@ fn describe_board(text: &mut String, board: &Board) {
         ClockSideSetting::WhiteRight => "White's time is on the right of the clock's front",
     };
     let _ = writeln!(text, "  Table: {orientation}; {clock}.");
-    if board.table.white.is_some() || board.table.black.is_some() {
+    if let [white, black] = players
+        && (white.is_some() || black.is_some())
+    {
         let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".to_owned());
-        let _ = writeln!(
-            text,
-            "  Players: {} - {}.",
-            name(&board.table.white),
-            name(&board.table.black)
-        );
+        let _ = writeln!(text, "  Players: {} - {}.", name(white), name(black));
     }
     if let Some(doubt) = doubt(&board.rules) {
         let _ = writeln!(text, "  Note: {doubt}.");
@@ -378,7 +438,7 @@ mod tests {
         let (result, words) = said(
             "[gateway]\nname = \"hall\"\n[event]\ntime_control = \"rapid\"\n\
              periods = [{ moves = 40, minutes = 15, increment = 10 }, { minutes = 5 }]\n\
-             [[board]]\nid = \"7\"\nport = \"board:3000147740\"\nclock_side = \"white_left\"\ntable = { white = \"Anna\" }\n\
+             [[board]]\nid = \"7\"\nport = \"board:3000147740\"\nclock_side = \"white_left\"\ngathered_ms = 500\ntable = { white = \"Anna\" }\n\
              [broker]\nurls = [\"mqtt://10.0.0.9\"]\n",
             None,
         );
@@ -388,12 +448,37 @@ mod tests {
             "the board with the serial number 3000147740",
             "Laws of 2023, rapid chess under the Competition Rules, 40 moves in 15 minutes with 10 seconds a move, then 5 minutes",
             "White's time is on the left",
+            "gathered for 500 ms",
             "Anna - ?",
             "mqtt://10.0.0.9:1883 without a user name",
         ] {
             assert!(words.contains(part), "{part:?} is missing in\n{words}");
         }
         assert!(!words.contains("Note"), "{words}");
+    }
+
+    #[test]
+    fn tells_who_may_look_and_when() {
+        let token = tempfile::NamedTempFile::new().expect("a file");
+        fs::write(token.path(), "0123456789abcdef").expect("written");
+        let (result, words) = said(
+            &format!(
+                "[gateway]\nname = \"hall\"\n[[board]]\nid = \"7\"\nport = \"usb:1\"\n\
+                 [broadcast]\nfolder = \"open\"\ndelay_minutes = 1\ndelay_seconds = 30\ndelay_moves = 2\nlisten = \"127.0.0.1:8065\"\n\
+                 [[dashboard.people]]\nname = \"Anna\"\nrole = \"read_only\"\ntoken_file = \"{}\"\n",
+                token.path().display()
+            ),
+            None,
+        );
+        result.expect("good");
+        for part in [
+            "1 minutes and 30 seconds and 2 moves later",
+            "Anybody may look at it at http://127.0.0.1:8065/",
+            "\"Anna\" may open the arbiter's page to read only",
+        ] {
+            assert!(words.contains(part), "{part:?} is missing in\n{words}");
+        }
+        assert!(!words.contains("0123456789abcdef"), "{words}");
     }
 
     #[test]
@@ -430,7 +515,10 @@ mod tests {
         );
         let reach = Reach {
             port: &|board| match board.port.as_str() {
-                "usb:1" => Ok("board 12345 answers".to_owned()),
+                "usb:1" => Ok(Found {
+                    words: "board 12345 answers".to_owned(),
+                    ..Found::default()
+                }),
                 _ => Err("no such adapter; plug it in".to_owned()),
             },
             session: &|_, _| Ok("welcomes us".to_owned()),

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::{exit, logging, reload};
 use crate::{
     broadcast::{Pushed, broadcast},
-    config::{Broadcast, Broker, BrokerUrl, Collector, Config, ConfigError, Env, Secret},
+    config::{Broadcast, Broker, BrokerUrl, Collector, Config, ConfigError, Env, Secret, is_token},
     dashboard::{Access, Asks, BoardKey, Listener, Shared, collect, livechess, serve},
     mqtt::rumqtt::RumqttDial,
     notify::notify,
@@ -62,7 +62,7 @@ fn default_listen() -> SocketAddr {
 impl Dashboard {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let collector = self.collector()?;
-        let token = self.token()?;
+        let token = self.token(!collector.people.is_empty())?;
         logging::init();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -97,14 +97,13 @@ impl Dashboard {
         }
     }
 
-    /// The token, if the page can be reached from elsewhere or one is wanted.
-    fn token(&self) -> anyhow::Result<Option<Secret>> {
+    /// The token, if one is wanted, or the page can be reached from elsewhere and nobody has a link of his own.
+    fn token(&self, has_people: bool) -> anyhow::Result<Option<Secret>> {
         if let Some(path) = &self.token_file {
             let text = fs::read_to_string(path)
                 .with_context(|| format!("cannot read the token from {}", path.display()))?;
             let token = text.trim();
-            let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
-            if token.len() < 16 || !token.chars().all(fits) {
+            if !is_token(token) {
                 bail!(
                     "the token in {} must have 16 letters and digits at least",
                     path.display()
@@ -112,7 +111,7 @@ impl Dashboard {
             }
             return Ok(Some(Secret::new(token)));
         }
-        let is_open = !self.listen.ip().is_loopback();
+        let is_open = !self.listen.ip().is_loopback() && !has_people;
         is_open.then(made_up).transpose()
     }
 
@@ -124,11 +123,13 @@ impl Dashboard {
             )
         })?;
         let address = listener.local_addr().context("the socket has no address")?;
-        introduce(address, token.as_ref(), self.token_file.is_none());
+        let asks = self.token_file.is_some() || !collector.people.is_empty();
+        introduce(address, token.as_ref(), asks);
+        let access = Access::new(token, collector.people.clone());
         let stop = CancellationToken::new();
         let shared = Shared::default();
         let (settings, receiver) = watch::channel(collector.broadcast.clone());
-        let mut parts = open(collector, receiver, listener, token, &shared, &stop)?;
+        let mut parts = open(collector, receiver, listener, access.clone(), &shared, &stop)?;
         if let Some(port) = self.livechess {
             serve_livechess(port, shared, &mut parts, &stop).await?;
         }
@@ -136,7 +137,10 @@ impl Dashboard {
         let read_again = reload::at_hangup(
             || self.configured(),
             async |collector| {
-                tracing::info!("the configuration was read again; [broadcast] is taken over");
+                tracing::info!(
+                    "the configuration was read again; [broadcast] and the people of [dashboard] are taken over"
+                );
+                access.set_people(collector.people);
                 settings.send_if_modified(|present| {
                     let changed = *present != collector.broadcast;
                     *present = collector.broadcast;
@@ -179,7 +183,7 @@ pub(super) fn open(
     collector: Collector,
     settings: watch::Receiver<Option<Broadcast>>,
     listener: TcpListener,
-    token: Option<Secret>,
+    access: Access,
     shared: &Shared,
     stop: &CancellationToken,
 ) -> anyhow::Result<JoinSet<anyhow::Result<()>>> {
@@ -207,7 +211,7 @@ pub(super) fn open(
         Ok(())
     });
     parts.spawn(tell_pushed(pushed, shared.clone()));
-    let serving = serve(listener, Access::new(token), shared.clone(), asks, stop.clone());
+    let serving = serve(listener, access, shared.clone(), asks, stop.clone());
     parts.spawn(async {
         serving.await;
         Ok(())
@@ -303,21 +307,21 @@ fn made_up() -> anyhow::Result<Secret> {
     Ok(Secret::new(text))
 }
 
-/// Where the page is, for the person who started it.
-fn introduce(address: SocketAddr, token: Option<&Secret>, is_made_up: bool) {
+/// Where the page is, for the person who started it; whether it `asks` for a token that somebody has already.
+fn introduce(address: SocketAddr, token: Option<&Secret>, asks: bool) {
     let host = if address.ip().is_unspecified() {
         format!("THIS-MACHINE:{}", address.port())
     } else {
         address.to_string()
     };
     match token {
+        _ if asks => eprintln!("The page is at http://{host}/ and asks for the token."),
         None => eprintln!("The page is at http://{host}/ (on this machine only)."),
-        Some(token) if is_made_up => {
+        Some(token) => {
             eprintln!(
                 "The page is at http://{host}/?token={} (this token is good until the next start).",
                 token.reveal()
             );
         }
-        Some(_) => eprintln!("The page is at http://{host}/ and asks for the token."),
     }
 }

@@ -37,14 +37,16 @@ pub(super) fn print_commands(path: &Path, filter: &Filter, out: &mut dyn Write) 
 fn command(kept: &Kept) -> Value {
     // All of it was JSON when it was written.
     let read = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+    let reply = read(&kept.record.reply);
     let time = Timestamp::from_millisecond(kept.received_ms).ok();
     json!({
         "board": &kept.board,
         "time": time.map(|time| format!("{time:.3}")),
         "verb": &kept.record.verb,
         "ref": kept.record.reference.as_deref().map(read),
+        "sender": &reply["sender"],
         "fields": read(&kept.record.payload),
-        "reply": read(&kept.record.reply),
+        "reply": &reply,
     })
 }
 

@@ -46,10 +46,16 @@ fn text((board, number): &Key, game: &Record) -> Option<String> {
     let [white, black] = &shown.players;
     let mut pgn = shown.pgn;
     pgn.tags = [
-        ("Event", "?".into()),
+        ("Event", known(&shown.event)),
         ("Site", "?".into()),
         ("Date", shown.date.unwrap_or_else(|| "????.??.??".into())),
-        ("Round", format!("{board}.{number}")),
+        (
+            "Round",
+            match shown.round {
+                Some(round) => format!("{round}.{board}"),
+                None => format!("{board}.{number}"),
+            },
+        ),
         ("White", known(white)),
         ("Black", known(black)),
     ]
@@ -96,6 +102,8 @@ mod tests {
             chess960: false,
             white: Some("Zimmer, A.".into()),
             black: None,
+            event: None,
+            round: None,
         };
         take(&mut games, &event(1, start));
         take(&mut games, &event(2, made(1, "e4")));

@@ -26,21 +26,37 @@ impl Ports {
         }
         let mut out = io::stdout().lock();
         for port in &ports {
-            writeln!(out, "{}", describe(port)).context("cannot write the list")?;
+            writeln!(out, "{}", describe(port, is_shared(port, &ports))).context("cannot write the list")?;
         }
         Ok(())
     }
 }
 
-/// The port, what it is, and the line for the configuration.
-fn describe(port: &Port) -> String {
+/// Whether another port carries the same USB serial number, as cheap converters do.
+fn is_shared(port: &Port, ports: &[Port]) -> bool {
+    let number = |port: &Port| match &port.kind {
+        Kind::Usb(usb) => usb.serial.clone(),
+        _ => None,
+    };
+    let same = |other: &&Port| number(other) == number(port);
+    number(port).is_some() && ports.iter().filter(same).count() > 1
+}
+
+/// The port, what it is, and the line for the configuration. A serial number that is shared names no port.
+fn describe(port: &Port, is_shared: bool) -> String {
     let what = match &port.kind {
         Kind::Usb(usb) => describe_usb(usb),
         Kind::Bluetooth => "Bluetooth; a board if you paired one".to_owned(),
         Kind::BuiltIn => "built in; a board only if you wired one to it".to_owned(),
     };
+    let path = port.path.display();
+    if is_shared {
+        return format!(
+            "{path}\n    {what}\n    port = \"{path}\"\n    another port has this serial number as well: better a link below /dev/serial/by-path, which names the socket it is plugged into"
+        );
+    }
     let name = stable_name(port);
-    format!("{}\n    {what}\n    port = \"{name}\"", port.path.display())
+    format!("{path}\n    {what}\n    port = \"{name}\"")
 }
 
 fn describe_usb(usb: &UsbDevice) -> String {
@@ -84,9 +100,20 @@ mod tests {
             }),
         };
         assert_eq!(
-            describe(&port),
+            describe(&port, false),
             "/dev/ttyUSB0\n    USB 0403:6001 FT232R, serial number A5: older USB board, or any FTDI converter\n    \
              port = \"/dev/serial/by-id/usb-x\""
+        );
+        let twin = Port {
+            path: "/dev/ttyUSB1".into(),
+            ..port.clone()
+        };
+        let ports = [port.clone(), twin];
+        assert!(ports.iter().all(|port| is_shared(port, &ports)) && !is_shared(&port, &ports[..1]));
+        let said = describe(&ports[1], true);
+        assert!(
+            said.contains("port = \"/dev/ttyUSB1\"\n    another port has this serial number"),
+            "{said}"
         );
         port.by_id = None;
         assert_eq!(stable_name(&port), "usb:A5");

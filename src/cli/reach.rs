@@ -4,10 +4,15 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
+use super::check::Found;
 use crate::{
-    config::{Board, Broker, BrokerUrl},
+    config::{Board, BrokerUrl, Config},
+    journal::query::boot,
     link::{Source, ask, hear_occupancy},
-    mqtt::rumqtt::probe,
+    mqtt::{
+        Topics,
+        look::{Holder, holder},
+    },
     watcher::Protocol,
 };
 
@@ -22,17 +27,21 @@ fn runtime() -> Result<Runtime, String> {
 }
 
 /// Opens the port and asks the board for its numbers; one that cannot be asked is listened to.
-pub(super) fn port(board: &Board) -> Result<String, String> {
+pub(super) fn port(board: &Board) -> Result<Found, String> {
+    let words = |words: String| Found {
+        words,
+        serials: Vec::new(),
+    };
     let source: Source = board.port.as_str().parse().map_err(|error| format!("{error}"))?;
     if let Source::Capture(playback) = &source {
         let known = crate::link::file::read_capture(playback.path());
         return known
-            .map(|_| "a capture that can be read".to_owned())
+            .map(|_| words("a capture that can be read".to_owned()))
             .map_err(|e| full(&e));
     }
     if board.protocol == Protocol::Occ1 {
         return match runtime()?.block_on(hear_occupancy(&source)) {
-            Ok(Some(reading)) => Ok(format!("a board that says {reading}")),
+            Ok(Some(reading)) => Ok(words(format!("a board that says {reading}"))),
             Ok(None) => Err(
                 "the port opens, but nothing is said there that occ1 knows: a board says a line when it starts, \
                  at each change and, best, every second (docs/occ1.md)"
@@ -45,17 +54,34 @@ pub(super) fn port(board: &Board) -> Result<String, String> {
         Ok(numbers) if numbers.is_empty() => {
             Err("the port opens, but no board answers: is it switched on?".to_owned())
         }
-        Ok(numbers) => Ok(format!(
-            "a board with the serial number {}",
-            numbers.join(" and ")
-        )),
+        Ok(serials) => Ok(Found {
+            words: format!("a board with the serial number {}", serials.join(" and ")),
+            serials,
+        }),
         Err(error) => Err(full(&error)),
     }
 }
 
-/// Opens an MQTT session under a name of its own, so that a daemon that runs keeps its session.
-pub(super) fn session(broker: &Broker, url: &BrokerUrl) -> Result<String, String> {
-    runtime()?.block_on(probe(broker, url, PATIENCE))
+/// Opens an MQTT session under a name of its own, so that a daemon that runs keeps its session, and looks whether another
+/// gateway has the name of this one.
+pub(super) fn session(config: &Config, url: &BrokerUrl) -> Result<String, String> {
+    let topics = Topics::new(&config.base_topic, &config.gateway);
+    let found = runtime()?.block_on(holder(&config.broker, url, &topics, PATIENCE))?;
+    let Some(Holder { boot_id, host }) = found else {
+        return Ok("the broker lets us in".to_owned());
+    };
+    if boot(&config.journal.path).is_some_and(|own| own == boot_id) {
+        return Ok("the broker lets us in, and the daemon of this configuration is online there".to_owned());
+    }
+    let whose = match host.as_str() {
+        "" => "it does not say on which machine".to_owned(),
+        host => format!("on the machine {host}, boot {boot_id}"),
+    };
+    Err(format!(
+        "the broker lets us in, but another gateway named {:?} is online there ({whose}), and of two of one name one publishes \
+         nothing: give this one another `name` under [gateway], or stop the other",
+        config.gateway.as_str()
+    ))
 }
 
 /// An error with its causes.

@@ -23,7 +23,7 @@ use crate::{
         file::{CaptureFileError, CaptureWriter},
     },
     time::Millis,
-    watcher::Protocol,
+    watcher::{MOST_GATHERED_MS, Protocol},
 };
 
 /// Write a capture from a live board, until Ctrl-C.
@@ -41,6 +41,9 @@ pub(super) struct Record {
     /// What the board speaks; to one that speaks occ1 nothing is said
     #[arg(long, value_parser = names::one_of::<Protocol, 2>(names::PROTOCOLS), default_value = "dgt")]
     protocol: Protocol,
+    /// How long what stands between gathers bytes before it hands them on, in milliseconds, for the header
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=MOST_GATHERED_MS))]
+    gathered: Option<u64>,
     /// The board's id, for the header
     #[arg(long, value_parser = names::board_id)]
     board: Option<String>,
@@ -105,6 +108,9 @@ impl Record {
         }
         if self.protocol == Protocol::Occ1 {
             header.push("protocol", "occ1")?;
+        }
+        if let Some(ms) = self.gathered {
+            header.push("gathered", &format!("{ms} ms"))?;
         }
         let now = Timestamp::now();
         header.push("start", &format!("{now:.3}"))?;

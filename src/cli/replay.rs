@@ -20,7 +20,7 @@ use crate::{
     laws::{Edition, Supervision, TimeControl},
     link::file,
     time::Millis,
-    watcher::{Protocol, Settings, Watcher},
+    watcher::{MOST_GATHERED_MS, Protocol, Settings, Watcher},
 };
 
 /// Print the events of captures as JSON Lines.
@@ -43,6 +43,9 @@ pub(super) struct Replay {
     /// What the board spoke
     #[arg(long, value_parser = names::one_of::<Protocol, 2>(names::PROTOCOLS))]
     protocol: Option<Protocol>,
+    /// How long the line gathered bytes before they got their times, in milliseconds
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=MOST_GATHERED_MS))]
+    gathered: Option<u64>,
     /// The board's id
     #[arg(long, value_parser = names::board_id)]
     board: Option<String>,
@@ -135,6 +138,7 @@ impl Replay {
                 .supervision
                 .or_else(|| header.supervision())
                 .unwrap_or_default(),
+            gathered_ms: self.gathered.or_else(|| header.gathered_ms()).unwrap_or_default(),
             periods: header.periods().to_vec(),
             epoch_ms: header.epoch_ms(),
             ..Settings::default()

@@ -8,11 +8,13 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 use schemars::{Schema, schema_for};
+use serde_json::{Map, Value, json};
 
 use crate::{
+    config::MAX_NAME,
     event::Event,
     gateway::{GatewayInfo, Health},
-    mqtt::ReplyPayload,
+    mqtt::{History, ReplyPayload, command::SENDER},
     watcher::{BoardInfo, ClockView, Command, GameView, PositionView, Reply, Status},
 };
 
@@ -34,11 +36,91 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("position", schema_for!(PositionView)),
         ("game", schema_for!(GameView)),
         ("clock", schema_for!(ClockView)),
-        ("command", schema_for!(Command)),
+        ("command", commands()),
         ("reply", schema_for!(ReplyPayload<Reply>)),
         ("gateway_info", schema_for!(GatewayInfo)),
         ("health", schema_for!(Health)),
     ])
+}
+
+/// The payloads of commands by verb, `$defs/VERB`: the topic says the verb, and every command may carry a `ref`.
+fn commands() -> Schema {
+    let mut verbs = Map::new();
+    let mut types = Map::new();
+    let mut all = schema_for!(Command).to_value();
+    if let Some(Value::Object(defs)) = all.get_mut("$defs").map(Value::take) {
+        types.extend(defs);
+    }
+    let variants = all["oneOf"]
+        .as_array_mut()
+        .map(std::mem::take)
+        .unwrap_or_default();
+    for variant in variants {
+        if let Some(verb) = variant["properties"]["verb"]["const"].as_str() {
+            verbs.insert(verb.to_owned(), payload(&variant, &types));
+        }
+    }
+    let nothing =
+        |what: &str| json!({ "description": what, "type": "object", "additionalProperties": false });
+    verbs.insert(
+        "republish".to_owned(),
+        payload(&nothing("Every state is sent again."), &types),
+    );
+    verbs.insert(
+        "ping".to_owned(),
+        payload(&nothing("The gateway answers."), &types),
+    );
+    verbs.insert(
+        "history".to_owned(),
+        payload(&schema_for!(History).to_value(), &types),
+    );
+    let any: Vec<Value> = verbs
+        .keys()
+        .map(|verb| json!({ "$ref": format!("#/$defs/{verb}") }))
+        .collect();
+    types.append(&mut verbs);
+    let whole = json!({
+        "$schema": all["$schema"],
+        "title": "Command",
+        "description": "The payload of a command. The last level of the topic is the verb: `#/$defs/VERB` is its payload.",
+        "anyOf": any,
+        "$defs": types,
+    });
+    Schema::try_from(whole).unwrap_or_default()
+}
+
+/// One verb's payload: what the type has, without the verb, with what every command may have.
+fn payload(variant: &Value, types: &Map<String, Value>) -> Value {
+    // A variant that is a type of its own has its fields there.
+    let named = variant["$ref"].as_str().and_then(|name| name.rsplit('/').next());
+    let mut payload = named.and_then(|name| types.get(name)).unwrap_or(variant).clone();
+    if let Some(fields) = payload.as_object_mut() {
+        fields.remove("$schema");
+        fields.remove("title");
+        if let Some(description) = variant.get("description") {
+            fields.insert("description".to_owned(), description.clone());
+        }
+        let properties = fields.entry("properties").or_insert_with(|| json!({}));
+        if let Some(properties) = properties.as_object_mut() {
+            properties.remove("verb");
+            let reference = json!({
+                "description": "The caller's reference, which the answer repeats; the same one again is answered as it was.",
+                "type": ["string", "number", "null"],
+            });
+            properties.insert("ref".to_owned(), reference);
+            let sender = json!({
+                "description": "Who sends it, in his own words: events that come of it have it as `by`.",
+                "type": ["string", "null"],
+                "minLength": 1,
+                "maxLength": MAX_NAME,
+            });
+            properties.insert(SENDER.to_owned(), sender);
+        }
+        if let Some(Value::Array(required)) = fields.get_mut("required") {
+            required.retain(|field| field != "verb");
+        }
+    }
+    payload
 }
 
 impl PrintSchema {

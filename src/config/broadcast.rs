@@ -35,6 +35,8 @@ pub struct Broadcast {
     pub begins_ms: Option<i64>,
     /// A round on lichess to push to.
     pub lichess: Option<Lichess>,
+    /// Where the public's view is served, if it is wanted.
+    pub listen: Option<SocketAddr>,
 }
 
 impl Broadcast {
@@ -78,8 +80,10 @@ pub(super) struct RawBroadcast {
     pairings: Option<Spanned<PathBuf>>,
     boards: Option<Vec<Spanned<String>>>,
     delay_minutes: Option<Spanned<u32>>,
+    delay_seconds: Option<Spanned<u32>>,
     delay_moves: Option<Spanned<u32>>,
     hold_results_seconds: Option<Spanned<u32>>,
+    listen: Option<Spanned<String>>,
     combined: Option<bool>,
     lichess: Option<RawLichess>,
 }
@@ -105,6 +109,7 @@ pub(super) fn broadcast(
     let round = within(raw.round.as_ref(), 1, 1..=99, "", document);
     let rounds = within(raw.rounds.as_ref(), round, 1..=99, "", document).max(round);
     let minutes = within(raw.delay_minutes.as_ref(), 0, 0..=600, "minutes", document);
+    let seconds = within(raw.delay_seconds.as_ref(), 0, 0..=3600, "seconds", document);
     let moves = within(raw.delay_moves.as_ref(), 0, 0..=100, "moves", document);
     let hold = within(
         raw.hold_results_seconds.as_ref(),
@@ -127,6 +132,10 @@ pub(super) fn broadcast(
         None => None,
     };
     let boards = boards(raw.boards.as_deref(), known, document);
+    let listen = match &raw.listen {
+        Some(listen) => Some(place(listen, document)?),
+        None => None,
+    };
     let lichess = match &raw.lichess {
         None => None,
         Some(raw) => Some(lichess(raw, &span, document)?),
@@ -148,7 +157,7 @@ pub(super) fn broadcast(
             rounds,
             periods: periods.to_vec(),
             delay: Delay {
-                ms: i64::from(minutes) * 60_000,
+                ms: i64::from(minutes) * 60_000 + i64::from(seconds) * 1000,
                 moves,
                 result_ms: i64::from(hold) * 1000,
             },
@@ -160,7 +169,21 @@ pub(super) fn broadcast(
         boards: boards?,
         begins_ms,
         lichess,
+        listen,
     })
+}
+
+/// Where the public's view is served.
+fn place(text: &Spanned<String>, document: &mut Document<'_>) -> Option<SocketAddr> {
+    let place = text.get_ref().parse::<SocketAddr>();
+    if place.is_err() {
+        document.problem(
+            text.span(),
+            format!("{:?} is no address with a port", text.get_ref()),
+            "write \"0.0.0.0:8065\" for everybody on the network, or \"127.0.0.1:8065\" for a web server on this machine",
+        );
+    }
+    place.ok()
 }
 
 /// Unix time in milliseconds of a moment that is written with its offset.

@@ -9,7 +9,9 @@
 
 mod broadcast;
 mod broker;
+mod dashboard;
 mod env;
+mod hint;
 pub(crate) mod plain;
 mod problem;
 mod raw;
@@ -25,6 +27,7 @@ use std::{
 
 pub use broadcast::{Broadcast, Lichess};
 pub use broker::system_authorities;
+pub use dashboard::{MAX_NAME, Person, Role, is_name, is_token};
 pub use env::Env;
 pub use problem::{ConfigError, Place, Problem, Problems};
 pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};
@@ -56,6 +59,8 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// Games for the public, if wanted.
     pub broadcast: Option<Broadcast>,
+    /// Who may open the arbiter's page by a link of his own.
+    pub people: Vec<Person>,
     /// Where Home Assistant looks for entities, if it is to know of the boards.
     pub home_assistant: Option<BaseTopic>,
 }
@@ -69,6 +74,8 @@ pub struct Collector {
     pub brokers: Vec<Broker>,
     /// Games for the public, if wanted.
     pub broadcast: Option<Broadcast>,
+    /// Who may open the page by a link of his own.
+    pub people: Vec<Person>,
 }
 
 /// What the Laws need to know of a game at one board.
@@ -95,6 +102,8 @@ pub struct Board {
     pub port: Port,
     /// What it speaks.
     pub protocol: Protocol,
+    /// For how many milliseconds what stands between it and us gathers what it says; 0 where that is not known.
+    pub gathered_ms: u64,
     /// The rules of its game: those of the event, with what the board overrides.
     pub rules: Rules,
     /// Which way round it lies.
@@ -191,6 +200,7 @@ impl Default for Collector {
                 keep_alive: Duration::from_secs(15),
             }],
             broadcast: None,
+            people: Vec::new(),
         }
     }
 }
@@ -249,13 +259,32 @@ impl Config {
         finish(collector, document)
     }
 
+    /// Who sits at `board`, White and Black: by its table, else by the pairings of the round.
+    #[must_use]
+    pub fn players(&self, board: &Board) -> [Option<String>; 2] {
+        let named = [board.table.white.clone(), board.table.black.clone()];
+        let paired = self
+            .broadcast
+            .as_ref()
+            .map(Broadcast::players)
+            .unwrap_or_default();
+        let full = format!("{}/{}", self.gateway, board.id);
+        let paired = paired.get(board.id.as_str()).or_else(|| paired.get(&full));
+        match paired {
+            Some(paired) if named.iter().all(Option::is_none) => paired.clone(),
+            _ => named,
+        }
+    }
+
     /// What the watcher of `board` is told. The wall clock is set later, by the daemon.
     #[must_use]
     pub fn settings(&self, board: &Board) -> Settings {
+        let tournament = self.broadcast.as_ref().map(|broadcast| &broadcast.tournament);
         Settings {
             gateway: self.gateway.to_string(),
             board: board.id.to_string(),
             protocol: board.protocol,
+            gathered_ms: board.gathered_ms,
             laws: board.rules.laws,
             time_control: board.rules.time_control,
             supervision: board.rules.supervision,
@@ -263,7 +292,9 @@ impl Config {
             clock_side: board.clock_side,
             periods: board.rules.periods.clone(),
             contested: board.rules.contested,
-            players: [board.table.white.clone(), board.table.black.clone()],
+            players: self.players(board),
+            event: tournament.and_then(|tournament| tournament.name.clone()),
+            round: tournament.map(|tournament| tournament.round),
             epoch_ms: None,
         }
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{broadcast::RawBroadcast, value::Secret};
+use super::{broadcast::RawBroadcast, dashboard::RawDashboard, value::Secret};
 use crate::{
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
@@ -26,6 +26,7 @@ pub(super) struct RawConfig {
     pub(super) limits: RawLimits,
     pub(super) metrics: RawMetrics,
     pub(super) broadcast: Option<Spanned<RawBroadcast>>,
+    pub(super) dashboard: RawDashboard,
     pub(super) home_assistant: Option<RawHomeAssistant>,
 }
 
@@ -66,6 +67,7 @@ pub(super) struct RawBoard {
     pub(super) id: Option<Spanned<String>>,
     pub(super) port: Option<Spanned<String>>,
     pub(super) protocol: Protocol,
+    pub(super) gathered_ms: Option<Spanned<u32>>,
     pub(super) orientation: OrientationSetting,
     pub(super) clock_side: ClockSideSetting,
     pub(super) table: RawTable,

@@ -16,7 +16,7 @@ use toml::{
 
 use serde::Deserialize;
 
-use super::{Env, Place, Problem, Problems, problem::nearest, raw::RawConfig};
+use super::{Env, Place, Problem, Problems, hint, problem::nearest, raw::RawConfig};
 
 /// What the TOML library says where one of several names was wanted.
 const WANTS_NAME: &str = "wanted string or table";
@@ -47,7 +47,9 @@ impl<'t> Document<'t> {
         let (mut table, errors) = DeTable::parse_recoverable(self.text);
         for error in &errors {
             let help = "the file must be TOML: texts in quotes, tables in [brackets], one key = value a line";
-            self.problem(error.span().unwrap_or_default(), error.message(), help);
+            let span = error.span().unwrap_or_default();
+            let help = hint::of_line(self.text, &span).unwrap_or_else(|| help.to_owned());
+            self.problem(span, error.message(), help);
         }
         if !errors.is_empty() {
             return None;
@@ -83,10 +85,14 @@ impl<'t> Document<'t> {
         });
     }
 
-    /// Notes that something is missing. Said only when nothing else is wrong: what is missing may
+    /// Notes that something is missing. Said only when nothing else is wrong there: what is missing may
     /// have been written, but with a mistake that is reported already.
     pub(super) fn missing(&mut self, span: Option<Range<usize>>, what: &str, help: &str) {
-        if !self.problems.is_empty() {
+        let may_be_there = match &span {
+            Some(span) => self.has_problem_in(&hint::table_around(self.text, span)),
+            None => !self.problems.is_empty(),
+        };
+        if may_be_there {
             return;
         }
         match span {
@@ -117,6 +123,17 @@ impl<'t> Document<'t> {
         }
     }
 
+    /// Whether something is wrong in these lines, or in the environment.
+    fn has_problem_in(&self, span: &Range<usize>) -> bool {
+        let line = |at: usize| self.text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+        let (first, last) = (line(span.start), line(span.end.min(self.text.len())));
+        self.problems.iter().any(|problem| match &problem.place {
+            Place::File { line, .. } => (first..=last).contains(line),
+            Place::Variable(_) => true,
+            Place::Whole(_) => false,
+        })
+    }
+
     fn place(&self, span: &Range<usize>) -> Place {
         if self.is_variable(span) {
             let index = (span.start - self.text.len() - 1) / 2;
@@ -137,10 +154,15 @@ impl<'t> Document<'t> {
         let known: Vec<&str> = quoted.collect();
         let unknown_key = message.starts_with("unknown field");
         if !unknown_key && !message.starts_with("unknown variant") {
-            let help = self.unquoted(span, message).map_or_else(
-                || DOCUMENTATION.to_owned(),
-                |text| format!("write it in quotes: \"{text}\""),
-            );
+            // The value is there, and what is wrong with it was said.
+            if message.starts_with("missing field") && self.has_problem_in(span) {
+                return;
+            }
+            let unquoted = self.unquoted(span, message);
+            let help = unquoted
+                .map(|text| format!("write it in quotes: \"{text}\""))
+                .or_else(|| hint::instead(self.text, span, message))
+                .unwrap_or_else(|| DOCUMENTATION.to_owned());
             return self.problem(span.clone(), in_words(message), help);
         }
         let what = if unknown_key {

@@ -13,12 +13,15 @@ use toml::Spanned;
 use super::{
     BaseTopic, Board, Collector, Config, Env, Id, Journal, Limits, Port, Rules, Table,
     broadcast::broadcast,
-    broker,
+    broker, dashboard,
     raw::{RawBoard, RawConfig, RawHomeAssistant, RawJournal, RawLimits},
     read::Document,
     value::ValueError,
 };
-use crate::{game::Period, watcher::Protocol};
+use crate::{
+    game::Period,
+    watcher::{MOST_GATHERED_MS, Protocol},
+};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -63,6 +66,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         Some(raw) => Some(broadcast(raw, &known, &event.periods, document)?),
         None => None,
     };
+    let people = dashboard::people(&raw.dashboard, document);
     let home_assistant = match raw.home_assistant {
         Some(RawHomeAssistant { prefix: Some(prefix) }) => Some(parse::<BaseTopic>(prefix, document)?),
         Some(RawHomeAssistant { prefix: None }) => "homeassistant".parse().ok(),
@@ -78,6 +82,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         limits,
         metrics,
         broadcast,
+        people,
         home_assistant,
     })
 }
@@ -103,10 +108,12 @@ pub(super) fn collector(raw: RawConfig, document: &mut Document<'_>) -> Option<C
         Some(raw) => Some(broadcast(raw, &known, &periods, document)?),
         None => None,
     };
+    let people = dashboard::people(&raw.dashboard, document);
     Some(Collector {
         base_topic: base_topic?,
         brokers: vec![broker?],
         broadcast,
+        people,
     })
 }
 
@@ -225,6 +232,15 @@ fn board(
             "name the device, \"usb:SERIAL\" or \"tcp://HOST:PORT\"; `dgt2mqtt ports` lists what is there",
         );
     }
+    let most = MOST_GATHERED_MS as u32;
+    let gathered = within(raw.gathered_ms.as_ref(), 0, 0..=most, "ms", document);
+    if let Some(raw_ms) = raw.gathered_ms.filter(|_| raw.protocol == Protocol::Occ1) {
+        document.problem(
+            raw_ms.span(),
+            "a board that speaks occ1 tells no times that gathering could spoil",
+            "leave `gathered_ms` out",
+        );
+    }
     let rules = Rules {
         laws: raw.laws.unwrap_or(event.laws),
         time_control: raw.time_control.unwrap_or(event.time_control),
@@ -238,6 +254,7 @@ fn board(
         id: id?,
         port: port?,
         protocol: raw.protocol,
+        gathered_ms: gathered.into(),
         rules,
         orientation: raw.orientation,
         clock_side: raw.clock_side,

@@ -7,20 +7,21 @@ use std::{
 
 use axum::{
     Extension,
-    body::Body,
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use subtle::ConstantTimeEq;
 
 use super::{
     assets,
-    door::Pass,
     guesses::{Guesses, SLOW},
+    people::{Guest, People},
 };
-use crate::config::Secret;
+use crate::{
+    config::{Person, Role, Secret},
+    door::Pass,
+};
 
 /// Cookie in which a browser keeps the token.
 const COOKIE: &str = "dgt2mqtt_token";
@@ -30,40 +31,40 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// Who may use the page: whoever has the token, or without one whoever is on this machine.
+/// Who may use the page: whoever has a token, or without any whoever is on this machine.
 #[derive(Clone, Debug)]
 pub struct Access {
-    token: Option<Secret>,
+    people: People,
     guesses: Arc<Mutex<Guesses>>,
 }
 
 impl Access {
-    /// Access for those who have `token`; without one the server must listen on loopback only.
+    /// Access for those who have `token`, and for `people`; with neither the server must listen on loopback only.
     #[must_use]
-    pub fn new(token: Option<Secret>) -> Self {
+    pub fn new(token: Option<Secret>, people: Vec<Person>) -> Self {
         Self {
-            token,
+            people: People::new(token, people),
             guesses: Arc::default(),
         }
+    }
+
+    /// These are the people now: whoever is no longer among them is sent away.
+    pub fn set_people(&self, people: Vec<Person>) {
+        self.people.set(people);
     }
 
     fn guesses(&self) -> MutexGuard<'_, Guesses> {
         self.guesses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn allows(&self, headers: &HeaderMap) -> bool {
-        match &self.token {
-            Some(token) => presented(headers).any(|text| is_same(text, token)),
+    fn guest(&self, headers: &HeaderMap) -> Option<Guest> {
+        match self.people.local() {
             // Without a token a page of somebody else could reach us under a name of his own that
             // leads to this machine.
-            None => is_local(headers),
+            Some(local) => is_local(headers).then_some(local),
+            None => presented(headers).find_map(|text| self.people.with_token(text)),
         }
     }
-}
-
-/// Takes as long for a wrong token as for the right one.
-fn is_same(text: &str, token: &Secret) -> bool {
-    text.as_bytes().ct_eq(token.reveal().as_bytes()).into()
 }
 
 /// Tokens that came with the request.
@@ -130,23 +131,30 @@ async fn judge(access: &Access, pass: &Pass, request: Request, next: Next) -> Re
     if !is_own_origin(request.headers()) {
         return (StatusCode::FORBIDDEN, "this page belongs to another origin").into_response();
     }
+    let guest = access.guest(request.headers());
     let in_address = token_in(request.uri());
     let shows_token = in_address.is_some() || presented(request.headers()).next().is_some();
-    if shows_token && !pass.is_known() && access.guesses().is_slow(pass.address, Instant::now()) {
+    // Whoever is known here goes in at once; he guesses as slowly as a stranger.
+    let is_known = in_address.is_none() && guest.as_ref().is_some_and(|guest| pass.is_known(guest.id));
+    if shows_token && !is_known && access.guesses().is_slow(pass.address, Instant::now()) {
         tokio::time::sleep(SLOW).await;
     }
-    if let Some(response) = in_address.and_then(|given| arrival(access, given)) {
-        pass.welcome();
-        return response;
+    if let Some((guest, given)) = in_address.and_then(|given| Some((access.people.with_token(given)?, given)))
+    {
+        pass.welcome(guest.id);
+        return arrival(given);
     }
-    if access.allows(request.headers()) {
-        pass.welcome();
-        return next.run(request).await;
+    if let Some(guest) = guest {
+        if in_address.is_some() {
+            access.guesses().wrong(pass.address, Instant::now());
+        }
+        pass.welcome(guest.id);
+        return admit(guest, request, next).await;
     }
     if shows_token {
         access.guesses().wrong(pass.address, Instant::now());
     }
-    if access.token.is_none() {
+    if access.people.local().is_some() {
         let why = "this page is for this machine only; start it with a token to use it from elsewhere";
         return (StatusCode::FORBIDDEN, why).into_response();
     }
@@ -164,6 +172,16 @@ async fn judge(access: &Access, pass: &Pass, request: Request, next: Next) -> Re
     response
 }
 
+/// Lets a guest do what he may; the handlers hear who he is.
+async fn admit(guest: Guest, mut request: Request, next: Next) -> Response {
+    let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
+    if changes && guest.role == Role::ReadOnly {
+        return (StatusCode::FORBIDDEN, "this link is for reading only").into_response();
+    }
+    request.extensions_mut().insert(guest);
+    next.run(request).await
+}
+
 /// The token of `/?token=...`, the address that is printed at the start.
 fn token_in(uri: &Uri) -> Option<&str> {
     let mut fields = uri.query()?.split('&');
@@ -171,22 +189,11 @@ fn token_in(uri: &Uri) -> Option<&str> {
     (uri.path() == "/").then_some(given)
 }
 
-/// The token goes out of the address and into a cookie.
-fn arrival(access: &Access, given: &str) -> Option<Response> {
-    let token = access.token.as_ref()?;
-    if !is_same(given, token) {
-        return None;
-    }
-    let cookie = format!(
-        "{COOKIE}={}; HttpOnly; SameSite=Strict; Path=/; Max-Age=604800",
-        token.reveal()
-    );
-    Response::builder()
-        .status(StatusCode::SEE_OTHER)
-        .header(header::LOCATION, "/")
-        .header(header::SET_COOKIE, cookie)
-        .body(Body::empty())
-        .ok()
+/// The token, which is somebody's, goes out of the address and into a cookie.
+fn arrival(token: &str) -> Response {
+    let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/; Max-Age=604800");
+    let headers = [(header::LOCATION, "/".to_owned()), (header::SET_COOKIE, cookie)];
+    (StatusCode::SEE_OTHER, headers).into_response()
 }
 
 #[cfg(test)]
@@ -202,9 +209,17 @@ mod tests {
 
     #[test]
     fn a_token_opens_by_header_and_by_cookie() {
-        let access = Access::new(Some(Secret::new("s3cret")));
-        assert!(access.allows(&headers(&[("authorization", "Bearer s3cret")])));
-        assert!(access.allows(&headers(&[("cookie", "a=b; dgt2mqtt_token=s3cret")])));
+        let access = Access::new(Some(Secret::new("s3cret")), Vec::new());
+        assert!(
+            access
+                .guest(&headers(&[("authorization", "Bearer s3cret")]))
+                .is_some()
+        );
+        assert!(
+            access
+                .guest(&headers(&[("cookie", "a=b; dgt2mqtt_token=s3cret")]))
+                .is_some()
+        );
         for wrong in [
             headers(&[]),
             headers(&[("host", "localhost")]),
@@ -212,18 +227,18 @@ mod tests {
             headers(&[("authorization", "s3cret")]),
             headers(&[("cookie", "dgt2mqtt_token=; xdgt2mqtt_token=s3cret")]),
         ] {
-            assert!(!access.allows(&wrong), "{wrong:?}");
+            assert!(access.guest(&wrong).is_none(), "{wrong:?}");
         }
     }
 
     #[test]
     fn without_a_token_only_names_of_this_machine_open() {
-        let access = Access::new(None);
+        let access = Access::new(None, Vec::new());
         for host in ["localhost:8080", "127.0.0.1", "[::1]:8080"] {
-            assert!(access.allows(&headers(&[("host", host)])), "{host}");
+            assert!(access.guest(&headers(&[("host", host)])).is_some(), "{host}");
         }
         for host in ["evil.example:8080", "127.0.0.1.evil.example", "10.0.0.1:80", ""] {
-            assert!(!access.allows(&headers(&[("host", host)])), "{host}");
+            assert!(access.guest(&headers(&[("host", host)])).is_none(), "{host}");
         }
     }
 

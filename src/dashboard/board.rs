@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     event::{Body, ClockState, Event, GameResult},
+    game::pgn::tag,
     watcher::{BoardInfo, ClockView, GameView, PositionView},
 };
 
@@ -80,7 +81,7 @@ impl Board {
             }
             "pgn" => {
                 self.pgn = String::from_utf8_lossy(payload).into_owned();
-                let name = |tag| tag_of(&self.pgn, tag).filter(|name| name != "?");
+                let name = |name| tag(&self.pgn, name).filter(|name| name != "?");
                 self.named = [name("White"), name("Black")];
                 true
             }
@@ -231,15 +232,4 @@ fn replace<T: PartialEq>(place: &mut T, value: T) -> bool {
     let changed = *place != value;
     *place = value;
     changed
-}
-
-/// The value of a tag of a PGN.
-fn tag_of(pgn: &str, tag: &str) -> Option<String> {
-    let start = format!("[{tag} \"");
-    let line = pgn
-        .lines()
-        .take_while(|line| line.starts_with('['))
-        .find(|line| line.starts_with(&start))?;
-    let value = line.strip_prefix(&start)?.strip_suffix("\"]")?;
-    Some(value.replace("\\\"", "\"").replace("\\\\", "\\"))
 }

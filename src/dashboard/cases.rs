@@ -31,6 +31,8 @@ pub struct CaseView {
     t: Option<f64>,
     /// Those of its game.
     players: Players,
+    /// The round of its game, where it was told.
+    round: Option<u32>,
     /// When its game began.
     began: Option<String>,
     /// What was said, with the ruling as it is now; null while it is still being asked for.
@@ -133,6 +135,7 @@ impl Board {
             time: event.time.clone(),
             t: Some(event.t),
             players: game.map_or_else(|| self.players(), |game| game.players.clone()),
+            round: game.and_then(|game| game.round),
             began: game.and_then(|game| game.began.clone()),
             irregularity: Some(Box::new(irregularity.clone())),
             ..self.untold(key, event.id.clone())
@@ -155,6 +158,7 @@ impl Board {
             time: None,
             t: None,
             players: self.players(),
+            round: None,
             began: None,
             irregularity: None,
             amended: false,

@@ -18,6 +18,8 @@ pub(super) struct Game {
     start: Option<String>,
     chess960: bool,
     pub(super) players: Players,
+    /// The round of the tournament, where it was told.
+    pub(super) round: Option<u32>,
     moves: Vec<MoveView>,
     end: Option<End>,
     pub(super) began: Option<String>,
@@ -86,7 +88,10 @@ impl Game {
                 chess960,
                 white,
                 black,
+                round,
+                ..
             } => {
+                self.round = *round;
                 self.start = Some(fen.clone());
                 self.chess960 = *chess960;
                 self.players = [white.clone(), black.clone()];

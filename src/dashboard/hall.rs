@@ -48,6 +48,8 @@ pub(super) struct Gateway {
     pub paired: Paired,
     /// What its operator should see to, in words.
     pub notices: Vec<String>,
+    /// The machine of another gateway of its name, which stays away while it is there.
+    pub rival: Option<String>,
     /// What its states weigh.
     weights: BTreeMap<String, usize>,
     pub(super) revision: u64,
@@ -269,6 +271,7 @@ impl Hall {
                 let notices = health["notices"].as_array().cloned().unwrap_or_default();
                 let words = notices.iter().filter_map(|notice| notice["message"].as_str());
                 gateway.notices = words.map(str::to_owned).collect();
+                gateway.rival = health["broker"]["rival"].as_str().map(str::to_owned);
             }
         }
         let weight = OF_JSON * payload.len();

@@ -296,7 +296,7 @@ impl<D: Dial> Listener<D> {
                         tracing::error!("the broker {address} refuses a subscription: {reason}");
                     }
                     LinkEvent::Closed(closed) => return (connected, closed.reason),
-                    LinkEvent::Acked(_) => {}
+                    LinkEvent::Acked(_) | LinkEvent::Subscribed => {}
                     // A command that the broker refuses has no answer; the caller hears that.
                     LinkEvent::Refused(_, reason) => tracing::warn!("the broker {address} refuses a command: {reason}"),
                 },

@@ -1,8 +1,8 @@
 //! The web server: the page, the stream of changes, commands.
 
 use axum::{
-    Json, Router,
-    extract::{DefaultBodyLimit, Path, State},
+    Extension, Json, Router,
+    extract::{DefaultBodyLimit, Path, State, rejection::JsonRejection},
     http::{StatusCode, Uri},
     middleware,
     response::{IntoResponse, Response},
@@ -15,16 +15,23 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     access::{Access, guard},
-    assets, door,
+    assets,
     hall::BoardKey,
     legal::legal,
     listener::{Ask, AskError, Asks, Shared},
+    people::Guest,
     stream,
 };
-use crate::{config::Id, mqtt::command::BOARD_VERBS};
+use crate::{
+    config::{Id, Role},
+    door,
+    mqtt::command::{BOARD_VERBS, SENDER},
+};
 
 /// A command is small.
 const MAX_BODY: usize = 16 << 10;
+/// Characters of what could not be read that are repeated.
+const MOST_WORDS: usize = 300;
 
 #[derive(Clone)]
 struct Page {
@@ -63,8 +70,8 @@ pub async fn serve(
     door::serve(listener, "the page", router, stop).await;
 }
 
-async fn changes(State(page): State<Page>) -> impl IntoResponse {
-    stream::changes(page.shared, page.stop)
+async fn changes(State(page): State<Page>, Extension(guest): Extension<Guest>) -> impl IntoResponse {
+    stream::changes(page.shared, [page.stop, guest.gone])
 }
 
 async fn detail(State(page): State<Page>, Path((gateway, board)): Path<(String, String)>) -> Response {
@@ -110,8 +117,10 @@ async fn legal_moves(Json(body): Json<LegalBody>) -> Response {
 }
 
 /// Who has opened the page, and what he may do.
-async fn me() -> Response {
-    Json(json!({ "name": null, "role": "arbiter", "verbs": null, "remove": true })).into_response()
+async fn me(Extension(guest): Extension<Guest>) -> Response {
+    let remove = guest.role != Role::ReadOnly;
+    Json(json!({ "name": guest.name, "role": guest.role, "verbs": guest.verbs(), "remove": remove }))
+        .into_response()
 }
 
 async fn cases(State(page): State<Page>) -> Response {
@@ -131,13 +140,20 @@ struct CommandBody {
 }
 
 /// Sends a command and waits for its answer, which is passed on as it came.
-async fn command(State(page): State<Page>, Json(body): Json<CommandBody>) -> Response {
-    let CommandBody {
+async fn command(
+    State(page): State<Page>,
+    Extension(guest): Extension<Guest>,
+    body: Result<Json<CommandBody>, JsonRejection>,
+) -> Response {
+    let Json(CommandBody {
         gateway,
         board,
         verb,
-        fields,
-    } = body;
+        mut fields,
+    }) = match body {
+        Ok(body) => body,
+        Err(unread) => return failed(unread.status(), "bad_json", &what_is_wrong(&unread)),
+    };
     // They become levels of a topic.
     let fits = gateway.parse::<Id>().is_ok() && board.parse::<Id>().is_ok();
     if !fits || !BOARD_VERBS.contains(&verb.as_str()) {
@@ -146,6 +162,15 @@ async fn command(State(page): State<Page>, Json(body): Json<CommandBody>) -> Res
             "unknown_verb",
             "no such board or command",
         );
+    }
+    if !guest.may(&verb) {
+        let why = "this link is an operator's: an arbiter may do that";
+        return failed(StatusCode::FORBIDDEN, "not_allowed", why);
+    }
+    // Who it is follows from the token, never from what a browser says.
+    match guest.name {
+        Some(name) => drop(fields.insert(SENDER.to_owned(), name.into())),
+        None => drop(fields.remove(SENDER)),
     }
     let (answer, answered) = oneshot::channel();
     let broker = page.shared.hall().broker_of(&gateway).map(str::to_owned);
@@ -167,6 +192,18 @@ async fn command(State(page): State<Page>, Json(body): Json<CommandBody>) -> Res
         Ok(reply) => Json(reply).into_response(),
         Err(error) => failed(StatusCode::GATEWAY_TIMEOUT, error.code(), &error.to_string()),
     }
+}
+
+/// What is wrong with a body that cannot be read. It is said at the end: the way to it comes before, and may be as long as
+/// the body.
+fn what_is_wrong(unread: &JsonRejection) -> String {
+    let text = unread.body_text();
+    let left_out = text.chars().count().saturating_sub(MOST_WORDS);
+    let end: String = text.chars().skip(left_out).collect();
+    format!(
+        "the command cannot be read: {}{end}",
+        if left_out > 0 { "..." } else { "" }
+    )
 }
 
 /// A gateway that is gone for good.

@@ -22,26 +22,30 @@ struct Told {
     shared: Shared,
     changes: watch::Receiver<u64>,
     revision: Option<u64>,
-    stop: CancellationToken,
+    /// The server's end, and the guest's.
+    ends: [CancellationToken; 2],
 }
 
-/// The changes of the hall for one page, until `stop`. Nothing waits in a queue: a page that is slow
+/// The changes of the hall for one page, until one of `ends`. Nothing waits in a queue: a page that is slow
 /// gets fewer messages, each with the newest state.
 pub(super) fn changes(
     shared: Shared,
-    stop: CancellationToken,
+    ends: [CancellationToken; 2],
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let told = Told {
         changes: shared.changes(),
         shared,
         revision: None,
-        stop,
+        ends,
     };
     Sse::new(stream::unfold(told, async |mut told| {
-        let stop = told.stop.clone();
+        let [stop, gone] = told.ends.clone();
         let event = tokio::select! {
-            event = told.next() => event,
+            // Whoever has to go hears nothing more.
+            biased;
             () = stop.cancelled() => return None,
+            () = gone.cancelled() => return None,
+            event = told.next() => event,
         };
         Some((Ok(event), told))
     }))

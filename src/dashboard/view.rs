@@ -43,6 +43,8 @@ pub struct GatewayView {
     /// Whether it takes commands; null where it does not say.
     commands: Option<bool>,
     notices: Vec<String>,
+    /// The machine of another gateway of the same name at its broker, which stays away.
+    rival: Option<String>,
     /// Whether another broker has a gateway of the same name, which is not shown.
     doubled: bool,
     /// Whether it sends more than can be kept, and not all of its boards are shown.
@@ -241,6 +243,7 @@ impl Hall {
             version: gateway.version.clone(),
             commands: gateway.commands,
             notices: gateway.notices.clone(),
+            rival: gateway.rival.clone(),
             doubled: self.owners.is_doubled(name),
             cut: self.shares.is_cut(name),
         });

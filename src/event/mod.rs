@@ -98,6 +98,12 @@ pub enum Body {
         /// Black's name, the same.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         black: Option<String>,
+        /// Name of the event, the same.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        event: Option<String>,
+        /// Number of the round, the same.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        round: Option<u32>,
     },
     /// A half-move was completed.
     Move(MoveMade),
@@ -505,6 +511,15 @@ impl GameResult {
             Self::BothLost => Some("lost by both players"),
             Self::WhiteWins | Self::BlackWins | Self::Draw | Self::Open => None,
         }
+    }
+
+    /// True where nobody had to play for it.
+    #[must_use]
+    pub fn is_forfeit(self) -> bool {
+        matches!(
+            self,
+            Self::WhiteByForfeit | Self::BlackByForfeit | Self::BothForfeit
+        )
     }
 
     /// Who won; none where nobody did.

@@ -39,6 +39,8 @@ codes! {
     SNAPSHOT_SET_ASIDE = "snapshot_set_aside",
     /// The broker does not take an event as it is: this stands in its place.
     EVENT_ABRIDGED = "event_abridged",
+    /// Two boards say one serial number.
+    SERIAL_DOUBLED = "serial_doubled",
     // Of the journal.
     /// The file could not be read, or turned out damaged.
     JOURNAL_DAMAGED = "journal_damaged",

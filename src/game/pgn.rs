@@ -53,10 +53,25 @@ pub struct PgnStart<'a> {
     pub time: Option<&'a str>,
     /// White's name and Black's, where they are known.
     pub players: [Option<&'a str>; 2],
+    /// Name of the event, where it is known.
+    pub event: Option<&'a str>,
+    /// Number of the round, where it is known.
+    pub round: Option<u32>,
     /// FEN of the start.
     pub fen: &'a str,
     /// Chess960.
     pub chess960: bool,
+}
+
+/// The value of a tag of a PGN.
+#[must_use]
+pub fn tag(pgn: &str, name: &str) -> Option<String> {
+    let start = format!("[{name} \"");
+    let mut tags = pgn.lines().take_while(|line| line.starts_with('['));
+    let value = tags
+        .find_map(|line| line.strip_prefix(&start))?
+        .strip_suffix("\"]")?;
+    Some(value.replace("\\\"", "\"").replace("\\\\", "\\"))
 }
 
 /// Longest line of the move text (PGN standard, section 4.3 of the export format).
@@ -69,9 +84,13 @@ impl Pgn {
         let date = start.time.and_then(|time| time.get(..10));
         let date = date.map_or_else(|| "????.??.??".to_owned(), |date| date.replace('-', "."));
         let [white, black] = start.players.map(|name| name.unwrap_or("?"));
-        let round = format!("{}.{}", start.board, start.number);
+        // Within a round a board plays one game; else the games of a board are told apart.
+        let round = match start.round {
+            Some(round) => format!("{round}.{}", start.board),
+            None => format!("{}.{}", start.board, start.number),
+        };
         let tags = [
-            ("Event", "?"),
+            ("Event", start.event.unwrap_or("?")),
             ("Site", "?"),
             ("Date", &date),
             ("Round", &round),

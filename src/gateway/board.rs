@@ -4,6 +4,8 @@
 //! came. States are published and commands answered only after the events behind them are kept.
 
 mod kept;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::VecDeque,
@@ -26,6 +28,8 @@ use super::{
     losses::Losses,
     mates::{Mates, Turn},
     ports::{Claim, Ports},
+    quota::Quota,
+    serials::Serials,
     trouble::Trouble,
 };
 use crate::{
@@ -44,6 +48,8 @@ const BACKOFF_MS: (u64, u64, u64) = (250, 10_000, 5_000);
 const TICK: Duration = Duration::from_secs(2);
 /// Bytes that are handled in one go: the other boards wait meanwhile.
 const AT_ONCE: usize = 128;
+/// A command that leads to more events than these counts as several: a long record that is put right is told anew.
+const EVENTS_OF_A_COMMAND: usize = 100;
 /// Bytes to the board that may wait: more means that the port takes nothing any more.
 const MAX_UNSENT: usize = 512;
 
@@ -57,6 +63,7 @@ pub(super) struct Shared {
     pub(super) publisher: PublisherHandle,
     pub(super) topics: Topics,
     pub(super) ports: Ports,
+    pub(super) serials: Serials,
     pub(super) clock_interval: Duration,
     /// One search for a mate at a time.
     pub(super) mates: Turn,
@@ -105,6 +112,8 @@ pub(super) struct BoardTask {
     answered: Option<Millis>,
     notices: broadcast::Receiver<Notice>,
     losses: Losses,
+    /// How much of an arbiter it takes.
+    quota: Quota,
     /// When what was heard and no event tells of is put down at the latest.
     save_at: Option<Millis>,
 }
@@ -150,6 +159,7 @@ impl BoardTask {
             answered: None,
             notices,
             losses: Losses::default(),
+            quota: Quota::new(),
             save_at: None,
         }
     }
@@ -245,12 +255,16 @@ impl BoardTask {
             self.trouble = None;
             let board = self.plan.id.as_str();
             tracing::info!(board, "board {board}: it answers");
+            if let Some(serial) = self.watcher.info().serial {
+                self.shared.serials.says(board, &serial);
+            }
         }
     }
 
     fn lost(&mut self, port: &str, reason: &str) {
         if self.answered.take().is_some() {
             let board = self.plan.id.as_str();
+            self.shared.serials.silent(board);
             tracing::warn!(board, "board {board}: link lost on {port}: {reason}");
         } else {
             self.say(&Trouble::Silent {
@@ -383,10 +397,18 @@ impl BoardTask {
             None => None,
         };
         let now = self.now();
+        if let Some(wait_s) = self.quota.wait_s(now) {
+            let refused = command.refuse_flood(&self.quota, wait_s, &board);
+            self.shared.publisher.reply(refused);
+            return;
+        }
         let (reply, record) = command.carry_out(&mut self.watcher, now, past);
         self.replies.push(reply);
         self.changed |= self.watcher.take_changed();
         let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
+        for _ in events.chunks(EVENTS_OF_A_COMMAND) {
+            self.quota.spend(now);
+        }
         self.append(events, Some(record)).await;
     }
 
@@ -417,6 +439,7 @@ impl BoardTask {
 
     /// The last entry, with the state as it is now, and nobody at the board any more.
     async fn finish(mut self) -> Result<(), BoardError> {
+        self.watcher.handle_stop(self.now());
         if let Some(pending) = &mut self.pending {
             let answer = (&mut pending.committed).await;
             self.committed(answer)?;

@@ -1,9 +1,13 @@
 //! Commands between the broker's door and the watchers.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    time::Instant,
+};
 
 use serde_json::{Value, json};
 
+use super::quota::Quota;
 use crate::{
     event::Event,
     journal::{CommandRecord, Journal},
@@ -54,7 +58,7 @@ impl BoardCommand {
     ) -> (Reply, CommandRecord) {
         let order = Order {
             command: self.command.clone(),
-            by: None,
+            by: self.answer.sender.clone(),
             past,
         };
         let reply = match watcher.handle_command(now, order) {
@@ -68,6 +72,20 @@ impl BoardCommand {
             reply: reply.payload.clone(),
         };
         (reply, record)
+    }
+
+    /// The board was told too much. One line of the log in a minute says so.
+    pub(super) fn refuse_flood(&self, quota: &Quota, wait_s: u64, board: &str) -> Reply {
+        let refusal = Refusal::OverBudget(wait_s);
+        if let Some(left_out) = quota.says(Instant::now()) {
+            tracing::warn!(
+                board,
+                code = refusal.code(),
+                "board {board}: command {:?} refused, as were {left_out} before it that are not told one by one: {refusal}",
+                self.verb
+            );
+        }
+        self.answer.refusal(refusal.code(), refusal.to_string())
     }
 
     /// The board's task cannot take it.

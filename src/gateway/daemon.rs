@@ -1,5 +1,6 @@
 //! Puts the daemon together and takes it apart again.
 
+mod parts;
 mod renumber;
 
 use std::{
@@ -30,27 +31,26 @@ use super::{
     mates::Turn,
     metrics::Metrics,
     ports::Ports,
+    serials::Serials,
 };
 use crate::{
-    config::{Broker, Config, Id},
-    journal::{Journal, JournalError, JournalSettings, Notice},
+    config::{Config, Id},
+    journal::{Journal, JournalError, Notice},
     link::SourceSyntaxError,
     mqtt::{
-        Answer, History, Publisher, PublisherHandle, PublisherSettings, Refusal, Request, StateKey, Target,
-        Topics, rumqtt::RumqttDial,
+        Answer, History, Publisher, PublisherHandle, Refusal, Request, StateKey, Target, Topics,
+        rumqtt::RumqttDial,
     },
     notify::notify,
 };
+use parts::{broker_of, journal_settings, metrics, plans, publisher_settings};
 
 /// Commands that may wait, for all boards and for one.
 const COMMANDS: (usize, usize) = (64, 8);
 /// Reads of the journal for `history` at the same time.
 const MAX_READERS: usize = 8;
-/// Events kept in memory while the disk refuses.
-const MAX_IN_MEMORY: usize = 10_000;
-/// How long a connection attempt may take, and an acknowledgement.
+/// How long a connection attempt may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-const ACK_TIMEOUT: Duration = Duration::from_secs(30);
 /// The journal's housekeeping, and the loop's own pulse.
 const TICK: Duration = Duration::from_secs(1);
 /// A board's task that failed is started again after one second, then two, up to about a minute.
@@ -122,6 +122,10 @@ struct Daemon {
     /// What was found at the start.
     notices: Vec<Notice>,
     next_health: Instant,
+    /// The machine of another gateway of our name, as `health` said last.
+    rival: Option<String>,
+    /// Boards of one serial number, as was said.
+    doubled: Vec<Notice>,
     metrics: Option<Metrics>,
 }
 
@@ -133,6 +137,7 @@ impl Daemon {
             tracing::warn!(code = notice.code, "{}", notice.message);
         }
         let boot_id = format!("{:032x}", fastrand::u128(..));
+        journal.set_boot(&boot_id).await;
         let clock = Clock::start();
         let heartbeat = Heartbeat::new(clock);
         let topics = Topics::new(&config.base_topic, &config.gateway);
@@ -163,6 +168,7 @@ impl Daemon {
                 publisher: handle,
                 topics,
                 ports: Ports::default(),
+                serials: Serials::default(),
                 clock_interval: config.limits.clock_interval,
                 mates: Turn::default(),
             },
@@ -181,6 +187,8 @@ impl Daemon {
             plans,
             notices,
             next_health: Instant::now(),
+            rival: None,
+            doubled: Vec::new(),
             metrics: metrics(&config).await,
             config,
         };
@@ -211,6 +219,13 @@ impl Daemon {
             self.publisher_handle()
                 .states
                 .set(StateKey::discovery(topic), payload.to_string());
+        }
+    }
+
+    /// What Home Assistant was told of boards that are not configured any more is taken back.
+    fn clear_entities(&self, former: &[Id]) {
+        for topic in former.iter().flat_map(|id| discovery::topics(&self.config, id)) {
+            self.publisher_handle().states.set(StateKey::discovery(topic), "");
         }
     }
 
@@ -246,6 +261,7 @@ impl Daemon {
     ) -> Result<(), GatewayError> {
         let watchdog = sd_notify::watchdog_enabled();
         let mut disputed = self.shared.journal.disputed();
+        let mut former = self.publisher_handle().former.clone();
         let mut tick = tokio::time::interval(TICK.min(watchdog.map_or(TICK, |period| period / 3)));
         loop {
             tokio::select! {
@@ -262,6 +278,7 @@ impl Daemon {
                         self.renumber().await;
                     }
                 }
+                Ok(()) = former.changed() => self.clear_entities(&former.borrow_and_update()),
                 _ = tick.tick() => self.tick(watchdog.is_some()).await,
                 () = shutdown.cancelled() => return Ok(()),
             }
@@ -291,6 +308,8 @@ impl Daemon {
         }
         let troubles = self.shared.journal.trouble().borrow().clone();
         self.announcer.look(self.clock.now(), &troubles);
+        let doubled = self.shared.serials.doubled();
+        self.say_doubled(&doubled);
         let stuck = self.heartbeat.stuck();
         // Who waits for the disk is not helped by a new start, which would wait for it as well.
         if !stuck.is_empty() && !self.disk.is_slow() {
@@ -298,15 +317,19 @@ impl Daemon {
         } else if feed_watchdog {
             notify(&NotifyState::Watchdog);
         }
+        let figures = self.publisher_handle().figures();
+        if figures.rival != self.rival {
+            self.rival.clone_from(&figures.rival);
+            self.next_health = Instant::now();
+        }
         if Instant::now() < self.next_health && self.metrics.is_none() {
             return;
         }
         let interval = self.config.limits.health_interval;
         let mut notices = self.notices.clone();
-        notices.extend(troubles.into_iter().chain(slow));
+        notices.extend(troubles.into_iter().chain(slow).chain(doubled));
         let restarts = self.failures.values().map(|count| u64::from(*count)).sum();
         let boards = self.plans.len();
-        let figures = self.publisher_handle().figures();
         let pushed = self.caster.pushed();
         let health = Health::new(
             self.clock.now(),
@@ -332,6 +355,16 @@ impl Daemon {
                 .set(StateKey::health(&self.shared.topics, expiry.max(3)), json),
             Err(error) => tracing::error!(%error, "cannot write `health` as JSON"),
         }
+    }
+
+    /// Boards that say one serial number, once each. It is no part of a game: the log has it, and `health` while it is so.
+    fn say_doubled(&mut self, doubled: &[Notice]) {
+        let fresh = doubled.iter().filter(|notice| !self.doubled.contains(notice));
+        for notice in fresh {
+            tracing::warn!(code = notice.code, "{}", notice.message);
+            self.next_health = Instant::now();
+        }
+        self.doubled = doubled.to_vec();
     }
 
     /// A board's task ended by itself: it is started again, the others go on.
@@ -430,74 +463,6 @@ impl Daemon {
     }
 }
 
-/// The port of the figures. Boards go before figures: where it cannot be had, the daemon works without.
-async fn metrics(config: &Config) -> Option<Metrics> {
-    let address = config.metrics?;
-    Metrics::listen(address)
-        .await
-        .inspect_err(|error| tracing::error!("no figures at {address} ({error}): is another program there?"))
-        .ok()
-}
-
 fn task_name(board: &Id) -> String {
     format!("board {board}")
-}
-
-fn plans(config: &Config) -> Result<BTreeMap<Id, BoardPlan>, GatewayError> {
-    let mut plans = BTreeMap::new();
-    let mut ports: HashMap<&str, &Id> = HashMap::new();
-    for board in &config.boards {
-        if let Some(first) = ports.insert(board.port.as_str(), &board.id) {
-            return Err(GatewayError::SharedPort {
-                first: first.clone(),
-                second: board.id.clone(),
-                port: board.port.to_string(),
-            });
-        }
-        let source = board
-            .port
-            .as_str()
-            .parse()
-            .map_err(|source| GatewayError::Source {
-                board: board.id.clone(),
-                source,
-            })?;
-        let plan = BoardPlan {
-            id: board.id.clone(),
-            source,
-            settings: config.settings(board),
-        };
-        plans.insert(board.id.clone(), plan);
-    }
-    Ok(plans)
-}
-
-fn journal_settings(config: &Config) -> JournalSettings {
-    JournalSettings {
-        path: config.journal.path.clone(),
-        max_bytes: config.journal.max_size,
-        max_age: config.journal.max_age,
-        max_in_memory: MAX_IN_MEMORY,
-    }
-}
-
-/// Its client id is another one at each start, unless one is configured: a second gateway of the same name is then
-/// connected beside this one, and each hears of the other.
-fn broker_of(config: &Config, boot_id: &str) -> Broker {
-    let mut broker = config.broker.clone();
-    if broker.client_id == format!("dgt2mqtt-{}", config.gateway) {
-        broker.client_id = format!("{}-{}", broker.client_id, &boot_id[..8]);
-    }
-    broker
-}
-
-fn publisher_settings(config: &Config, boot_id: &str) -> PublisherSettings {
-    PublisherSettings {
-        boot_id: boot_id.to_owned(),
-        urls: config.broker.urls.clone(),
-        commands: config.commands,
-        ack_timeout: ACK_TIMEOUT,
-        // Its last words have a second or two beyond that.
-        stop_bound: config.limits.shutdown_timeout / 4,
-    }
 }

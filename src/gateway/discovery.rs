@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    config::{Config, Id},
+    config::{BaseTopic, Config, Id},
     mqtt::{BoardState, Topics},
 };
 
@@ -72,7 +72,7 @@ pub(super) fn messages(config: &Config, topics: &Topics) -> Vec<(String, Value)>
         return Vec::new();
     };
     let board = |id: &Id| {
-        let node = format!("dgt2mqtt_{}_{id}", config.gateway);
+        let node = node(config, id);
         let device = json!({
             "identifiers": [node], "name": format!("Board {id} ({})", config.gateway),
             "model": "electronic chess board", "sw_version": env!("CARGO_PKG_VERSION"),
@@ -94,12 +94,30 @@ pub(super) fn messages(config: &Config, topics: &Topics) -> Vec<(String, Value)>
             for (key, value) in (entity.more)().as_object().into_iter().flatten() {
                 payload[key] = value.clone();
             }
-            let topic = format!("{prefix}/{}/{node}/{}/config", entity.platform, entity.id);
-            (topic, payload)
+            (entity.topic(prefix, &node), payload)
         };
         ENTITIES.iter().map(entity).collect::<Vec<_>>()
     };
     config.boards.iter().flat_map(|plan| board(&plan.id)).collect()
+}
+
+/// Where the entities of a board lie. None unless the configuration wants them.
+pub(super) fn topics(config: &Config, board: &Id) -> Vec<String> {
+    let node = node(config, board);
+    let prefix = config.home_assistant.iter();
+    let topics = prefix.flat_map(|prefix| ENTITIES.iter().map(|entity| entity.topic(prefix, &node)));
+    topics.collect()
+}
+
+/// What all entities of a board have in their ids.
+fn node(config: &Config, board: &Id) -> String {
+    format!("dgt2mqtt_{}_{board}", config.gateway)
+}
+
+impl Entity {
+    fn topic(&self, prefix: &BaseTopic, node: &str) -> String {
+        format!("{prefix}/{}/{node}/{}/config", self.platform, self.id)
+    }
 }
 
 #[cfg(test)]

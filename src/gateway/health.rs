@@ -10,7 +10,7 @@ use crate::{
     config::{Broadcast, Config},
     event::SCHEMA_VERSION,
     journal::{Notice, Stats},
-    mqtt::Figures,
+    mqtt::{self, Figures},
     time::Millis,
 };
 
@@ -23,6 +23,8 @@ pub struct GatewayInfo {
     schema_version: u32,
     /// Another one after each start of the daemon.
     boot_id: String,
+    /// Its machine.
+    host: String,
     /// Ids of the boards.
     boards: Vec<String>,
     /// Whether it takes commands.
@@ -38,6 +40,7 @@ impl GatewayInfo {
             version: env!("CARGO_PKG_VERSION"),
             schema_version: SCHEMA_VERSION,
             boot_id: boot_id.to_owned(),
+            host: mqtt::host(),
             boards: config.boards.iter().map(|board| board.id.to_string()).collect(),
             commands: config.commands,
             players: players(config),
@@ -93,14 +96,12 @@ impl Health {
         notices: Vec<Notice>,
         lichess: Option<Pushed>,
     ) -> Self {
-        let wall = jiff::Timestamp::now().as_millisecond();
-        let age = |taken: i64| u32::try_from((wall - taken).max(0) / 1000).map_or(f64::INFINITY, f64::from);
         Self {
             uptime_s: uptime.seconds(),
             boards,
             board_restarts,
             outbox_depth: journal.depth,
-            oldest_unacknowledged_s: journal.oldest_ms.map(age),
+            oldest_unacknowledged_s: journal.oldest_age.map(|age| age.as_secs_f64()),
             broker,
             journal,
             notices,

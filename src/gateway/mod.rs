@@ -21,6 +21,8 @@ mod losses;
 mod mates;
 mod metrics;
 mod ports;
+mod quota;
+mod serials;
 mod trouble;
 
 pub use daemon::{GatewayError, run, run_changing};

@@ -170,10 +170,13 @@ impl Store {
         self.prune_commands(settings.max_bytes)?;
         let mut dropped = 0;
         while self.bytes()? > settings.max_bytes {
-            let gone = self.connection.execute(
-                "DELETE FROM events WHERE n IN (SELECT n FROM events WHERE acked = 1 ORDER BY n LIMIT 100)",
-                [],
-            )?;
+            let mut gone = self.drop_commanded(settings.max_bytes)?;
+            if gone == 0 {
+                gone = self.connection.execute(
+                    "DELETE FROM events WHERE n IN (SELECT n FROM events WHERE acked = 1 ORDER BY n LIMIT 100)",
+                    [],
+                )?;
+            }
             if gone == 0 {
                 break;
             }
@@ -265,11 +268,13 @@ mod tests {
                 }],
                 snapshots: [("7".to_owned(), (self.n, None))].into(),
                 commands: vec![NewCommand {
+                    n: self.n,
                     board: "7".to_owned(),
                     record,
                     received_ms: self.wall_ms,
                 }],
                 acked: [self.n].into(),
+                ..Batch::default()
             };
             self.store.write(&batch, self.wall_ms).unwrap();
         }

@@ -111,6 +111,9 @@ pub struct Stats {
     pub depth: u64,
     /// Unix time in milliseconds at which the oldest of them was taken.
     pub oldest_ms: Option<i64>,
+    /// How long it waits, whatever the wall clock says.
+    #[serde(skip)]
+    pub oldest_age: Option<Duration>,
     /// Bytes the journal's content takes.
     pub bytes: u64,
     /// Events in memory only, because the disk refuses.

@@ -29,6 +29,7 @@ pub(super) enum Request {
     Command(String, String, oneshot::Sender<Option<CommandRecord>>),
     Reconcile(BTreeMap<String, Known>, oneshot::Sender<()>),
     StandBy(bool),
+    Boot(String),
     Lift(oneshot::Sender<Vec<Notice>>),
     Tick(oneshot::Sender<Stats>),
     Close(oneshot::Sender<()>),
@@ -166,6 +167,11 @@ impl Journal {
     /// taken since the start, is not sent before [`Self::reconcile`], by this process or by another.
     pub async fn stand_by(&self, was_sending: bool) {
         let _ = self.requests.send(Request::StandBy(was_sending)).await;
+    }
+
+    /// Leaves the daemon's boot id where [`super::query::boot`] finds it.
+    pub async fn set_boot(&self, boot_id: &str) {
+        let _ = self.requests.send(Request::Boot(boot_id.to_owned())).await;
     }
 
     /// True while a broker knows of numbers that the journal does not: the boards are to stand still for

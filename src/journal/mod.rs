@@ -21,6 +21,7 @@ mod open;
 mod place;
 pub mod query;
 mod store;
+mod taken;
 mod writer;
 
 pub use entry::{

@@ -150,6 +150,7 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
         }
     }
     store.prepare_ages().map_err(sqlite)?;
+    store.prepare_commanded().map_err(sqlite)?;
     if let Some(former) = store.set_gateway(gateway).map_err(sqlite)? {
         let text = format!("the journal was that of gateway {former:?} and is now that of {gateway:?}");
         notices.push(Notice::new(notice::GATEWAY_RENAMED, text));

@@ -156,6 +156,13 @@ pub fn each_command(
     Ok(())
 }
 
+/// The boot id of the daemon that writes the journal, or last did; none where there is no journal, or it does not say.
+#[must_use]
+pub fn boot(path: &Path) -> Option<String> {
+    let sql = "SELECT value FROM meta WHERE key = 'boot'";
+    open(path).ok()?.query_row(sql, [], |row| row.get(0)).ok()
+}
+
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;

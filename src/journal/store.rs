@@ -53,9 +53,10 @@ pub(crate) struct NewRow {
     pub(crate) created_ms: i64,
 }
 
-/// A command with its board (empty for the gateway's own) and time.
+/// A command with its position, its board (empty for the gateway's own) and time.
 #[derive(Clone, Debug)]
 pub(crate) struct NewCommand {
+    pub(crate) n: u64,
     pub(crate) board: String,
     pub(crate) record: CommandRecord,
     pub(crate) received_ms: i64,
@@ -68,6 +69,8 @@ pub(crate) struct Batch {
     /// Per board: last `seq` and, if it changed, the snapshot.
     pub(crate) snapshots: BTreeMap<String, (u64, Option<String>)>,
     pub(crate) commands: Vec<NewCommand>,
+    /// Positions of those rows that commands led to.
+    pub(crate) commanded: BTreeSet<u64>,
     pub(crate) acked: BTreeSet<u64>,
 }
 
@@ -117,12 +120,13 @@ impl Batch {
 
     fn write_commands(&self, connection: &Connection) -> rusqlite::Result<()> {
         let mut command = connection.prepare_cached(
-            "INSERT INTO commands (board, ref, verb, payload, reply, received_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT OR REPLACE INTO commands (n, board, ref, verb, payload, reply, received_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;
         for new in &self.commands {
             let record = &new.record;
             command.execute(params![
+                new.n,
                 new.board,
                 record.reference,
                 record.verb,
@@ -286,6 +290,12 @@ impl Store {
         Ok(())
     }
 
+    /// Leaves the boot id of the daemon that writes it.
+    pub(crate) fn set_boot(&self, boot: &str) -> rusqlite::Result<()> {
+        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('boot', ?1)";
+        self.connection.execute(sql, [boot]).map(|_| ())
+    }
+
     /// The last number of each board that can have been sent, where later ones cannot.
     pub(crate) fn floors(&self) -> rusqlite::Result<Option<BTreeMap<String, u64>>> {
         let json: Option<String> = self
@@ -325,6 +335,7 @@ impl Store {
         batch.write_events(&transaction)?;
         batch.write_snapshots(&transaction, now_ms)?;
         batch.write_commands(&transaction)?;
+        batch.write_commanded(&transaction)?;
         self.has_new_commands |= !batch.commands.is_empty();
         batch.write_acknowledgements(&transaction)?;
         transaction.commit()
@@ -383,6 +394,12 @@ impl Store {
             .query_row("SELECT coalesce(max(n), 0) FROM events", [], |row| row.get(0))
     }
 
+    /// Highest position of a command so far.
+    pub(crate) fn last_command(&self) -> rusqlite::Result<u64> {
+        self.connection
+            .query_row("SELECT coalesce(max(n), 0) FROM commands", [], |row| row.get(0))
+    }
+
     /// Where every board goes on.
     pub(crate) fn resumes(&self) -> rusqlite::Result<BTreeMap<String, Resume>> {
         let mut statement = self
@@ -398,24 +415,24 @@ impl Store {
         rows.collect()
     }
 
-    /// The latest command with this reference on this board since `since_ms`.
-    pub(crate) fn command(
-        &self,
-        board: &str,
-        reference: &str,
-        since_ms: i64,
-    ) -> rusqlite::Result<Option<CommandRecord>> {
+    /// The latest command with this reference on this board.
+    pub(crate) fn command(&self, board: &str, reference: &str) -> rusqlite::Result<Option<NewCommand>> {
         self.connection
             .prepare_cached(
-                "SELECT ref, verb, payload, reply FROM commands
-                 WHERE board = ?1 AND ref = ?2 AND received_ms >= ?3 ORDER BY n DESC LIMIT 1",
+                "SELECT n, received_ms, ref, verb, payload, reply FROM commands
+                 WHERE board = ?1 AND ref = ?2 ORDER BY n DESC LIMIT 1",
             )?
-            .query_row(params![board, reference, since_ms], |row| {
-                Ok(CommandRecord {
-                    reference: row.get(0)?,
-                    verb: row.get(1)?,
-                    payload: row.get(2)?,
-                    reply: row.get(3)?,
+            .query_row(params![board, reference], |row| {
+                Ok(NewCommand {
+                    n: row.get(0)?,
+                    board: board.to_owned(),
+                    received_ms: row.get(1)?,
+                    record: CommandRecord {
+                        reference: row.get(2)?,
+                        verb: row.get(3)?,
+                        payload: row.get(4)?,
+                        reply: row.get(5)?,
+                    },
                 })
             })
             .optional()

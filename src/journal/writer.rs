@@ -1,5 +1,6 @@
 //! The thread that owns the file.
 
+mod commanded;
 mod home;
 mod lift;
 mod tidy;
@@ -21,6 +22,7 @@ use super::{
     open::{Ready, is_damage},
     place::Place,
     store::{Batch, NewCommand, NewRow, Store},
+    taken::Taken,
 };
 use crate::event::{Event, notice};
 
@@ -57,6 +59,10 @@ pub(super) struct Writer {
     /// Accepted and not on disk.
     pending: Batch,
     position: u64,
+    /// The position of the last command.
+    command: u64,
+    events_taken: Taken,
+    commands_taken: Taken,
     /// Events on disk without acknowledgement, less those in `pending.acked`.
     depth: u64,
     pruned: u64,
@@ -87,6 +93,8 @@ impl Writer {
     ) -> rusqlite::Result<Self> {
         let depth = ready.store.outbox()?;
         let position = ready.store.last_position()?;
+        let command = ready.store.last_command()?;
+        let (now, now_ms) = (Instant::now(), super::wall_ms());
         tells.news.send_replace(position);
         let last = ready
             .resumes
@@ -101,6 +109,9 @@ impl Writer {
             gateway,
             settings,
             position,
+            command,
+            events_taken: Taken::begin(now, now_ms, position),
+            commands_taken: Taken::begin(now, now_ms, command),
             store: ready.store,
             mark: ready.mark,
             resumes: ready.resumes,
@@ -113,8 +124,8 @@ impl Writer {
             is_losing: false,
             last_try: None,
             healed_at: None,
-            examine_at: Instant::now(),
-            hours: Hours::begin(super::wall_ms()),
+            examine_at: now,
+            hours: Hours::begin(now_ms),
             news: tells.news,
             trouble: tells.trouble,
             unsecured: tells.unsecured,
@@ -179,6 +190,12 @@ impl Writer {
                 self.reconcile(known, answer);
             }
             Request::StandBy(was_sending) => self.stand_by(was_sending),
+            Request::Boot(boot) => {
+                // A disk that takes no writes is said elsewhere.
+                if let Err(error) = self.store.set_boot(&boot) {
+                    tracing::debug!(%error, "cannot leave the boot id in the journal");
+                }
+            }
             Request::Lift(answer) => {
                 self.settle(std::mem::take(answers));
                 let _ = answer.send(self.lift());
@@ -221,11 +238,19 @@ impl Writer {
         {
             return Err(self.lose(rows.len()));
         }
+        let now = Instant::now();
+        if !rows.is_empty() {
+            self.events_taken.note(now, self.position + 1);
+        }
         self.position += rows.len() as u64;
         self.depth += rows.len() as u64;
+        self.note_commanded(&rows, command.is_some());
         self.pending.rows.extend(rows);
         if let Some(record) = command {
+            self.command += 1;
+            self.commands_taken.note(now, self.command);
             self.pending.commands.push(NewCommand {
+                n: self.command,
                 board,
                 record,
                 received_ms: now_ms,

@@ -32,6 +32,17 @@ pub enum OpenError {
         /// What was asked, and what became of it.
         asked: Vec<String>,
     },
+    /// Two boards say that they are this one.
+    #[error(
+        "the serial number {serial} is said by the boards at {}, and neither is taken, so that their games are not mixed: configure each by its port (`dgt2mqtt ports` names them)",
+        .ports.join(" and ")
+    )]
+    BoardDoubled {
+        /// The number looked for.
+        serial: String,
+        /// The ports at which it is said.
+        ports: Vec<String>,
+    },
     /// The port cannot be used.
     #[error("cannot open {}: {reason}", path.display())]
     Port {
@@ -66,6 +77,7 @@ impl OpenError {
             Self::Busy(_) => "port_busy",
             Self::Ambiguous { .. } => "port_ambiguous",
             Self::NoSuchBoard { .. } => "board_not_found",
+            Self::BoardDoubled { .. } => "board_doubled",
             Self::Port { .. } => "port_unusable",
             Self::Unreachable { .. } => "tcp_unreachable",
             Self::Capture(_) => "capture_unreadable",

@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use backoff::Backoff;
 pub use error::OpenError;
+pub(crate) use probe::same_number;
 pub use probe::{ask, hear_occupancy};
 pub use source::{PortMatch, Source, SourceSyntaxError};
 

@@ -1,7 +1,8 @@
 //! Finds a board by the serial number that it reports itself.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -30,46 +31,88 @@ const PACE: Duration = Duration::from_millis(100);
 
 /// What each port said when it was asked last. One search at a time: two would meet at a port that
 /// only one can open, and one of them would miss its board. What is remembered only decides which port
-/// is asked first, so that twenty boards are not found by four hundred questions.
-static REMEMBERED: Mutex<Option<HashMap<PathBuf, Vec<String>>>> = Mutex::const_new(None);
+/// is asked first, and which need not be asked once a board is found, so that twenty boards are not found by four hundred
+/// questions.
+static REMEMBERED: Mutex<Memory> = Mutex::const_new(Memory(None));
 
-/// Opens the port behind which a board says that its number is `wanted`.
-pub(super) async fn open(wanted: &str, candidates: &[PathBuf]) -> Result<Opened, OpenError> {
-    let mut candidates = candidates.to_vec();
-    if candidates.is_empty() {
-        let ports = serial::list(&format!("board:{wanted}")).await?;
-        candidates = ports
-            .into_iter()
-            .filter(Port::may_be_board)
-            .map(|p| p.path)
-            .collect();
+/// What ports said, with the time at which their nodes were made: a port that was plugged in anew may lead to another board.
+struct Memory(Option<HashMap<PathBuf, (Made, Vec<String>)>>);
+
+/// Seconds and nanoseconds.
+type Made = (i64, i64);
+
+impl Memory {
+    fn of(&self, path: &Path) -> Option<&[String]> {
+        let (made, numbers) = self.0.as_ref()?.get(path)?;
+        (made_at(path)? == *made).then_some(numbers)
     }
+
+    fn keep(&mut self, path: PathBuf, numbers: Vec<String>) {
+        if let Some(made) = made_at(&path) {
+            self.0.get_or_insert_default().insert(path, (made, numbers));
+        }
+    }
+}
+
+fn made_at(path: &Path) -> Option<Made> {
+    let metadata = path.metadata().ok()?;
+    Some((metadata.ctime(), metadata.ctime_nsec()))
+}
+
+/// Opens the port behind which a board says that its number is `wanted`. Of two that say so neither is taken: the games of
+/// one would go on at the other after a cable was out.
+pub(super) async fn open(wanted: &str, candidates: &[PathBuf]) -> Result<Opened, OpenError> {
     let mut remembered = REMEMBERED.lock().await;
-    let remembered = remembered.get_or_insert_default();
-    candidates.sort_by_key(|path| match remembered.get(path) {
-        Some(numbers) if numbers.iter().any(|n| same_number(n, wanted)) => 0,
-        None => 1,
-        Some(_) => 2,
-    });
-    let mut asked = Vec::new();
+    let candidates = in_order(wanted, candidates, &remembered).await?;
+    let (mut found, mut asked) = (Vec::new(), Vec::new());
     for path in candidates {
+        let is_another = |numbers: &[String]| !says(numbers, wanted);
+        if !found.is_empty() && remembered.of(&path).is_some_and(is_another) {
+            continue;
+        }
         match serial::open(path.clone()).await {
             Err(error) => asked.push(format!("{} ({})", path.display(), error.code())),
             Ok(mut opened) => {
                 let numbers = numbers_of(&mut opened).await;
-                let found = numbers.iter().any(|number| same_number(number, wanted));
                 asked.push(told(&path, &numbers));
-                remembered.insert(path, numbers);
-                if found {
-                    return Ok(opened);
+                if says(&numbers, wanted) {
+                    found.push(opened);
                 }
+                remembered.keep(path, numbers);
             }
         }
     }
-    Err(OpenError::NoSuchBoard {
+    if found.len() > 1 {
+        return Err(OpenError::BoardDoubled {
+            serial: wanted.to_owned(),
+            ports: found.into_iter().map(|opened| opened.name).collect(),
+        });
+    }
+    found.pop().ok_or_else(|| OpenError::NoSuchBoard {
         serial: wanted.to_owned(),
         asked,
     })
+}
+
+/// The ports that may be asked, each once, the likeliest first.
+async fn in_order(wanted: &str, given: &[PathBuf], remembered: &Memory) -> Result<Vec<PathBuf>, OpenError> {
+    let mut candidates = given.to_vec();
+    if candidates.is_empty() {
+        let ports = serial::list(&format!("board:{wanted}")).await?.into_iter();
+        candidates = ports.filter(Port::may_be_board).map(|port| port.path).collect();
+    }
+    candidates.sort_by_key(|path| match remembered.of(path) {
+        Some(numbers) if says(numbers, wanted) => 0,
+        None => 1,
+        Some(_) => 2,
+    });
+    let mut devices = HashSet::new();
+    candidates.retain(|path| devices.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
+    Ok(candidates)
+}
+
+fn says(numbers: &[String], wanted: &str) -> bool {
+    numbers.iter().any(|number| same_number(number, wanted))
 }
 
 /// Opens the source and asks the board there for its numbers, short and long; none when it is silent.
@@ -108,7 +151,7 @@ fn told(path: &Path, numbers: &[String]) -> String {
 }
 
 /// People leave out leading zeros.
-fn same_number(a: &str, b: &str) -> bool {
+pub(crate) fn same_number(a: &str, b: &str) -> bool {
     a.trim_start_matches('0') == b.trim_start_matches('0')
 }
 

@@ -3,7 +3,7 @@
 //! Before an event goes out whose number no disk secures, the broker gets a ceiling above it, retained. The next process
 //! reads it back and goes on above. It is taken away when a disk has all that was sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How far ahead a ceiling is set, so that not every event moves it.
 const STEP: u64 = 64;
@@ -16,18 +16,28 @@ pub(super) struct Ceilings {
     /// What the broker has acknowledged on this connection.
     acked: BTreeMap<String, u64>,
     is_under_way: bool,
+    /// Boards of which the broker hangs up on it: it is not sent again.
+    hung: BTreeSet<String>,
 }
 
 impl Ceilings {
     /// What a former process left there.
     pub(super) fn found(&mut self, ceilings: BTreeMap<String, u64>) {
         self.told.extend(ceilings);
+        self.told.retain(|board, _| !self.hung.contains(board));
     }
 
     /// A new connection: the broker may be another one, or have forgotten.
     pub(super) fn restart(&mut self) {
-        self.acked.clear();
+        let hung = self.hung.iter().map(|board| (board.clone(), u64::MAX));
+        self.acked = hung.collect();
         self.is_under_way = false;
+    }
+
+    /// Events are not held back for that, on later connections either.
+    pub(super) fn hung_up_on(&mut self, board: &str) {
+        self.told.remove(board);
+        self.hung.insert(board.to_owned());
     }
 
     /// True when the number is below the ceiling that the broker has.
@@ -92,6 +102,9 @@ mod tests {
         ceilings.restart();
         assert!(!ceilings.covers("7", 129));
         assert_eq!(ceilings.to_clear(), Some("7"));
+        ceilings.hung_up_on("8");
+        ceilings.restart();
+        assert!(ceilings.covers("8", 129) && !ceilings.covers("7", 129));
         ceilings.sent("7", None);
         ceilings.acked("7", None);
         assert_eq!(ceilings.to_clear(), None);

@@ -17,6 +17,8 @@ use super::{link::Arrived, topic::Topics};
 const ANSWER: Duration = Duration::from_secs(3);
 /// How often the one that stays away asks again.
 const AGAIN: Duration = Duration::from_secs(10);
+/// Who has not been heard of for so long is gone.
+const GONE: Duration = Duration::from_secs(30);
 
 /// What gateways of one name say to each other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,8 +58,8 @@ pub(super) struct Claim {
     is_online: bool,
     info: Option<String>,
     words: VecDeque<Word>,
-    /// The machine of another gateway of our name.
-    rival: Option<String>,
+    /// The machine of another gateway of our name, and when that was last heard of.
+    rival: Option<(String, Instant)>,
     /// A holder must say again that it is there.
     wants_birth: bool,
 }
@@ -125,7 +127,7 @@ impl Claim {
             (false, true) => false,
             (false, false) => is_before_us && matches!(self.stage, Stage::Asking(_)),
         };
-        self.rival = Some(word.host.clone());
+        self.rival = Some((word.host.clone(), now));
         if yields {
             if !matches!(self.stage, Stage::StandingBy(_)) {
                 tracing::error!(
@@ -185,9 +187,13 @@ impl Claim {
         std::mem::take(&mut self.wants_birth) && self.holds()
     }
 
-    /// The machine of another gateway of our name, if one was heard.
-    pub(super) fn rival(&self) -> Option<&str> {
-        self.rival.as_deref()
+    /// The machine of another gateway of our name, if there is one.
+    pub(super) fn rival(&self, now: Instant) -> Option<&str> {
+        let is_there = |at: &Instant| now.saturating_duration_since(*at) < GONE;
+        self.rival
+            .as_ref()
+            .filter(|(_, at)| is_there(at))
+            .map(|(host, _)| host.as_str())
     }
 
     fn ask(&mut self, now: Instant) {
@@ -205,7 +211,8 @@ impl Claim {
 }
 
 /// The name of this machine, for people.
-pub(super) fn host() -> String {
+#[must_use]
+pub fn host() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     match name.trim() {
         "" => "another machine".to_owned(),
@@ -273,7 +280,8 @@ mod tests {
         tell(&mut first, &mut second, now);
         second.tick(now + ANSWER);
         assert!(first.holds() && !second.holds());
-        assert_eq!((first.rival(), second.rival()), (Some("two"), Some("one")));
+        assert_eq!((first.rival(now), second.rival(now)), (Some("two"), Some("one")));
+        assert_eq!(first.rival(now + GONE), None);
         hears(&mut second, topics().status(), b"offline", now);
         second.tick(now + ANSWER);
         assert!(second.holds());

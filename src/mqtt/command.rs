@@ -1,15 +1,22 @@
 //! Commands as they come in, and what is refused at the door.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{link::Arrived, reply::Answer, topic::Topics};
-use crate::watcher;
+use crate::{
+    config::{MAX_NAME, is_name},
+    watcher,
+};
 
 /// The largest payload of a command, in bytes.
 pub const MAX_COMMAND: usize = 64 << 10;
 /// The longest reference, as JSON text.
 const MAX_REFERENCE: usize = 128;
+
+/// The field of a command that says who sent it. MQTT does not tell that: it is what the sender says.
+pub const SENDER: &str = "sender";
 
 /// What the gateway itself does.
 pub const GATEWAY_VERBS: [&str; 3] = ["republish", "ping", "history"];
@@ -50,7 +57,7 @@ pub enum Target {
 }
 
 /// Which events of a board are wanted: the newest of them that fit into an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct History {
     /// The board's id.
@@ -69,7 +76,7 @@ pub struct Request {
     pub target: Target,
     /// Its verb.
     pub verb: String,
-    /// Its payload without the reference, as JSON text with sorted keys.
+    /// Its payload without reference and sender, as JSON text with sorted keys.
     pub payload: String,
     /// Where and how to answer.
     pub answer: Answer,
@@ -93,6 +100,9 @@ pub enum Refusal {
     /// The reference is no text or number, or too long.
     #[error("`ref` must be a text or number of at most {MAX_REFERENCE} characters")]
     BadReference,
+    /// The sender is no name.
+    #[error("`sender` must be a text of 1 to {MAX_NAME} characters without line breaks")]
+    BadSender,
     /// No such verb.
     #[error("unknown command {verb:?}; known here: {known}")]
     UnknownVerb { verb: String, known: String },
@@ -105,6 +115,11 @@ pub enum Refusal {
     /// Too many commands at once.
     #[error("too many commands are waiting: try again")]
     Busy,
+    /// More of those that lead to events than an arbiter gives.
+    #[error(
+        "this board was told more than any arbiter has to say, and takes nothing for now: wait {0} s and send the command again; who sends so many?"
+    )]
+    OverBudget(u64),
     /// The same reference for something else.
     #[error("`ref` was used for another command in the last ten minutes")]
     ReferenceReused,
@@ -119,10 +134,12 @@ impl Refusal {
             Self::TooLarge(_) => "too_large",
             Self::BadJson(_) => "bad_json",
             Self::BadReference => "bad_ref",
+            Self::BadSender => "bad_sender",
             Self::UnknownVerb { .. } => "unknown_verb",
             Self::UnknownBoard(_) => "unknown_board",
             Self::BadFields { .. } => "bad_fields",
             Self::Busy => "busy",
+            Self::OverBudget(_) => "over_budget",
             Self::ReferenceReused => "ref_reused",
         }
     }
@@ -144,8 +161,9 @@ pub fn receive(
         topic: named.unwrap_or_else(|| topics.reply_to(&arrived.topic)),
         correlation: arrived.correlation.clone(),
         reference: Value::Null,
+        sender: None,
     };
-    let judged = fields(&arrived.payload, &mut answer.reference).and_then(|mut fields| {
+    let judged = fields(&arrived.payload, &mut answer).and_then(|mut fields| {
         if arrived.retain {
             return Err(Refusal::Retained);
         }
@@ -176,8 +194,8 @@ pub fn receive(
     })
 }
 
-/// The payload's fields; the reference is taken out of them.
-fn fields(payload: &[u8], reference: &mut Value) -> Result<serde_json::Map<String, Value>, Refusal> {
+/// The payload's fields; reference and sender are taken out of them.
+fn fields(payload: &[u8], answer: &mut Answer) -> Result<serde_json::Map<String, Value>, Refusal> {
     if payload.len() > MAX_COMMAND {
         return Err(Refusal::TooLarge(payload.len()));
     }
@@ -189,9 +207,14 @@ fn fields(payload: &[u8], reference: &mut Value) -> Result<serde_json::Map<Strin
     match fields.remove("ref") {
         None | Some(Value::Null) => {}
         Some(value @ (Value::String(_) | Value::Number(_))) if value.to_string().len() <= MAX_REFERENCE => {
-            *reference = value;
+            answer.reference = value;
         }
         Some(_) => return Err(Refusal::BadReference),
+    }
+    match fields.remove(SENDER) {
+        None | Some(Value::Null) => {}
+        Some(Value::String(name)) if is_name(&name) => answer.sender = Some(name),
+        Some(_) => return Err(Refusal::BadSender),
     }
     Ok(fields)
 }
@@ -271,6 +294,25 @@ mod tests {
         assert_eq!(request.payload, r#"{"result":"1-0"}"#);
         assert_eq!(request.answer.topic, "dgt2mqtt/gw/board/7/reply/result");
         assert_eq!(request.answer.reference, "a1");
+    }
+
+    #[test]
+    fn who_sent_a_command_is_no_field_of_it_and_is_told_again() {
+        let topic = "dgt2mqtt/gw/board/7/cmd/raised_by";
+        let payload = r#"{"sender":"Anna Ö.","irregularity":"gw/7/3","by":"opponent"}"#;
+        let request = judge(topic, payload).unwrap();
+        assert_eq!(request.payload, r#"{"by":"opponent","irregularity":"gw/7/3"}"#);
+        let reply: Value = serde_json::from_str(&request.answer.done(()).payload).unwrap();
+        assert_eq!(reply["sender"], "Anna Ö.");
+        for bad in [r#""""#, "7", r#""a\nb""#, &format!("{:?}", "x".repeat(65))] {
+            let payload = format!(r#"{{"sender":{bad}}}"#);
+            assert_eq!(
+                code("dgt2mqtt/gw/board/7/cmd/new_game", &payload),
+                "bad_sender",
+                "{bad}"
+            );
+        }
+        assert!(judge("dgt2mqtt/gw/cmd/ping", r#"{"sender":"Anna"}"#).is_ok());
     }
 
     #[test]

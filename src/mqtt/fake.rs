@@ -408,6 +408,7 @@ async fn every_topic_goes_out_as_it_is_promised() {
             topic: topics.reply_to(command),
             correlation: None,
             reference: serde_json::Value::Null,
+            sender: None,
         };
         scene.handle.reply(answer.done(()));
     }

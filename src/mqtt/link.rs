@@ -88,6 +88,8 @@ pub enum LinkEvent {
     Refused(Ticket, String),
     /// A message came in.
     Arrived(Arrived),
+    /// The broker granted a subscription.
+    Subscribed,
     /// The broker refused a subscription.
     SubscriptionRefused(String),
     /// The connection is over; nothing follows.

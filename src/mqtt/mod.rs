@@ -13,6 +13,8 @@ pub mod command;
 #[cfg(test)]
 mod fake;
 pub mod link;
+pub mod look;
+mod older;
 mod outbox;
 pub mod publisher;
 mod readback;
@@ -27,6 +29,7 @@ pub mod topic;
 mod unfit;
 mod window;
 
+pub use claim::host;
 pub use command::{History, Refusal, Request, Target};
 pub use link::{Arrived, BrokerLink, Dial, LinkEvent, Message, Qos};
 pub use publisher::{Figures, Publisher, PublisherHandle, PublisherSettings};

@@ -15,6 +15,9 @@ use crate::journal::Row;
 const AHEAD: usize = 512;
 /// How long a board's lane rests after a refusal at first, and at the most.
 const HOLD: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// How long a lane rests at least on a new connection if its event ended one: longer than the reconnection takes, else the
+/// two rests would end together again and again, and others never have their turn.
+const SETTLING: Duration = Duration::from_secs(5);
 /// Refusals of an event after which its last short form is tried: some five minutes.
 const MOST_REFUSALS: u32 = 10;
 
@@ -40,20 +43,31 @@ pub(super) struct Outbox {
     live: u64,
     /// Boards of which nothing waited, and boards with a backlog: those that were looked at.
     is_free: BTreeMap<String, bool>,
-    held: BTreeMap<String, Instant>,
+    /// Lanes that rest: since when, and until when.
+    held: BTreeMap<String, (Instant, Instant)>,
     /// The event that was refused last, by board, and how often.
     refusals: BTreeMap<String, (u64, u32)>,
+    /// Events on which the broker hung up: each is tried again alone.
+    hung: BTreeSet<u64>,
     /// The last position in the journal when it was asked, and what was acknowledged since.
     asked: u64,
     acked: BTreeSet<u64>,
 }
 
 impl Outbox {
-    /// A new connection: nothing is under way, and the journal's last position is `newest`. Rests go on.
-    pub(super) fn restart(&mut self, newest: u64) {
+    /// A new connection: nothing is under way, and the journal's last position is `newest`. Rests go on, for a while at
+    /// least where a connection was lost by it; the longest rest counts from its beginning, for connections may never last.
+    pub(super) fn restart(&mut self, newest: u64, now: Instant) {
+        for (board, (since, until)) in &mut self.held {
+            let refused = self.refusals.get(board);
+            if refused.is_some_and(|(n, _)| self.hung.contains(n)) {
+                *until = (*until).max((now + SETTLING).min(*since + HOLD.1));
+            }
+        }
         *self = Self {
             held: std::mem::take(&mut self.held),
             refusals: std::mem::take(&mut self.refusals),
+            hung: std::mem::take(&mut self.hung),
             newest,
             live: newest,
             ..Self::default()
@@ -136,9 +150,15 @@ impl Outbox {
         }
     }
 
-    /// The next event to send: the first of a board of which none is under way.
+    /// The next event to send: the first of a board of which none is under way; what is to go alone before all.
     #[must_use]
     pub(super) fn next(&self) -> Option<&Row> {
+        let mut waiting = self.slots.iter().filter(|slot| !slot.in_flight);
+        if !self.hung.is_empty()
+            && let Some(slot) = waiting.find(|slot| self.hung.contains(&slot.row.n))
+        {
+            return Some(&slot.row);
+        }
         let under_way = self.slots.iter().filter(|slot| slot.in_flight);
         let busy: BTreeSet<&str> = under_way.map(|slot| slot.row.board.as_str()).collect();
         self.slots
@@ -165,6 +185,7 @@ impl Outbox {
     pub(super) fn acked(&mut self, n: u64) {
         self.slots.retain(|slot| slot.row.n != n);
         self.acked.insert(n);
+        self.hung.remove(&n);
         self.refusals.retain(|_, (refused, _)| *refused != n);
     }
 
@@ -176,6 +197,25 @@ impl Outbox {
     /// The broker hangs up on it, again and again, or the line is poor: its board's lane rests for longer.
     pub(super) fn hung_up_on(&mut self, n: u64, now: Instant) {
         self.hold(n, now, MOST_REFUSALS / 2);
+        self.hung.insert(n);
+    }
+
+    /// True of an event on which the broker hung up before.
+    #[must_use]
+    pub(super) fn is_hung(&self, n: u64) -> bool {
+        self.hung.contains(&n)
+    }
+
+    /// True while such an event is tried again, or about to be: nothing else is to be under way.
+    #[must_use]
+    pub(super) fn is_trying(&self) -> bool {
+        !self.hung.is_empty() && self.slots.iter().any(|slot| self.hung.contains(&slot.row.n))
+    }
+
+    /// True while events are under way or to be sent.
+    #[must_use]
+    pub(super) fn is_sending(&self) -> bool {
+        !self.slots.is_empty()
     }
 
     fn hold(&mut self, n: u64, now: Instant, refusals: u32) {
@@ -193,14 +233,14 @@ impl Outbox {
         *times += refusals;
         let (first, longest) = HOLD;
         let rest = longest.min(first * 2_u32.pow((*times - 1).min(6)));
-        self.held.insert(board, now + rest);
+        self.held.insert(board, (now, now + rest));
     }
 
     /// Ends the rests that are over; their boards' events are read again. True where there are any: what the journal
     /// was asked for does not count.
     pub(super) fn release(&mut self, now: Instant) -> bool {
         let before = self.held.len();
-        self.held.retain(|_, until| *until > now);
+        self.held.retain(|_, (_, until)| *until > now);
         let is_over = self.held.len() < before;
         if is_over {
             self.cursor = 0;
@@ -299,9 +339,52 @@ mod tests {
     }
 
     #[test]
+    fn what_ended_a_connection_lets_others_have_the_next_one_and_goes_alone_then() {
+        let mut outbox = Outbox::default();
+        let now = Instant::now();
+        let rows = || vec![row(1, "a"), row(2, "b"), row(3, "b")];
+        outbox.load(rows(), AHEAD);
+        assert_eq!(sent_now(&mut outbox), [1, 2]);
+        outbox.refused(1, now);
+        outbox.hung_up_on(1, now);
+        // It takes longer to connect again than the board's own rest.
+        let back = now + HOLD.0 * 3;
+        outbox.restart(3, back);
+        assert!(!outbox.release(back));
+        outbox.load(rows(), AHEAD);
+        assert_eq!(sent_now(&mut outbox), [2]);
+        assert!(!outbox.is_trying());
+        assert!(outbox.release(back + SETTLING));
+        outbox.load(rows(), AHEAD);
+        assert!(outbox.is_trying() && outbox.is_hung(1));
+        assert_eq!(
+            outbox.next().map(|row| row.n),
+            Some(1),
+            "before what waits longer"
+        );
+        outbox.sent(1);
+        outbox.acked(1);
+        assert!(!outbox.is_trying() && !outbox.is_hung(1));
+    }
+
+    #[test]
+    fn connections_that_never_last_let_a_rest_end_all_the_same() {
+        let mut outbox = Outbox::default();
+        let mut now = Instant::now();
+        outbox.load(vec![row(1, "a")], AHEAD);
+        outbox.hung_up_on(1, now);
+        let end = now + HOLD.1;
+        while now < end {
+            outbox.restart(1, now);
+            now += SETTLING / 2;
+        }
+        assert!(outbox.release(end));
+    }
+
+    #[test]
     fn what_happens_now_goes_before_the_backlog_of_others() {
         let mut outbox = Outbox::default();
-        outbox.restart(1000);
+        outbox.restart(1000, Instant::now());
         let backlog = (1..=AHEAD as u64).map(|n| row(n, "a")).collect();
         outbox.load(backlog, AHEAD);
         assert_eq!(outbox.wants_live(), None);

@@ -18,7 +18,7 @@ use super::{
     outbox::Outbox,
     readback::ReadBack,
     reply::{Answer, Reply},
-    session::{End, Session},
+    session::{Culprit, End, Session},
     states::States,
     suspect::Suspicion,
     topic::Topics,
@@ -34,6 +34,8 @@ use crate::{
 const REPLIES: usize = 256;
 /// First and longest delay between attempts, and how long a connection must last to count as good.
 const BACKOFF_MS: (u64, u64, u64) = (250, 30_000, 5_000);
+/// The longest delay after a connection that a message of ours ended, perhaps: the broker is there, and other boards wait.
+const LONGEST_OURS_MS: u64 = 2_000;
 
 /// How much longer than at first a slow broker is waited for at the most.
 pub const MOST_PATIENCE: u32 = 8;
@@ -71,7 +73,7 @@ pub struct Figures {
     pub commands: u64,
     /// Commands refused at the door since the start.
     pub commands_refused: u64,
-    /// The machine of another gateway of our name that was heard of since the start: each must have a name of its own.
+    /// The machine of another gateway of our name that is there now: each must have a name of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rival: Option<String>,
     /// Why the last connection or attempt ended.
@@ -83,6 +85,8 @@ pub struct Figures {
 pub struct PublisherHandle {
     /// The table of last values.
     pub states: States,
+    /// Boards whose states lay with the broker and that are not ours any more.
+    pub former: watch::Receiver<Vec<Id>>,
     replies: mpsc::Sender<Reply>,
     figures: Arc<Mutex<Figures>>,
 }
@@ -120,6 +124,8 @@ pub(super) struct Core {
     pub(super) topics: Topics,
     pub(super) settings: PublisherSettings,
     pub(super) boards: Vec<Id>,
+    /// Boards that were ours.
+    pub(super) former: watch::Sender<Vec<Id>>,
     pub(super) journal: Journal,
     pub(super) news: watch::Receiver<u64>,
     pub(super) outbox: Outbox,
@@ -143,6 +149,10 @@ pub(super) struct Core {
     pub(super) unsecured: watch::Receiver<bool>,
     /// The message on which the broker hangs up, perhaps.
     pub(super) suspicion: Suspicion,
+    /// The last connection ended by a message of ours, perhaps: states wait for events at first.
+    pub(super) events_first: bool,
+    /// The broker hangs up on our birth.
+    pub(super) leaves_birth_out: bool,
     /// False after a message that was too large: it may lie retained on a command topic, and a
     /// broker that sends it again at each subscription would end each connection.
     pub(super) wants_retained: bool,
@@ -184,9 +194,11 @@ impl<D: Dial> Publisher<D> {
     ) -> (Self, PublisherHandle) {
         let (reply_sender, replies) = mpsc::channel(REPLIES);
         let states = States::default();
+        let (former_sender, former) = watch::channel(Vec::new());
         let figures = Arc::new(Mutex::new(Figures::default()));
         let handle = PublisherHandle {
             states: states.clone(),
+            former,
             replies: reply_sender,
             figures: figures.clone(),
         };
@@ -196,6 +208,7 @@ impl<D: Dial> Publisher<D> {
             patience: settings.ack_timeout,
             settings,
             boards,
+            former: former_sender,
             news: journal.news(),
             unsecured: journal.unsecured(),
             readback: ReadBack::default(),
@@ -210,6 +223,8 @@ impl<D: Dial> Publisher<D> {
             beat,
             alarms: std::collections::BTreeSet::new(),
             suspicion: Suspicion::default(),
+            events_first: false,
+            leaves_birth_out: false,
             wants_retained: true,
         };
         (Self { dial, core }, handle)
@@ -219,6 +234,8 @@ impl<D: Dial> Publisher<D> {
     pub async fn run(mut self, stop: CancellationToken) {
         let (first, longest, stable) = BACKOFF_MS;
         let mut backoff = Backoff::new(first, longest, stable);
+        let quick = || Backoff::new(first, LONGEST_OURS_MS, stable);
+        let mut by_ours = quick();
         let mut rng = fastrand::Rng::new();
         let start = Instant::now();
         let now = || Millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX));
@@ -242,9 +259,9 @@ impl<D: Dial> Publisher<D> {
                 Err(reason) => End::failed(reason),
             };
             if let Some(at) = end.connected_at {
-                backoff.up(Millis(
-                    u64::try_from((at - start).as_millis()).unwrap_or(u64::MAX),
-                ));
+                let at = Millis(u64::try_from((at - start).as_millis()).unwrap_or(u64::MAX));
+                backoff.up(at);
+                by_ours.up(at);
             } else {
                 turn += 1;
             }
@@ -262,7 +279,13 @@ impl<D: Dial> Publisher<D> {
             });
             // The first round through several addresses is made without a pause.
             if turn == 0 || turn >= count {
-                let delay = backoff.failed(now(), &mut rng);
+                if end.culprit == Some(Culprit::Found) {
+                    by_ours = quick();
+                }
+                let delay = match end.culprit {
+                    Some(_) => by_ours.failed(now(), &mut rng),
+                    None => backoff.failed(now(), &mut rng),
+                };
                 self.rest(Duration::from_millis(delay), &stop).await;
             }
         }

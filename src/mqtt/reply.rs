@@ -24,6 +24,8 @@ pub struct Answer {
     pub correlation: Option<Bytes>,
     /// The caller's reference; null when he gave none.
     pub reference: Value,
+    /// Who the caller says he is.
+    pub sender: Option<String>,
 }
 
 /// Payload of a reply.
@@ -33,6 +35,9 @@ pub struct ReplyPayload<S> {
     /// The caller's reference; null when he gave none.
     #[serde(rename = "ref")]
     reference: Value,
+    /// Who the caller said he was; absent when he did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sender: Option<String>,
     /// Whether the command was carried out.
     ok: bool,
     /// The state that resulted.
@@ -69,6 +74,7 @@ impl Answer {
     pub fn done(&self, state: impl Serialize) -> Reply {
         let payload = ReplyPayload {
             reference: self.reference.clone(),
+            sender: self.sender.clone(),
             ok: true,
             state: Some(state),
             error: None,
@@ -86,8 +92,15 @@ impl Answer {
     pub fn refused(&self, code: &str, message: &dyn Display) -> Reply {
         let message = shortened(&message.to_string(), MOST_WORDS);
         self.log_refusal(code, &message);
+        self.refusal(code, message)
+    }
+
+    /// The same where the caller sees to the log.
+    #[must_use]
+    pub(crate) fn refusal(&self, code: &str, message: String) -> Reply {
         let payload = ReplyPayload::<()> {
             reference: self.reference.clone(),
+            sender: self.sender.clone(),
             ok: false,
             state: None,
             error: Some(Complaint {

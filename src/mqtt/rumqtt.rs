@@ -28,6 +28,7 @@ use rumqttc::{
 
 use super::{
     link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Message, Qos, Ticket},
+    older::Question,
     tls, unfit,
 };
 use crate::config::{Broker, BrokerUrl};
@@ -43,7 +44,8 @@ const REQUESTS: usize = 64;
 /// still be answered.
 pub const MAX_INCOMING_PACKET: u32 = 256 << 10;
 
-type Polled = (EventLoop, Result<Event, ConnectionError>);
+/// What the library says, and whether a broker of MQTT 3.1.1 is the reason of an error.
+type Polled = (EventLoop, Result<Event, ConnectionError>, bool);
 
 /// Makes connections with rumqttc.
 #[derive(Clone, Debug)]
@@ -108,45 +110,20 @@ impl RumqttDial {
     }
 }
 
-/// Tries whether `broker` takes us at `url`, beside a daemon that may be running: under another
-/// client id, and without a word on any topic. Answers with a sentence for a person.
-///
-/// # Errors
-/// Why not, for a person too.
-pub async fn probe(broker: &Broker, url: &BrokerUrl, patience: Duration) -> Result<String, String> {
-    let mut dial = RumqttDial {
-        broker: Broker {
-            client_id: format!("{}-check", broker.client_id),
-            ..broker.clone()
-        },
-        will_topic: None,
-        connect_timeout: patience,
-    };
-    let mut link = dial.dial(url)?;
-    loop {
-        match link.next().await {
-            LinkEvent::Connected { .. } => {
-                link.disconnect();
-                // Until the broker has closed, so that it does not log a broken connection.
-                let farewell = async { while !matches!(link.next().await, LinkEvent::Closed(_)) {} };
-                // Whether it closes in time is no matter: it took us.
-                let _ = tokio::time::timeout(Duration::from_secs(1), farewell).await;
-                return Ok("the broker lets us in".to_owned());
-            }
-            LinkEvent::Closed(closed) => return Err(closed.reason),
-            _ => {}
-        }
-    }
-}
-
 impl Dial for RumqttDial {
     type Link = RumqttLink;
 
     fn dial(&mut self, url: &BrokerUrl) -> Result<RumqttLink, String> {
         let (client, events) = AsyncClient::new(self.options(url)?, REQUESTS);
+        let question = self.broker.tls.is_none().then(|| Question {
+            host: url.host.clone(),
+            port: url.port,
+            client_id: format!("{}-ask", self.broker.client_id),
+        });
         Ok(RumqttLink {
             client,
-            poll: Some(Box::pin(poll(events))),
+            poll: Some(Box::pin(poll(events, question.clone()))),
+            question,
             connected: false,
             handed: VecDeque::new(),
             inflight: HashMap::new(),
@@ -155,15 +132,21 @@ impl Dial for RumqttDial {
     }
 }
 
-async fn poll(mut events: EventLoop) -> Polled {
+async fn poll(mut events: EventLoop, question: Option<Question>) -> Polled {
     let event = events.poll().await;
-    (events, event)
+    let is_older = match (&event, question) {
+        (Err(error), Some(question)) if unfit::may_be_older(error) => question.is_answered().await,
+        _ => false,
+    };
+    (events, event, is_older)
 }
 
 /// One connection by rumqttc.
 pub struct RumqttLink {
     client: AsyncClient,
     poll: Option<Pin<Box<dyn Future<Output = Polled> + Send>>>,
+    /// To what does not understand us; none once we were let in.
+    question: Option<Question>,
     connected: bool,
     /// Given to the library, packet id not known yet; in the library's own order.
     handed: VecDeque<(Qos, Ticket)>,
@@ -180,16 +163,26 @@ impl BrokerLink for RumqttLink {
                     oversize: false,
                 }));
             };
-            let (events, polled) = pending.await;
+            let (events, polled, is_older) = pending.await;
+            self.poll = None;
             match polled {
                 Ok(event) => {
-                    self.poll = Some(Box::pin(poll(events)));
-                    if let Some(event) = self.translate(event) {
+                    let event = self.translate(event);
+                    // The translation may have ended it.
+                    if self.closed.is_none() {
+                        self.poll = Some(Box::pin(poll(events, self.question.clone())));
+                    }
+                    if let Some(event) = event {
                         return event;
                     }
                 }
+                Err(_) if is_older => {
+                    self.closed = Some(Closed {
+                        reason: unfit::older(),
+                        oversize: false,
+                    });
+                }
                 Err(error) => {
-                    self.poll = None;
                     self.closed = Some(Closed {
                         reason: unfit::explain(&error, self.connected),
                         oversize: is_oversize(&error),
@@ -251,8 +244,8 @@ impl RumqttLink {
         match event {
             Event::Incoming(Packet::ConnAck(connack)) => {
                 self.connected = true;
+                self.question = None;
                 if let Some(reason) = unfit::lacks(&connack) {
-                    self.poll = None;
                     let closed = Closed {
                         reason,
                         oversize: false,
@@ -277,8 +270,10 @@ impl RumqttLink {
             Event::Incoming(Packet::Publish(publish)) => Some(LinkEvent::Arrived(arrived(publish))),
             Event::Incoming(Packet::SubAck(ack)) => {
                 let refused = |code: &&SubscribeReasonCode| !matches!(code, SubscribeReasonCode::Success(_));
-                let refusal = ack.return_codes.iter().find(refused)?;
-                Some(LinkEvent::SubscriptionRefused(format!("{refusal:?}")))
+                let refusal = ack.return_codes.iter().find(refused);
+                Some(refusal.map_or(LinkEvent::Subscribed, |refusal| {
+                    LinkEvent::SubscriptionRefused(format!("{refusal:?}"))
+                }))
             }
             _ => None,
         }

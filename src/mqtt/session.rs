@@ -1,8 +1,11 @@
 //! One connection's life: birth, the two lanes through one window, commands, good-bye.
 
+mod blame;
 mod forms;
 mod numbers;
 mod reading;
+
+pub(super) use blame::Culprit;
 
 use std::time::{Duration, Instant};
 
@@ -22,9 +25,6 @@ use crate::throttle::{Throttle, shortened};
 const TICK: Duration = Duration::from_secs(1);
 /// How long the last words may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-
-/// How long a state rests on which the broker hangs up.
-const LONG_HOLD: Duration = Duration::from_secs(300);
 
 /// Ticket of messages that nobody acknowledges.
 const UNTRACKED: Ticket = Ticket(0);
@@ -46,6 +46,8 @@ pub(super) struct End {
     /// None after a stop that was asked for.
     pub(super) closed: Option<Closed>,
     pub(super) connected_at: Option<Instant>,
+    /// A message of ours that may be why.
+    pub(super) culprit: Option<Culprit>,
 }
 
 impl End {
@@ -56,6 +58,7 @@ impl End {
                 oversize: false,
             }),
             connected_at: None,
+            culprit: None,
         }
     }
 }
@@ -67,6 +70,10 @@ pub(super) struct Session<'a, L> {
     phase: Phase,
     connected_at: Option<Instant>,
     window: Window,
+    /// What the broker refused, with no other answer since.
+    refused: Option<(Sent, Instant)>,
+    /// The birth that was left out at first was said.
+    is_born: bool,
     max_packet: Option<usize>,
     waiting_reply: Option<Reply>,
     /// What the journal was asked for.
@@ -85,6 +92,8 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             phase: Phase::Running,
             connected_at: None,
             window: Window::new(1),
+            refused: None,
+            is_born: false,
             max_packet: None,
             waiting_reply: None,
             reading: JoinSet::new(),
@@ -96,13 +105,14 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     /// Until the connection ends or the stop is done.
     pub(super) async fn run(mut self, address: &str, stop: &CancellationToken, log: &mut StateLog) -> End {
         let closed = self.work(address, stop, log).await;
-        if closed.is_some() && self.connected_at.is_some() {
-            self.suspect();
-        }
+        let was_lost = closed.is_some() && self.connected_at.is_some();
+        let culprit = if was_lost { self.find_culprit() } else { None };
+        self.core.events_first = culprit.is_some();
         let end = End {
             // A connection that ends while stopping is no reason to make another.
             closed: closed.filter(|_| self.phase == Phase::Running),
             connected_at: self.connected_at,
+            culprit,
         };
         self.core.states.restart();
         end
@@ -150,30 +160,6 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         }
     }
 
-    /// The connection ended with messages under way: was it the oldest of them, again?
-    fn suspect(&mut self) {
-        let oldest = self.window.oldest();
-        let Some(key) = oldest.and_then(Sent::key) else {
-            return;
-        };
-        if !self.core.suspicion.ended(&key) {
-            return;
-        }
-        let now = Instant::now();
-        let topic = match oldest {
-            Some(Sent::Event { n, topic }) => {
-                self.core.outbox.hung_up_on(*n, now);
-                topic.clone()
-            }
-            Some(Sent::State { topic }) => {
-                self.core.states.hold(topic, now + LONG_HOLD);
-                topic.clone()
-            }
-            _ => return,
-        };
-        self.alarm(&topic, "the broker hangs up on it: may we publish there?");
-    }
-
     /// The subscription first: whoever hears that we are online may command at once. Then the birth; the table and the
     /// backlog follow by the lanes.
     fn connected(&mut self, address: &str, window: usize, max_packet: Option<usize>) {
@@ -191,7 +177,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     /// The birth; the table and the backlog follow.
     fn begin(&mut self) {
         let newest = *self.core.news.borrow();
-        self.core.outbox.restart(newest);
+        self.core.outbox.restart(newest, Instant::now());
         self.reading = JoinSet::new();
         self.core.states.restart();
         self.core.ceilings.restart();
@@ -202,7 +188,9 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                 tracing::error!("the link was busy before anything was sent: no commands on this connection");
             }
         }
-        self.say("online");
+        if !self.core.leaves_birth_out {
+            self.say("online");
+        }
     }
 
     fn say(&mut self, word: &'static str) {
@@ -216,12 +204,13 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             return;
         }
         while self.has_room() {
-            let states_first = self.states_first;
+            let may_state = !self.events_come_first();
+            let states_first = self.states_first && may_state;
             let went = self.send_reply()
                 || (states_first && self.send_state())
                 || self.send_event()
                 || self.clear_ceiling()
-                || (!states_first && self.send_state());
+                || (!states_first && may_state && self.send_state());
             if !went {
                 return;
             }
@@ -234,8 +223,18 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         self.connected_at.is_some() && self.core.readback.is_over() && self.core.claim.holds()
     }
 
+    /// True for a moment where the last connection ended by a message of ours: what ends this one may be a state, and
+    /// there may be many such.
+    fn events_come_first(&self) -> bool {
+        let is_new = self.connected_at.is_some_and(|at| at.elapsed() < blame::YOUNG);
+        is_new && self.core.events_first && self.core.outbox.is_sending()
+    }
+
     fn has_room(&self) -> bool {
-        self.window.has_room(self.core.suspicion.is_careful())
+        let core = &self.core;
+        let is_careful = core.suspicion.is_careful() || core.outbox.is_trying();
+        self.window
+            .has_room(is_careful || core.states.is_trying(Instant::now()))
     }
 
     fn send(&mut self, message: &Message, sent: Sent) -> bool {
@@ -272,7 +271,8 @@ impl<'a, L: BrokerLink> Session<'a, L> {
 
     fn send_state(&mut self) -> bool {
         let now = Instant::now();
-        let Some(message) = self.core.states.next(now) else {
+        let is_careful = self.core.suspicion.is_careful();
+        let Some(message) = self.core.states.next(now, is_careful) else {
             return false;
         };
         let topic = message.topic.clone();
@@ -284,6 +284,10 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         let went = self.send(&message, Sent::State { topic: topic.clone() });
         if went {
             self.core.states.sent(&topic, now);
+            let is_young = self.connected_at.is_some_and(|at| now - at < blame::YOUNG);
+            if is_young && message.qos == Qos::AtMostOnce {
+                self.window.told(&topic);
+            }
         }
         went
     }
@@ -329,11 +333,12 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                     &format!("no commands: the broker refuses the subscription ({reason})"),
                 );
             }
-            LinkEvent::Connected { .. } | LinkEvent::Closed(_) => {}
+            LinkEvent::Connected { .. } | LinkEvent::Subscribed | LinkEvent::Closed(_) => {}
         }
     }
 
     fn acked(&mut self, ticket: Ticket) {
+        self.refused = None;
         let sent = self.window.answered(ticket);
         if let Some(key) = sent.as_ref().and_then(Sent::key) {
             self.core.suspicion.acked(&key);
@@ -350,34 +355,42 @@ impl<'a, L: BrokerLink> Session<'a, L> {
                 self.core.alarms.remove(&topic);
             }
             Some(Sent::Ceiling { board, ceiling }) => self.core.ceilings.acked(&board, ceiling),
-            Some(Sent::Word | Sent::Reply { .. } | Sent::Echo) | None => {}
+            Some(Sent::Word) => self.core.leaves_birth_out = false,
+            Some(Sent::Reply { .. } | Sent::Echo | Sent::Claim) | None => {}
         }
     }
 
     fn refused(&mut self, ticket: Ticket, reason: &str) {
-        match self.window.answered(ticket) {
-            Some(Sent::Event { n, topic }) => {
-                self.core.outbox.refused(n, Instant::now());
-                self.alarm(&topic, reason);
+        let Some(sent) = self.window.answered(ticket) else {
+            return;
+        };
+        let now = Instant::now();
+        match &sent {
+            Sent::Event { n, topic } => {
+                self.core.outbox.refused(*n, now);
+                self.alarm(topic, reason);
             }
             // The next value or the next connection tries again.
-            Some(Sent::State { topic }) => {
-                self.core.states.answered(&topic);
-                self.alarm(&topic, reason);
+            Sent::State { topic } => {
+                self.core.states.answered(topic);
+                self.alarm(topic, reason);
             }
-            Some(Sent::Reply { topic }) => self.reply_lost(&topic, reason),
-            Some(Sent::Word) => {
+            Sent::Reply { topic } => self.reply_lost(topic, reason),
+            Sent::Word => {
                 let topic = self.core.topics.status();
                 self.alarm(&topic, reason);
             }
-            Some(Sent::Ceiling { board, .. }) => {
-                self.core.ceilings.refused(&board);
-                self.alarm(&self.core.topics.numbers(&board), reason);
+            Sent::Ceiling { board, .. } => {
+                self.core.ceilings.refused(board);
+                self.alarm(&self.core.topics.numbers(board), reason);
             }
             // It will not come back.
-            Some(Sent::Echo) => self.core.readback.end(),
-            None => {}
+            Sent::Echo => self.core.readback.end(),
+            // Nobody hears of it: the answer is not there in time.
+            Sent::Claim => {}
         }
+        // Whether the name is ours must be asked.
+        self.refused = (!matches!(sent, Sent::Claim)).then_some((sent, now));
     }
 
     fn arrived(&mut self, arrived: &Arrived) {
@@ -429,6 +442,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         let now = Instant::now();
         match self.phase {
             Phase::Running => {
+                self.acquit(now);
                 let is_stuck = self
                     .window
                     .since()

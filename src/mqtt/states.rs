@@ -81,14 +81,6 @@ struct Slot {
     place: Option<u64>,
     in_flight: bool,
     not_before: Option<Instant>,
-    /// The broker hangs up on it: not to be tried before.
-    held_until: Option<Instant>,
-}
-
-impl Slot {
-    fn due(&self) -> Option<Instant> {
-        self.not_before.max(self.held_until)
-    }
 }
 
 #[derive(Debug, Default)]
@@ -97,9 +89,21 @@ struct Table {
     /// Unsent topics, longest waiting first.
     queue: BTreeMap<u64, String>,
     places: u64,
+    /// Topics on which the broker hung up, and before when they are not to be tried again. Then they go alone.
+    held: BTreeMap<String, Instant>,
 }
 
 impl Table {
+    fn due(&self, slot: &Slot) -> Option<Instant> {
+        slot.not_before.max(self.held.get(&slot.key.topic).copied())
+    }
+
+    fn waits(&self, topic: &str) -> Option<&Slot> {
+        self.slots
+            .get(topic)
+            .filter(|slot| slot.place.is_some() && !slot.in_flight)
+    }
+
     fn enqueue(&mut self, topic: &str) {
         let Some(slot) = self.slots.get_mut(topic) else {
             return;
@@ -135,7 +139,6 @@ impl States {
                     place: None,
                     in_flight: false,
                     not_before: None,
-                    held_until: None,
                 };
                 table.slots.insert(topic.clone(), slot);
             }
@@ -173,15 +176,20 @@ impl States {
         self.republish();
     }
 
-    /// The next message that may be sent now; it stays in the queue until [`Self::sent`].
-    pub(super) fn next(&self, now: Instant) -> Option<Message> {
+    /// The next message that may be sent now; it stays in the queue until [`Self::sent`]. With `tracked_first` those go
+    /// last that nobody acknowledges.
+    pub(super) fn next(&self, now: Instant, tracked_first: bool) -> Option<Message> {
         let table = self.lock();
-        let is_due = |slot: &&Slot| !slot.in_flight && slot.due().is_none_or(|at| at <= now);
-        let slot = table
-            .queue
-            .values()
-            .filter_map(|topic| table.slots.get(topic))
-            .find(is_due)?;
+        let is_due = |slot: &&Slot| table.due(slot).is_none_or(|at| at <= now);
+        let topics = table.held.keys().chain(table.queue.values());
+        let mut due = topics.filter_map(|topic| table.waits(topic)).filter(is_due);
+        let is_tracked = |slot: &&Slot| slot.key.qos == Qos::AtLeastOnce;
+        let tracked = if tracked_first {
+            due.clone().find(is_tracked)
+        } else {
+            None
+        };
+        let slot = tracked.or_else(|| due.next())?;
         Some(Message {
             topic: slot.key.topic.clone(),
             payload: slot.payload.clone(),
@@ -205,18 +213,34 @@ impl States {
         }
     }
 
-    /// The broker answered: the next value of the topic may follow.
+    /// The broker answered, or has nothing against it: the next value of the topic may follow.
     pub(super) fn answered(&self, topic: &str) {
-        if let Some(slot) = self.lock().slots.get_mut(topic) {
+        let mut table = self.lock();
+        table.held.remove(topic);
+        if let Some(slot) = table.slots.get_mut(topic) {
             slot.in_flight = false;
         }
     }
 
     /// The topic rests, over connections.
     pub(super) fn hold(&self, topic: &str, until: Instant) {
-        if let Some(slot) = self.lock().slots.get_mut(topic) {
-            slot.held_until = Some(until);
-        }
+        self.lock().held.insert(topic.to_owned(), until);
+    }
+
+    /// True of a topic that rested.
+    pub(super) fn is_hung(&self, topic: &str) -> bool {
+        self.lock().held.contains_key(topic)
+    }
+
+    /// True while such a topic is tried again, or about to be: nothing else is to be under way.
+    pub(super) fn is_trying(&self, now: Instant) -> bool {
+        let table = self.lock();
+        let is_tried = |topic: &String| {
+            let slot = table.slots.get(topic);
+            slot.is_some_and(|slot| slot.in_flight || slot.place.is_some())
+        };
+        let mut held = table.held.iter();
+        held.any(|(topic, until)| *until <= now && is_tried(topic))
     }
 
     /// When a value that is held back by its interval becomes due.
@@ -225,7 +249,7 @@ impl States {
         table
             .queue
             .values()
-            .filter_map(|topic| table.slots.get(topic)?.due())
+            .filter_map(|topic| table.due(table.slots.get(topic)?))
             .min()
     }
 
@@ -233,7 +257,7 @@ impl States {
     pub(super) fn is_drained(&self) -> bool {
         let table = self.lock();
         let now = Instant::now();
-        let is_held = |slot: &Slot| slot.held_until.is_some_and(|until| until > now);
+        let is_held = |slot: &Slot| table.held.get(&slot.key.topic).is_some_and(|until| *until > now);
         let is_sent = |slot: &Slot| slot.place.is_none() && !slot.in_flight;
         table.slots.values().all(|slot| is_sent(slot) || is_held(slot))
     }
@@ -269,42 +293,67 @@ mod tests {
         let (states, now) = (States::default(), Instant::now());
         states.set(key(BoardState::Game), "1");
         states.set(key(BoardState::Game), "2");
-        let first = states.next(now).unwrap();
+        let first = states.next(now, false).unwrap();
         assert_eq!(first.payload, "2");
         assert!(first.retain);
         states.sent(&first.topic, now);
         states.set(key(BoardState::Game), "3");
         states.set(key(BoardState::Game), "4");
-        assert_eq!(states.next(now), None, "the former value is still under way");
+        assert_eq!(
+            states.next(now, false),
+            None,
+            "the former value is still under way"
+        );
         states.answered(&first.topic);
-        assert_eq!(states.next(now).unwrap().payload, "4");
+        assert_eq!(states.next(now, false).unwrap().payload, "4");
     }
 
     #[test]
     fn an_unchanged_value_is_not_sent_again_before_the_next_connection() {
         let (states, now) = (States::default(), Instant::now());
         states.set(key(BoardState::Status), "online");
-        let topic = states.next(now).unwrap().topic;
+        let topic = states.next(now, false).unwrap().topic;
         states.sent(&topic, now);
         states.answered(&topic);
         states.set(key(BoardState::Status), "online");
-        assert_eq!(states.next(now), None);
+        assert_eq!(states.next(now, false), None);
         assert!(states.is_drained());
         states.restart();
-        assert_eq!(states.next(now).unwrap().payload, "online");
+        assert_eq!(states.next(now, false).unwrap().payload, "online");
     }
 
     #[test]
     fn the_clock_is_limited_to_its_rate() {
         let (states, now) = (States::default(), Instant::now());
         states.set(key(BoardState::Clock), "1");
-        let first = states.next(now).unwrap();
+        let first = states.next(now, false).unwrap();
         assert_eq!(first.qos, Qos::AtMostOnce);
         states.sent(&first.topic, now);
         states.set(key(BoardState::Clock), "2");
-        assert_eq!(states.next(now), None);
+        assert_eq!(states.next(now, false), None);
         let due = states.due().unwrap();
         assert_eq!(due, now + CLOCK_INTERVAL);
-        assert_eq!(states.next(due).unwrap().payload, "2");
+        assert_eq!(states.next(due, false).unwrap().payload, "2");
+    }
+
+    #[test]
+    fn a_topic_that_rested_goes_before_others_and_what_nobody_acknowledges_last() {
+        let (states, now) = (States::default(), Instant::now());
+        for state in [BoardState::Clock, BoardState::Status, BoardState::Game] {
+            states.set(key(state), "1");
+        }
+        let topic = |now, tracked_first| states.next(now, tracked_first).unwrap().topic;
+        assert_eq!(topic(now, false), key(BoardState::Clock).topic);
+        assert_eq!(topic(now, true), key(BoardState::Status).topic);
+        let (game, later) = (key(BoardState::Game).topic, now + CLOCK_INTERVAL);
+        states.hold(&game, later);
+        assert!(states.is_hung(&game) && !states.is_trying(now));
+        assert_ne!(topic(now, false), game);
+        assert!(states.is_trying(later));
+        assert_eq!(topic(later, false), game);
+        states.sent(&game, later);
+        assert!(states.is_trying(later), "it is under way");
+        states.answered(&game);
+        assert!(!states.is_trying(later) && !states.is_hung(&game));
     }
 }

@@ -1,45 +1,58 @@
 //! Finding the message on which the broker hangs up.
 //!
 //! Some brokers end the connection on a message that they do not allow, instead of refusing it:
-//! sent first after every connect it would keep everything else from getting through. One that was
-//! the oldest under way at two ends in a row is suspected: messages go one by one then, which a poor
-//! network survives. One with which the connection ended even so is to be put aside.
+//! sent first after every connect it would keep everything else from getting through. Each that was
+//! the oldest under way at an end is suspected, until the broker has it. After two ends messages go one
+//! by one, which a poor network survives, and the suspects are told apart. One that was the oldest at
+//! four ends is to be put aside.
 
-/// Ends in a row after which a message is suspected.
+use std::collections::BTreeMap;
+
+/// Ends after which messages go one by one.
 const SUSPECT_ENDS: u32 = 2;
-/// Ends in a row after which it is to be put aside.
+/// Ends with one message the oldest under way after which it is to be put aside.
 const GUILTY_ENDS: u32 = 4;
 
-/// The present suspect.
+/// The present suspects.
 #[derive(Debug, Default)]
 pub(super) struct Suspicion {
-    key: String,
-    ends: u32,
+    /// How many connections ended with each the oldest under way.
+    ends: BTreeMap<String, u32>,
+    is_careful: bool,
 }
 
 impl Suspicion {
     /// A connection ended with this message the oldest under way. True: put it aside.
     pub(super) fn ended(&mut self, key: &str) -> bool {
-        if self.key != key {
-            *self = Self {
-                key: key.to_owned(),
-                ends: 0,
-            };
+        let ends = self.ends.entry(key.to_owned()).or_default();
+        *ends += 1;
+        if *ends >= GUILTY_ENDS {
+            self.close();
+            return true;
         }
-        self.ends += 1;
-        self.ends >= GUILTY_ENDS
+        self.is_careful |= self.ends.values().sum::<u32>() >= SUSPECT_ENDS;
+        false
     }
 
     /// The broker has it.
     pub(super) fn acked(&mut self, key: &str) {
-        if self.key == key {
-            *self = Self::default();
-        }
+        self.ends.remove(key);
+        self.is_careful &= !self.ends.is_empty();
+    }
+
+    /// One was found, or a connection lasts with all of them.
+    pub(super) fn close(&mut self) {
+        *self = Self::default();
+    }
+
+    /// True while there are suspects.
+    pub(super) fn is_open(&self) -> bool {
+        !self.ends.is_empty()
     }
 
     /// True while messages are to go one by one.
     pub(super) fn is_careful(&self) -> bool {
-        (SUSPECT_ENDS..GUILTY_ENDS).contains(&self.ends)
+        self.is_careful
     }
 }
 
@@ -65,5 +78,19 @@ mod tests {
         }
         assert!(suspicion.ended("b"));
         assert!(!suspicion.is_careful(), "it is out of the way");
+    }
+
+    #[test]
+    fn what_the_broker_takes_is_told_apart_from_what_ends_a_connection() {
+        let mut suspicion = Suspicion::default();
+        // All go together, each time in another order.
+        assert!(!suspicion.ended("a") && !suspicion.ended("b"));
+        assert!(suspicion.is_careful(), "each was the oldest once");
+        suspicion.acked("a");
+        assert!(suspicion.is_careful());
+        for _ in 0..2 {
+            assert!(!suspicion.ended("b"));
+        }
+        assert!(suspicion.ended("b") && !suspicion.is_open());
     }
 }

@@ -82,33 +82,43 @@ pub(crate) fn explain(error: &(dyn Error + 'static)) -> Option<String> {
 
 fn words(error: &RustlsError) -> String {
     let what = match error {
-        RustlsError::InvalidCertificate(wrong) => match wrong {
-            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-                "its certificate was not signed by an authority of `ca_file`"
-            }
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                "its certificate is made out for another name than that in its address"
-            }
-            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                "its certificate has expired (or the clock of this computer is wrong)"
-            }
-            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                "its certificate is not valid yet (is the clock of this computer right?)"
-            }
-            _ => "its certificate is no good",
-        },
+        RustlsError::InvalidCertificate(wrong) => certificate(wrong),
         RustlsError::AlertReceived(AlertDescription::ProtocolVersion)
         | RustlsError::PeerIncompatible(
             PeerIncompatible::ServerDoesNotSupportTls12Or13
             | PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
         ) => "it speaks no TLS version that is safe: 1.2 or 1.3 is needed",
-        RustlsError::AlertReceived(_) => {
-            "it broke the handshake off: does it want a client certificate, or another one?"
+        RustlsError::AlertReceived(AlertDescription::CertificateRequired) => {
+            "it wants a certificate of ours: have one made by its authority, and name it and its key in `client_cert` and `client_key`"
         }
-        RustlsError::InvalidMessage(_) => "it does not speak TLS on this port",
+        RustlsError::AlertReceived(_) => {
+            "it broke the handshake off: does it want a client certificate, or another one? Its own log says why"
+        }
+        RustlsError::InvalidMessage(_) => {
+            "it does not speak TLS on this port: correct the port, or let it speak TLS there"
+        }
         _ => "the handshake failed",
     };
     format!("cannot be trusted: {what} ({error})")
+}
+
+/// What is wrong with a certificate, and what to do.
+fn certificate(wrong: &CertificateError) -> &'static str {
+    match wrong {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "its certificate was not signed by an authority of `ca_file`: put the certificate of the authority that signed it there, if it is to be trusted"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "its certificate is made out for another name than that in its address: write a name there that the certificate has, or have one made out for this name"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "its certificate has expired: renew it (or set the clock of this computer, if that is wrong)"
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "its certificate is not valid yet: is the clock of this computer right?"
+        }
+        _ => "its certificate is no good: have another one made",
+    }
 }
 
 fn certificates(what: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {

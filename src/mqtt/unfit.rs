@@ -13,6 +13,14 @@ const NEEDS: &str = "dgt2mqtt needs MQTT 5, which mosquitto 1.6, EMQX, HiveMQ, V
 
 /// Why the connection failed; `was_let_in` once the broker has accepted us.
 pub(super) fn explain(error: &ConnectionError, was_let_in: bool) -> String {
+    // Who does not trust us may say so when the first answer is read, and the library does not call that the cause.
+    let cause: &dyn std::error::Error = match error {
+        ConnectionError::MqttState(StateError::Deserialization(cause)) => cause,
+        other => other,
+    };
+    if let Some(what) = tls::explain(cause) {
+        return format!("the broker {what}");
+    }
     match error {
         ConnectionError::ConnectionRefused(code) => refused(*code),
         ConnectionError::Timeout(_) => {
@@ -25,24 +33,38 @@ pub(super) fn explain(error: &ConnectionError, was_let_in: bool) -> String {
             "the broker closed the connection".to_owned()
         }
         ConnectionError::MqttState(StateError::ConnectionAborted) => format!(
-            "whatever listens there closed the connection without an answer: it speaks MQTT 3.1.1 only, expects TLS at this port, or is no broker; {NEEDS}"
+            "whatever listens there closed the connection without an answer that we understand: it expects TLS at this port, is no broker, or speaks MQTT 3.1.1 only; {NEEDS}"
         ),
         ConnectionError::MqttState(StateError::Deserialization(_)) | ConnectionError::NotConnAck(_)
             if !was_let_in =>
         {
             format!(
-                "the answer is not that of an MQTT 5 broker: it speaks MQTT 3.1.1 only (as NATS does), or is something else, such as a web server; {NEEDS}"
+                "the answer is not that of an MQTT 5 broker: it is something else, such as a web server, or speaks MQTT 3.1.1 only; {NEEDS}"
             )
         }
         ConnectionError::Io(error) => descriptors::remedy(error).unwrap_or_else(|| error.to_string()),
-        other => tls::explain(other).map_or_else(|| other.to_string(), |what| format!("the broker {what}")),
+        other => other.to_string(),
     }
+}
+
+/// True where a broker of MQTT 3.1.1 may be the reason: it understands nothing, and says nothing that we understand.
+pub(super) fn may_be_older(error: &ConnectionError) -> bool {
+    matches!(
+        error,
+        ConnectionError::MqttState(StateError::ConnectionAborted | StateError::Deserialization(_))
+            | ConnectionError::NotConnAck(_)
+    )
+}
+
+/// What is said of a broker of MQTT 3.1.1.
+pub(super) fn older() -> String {
+    format!("the broker speaks MQTT 3.1.1 only: {NEEDS}")
 }
 
 fn refused(code: ConnectReturnCode) -> String {
     let why = match code {
         ConnectReturnCode::RefusedProtocolVersion | ConnectReturnCode::UnsupportedProtocolVersion => {
-            return format!("the broker speaks MQTT 3.1.1 only: {NEEDS}");
+            return older();
         }
         ConnectReturnCode::BadUserNamePassword
         | ConnectReturnCode::NotAuthorized

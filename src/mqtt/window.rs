@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Instant};
 use super::link::Ticket;
 
 /// What a ticket stands for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Sent {
     /// `online` or `offline`.
     Word,
@@ -26,6 +26,8 @@ pub(super) enum Sent {
     },
     /// What comes back to us.
     Echo,
+    /// Whose the name is.
+    Claim,
 }
 
 impl Sent {
@@ -34,7 +36,9 @@ impl Sent {
         match self {
             Self::Event { n, topic } => Some(format!("{topic} {n}")),
             Self::State { topic } => Some(topic.clone()),
-            Self::Word | Self::Reply { .. } | Self::Ceiling { .. } | Self::Echo => None,
+            Self::Ceiling { board, .. } => Some(format!("numbers {board}")),
+            Self::Word => Some("the birth".to_owned()),
+            Self::Reply { .. } | Self::Echo | Self::Claim => None,
         }
     }
 }
@@ -45,6 +49,8 @@ pub(super) struct Window {
     size: u64,
     next: Ticket,
     under_way: BTreeMap<Ticket, (Sent, Instant)>,
+    /// States that nobody acknowledges, each with the ticket that followed: an answer to that is one to them too.
+    unanswered: Vec<(Ticket, Sent)>,
 }
 
 impl Window {
@@ -53,6 +59,7 @@ impl Window {
             size: size as u64,
             next: Ticket(1),
             under_way: BTreeMap::new(),
+            unanswered: Vec::new(),
         }
     }
 
@@ -76,16 +83,35 @@ impl Window {
         self.next.0 += 1;
     }
 
+    /// A state that nobody acknowledges is on its way.
+    pub(super) fn told(&mut self, topic: &str) {
+        let is_same =
+            |(_, sent): &(Ticket, Sent)| matches!(sent, Sent::State { topic: told } if told == topic);
+        if !self.unanswered.iter().any(is_same) {
+            let topic = topic.to_owned();
+            self.unanswered.push((self.next, Sent::State { topic }));
+        }
+    }
+
     /// The broker has answered; what the ticket stood for.
     pub(super) fn answered(&mut self, ticket: Ticket) -> Option<Sent> {
+        self.unanswered.retain(|(next, _)| *next > ticket);
         self.under_way.remove(&ticket).map(|(sent, _)| sent)
     }
 
-    /// The oldest message that would be sent again.
-    pub(super) fn oldest(&self) -> Option<&Sent> {
+    /// The oldest message that would be sent again; of those that nobody acknowledges only with `untold`.
+    pub(super) fn oldest(&self, untold: bool) -> Option<&Sent> {
         // The acknowledgement of the birth may be lost with the connection.
-        let mut sent = self.under_way.values().map(|(sent, _)| sent);
-        sent.find(|sent| !matches!(sent, Sent::Word | Sent::Echo))
+        let mut sent = self.under_way.iter().map(|(ticket, (sent, _))| (*ticket, sent));
+        let oldest = sent.find(|(_, sent)| !matches!(sent, Sent::Word | Sent::Echo | Sent::Claim));
+        let untold = self.unanswered.first().filter(|_| untold);
+        match (oldest, untold) {
+            (Some((ticket, _)), Some((next, sent))) if *next <= ticket => Some(sent),
+            (None, Some((_, sent))) => Some(sent),
+            // The birth, where nothing else was under way.
+            (None, None) => self.under_way.values().map(|(sent, _)| sent).next(),
+            (oldest, _) => oldest.map(|(_, sent)| sent),
+        }
     }
 
     /// When the message that waits longest was sent.
@@ -119,11 +145,31 @@ mod tests {
         window.sent(Sent::Event { n: 5, topic });
         window.sent(Sent::Word);
         assert!(!window.has_room(false));
-        assert_eq!(window.oldest().and_then(Sent::key).as_deref(), Some("a 5"));
+        assert_eq!(window.oldest(true).and_then(Sent::key).as_deref(), Some("a 5"));
         // The second is answered, the first is not: ids must not run around to it.
         window.answered(Ticket(oldest.0 + 1));
         assert!(!window.has_room(false));
         assert!(window.answered(oldest).is_some() && window.answered(oldest).is_none());
         assert!(window.has_room(false) && window.has_word() && !window.is_empty());
+    }
+
+    #[test]
+    fn what_nobody_acknowledges_is_taken_when_what_followed_is() {
+        let mut window = Window::new(16);
+        let key = |window: &Window, untold| window.oldest(untold).and_then(Sent::key);
+        let event = |n| Sent::Event {
+            n,
+            topic: "a".to_owned(),
+        };
+        window.sent(event(1));
+        window.told("health");
+        window.told("health");
+        window.sent(event(2));
+        assert_eq!(key(&window, true).as_deref(), Some("a 1"));
+        window.answered(Ticket(1));
+        assert_eq!(key(&window, true).as_deref(), Some("health"));
+        assert_eq!(key(&window, false).as_deref(), Some("a 2"));
+        window.answered(Ticket(2));
+        assert_eq!(key(&window, true), None);
     }
 }

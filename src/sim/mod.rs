@@ -5,6 +5,7 @@
 pub mod board;
 pub mod clock;
 pub mod games;
+pub mod gathered;
 pub mod hands;
 pub mod mess;
 pub mod occupied;

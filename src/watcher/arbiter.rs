@@ -21,6 +21,8 @@ use crate::{
 
 /// The board is taken as it stands when no square has changed for so long.
 const STILL_MS: u64 = 1000;
+/// More irregularities than any game has: further ones are not taken from a person.
+const MOST_IRREGULARITIES: usize = 256;
 /// A man that was lifted is in a hand for so long; then it was taken off the board.
 const IN_HAND_MS: u64 = 10_000;
 
@@ -77,9 +79,11 @@ impl Core {
             other => {
                 let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
                 let plies = game.plies();
-                let changes_record = matches!(other, Command::Retract { .. } | Command::Correct(_));
+                let corrects = matches!(other, Command::Correct(_));
                 game.command(&mut ctx, other)?;
-                if changes_record && (game.plies() != plies || game.is_watched()) {
+                if game.is_watched() {
+                    self.unwatch_all();
+                } else if corrects || game.plies() != plies {
                     self.unwatch();
                 }
             }
@@ -130,7 +134,7 @@ impl Core {
             if let Some(ply) = known {
                 game.take_up_again(&mut ctx);
                 game.go_back(&mut ctx, ply, "position_set_by_arbiter");
-                self.unwatch();
+                self.unwatch_all();
                 return Ok(());
             }
         }
@@ -165,7 +169,7 @@ impl Game {
     fn command(&mut self, ctx: &mut Ctx<'_>, command: Command) -> Result<(), CommandError> {
         match command {
             Command::Dismiss { irregularity } => self.dismiss(ctx, irregularity),
-            Command::Accept { irregularity } => self.accept(ctx, irregularity),
+            Command::Accept { irregularity } => self.accept(ctx, &irregularity),
             Command::Reopen { irregularity } => self.reopen(ctx, irregularity),
             Command::Note {
                 irregularity,
@@ -206,6 +210,11 @@ impl Game {
 
     /// What only a person can see is answered with the same kind of ruling.
     fn report(&mut self, ctx: &mut Ctx<'_>, mut report: Report) -> Result<(), CommandError> {
+        if self.open.len() + self.closed.len() >= MOST_IRREGULARITIES {
+            return Err(CommandError::Refused(format!(
+                "this game has {MOST_IRREGULARITIES} irregularities already, more than any game has: no more are taken before the next game"
+            )));
+        }
         let kind = report.kind;
         let offender = report.offender.map(Color::from);
         let (ply, offender) = match report.ply {

@@ -317,7 +317,7 @@ impl Core {
         // What waits for time to pass is given it, within a bound.
         let end = now + 30_000;
         self.review(now);
-        self.unwatch();
+        self.unwatch_all();
         while let Some(at) = self.deadline().filter(|at| *at <= end) {
             now = at.max(now);
             self.review(now);

@@ -109,7 +109,9 @@ impl Game {
             return;
         }
         // What was done while the clock stood was done under an arbiter's eyes.
-        if !ctx.passed(since, OUT_OF_TURN_MS) || ctx.sensed.since(to) < ctx.clock.started_at {
+        if !ctx.passed(since, OUT_OF_TURN_MS + ctx.sensed.slack())
+            || ctx.sensed.since(to) < ctx.clock.started_at
+        {
             return;
         }
         let stand = best.stand.clone();

@@ -303,6 +303,7 @@ impl Core {
         let game = Game::new(self.games, stand, &self.sensed, now);
         self.phase = Phase::Game(Box::new(game));
         let [white, black] = self.settings.players.clone();
+        let (event, round) = (self.settings.event.clone(), self.settings.round);
         self.emit(
             now,
             Body::GameStarted {
@@ -310,6 +311,8 @@ impl Core {
                 chess960,
                 white,
                 black,
+                event,
+                round,
             },
         );
     }

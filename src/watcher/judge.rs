@@ -190,6 +190,11 @@ impl Game {
             explanation,
             Explanation::PawnNotReplaced { .. } | Explanation::WrongColour { .. }
         );
+        // That nothing was done is no proof before all must have come.
+        let nothing = matches!(explanation, Explanation::Nothing | Explanation::OnlyMissing(_));
+        if nothing && !ctx.passed(press.at, JUDGE_MS + ctx.sensed.slack()) {
+            return;
+        }
         // What stands on the last rank can be seen.
         let stands = promotion && !matches!(explanation, Explanation::PawnNotReplaced { seen: false, .. });
         if !promotion && self.may_be_innocent(ctx) {

@@ -3,7 +3,11 @@
 //!
 //! A clock that runs speaks every second. While it is silent, nobody knows what is on its way: the core's time stands still.
 //! What comes then is held for a moment. If it is a lump, the clock's own seconds tell when its parts happened, as far as that can be told.
+//!
+//! A line that gathers does so all the time: what has not come by now may have been said some time ago, and all that comes together
+//! happened since the line last spoke.
 
+use super::gathers::Gathers;
 use crate::{
     dgt::{ClockReading, Message},
     time::Millis,
@@ -14,7 +18,7 @@ const SILENT_MS: u64 = 1200;
 /// It is believed to have been there for no longer than this: a cable is pulled, or this clock does not speak each second.
 const MOST_MS: u64 = 90_000;
 /// What comes together comes within this time.
-const TOGETHER_MS: u64 = 20;
+pub(super) const TOGETHER_MS: u64 = 20;
 /// So many messages at once have waited; fewer may have come so.
 const LUMP: usize = 3;
 /// A line that says more than this at once was not late: it never stops.
@@ -39,12 +43,50 @@ pub(super) struct Late {
     believed: bool,
     /// Nothing is held of this line any more: who works off much at once keeps the other boards waiting.
     floods: bool,
+    /// What the line shows, or is known to do, besides.
+    gathers: Gathers,
 }
 
 impl Late {
+    /// Of a line that is known to gather bytes for `gathered` milliseconds; 0 where that is not known.
+    pub(super) fn new(gathered: u64) -> Self {
+        Self {
+            gathers: Gathers::known(gathered),
+            ..Self::default()
+        }
+    }
+
     /// The link is another one.
     pub(super) fn end(&mut self) {
-        *self = Self::default();
+        *self = Self {
+            gathers: self.gathers.anew(),
+            ..Self::default()
+        };
+    }
+
+    /// For how many milliseconds the line gathers.
+    pub(super) fn gathered(&self) -> u64 {
+        self.gathers.ms()
+    }
+
+    /// Until when it is known, at `now`, what has come.
+    pub(super) fn known(&self, now: Millis) -> Millis {
+        let told = match self.gathers.ms() {
+            0 => now,
+            ms => self.heard.max(Some(now - ms)).map_or(now, |told| told.min(now)),
+        };
+        self.known_until().map_or(told, |until| until.min(told))
+    }
+
+    /// When it will be known what came until `at`; none where the line has been silent for too long.
+    pub(super) fn known_at(&self, at: Millis) -> Option<Millis> {
+        let within = self.known_until().is_none_or(|until| at <= until);
+        let told = match (self.gathers.ms(), self.heard) {
+            (0, _) => at,
+            (_, Some(heard)) if at <= heard => heard,
+            (ms, _) => at + ms,
+        };
+        within.then_some(told)
     }
 
     /// Until when it is known what has come, while a clock runs: after it nobody knows what is on its way.
@@ -57,7 +99,7 @@ impl Late {
     /// Takes bytes that are to be held. Returns false where there is no reason to.
     pub(super) fn holds(&mut self, now: Millis, bytes: &[u8]) -> bool {
         let held: usize = self.held.iter().map(|(_, bytes)| bytes.len()).sum();
-        let silent = self.known_until().is_some_and(|until| until <= now);
+        let silent = self.gathers.ms() > 0 || self.known_until().is_some_and(|until| until <= now);
         self.floods |= held >= MOST_HELD;
         if self.held.is_empty() && !silent || self.floods {
             return false;
@@ -95,8 +137,9 @@ impl Late {
     }
 
     /// Takes note of a message that happened at `at`.
-    pub(super) fn note(&mut self, at: Millis, message: &Message<'_>) {
+    pub(super) fn note(&mut self, now: Millis, at: Millis, message: &Message<'_>) {
         self.heard = Some(at);
+        self.gathers.heard(now, message);
         self.believed = false;
         match message {
             Message::Clock(reading) => self.clock = Some((*reading, at)),
@@ -105,12 +148,23 @@ impl Late {
         }
     }
 
+    /// Since when what came may have happened.
+    fn since(&self, came: &[(Millis, Sort)]) -> Option<Millis> {
+        let runs = self.clock.is_some_and(|(reading, _)| reading.running);
+        let ms = self.gathers.ms();
+        if ms == 0 || runs && !self.believed {
+            return self.heard;
+        }
+        let (first, _) = came.first()?;
+        self.heard.max(Some(*first - ms))
+    }
+
     /// When each of the messages happened that were held, and came at these times. What a board's log was told before is
     /// known to have waited for it.
     pub(super) fn times(&self, came: &[(Millis, Sort)]) -> Vec<Millis> {
         let log = came.iter().any(|(_, sort)| matches!(sort, Sort::Log));
-        let (Some(heard), Some((now, _)), true) = (self.heard, came.last(), came.len() >= LUMP && !log)
-        else {
+        let is_lump = came.len() >= LUMP || self.gathers.ms() > 0;
+        let (Some(heard), Some((now, _)), true) = (self.since(came), came.last(), is_lump && !log) else {
             return came.iter().map(|(at, _)| *at).collect();
         };
         let (mut at, mut clock) = (heard, self.clock);
@@ -183,7 +237,11 @@ mod tests {
 
     fn late() -> Late {
         let mut late = Late::default();
-        late.note(Millis(1000), &Message::Clock(clock(100, 100, Lever::RightHigh)));
+        late.note(
+            Millis(1000),
+            Millis(1000),
+            &Message::Clock(clock(100, 100, Lever::RightHigh)),
+        );
         late
     }
 
@@ -198,7 +256,7 @@ mod tests {
         assert_eq!(late.take().len(), 2);
         let mut stands = clock(100, 100, Lever::RightHigh);
         stands.running = false;
-        late.note(Millis(3000), &Message::Clock(stands));
+        late.note(Millis(3000), Millis(3000), &Message::Clock(stands));
         assert_eq!(late.known_until(), None);
     }
 
@@ -230,6 +288,24 @@ mod tests {
         assert_eq!(times, [2000, 2150, 2300, 5000]);
         let few = [(now, Sort::Field), (now, Sort::Field)];
         assert_eq!(late.times(&few), [now, now], "they may have come so");
+    }
+
+    #[test]
+    fn on_a_line_that_gathers_nobody_knows_what_has_not_come() {
+        let mut late = Late::new(1000);
+        late.heard_at(Millis(5000));
+        assert!(late.holds(Millis(5600), &[1]), "all that comes was said before");
+        assert_eq!(
+            (late.known(Millis(5500)), late.known(Millis(6500))),
+            (Millis(5000), Millis(5500))
+        );
+        assert_eq!(late.known_at(Millis(4000)), Some(Millis(5000)));
+        assert_eq!(late.known_at(Millis(5200)), Some(Millis(6200)));
+        // One change alone happened in the last second, whenever that was.
+        let came = [(Millis(9000), Sort::Field)];
+        assert_eq!(late.times(&came), [Millis(8000 + FIELD_MS)]);
+        late.end();
+        assert_eq!(late.gathered(), 1000, "another link to the same server");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::{
     outbox::Outbox,
 };
 use crate::{
+    dgt::ClockSide,
     event::{Body, CompletedBy, Event, GameResult, notice},
     time::Millis,
 };
@@ -20,7 +21,7 @@ use crate::{
 /// Numbers from here on are of events that were not said yet.
 const UNSAID: u64 = 1 << 40;
 /// More than this is no game: it is let go of.
-const MOST_EVENTS: usize = 700;
+const MOST_EVENTS: usize = 400;
 /// After so many half-moves that were completed by the clock a game goes on, and no analysis.
 const SURELY_A_GAME: usize = 4;
 
@@ -42,13 +43,16 @@ pub(super) struct Meanwhile {
     games: u32,
     look_again: Option<Millis>,
     dump_wanted: bool,
+    /// White's side of the clock in the game that is over or parked.
+    white_side: Option<ClockSide>,
 }
 
 impl Meanwhile {
-    fn new(why: Why, phase: Phase, games: u32) -> Self {
+    fn new(why: Why, phase: Phase, games: u32, white_side: Option<ClockSide>) -> Self {
         Self {
             why,
             phase,
+            white_side,
             out: Outbox {
                 seq: UNSAID,
                 ..Outbox::default()
@@ -89,11 +93,25 @@ impl Core {
             return;
         };
         meanwhile.out.before = self.out.before;
+        // Pieces that lie about after a game say nothing of squares, nor presses of sides. The next game has sides of its own.
+        let given_up = self.sensed.given_up();
         self.exchange(&mut meanwhile);
         what(self);
         self.exchange(&mut meanwhile);
+        self.sensed.give_up(given_up);
+        if meanwhile.why == Why::Ended {
+            self.sit_as_before(&meanwhile);
+        }
         if meanwhile.out.events.len() <= MOST_EVENTS {
             self.meanwhile = Some(meanwhile);
+        }
+    }
+
+    fn sit_as_before(&mut self, meanwhile: &Meanwhile) {
+        if let Some(side) = meanwhile.white_side
+            && self.clock.white_side() != Some(side)
+        {
+            self.clock.found(side);
         }
     }
 
@@ -139,22 +157,39 @@ impl Core {
             }
             return;
         };
+        if game.parked && self.meanwhile.is_none() {
+            // After a restart, too: the next game may have begun.
+            self.watch_for_next();
+            return;
+        }
         if mem::take(&mut game.ended_by_hand) && self.meanwhile.is_none() {
             let mut on = game.clone();
             on.result = None;
-            self.meanwhile = Some(Box::new(Meanwhile::new(Why::Ended, Phase::Game(on), self.games)));
+            let white_side = self.clock.white_side();
+            let on = Meanwhile::new(Why::Ended, Phase::Game(on), self.games, white_side);
+            self.meanwhile = Some(Box::new(on));
         }
     }
 
-    /// The record was changed: what is watched in place of the game goes on from another one.
+    /// The record of a game that is over was changed: what is watched in its place goes on from another one.
     pub(super) fn unwatch(&mut self) {
+        self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::Ended);
+    }
+
+    /// The game itself is watched again, or nothing is.
+    pub(super) fn unwatch_all(&mut self) {
         self.meanwhile = None;
+    }
+
+    fn watch_for_next(&mut self) {
+        let waiting = Phase::Waiting(Box::default());
+        let next = Meanwhile::new(Why::SetUpAnew, waiting, self.games, self.clock.white_side());
+        self.meanwhile = Some(Box::new(next));
     }
 
     /// The pieces were set up anew while a result is still to come. A game that nobody analyses goes on with another result than
     /// none, so an arbiter is asked.
     pub(super) fn park(&mut self, now: Millis) {
-        let games = self.games;
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
@@ -162,11 +197,7 @@ impl Core {
         let message = "The pieces were set up anew, and the game has no result. It is kept as it is: enter its result, or say that it goes \
                        on (`resume`), or that a new game has begun (`new_game`). What is played meanwhile is told then.";
         game.notice(&mut ctx, notice::SET_UP_WITHOUT_RESULT, message);
-        self.meanwhile = Some(Box::new(Meanwhile::new(
-            Why::SetUpAnew,
-            Phase::Waiting(Box::default()),
-            games,
-        )));
+        self.watch_for_next();
     }
 
     /// The parked game is over, and what was watched in place of it is the next one. Returns false where nothing was.
@@ -183,13 +214,19 @@ impl Core {
 
     /// The result was a mistake, or the pieces were put back: the game goes on, with all that was played meanwhile.
     pub(super) fn game_goes_on(&mut self, now: Millis) {
-        let meanwhile = self.meanwhile.take();
-        if let Some(mut meanwhile) = meanwhile.filter(|meanwhile| meanwhile.why == Why::Ended) {
+        let parked = self
+            .meanwhile
+            .take_if(|meanwhile| meanwhile.why == Why::SetUpAnew);
+        if let Some(mut meanwhile) = self.meanwhile.take() {
             if let (Phase::Game(said), Phase::Game(on)) = (&self.phase, &mut meanwhile.phase) {
                 on.take_what_was_ruled(said);
             }
-            self.take_over(now, *meanwhile);
-        } else if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            return self.take_over(now, *meanwhile);
+        }
+        if let Some(parked) = &parked {
+            self.sit_as_before(parked);
+        }
+        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
             game.result = None;
             game.parked = false;
             game.restart_lines(&ctx);

@@ -26,6 +26,7 @@ mod finish;
 mod flags;
 mod game;
 mod gap;
+mod gathers;
 mod judge;
 mod late;
 mod matter;
@@ -62,6 +63,7 @@ use crate::{
 pub use command::{Command, CommandError, Order, Reply, Report};
 use core::Core;
 pub use explain::Account;
+pub use gathers::MOST_MS as MOST_GATHERED_MS;
 pub use outbox::{Heard, MateQuestion};
 pub use past::Needed;
 pub use snapshot::Snapshot;
@@ -104,6 +106,8 @@ pub struct Settings {
     pub board: String,
     /// What the board speaks.
     pub protocol: Protocol,
+    /// For how many milliseconds the line is known to gather what the board says; 0 where that is not known.
+    pub gathered_ms: u64,
     /// Edition of the Laws.
     pub laws: Edition,
     /// Time control of the event.
@@ -120,6 +124,10 @@ pub struct Settings {
     pub contested: Options,
     /// Names for the PGN, White's and Black's, where they are known.
     pub players: [Option<String>; 2],
+    /// Name of the event, where it is known.
+    pub event: Option<String>,
+    /// Number of the round, where it is known.
+    pub round: Option<u32>,
     /// Unix time in milliseconds at the origin of `Millis`; none when the wall clock is unknown.
     pub epoch_ms: Option<i64>,
 }
@@ -150,7 +158,7 @@ impl Watcher {
     #[must_use]
     pub fn new(settings: Settings, resume: Option<Snapshot>) -> Self {
         Self {
-            wire: Wire::new(settings.protocol),
+            wire: Wire::new(settings.protocol, settings.gathered_ms),
             taken_at: resume.as_ref().map(Snapshot::taken_at),
             core: Core::new(settings, resume.as_ref()),
             before: 0,
@@ -214,6 +222,11 @@ impl Watcher {
         let ahead = self.wire.release(&mut self.core);
         self.before += ahead;
         now + ahead
+    }
+
+    /// The caller ends, and another will go on from the [`Self::snapshot`]: what came and was held is heard.
+    pub fn handle_stop(&mut self, now: Millis) {
+        self.release(now);
     }
 
     fn ask_board(&mut self, now: Millis) {

@@ -12,14 +12,6 @@ use crate::{
     time::Millis,
 };
 
-/// True where nobody had to play for it.
-fn is_forfeit(result: GameResult) -> bool {
-    matches!(
-        result,
-        GameResult::WhiteByForfeit | GameResult::BlackByForfeit | GameResult::BothForfeit
-    )
-}
-
 impl Core {
     /// The present game has this result; a forfeit may be of the next one.
     pub(super) fn set_result(
@@ -30,7 +22,7 @@ impl Core {
         number: Option<u32>,
     ) -> Result<(), CommandError> {
         let note = reason.map(String::from);
-        if is_forfeit(result) && number == Some(self.games + 1) {
+        if result.is_forfeit() && number == Some(self.games + 1) {
             return self.forfeit(now, result, note);
         }
         let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;

@@ -102,6 +102,8 @@ impl Core {
             number: game.number,
             time: began.as_deref(),
             players: [white.as_deref(), black.as_deref()],
+            event: self.settings.event.as_deref(),
+            round: self.settings.round,
             fen: &start_fen,
             chess960: game.mode == CastlingMode::Chess960,
         };

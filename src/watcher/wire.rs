@@ -50,13 +50,14 @@ pub(super) struct Occ1 {
 }
 
 impl Wire {
-    pub(super) fn new(protocol: Protocol) -> Self {
+    /// Of a board that speaks `protocol` over a line that is known to gather its bytes for `gathered` milliseconds.
+    pub(super) fn new(protocol: Protocol, gathered: u64) -> Self {
         match protocol {
             Protocol::Dgt => Self::Dgt(Box::new(Dgt {
                 decoder: Decoder::new(),
                 session: Session::new(),
                 backlog: Backlog::default(),
-                late: Late::default(),
+                late: Late::new(gathered),
             })),
             Protocol::Occ1 => Self::Occ1(Occ1::default()),
         }
@@ -139,8 +140,8 @@ impl Wire {
         match self {
             Self::Dgt(dgt) => {
                 let in_core = |due| dgt.backlog.in_core(due);
-                let known = dgt.late.known_until().map(in_core);
-                let deadline = deadline.filter(|due| known.is_none_or(|until| *due <= until));
+                let deadline = deadline.and_then(|due| dgt.late.known_at(dgt.backlog.on_line(due)));
+                let deadline = deadline.map(in_core);
                 let line = [dgt.session.poll_timeout(), dgt.late.due()];
                 line.into_iter().flatten().map(in_core).chain(deadline).min()
             }
@@ -229,7 +230,8 @@ impl Dgt {
                 core.unheard();
             }
             let at = happened.next().unwrap_or(now);
-            late.note(at, &message);
+            core.sensed.is_told_within(late.gathered());
+            late.note(now, at, &message);
             let waited = backlog.heard(now, &message);
             let then = backlog.in_core(at).max(core.now);
             if waited > 0 {
@@ -251,8 +253,7 @@ impl Dgt {
     fn known(&mut self, now: Millis) -> Millis {
         let now = self.backlog.on_line(now);
         self.late.tick(now);
-        let known = self.late.known_until().map_or(now, |until| until.min(now));
-        self.backlog.in_core(known)
+        self.backlog.in_core(self.late.known(now))
     }
 }
 

@@ -262,6 +262,11 @@ pub fn http_full(port: u16, method: &str, path: &str, headers: &str, body: &Valu
     } else {
         body.to_string()
     };
+    http_text(port, method, path, headers, &body)
+}
+
+/// The same with a body that need not be JSON.
+pub fn http_text(port: u16, method: &str, path: &str, headers: &str, body: &str) -> (u16, String, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(180))).unwrap();
     let host = if headers.to_lowercase().contains("host:") {

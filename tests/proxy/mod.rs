@@ -39,6 +39,8 @@ pub enum Fault {
     LateAcks(Duration),
     /// Acknowledgements come when [`Proxy::release`] says so.
     HeldAcks,
+    /// It is closed on a message to a topic that has one of these in it, and nothing is said of it.
+    HangsUpOn(&'static [&'static str]),
     /// The first acknowledgements say this reason instead: how many, and which.
     Reason(usize, u8),
 }
@@ -132,7 +134,22 @@ async fn serve(client: TcpStream, broker: u16, fault: Fault, released: watch::Re
     }
 }
 
+/// Packet by packet, until one is not allowed.
+async fn up_to(forbidden: &[&str], mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
+    while let Some(packet) = packet(&mut from).await {
+        let said = String::from_utf8_lossy(&packet);
+        let is_forbidden = |topic: &&str| said.contains(*topic);
+        let is_publish = packet[0] & 0xf0 == PUBLISH;
+        if is_publish && forbidden.iter().any(is_forbidden) || to.write_all(&packet).await.is_err() {
+            return;
+        }
+    }
+}
+
 async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault) {
+    if let Fault::HangsUpOn(topics) = fault {
+        return up_to(topics, from, to).await;
+    }
     let mut left = match fault {
         Fault::CutAfter(left) | Fault::SilentAfter(left) => left,
         _ => usize::MAX,
@@ -222,6 +239,8 @@ async fn down(
     }
 }
 
+/// First byte of a message, but for its flags.
+const PUBLISH: u8 = 0x30;
 const PUBACK: u8 = 0x40;
 
 /// The next packet, header and all; none at the end.

@@ -94,6 +94,7 @@ fn play(game: &Game, weighed: Option<Weighed>) -> Rehearsal {
         laws: game.header.laws().unwrap_or_default(),
         time_control: game.header.time_control().unwrap_or_default(),
         supervision: game.header.supervision().unwrap_or_default(),
+        gathered_ms: game.header.gathered_ms().unwrap_or_default(),
         ..Settings::default()
     };
     let end = game.cues.last().unwrap().record.at;

@@ -366,6 +366,7 @@ pub(crate) fn settings(capture: &Capture, board: &str) -> Settings {
     let header = &capture.header;
     Settings {
         protocol: capture.header.protocol().unwrap_or_default(),
+        gathered_ms: header.gathered_ms().unwrap_or_default(),
         gateway: "replay".into(),
         board: header.board().unwrap_or(board).into(),
         laws: header.laws().unwrap_or_default(),

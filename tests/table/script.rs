@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use dgt2mqtt::{
     capture::{Capture, Header},
-    sim::occupied::occupied,
+    sim::{gathered::gathered, occupied::occupied},
 };
 use shakmaty::{CastlingMode, Chess, Color, FromSetup, Setup, Square, fen::Fen};
 
@@ -111,7 +111,7 @@ impl Script {
         let mut header = Header::default();
         header.push("board", "1").unwrap();
         header.push("story", &self.story).unwrap();
-        for key in ["laws", "time-control", "supervision", "periods"] {
+        for key in ["gathered", "laws", "time-control", "supervision", "periods"] {
             if let Some(value) = self.key(key) {
                 header.push(key, value).unwrap();
             }
@@ -120,7 +120,10 @@ impl Script {
         for act in &self.acts {
             self.act(&mut table, act);
         }
-        let capture = table.finish(header);
+        let mut capture = table.finish(header);
+        if let Some(ms) = self.key("gathers") {
+            capture = gathered(&capture, ms.parse().unwrap());
+        }
         if self.key("protocol") == Some("occ1") {
             return occupied(&capture).unwrap();
         }

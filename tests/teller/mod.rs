@@ -87,7 +87,7 @@ impl Teller {
             &format!("{at}/pgn"),
             &format!("[White \"{white}\"]\n[Black \"{black}\"]\n\n*\n"),
         );
-        self.event(&at, &ago(5), made);
+        self.event(&at, &ago(5), &made);
     }
 
     /// An open irregularity in the last half-move.
@@ -99,7 +99,7 @@ impl Teller {
         let case = json!({ "type": "irregularity", "kind": "illegal_move", "offender": "white", "ply": 61, "certainty": certainty,
             "articles": ["7.5.1"], "squares": ["d4"], "move": "b1d4", "reason": null, "fen_before": format!("{FEN} w KQkq - 0 31"),
             "placement": FEN, "clock": null, "offence_number": 1, "ruling": ruling, "text": { "en": words, "ru": russian } });
-        self.event(&format!("{gateway}/board/{board}"), time, case);
+        self.event(&format!("{gateway}/board/{board}"), time, &case);
     }
 
     /// Nothing of the board is retained any more.
@@ -110,7 +110,7 @@ impl Teller {
     }
 
     /// Says an event, and the state of the game after it.
-    fn event(&mut self, at: &str, time: &str, body: Value) {
+    fn event(&mut self, at: &str, time: &str, body: &Value) {
         let (gateway, board) = at.split_once("/board/").unwrap();
         let (seq, game) = self.boards.get_mut(at).unwrap();
         *seq += 1;

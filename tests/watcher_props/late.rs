@@ -23,7 +23,7 @@ fn held_back(capture: &Capture, window: (Millis, Millis)) -> Capture {
 }
 
 /// How often each player was accused.
-fn accusations(events: &[Event]) -> BTreeMap<String, usize> {
+pub(crate) fn accusations(events: &[Event]) -> BTreeMap<String, usize> {
     let mut said = BTreeMap::new();
     for event in events {
         if let Body::Irregularity(irregularity) = &event.body

@@ -26,7 +26,7 @@ use self::{broker::Broker, subscriber::Subscriber, teller::Teller};
 use super::dashboard;
 use crate::{
     config::{BrokerUrl, Collector, Config, Env},
-    dashboard::Shared,
+    dashboard::{Access, Shared},
     event::{Body, Event},
     gateway,
     sim::{
@@ -110,7 +110,14 @@ impl Demo {
                 broker.urls = vec![url(address)];
             }
             let (_none, settings) = watch::channel(None);
-            let mut page = dashboard::open(collector, settings, page, None, &Shared::default(), &stop)?;
+            let mut page = dashboard::open(
+                collector,
+                settings,
+                page,
+                Access::new(None, Vec::new()),
+                &Shared::default(),
+                &stop,
+            )?;
             parts.spawn(async move { page.join_next().await.transpose()?.unwrap_or(Ok(())) });
             say(&format!(
                 "The arbiter's page shows the board at http://{place}/\n\n"

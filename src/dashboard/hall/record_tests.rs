@@ -18,7 +18,7 @@ fn begins(seq: u64, number: u32) -> Value {
     of_game(
         seq,
         number,
-        &json!({"type":"game_started","fen":fen,"chess960":false,"white":"Anna","black":"Boris"}),
+        &json!({"type":"game_started","fen":fen,"chess960":false,"white":"Anna","black":"Boris","round":3}),
     )
 }
 
@@ -229,6 +229,7 @@ fn a_case_keeps_a_journal() {
         ]
     );
     assert_eq!(case["players"], json!(["Anna", "Boris"]));
+    assert_eq!(case["round"], 3);
     assert_eq!(case["began"], "2026-11-21T14:00:01Z");
 }
 

@@ -21,7 +21,7 @@ use super::{
     shapes::{self, Now},
     sockets::{Seat, Sockets},
 };
-use crate::dashboard::{door, listener::Shared};
+use crate::{dashboard::listener::Shared, door};
 
 /// Calls are small.
 const MAX_CALL: usize = 64 << 10;

@@ -39,10 +39,15 @@ function connect() {
     hall.gateways.clear();
     hall.heard = true;
     take(view);
+    // What the link is good for may have changed meanwhile.
+    introduce().then(() => show());
   });
   source.addEventListener("change", (event) => take(JSON.parse(event.data)));
   source.addEventListener("alive", heard);
-  source.addEventListener("error", () => lost());
+  source.addEventListener("error", () => {
+    lost();
+    if (source.readyState === EventSource.CLOSED) introduce();
+  });
 }
 
 function heard() {
@@ -141,7 +146,11 @@ function draw() {
 let pending = null;
 /** What has to be fetched is not fetched more often than anybody reads. */
 function drawSoon() {
-  pending ??= setTimeout(() => { pending = null; draw(); }, 120);
+  pending ??= setTimeout(() => {
+    pending = null;
+    // A server that has just been started knows no board yet.
+    if (!lostSince) draw();
+  }, 120);
 }
 
 const tabs = document.getElementById("tabs");

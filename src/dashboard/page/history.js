@@ -134,11 +134,11 @@ export class Report {
     ];
   }
 
-  /** Which game of the day it was at this board: the round, where each board plays one game a round. */
+  /** The round, and which game of the day it was at this board: the same, where each board plays one game a round. */
   #round(item, detail) {
     const day = dayText(item.began);
     const before = detail.games.filter((game) => game.number <= item.game && day && dayText(game.began) === day);
-    return [t("report_no", { n: item.game }), before.length ? t("report_round", { n: before.length }) : null].filter(Boolean).join(", ");
+    return [item.round == null ? null : t("round_no", { n: item.round }), t("report_no", { n: item.game }), before.length ? t("report_round", { n: before.length }) : null].filter(Boolean).join(", ");
   }
 }
 

@@ -10,6 +10,8 @@ export const me = { name: null, role: "arbiter", verbs: null, remove: true };
 /** Asks the server who we are. */
 export async function introduce() {
   const response = await fetch("/api/me").catch(() => null);
+  // The link was taken back: the form asks for another one.
+  if (response?.status === 401) location.reload();
   if (!response?.ok) return;
   tellTime(response);
   Object.assign(me, await response.json());

@@ -35,7 +35,8 @@ function lines(hall, lostSince) {
     if (gateway.doubled) said.push([t("doubled", { name: gateway.name })]);
     if (gateway.cut) said.push([t("cut", { name: gateway.name })]);
     if (!gateway.online) said.push(away(gateway));
-    else for (const message of gateway.notices) said.push([t("health", { name: gateway.name, message })]);
+    else if (gateway.rival) said.push([t("rival", { name: gateway.name, host: gateway.rival })]);
+    if (gateway.online) for (const message of gateway.notices) said.push([t("health", { name: gateway.name, message })]);
   }
   return said;
 }

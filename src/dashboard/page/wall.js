@@ -139,9 +139,12 @@ export class Wall {
     this.list.style.setProperty("--columns", best.columns);
     this.list.style.setProperty("--diagram", `${diagram}px`);
     const tries = SIZES.filter((size) => diagram >= SMALLEST_DIAGRAM && size >= SMALLEST_WITH_DIAGRAM).map((size) => [size, true]);
-    for (const [size, diagrams] of [...tries, ...SIZES.map((size) => [size, false])]) {
+    // Names are broken within a word only where nothing else helps.
+    const last = [SIZES.at(-2), SIZES.at(-1)].map((size) => [size, false, true]);
+    for (const [size, diagrams, tight = false] of [...tries, ...SIZES.map((size) => [size, false]), ...last]) {
       this.#diagrams = diagrams;
       this.list.classList.toggle("diagrams", diagrams);
+      this.list.classList.toggle("tight", tight);
       this.list.style.setProperty("--size", `${size}px`);
       if (this.#fits()) return;
     }

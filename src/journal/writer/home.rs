@@ -167,6 +167,7 @@ impl Writer {
         self.mark = ready.mark;
         self.lock = ready.lock;
         self.place = Place::of(&self.settings.path);
+        self.command = self.command.max(self.store.last_command()?);
         let unwritten = self.pending.rows.len().saturating_sub(self.pending.acked.len());
         self.depth = self.store.outbox()? + unwritten as u64;
         // Boards of which nothing new waits go on where they are, too.

@@ -1,13 +1,15 @@
 //! What waits for the broker and which commands were given, on disk and in memory as one.
 
+use std::time::{Duration, Instant};
+
 use super::Writer;
 use crate::journal::{
     entry::{CommandRecord, Row, Stats},
-    wall_ms,
+    store::NewCommand,
 };
 
 /// How long a caller's reference stands for the same command.
-const REFERENCE_MS: i64 = 10 * 60 * 1000;
+const REFERENCE: Duration = Duration::from_secs(10 * 60);
 
 impl Writer {
     pub(super) fn unacked(&self, after: u64, limit: usize) -> Vec<Row> {
@@ -70,32 +72,32 @@ impl Writer {
 
     pub(super) fn command(&self, board: &str, reference: &str) -> Option<CommandRecord> {
         let pending = self.pending.commands.iter().rev();
-        let found = pending
+        let in_memory = pending
             .filter(|c| c.board == board)
             .find(|c| c.record.reference.as_deref() == Some(reference));
-        if let Some(found) = found {
-            return Some(found.record.clone());
-        }
-        let since = wall_ms() - REFERENCE_MS;
-        self.store
-            .command(board, reference, since)
-            .unwrap_or_else(|error| {
+        let on_disk = || {
+            self.store.command(board, reference).unwrap_or_else(|error| {
                 tracing::error!(%error, "cannot look up a command");
                 None
             })
+        };
+        let now = Instant::now();
+        let age = |found: &NewCommand| self.commands_taken.age(now, found.n, found.received_ms);
+        let found = in_memory.cloned().or_else(on_disk);
+        found
+            .filter(|found| age(found) < REFERENCE)
+            .map(|found| found.record)
     }
 
     pub(super) fn stats(&self) -> Stats {
-        let oldest_ms = match self.unacked(0, 1).first() {
-            None => None,
-            Some(row) => self
-                .pending
-                .rows
-                .iter()
-                .find(|new| new.row.n == row.n)
-                .map(|new| new.created_ms)
-                .or_else(|| self.store.created_ms(row.n).ok().flatten()),
+        let oldest = self.unacked(0, 1).first().map(|row| row.n);
+        let in_pending = |n| self.pending.rows.iter().find(|new| new.row.n == n);
+        let created = |n| match in_pending(n) {
+            Some(new) => Some(new.created_ms),
+            None => self.store.created_ms(n).ok().flatten(),
         };
+        let oldest = oldest.and_then(|n| Some((n, created(n)?)));
+        let now = Instant::now();
         let in_memory = self
             .pending
             .rows
@@ -104,7 +106,8 @@ impl Writer {
             .count();
         Stats {
             depth: self.depth,
-            oldest_ms,
+            oldest_ms: oldest.map(|(_, created_ms)| created_ms),
+            oldest_age: oldest.map(|(n, created_ms)| self.events_taken.age(now, n, created_ms)),
             bytes: self.store.bytes().unwrap_or(0),
             in_memory: in_memory as u64,
             pruned: self.pruned,

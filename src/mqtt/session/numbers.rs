@@ -64,22 +64,26 @@ impl<L: BrokerLink> Session<'_, L> {
             let payload = serde_json::to_vec(&word).unwrap_or_default();
             self.send(
                 &Message::plain(self.core.topics.claim(), payload, false),
-                Sent::Echo,
+                Sent::Claim,
             );
         }
         if self.core.claim.takes_birth() && self.core.readback.is_over() {
             self.say("online");
         }
-        let rival = self.core.claim.rival().map(str::to_owned);
+        let rival = self.core.claim.rival(Instant::now()).map(str::to_owned);
         self.core.count(|figures| figures.rival = rival);
     }
 
     /// The journal has compared: nothing speaks against sending any more.
     pub(super) fn settled(&mut self) {
         self.core.readback.finish();
-        for board in self.core.readback.former(&self.core.boards) {
+        let former = self.core.readback.former(&self.core.boards);
+        for board in &former {
             tracing::info!("board {board} is not configured any more: its states are taken from the broker");
-            self.core.states.clear(&self.core.topics, &board);
+            self.core.states.clear(&self.core.topics, board);
+        }
+        if !former.is_empty() {
+            self.core.former.send_replace(former);
         }
         self.core.ceilings.found(self.core.readback.ceilings());
         // Another may have come meanwhile.

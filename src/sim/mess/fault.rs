@@ -77,6 +77,8 @@ pub enum Fault {
     GapLong,
     /// What the board says is held back for some seconds, and comes in one lump.
     Late,
+    /// What the board says is gathered throughout the game, and comes once in a second or so.
+    Gathered,
     /// The board lies sideways.
     Sideways,
     /// Two men are exchanged in the initial position.
@@ -105,7 +107,7 @@ pub enum Fault {
 
 /// Name, how often it happens when nothing else is said, and whether the Laws call it an irregularity.
 /// What hands do, and what fails for a while: in each half-move where it can. Garbage: a second. The rest: in each game.
-const KINDS: [(Fault, &str, f64, bool); 48] = [
+const KINDS: [(Fault, &str, f64, bool); 49] = [
     (Fault::Drag, "drag", 0.5, false),
     (Fault::Swept, "swept", 0.6, false),
     (Fault::PlaceFirst, "place-first", 0.4, false),
@@ -142,6 +144,7 @@ const KINDS: [(Fault, &str, f64, bool); 48] = [
     (Fault::DeadSquares, "dead-squares", 1.0, false),
     (Fault::GapLong, "gap-long", 0.03, false),
     (Fault::Late, "late", 0.03, false),
+    (Fault::Gathered, "gathered", 1.0, false),
     (Fault::Sideways, "sideways", 1.0, true),
     (Fault::WrongStart, "wrong-start", 1.0, true),
     (Fault::IllegalMove, "illegal-move", 0.03, true),

@@ -15,12 +15,10 @@ use super::{
     truth::{HalfMove, Offence, Truth},
 };
 use crate::{
-    board::Orientation,
     capture::Header,
-    dgt::ClockSide,
     event::GameResult,
     laws::{IrregularityKind, Supervision, TimeControl},
-    sim::{player::Cue, sensors::Scan},
+    sim::player::Cue,
 };
 
 /// A game that was made up.
@@ -91,7 +89,7 @@ pub(super) struct Director<'a> {
 impl<'a> Director<'a> {
     fn new(faults: &'a Faults, mut rng: Rng) -> Self {
         let stands = faults.of(Fault::IllegalStands) > 0.0;
-        let stage = stage(faults, &mut rng);
+        let stage = Stage::set(faults, &mut rng);
         let tempo = if stands {
             Tempo::blitz()
         } else {
@@ -141,6 +139,18 @@ impl<'a> Director<'a> {
             taste,
             longest,
         }
+    }
+
+    /// What a watcher is told of the game. Of a line that gathers it is told in every other one.
+    fn header(&mut self) -> Header {
+        let mut header = header(self.tempo.control, self.supervision, self.edition);
+        let ms = self.stage.gathers;
+        if ms > 0 && self.rng.bool() {
+            header
+                .push("gathered", &format!("{ms} ms"))
+                .expect("no line gathers for longer than a header takes");
+        }
+        header
     }
 
     pub(super) fn happens(&mut self, fault: Fault) -> bool {
@@ -358,10 +368,10 @@ impl<'a> Director<'a> {
         self.prove();
         self.timeline.end = self.timeline.end.max(self.at) + if self.stage.clock { 9000 } else { 13_000 };
         Game {
+            header: self.header(),
             cues: self
                 .stage
                 .tell(&self.initial, &self.timeline, &self.tempo, &mut self.rng),
-            header: header(self.tempo.control, self.supervision, self.edition),
             log: self.log,
             truth: self.truth,
         }
@@ -415,33 +425,6 @@ fn header(control: TimeControl, supervision: Supervision, edition: Option<&str>)
 fn is_over(position: &Chess) -> bool {
     let bare = position.board().occupied().count() <= 6;
     position.is_game_over() || bare || position.halfmoves() >= 60
-}
-
-fn stage(faults: &Faults, rng: &mut Rng) -> Stage {
-    let mut happens = |fault| rng.f64() < faults.of(fault);
-    let sideways = happens(Fault::Sideways);
-    let turned = happens(Fault::Turned);
-    Stage {
-        white: if happens(Fault::ClockSwapped) {
-            ClockSide::Right
-        } else {
-            ClockSide::Left
-        },
-        scan: if happens(Fault::SlowScan) {
-            Scan::slow()
-        } else {
-            Scan::default()
-        },
-        clock: !happens(Fault::NoClock),
-        stale: faults.of(Fault::StaleFrame),
-        garbage: faults.of(Fault::Garbage),
-        orientation: match (sideways, turned) {
-            (true, _) if rng.bool() => Orientation::QuarterLeft,
-            (true, _) => Orientation::QuarterRight,
-            (_, true) => Orientation::Turned,
-            _ => Orientation::Normal,
-        },
-    }
 }
 
 /// The initial position, or one of the 960.

@@ -1,11 +1,12 @@
 //! From what happened on the table to what a board would have told of it.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, num::NonZero};
 
 use fastrand::Rng;
 use shakmaty::{Color, Piece, Square};
 
 use super::{
+    fault::{Fault, Faults},
     figure::{Men, reading},
     tempo::Tempo,
     timeline::{Lever, Timeline},
@@ -35,14 +36,47 @@ pub(super) struct Stage {
     pub(super) stale: f64,
     /// Garbage on the line, pieces a second.
     pub(super) garbage: f64,
+    /// The line gathers what the board says for so many milliseconds, unless that is 0.
+    pub(super) gathers: u64,
 }
 
 /// From a press to its frame.
 const FRAME_LATE_MS: std::ops::Range<u64> = 30..200;
 /// Time of a frame of ten bytes on the line.
 const FRAME_MS: u64 = 11;
+/// A line that gathers does so for as long.
+const GATHERS_MS: std::ops::Range<u64> = 250..1500;
 
 impl Stage {
+    pub(super) fn set(faults: &Faults, rng: &mut Rng) -> Self {
+        let mut happens = |fault| rng.f64() < faults.of(fault);
+        let sideways = happens(Fault::Sideways);
+        let turned = happens(Fault::Turned);
+        let gathers = faults.of(Fault::Gathered) > 0.0 && happens(Fault::Gathered);
+        Self {
+            white: if happens(Fault::ClockSwapped) {
+                ClockSide::Right
+            } else {
+                ClockSide::Left
+            },
+            scan: if happens(Fault::SlowScan) {
+                Scan::slow()
+            } else {
+                Scan::default()
+            },
+            clock: !happens(Fault::NoClock),
+            stale: faults.of(Fault::StaleFrame),
+            garbage: faults.of(Fault::Garbage),
+            gathers: if gathers { rng.u64(GATHERS_MS) } else { 0 },
+            orientation: match (sideways, turned) {
+                (true, _) if rng.bool() => Orientation::QuarterLeft,
+                (true, _) => Orientation::QuarterRight,
+                (_, true) => Orientation::Turned,
+                _ => Orientation::Normal,
+            },
+        }
+    }
+
     /// What comes from the board, in order of time.
     pub(super) fn tell(&self, men: &Men, timeline: &Timeline, tempo: &Tempo, rng: &mut Rng) -> Vec<Cue> {
         let mut squares = [PieceCode::EMPTY; 64];
@@ -63,7 +97,11 @@ impl Stage {
             way: Way::Lost,
             ..said(end, Vec::new())
         });
-        cues.extend(held_back(timeline));
+        let mut windows = timeline.late.clone();
+        if let Some(ms) = NonZero::new(self.gathers) {
+            windows.extend((0..timeline.end / ms).map(|period| (period * ms.get(), (period + 1) * ms.get())));
+        }
+        cues.extend(held_back(timeline, &windows));
         cues.sort_by_key(|cue| cue.record.at);
         cues
     }
@@ -179,12 +217,12 @@ impl Stage {
 }
 
 /// When the line holds back what the board says, and lets it go. A cable that is pulled meanwhile would lose it.
-fn held_back(timeline: &Timeline) -> Vec<Cue> {
+fn held_back(timeline: &Timeline, windows: &[(u64, u64)]) -> Vec<Cue> {
     let pulled = |&&(from, until): &&(u64, u64)| {
         let mut cables = timeline.cable.iter();
         cables.any(|&(out, back)| out <= until && from <= back)
     };
-    let late = timeline.late.iter().filter(|late| !pulled(late));
+    let late = windows.iter().filter(|late| !pulled(late));
     let cue = |at: u64, way| Cue {
         way,
         ..said(Millis(at.min(timeline.end)), Vec::new())

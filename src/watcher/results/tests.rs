@@ -136,7 +136,10 @@ fn an_offence_while_the_result_was_wrong_is_said_when_it_is_taken_back() {
     });
     let (kind, id) = said.unwrap();
     assert_eq!(kind, IrregularityKind::IllegalMove);
-    assert_eq!(watcher.game().open_irregularities, [id.clone()]);
+    assert_eq!(
+        watcher.game().open_irregularities.as_slice(),
+        std::slice::from_ref(&id)
+    );
     do_it(&mut watcher, 21_000, Command::Dismiss { irregularity: id });
     assert!(watcher.game().open_irregularities.is_empty());
 }
@@ -209,6 +212,37 @@ fn a_board_that_was_set_up_by_mistake_goes_on_with_its_game() {
     play(&mut watcher, 24_000, E5, Lever::LeftHigh);
     assert_eq!(uci(&watcher), ["e2e4", "e7e5"]);
     assert_eq!(watcher.game().game, Some(1));
+}
+
+#[test]
+fn a_next_game_that_began_while_its_board_was_parked_is_found_after_a_restart() {
+    let mut watcher = after_e4_under(named());
+    set_up_anew(&mut watcher, 10_000);
+    let mut watcher = Watcher::new(named(), Some(watcher.snapshot()));
+    watcher.handle_link_up(Millis(20_000), "port");
+    let squares = initial_men();
+    hear(&mut watcher, 20_100, Message::Dump(&squares));
+    hear(&mut watcher, 22_000, clock(Lever::LeftHigh));
+    play(&mut watcher, 24_000, (52, 36, 1), Lever::RightHigh);
+    play(&mut watcher, 27_000, E5, Lever::LeftHigh);
+    play(&mut watcher, 30_000, NF3, Lever::RightHigh);
+    play(&mut watcher, 33_000, (1, 18, 9), Lever::LeftHigh);
+    assert_eq!(watcher.game().game, Some(2));
+    assert_eq!(uci(&watcher), ["e2e4", "e7e5", "g1f3", "b8c6"]);
+}
+
+#[test]
+fn a_record_that_is_corrected_while_the_board_is_parked_costs_the_next_game_nothing() {
+    let mut watcher = after_e4_under(named());
+    set_up_anew(&mut watcher, 10_000);
+    hear(&mut watcher, 20_000, clock(Lever::LeftHigh));
+    play(&mut watcher, 21_000, (52, 36, 1), Lever::RightHigh);
+    do_it(&mut watcher, 23_000, Command::Correct(correct(2, 0, &["c5"])));
+    assert_eq!(uci(&watcher), ["e2e4", "c7c5"]);
+    play(&mut watcher, 24_000, E5, Lever::LeftHigh);
+    do_it(&mut watcher, 27_000, Command::NewGame);
+    assert_eq!(watcher.game().game, Some(2));
+    assert_eq!(uci(&watcher), ["e2e4", "e7e5"]);
 }
 
 fn named() -> Settings {
@@ -326,7 +360,10 @@ fn a_dismissal_is_taken_back_and_what_was_done_is_written_down() {
     let error = watcher.handle_command(Millis(7000), dismiss).unwrap_err();
     assert_eq!(error.code(), "closed");
     assert!(error.to_string().contains("dismissed by Anna"), "{error}");
-    assert_eq!(watcher.game().open_irregularities, [second.clone()]);
+    assert_eq!(
+        watcher.game().open_irregularities.as_slice(),
+        std::slice::from_ref(&second)
+    );
     let reopen = Command::Reopen {
         irregularity: first.clone(),
     };

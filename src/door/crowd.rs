@@ -10,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 
 /// Connections by their number, which grows.
 #[derive(Debug)]
-pub(super) struct Crowd {
+pub(crate) struct Crowd {
     most: usize,
     inside: BTreeMap<u64, (IpAddr, CancellationToken)>,
 }
 
 impl Crowd {
     /// At most `most` at a time.
-    pub(super) fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize) -> Self {
         Self {
             most,
             inside: BTreeMap::new(),
@@ -25,7 +25,7 @@ impl Crowd {
     }
 
     /// Lets one in; `close` ends it when it has to make room.
-    pub(super) fn enter(&mut self, number: u64, address: IpAddr, close: CancellationToken) {
+    pub(crate) fn enter(&mut self, number: u64, address: IpAddr, close: CancellationToken) {
         self.inside.insert(number, (address, close));
         if self.inside.len() > self.most
             && let Some(oldest) = self.oldest_of_the_many()
@@ -36,7 +36,7 @@ impl Crowd {
     }
 
     /// One has gone, or is counted elsewhere.
-    pub(super) fn leave(&mut self, number: u64) -> Option<(IpAddr, CancellationToken)> {
+    pub(crate) fn leave(&mut self, number: u64) -> Option<(IpAddr, CancellationToken)> {
         self.inside.remove(&number)
     }
 

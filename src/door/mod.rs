@@ -1,12 +1,15 @@
 //! Where connections come in. Whoever has not shown that he may use the page is a stranger: strangers
 //! have little time and are few, so that half-sent requests lock nobody out.
+#![allow(clippy::disallowed_methods)] // connections live on the wall clock.
+
+mod crowd;
 
 use std::{
     convert::Infallible,
     net::IpAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -24,7 +27,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::crowd::Crowd;
+use crowd::Crowd;
+
 use crate::descriptors;
 
 /// The head of a request comes within this time, the first and each later one of a connection.
@@ -38,11 +42,12 @@ const GUESTS: usize = 256;
 
 /// A connection, as the handlers of its requests see it.
 #[derive(Clone, Debug)]
-pub(super) struct Pass {
+pub(crate) struct Pass {
     /// Whence it comes.
-    pub(super) address: IpAddr,
+    pub(crate) address: IpAddr,
     number: u64,
-    known: Arc<AtomicBool>,
+    /// The guest who used it last; 0 for a stranger.
+    guest: Arc<AtomicU64>,
     hall: Arc<Mutex<Inside>>,
 }
 
@@ -53,9 +58,9 @@ struct Inside {
 }
 
 impl Pass {
-    /// Whoever is connected may use the page.
-    pub(super) fn welcome(&self) {
-        if self.known.swap(true, Ordering::Relaxed) {
+    /// Whoever is connected may use the page: he is `guest`, a number that is not 0.
+    pub(crate) fn welcome(&self, guest: u64) {
+        if self.guest.swap(guest, Ordering::Relaxed) != 0 {
             return;
         }
         let mut inside = self.inside();
@@ -64,9 +69,9 @@ impl Pass {
         }
     }
 
-    /// True once it was welcome.
-    pub(super) fn is_known(&self) -> bool {
-        self.known.load(Ordering::Relaxed)
+    /// Whether `guest` was the last to be welcome here.
+    pub(crate) fn is_known(&self, guest: u64) -> bool {
+        self.guest.load(Ordering::Relaxed) == guest
     }
 
     fn leave(&self) {
@@ -82,7 +87,7 @@ impl Pass {
 }
 
 /// Serves `router` at `listener` until `stop`; every request carries its [`Pass`].
-pub(super) async fn serve(listener: TcpListener, what: &str, router: Router, stop: CancellationToken) {
+pub(crate) async fn serve(listener: TcpListener, what: &str, router: Router, stop: CancellationToken) {
     let hall = Arc::new(Mutex::new(Inside {
         strangers: Crowd::new(STRANGERS),
         guests: Crowd::new(GUESTS),
@@ -97,7 +102,7 @@ pub(super) async fn serve(listener: TcpListener, what: &str, router: Router, sto
         let pass = Pass {
             address: peer.ip().to_canonical(),
             number,
-            known: Arc::default(),
+            guest: Arc::default(),
             hall: Arc::clone(&hall),
         };
         let close = CancellationToken::new();

@@ -1,0 +1,148 @@
+//! What was probably meant by a value that cannot be: the same, written as the file wants it.
+
+use std::ops::Range;
+
+use crate::game::periods;
+
+/// Quotation marks of word processors, which TOML does not know.
+const CURLY: [char; 6] = ['“', '”', '„', '‘', '’', '‚'];
+
+/// What to write instead of the value at `span`, of which the TOML library says `message`.
+pub(super) fn instead(text: &str, span: &Range<usize>, message: &str) -> Option<String> {
+    let written = text.get(span.clone())?.trim();
+    if message.ends_with("expected a sequence") {
+        return table_once(text, span)
+            .or_else(|| in_list(text, span, written))
+            .map(|right| format!("write {right}"));
+    }
+    let number = written.trim_matches(['"', '\'']);
+    let wants_number = ["expected u16", "expected u32", "expected u64", "expected i64"]
+        .iter()
+        .any(|wanted| message.ends_with(wanted));
+    let is_quoted = number.len() < written.len() && number.parse::<u64>().is_ok();
+    (wants_number && is_quoted).then(|| format!("write it without quotes: {number}"))
+}
+
+/// `[board]` where `[[board]]` is wanted.
+fn table_once(text: &str, span: &Range<usize>) -> Option<String> {
+    let line = line_at(text, span.start).trim();
+    let name = line.strip_prefix('[')?.split(']').next()?;
+    (!name.starts_with('[')).then(|| format!("[[{name}]] with two brackets, once for each"))
+}
+
+/// A single text where a list is wanted.
+fn in_list(text: &str, span: &Range<usize>, written: &str) -> Option<String> {
+    let inner = written.strip_prefix('"')?.strip_suffix('"')?;
+    let key = line_at(text, span.start).split('=').next()?.trim();
+    if key != "periods" {
+        return Some(format!("a list: {key} = [{written}]"));
+    }
+    let periods = periods::parse(inner).ok()?;
+    let tables = periods.iter().map(|period| {
+        let moves = period
+            .moves
+            .map_or_else(String::new, |moves| format!("moves = {moves}, "));
+        format!(
+            "{{ {moves}minutes = {}, increment = {} }}",
+            period.minutes, period.increment
+        )
+    });
+    Some(format!("periods = [{}]", tables.collect::<Vec<_>>().join(", ")))
+}
+
+/// What to do about text that is no TOML, where something can be told from the line.
+pub(super) fn of_line(text: &str, span: &Range<usize>) -> Option<String> {
+    let line = line_at(text, span.start);
+    let straight = line.trim().replace(CURLY, "\"");
+    (straight != line.trim()).then(|| format!("write straight quotes: {straight}"))
+}
+
+/// The lines of the table in which `span` begins, from its header to the next.
+pub(super) fn table_around(text: &str, span: &Range<usize>) -> Range<usize> {
+    let start = text
+        .get(..span.start)
+        .and_then(|before| before.rfind("\n["))
+        .map_or(0, |at| at + 1);
+    let start = if line_at(text, span.start).trim_start().starts_with('[') {
+        span.start
+    } else {
+        start
+    };
+    let end = text.get(start + 1..).and_then(|after| after.find("\n["));
+    start..end.map_or(text.len(), |end| start + 1 + end)
+}
+
+fn line_at(text: &str, place: usize) -> &str {
+    let place = place.min(text.len());
+    let start = text
+        .get(..place)
+        .and_then(|before| before.rfind('\n'))
+        .map_or(0, |at| at + 1);
+    text.get(start..)
+        .and_then(|rest| rest.lines().next())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::config::{Config, ConfigError, Env};
+
+    const HALL: &str = "[gateway]\nname = \"hall\"\n";
+    const BOARD: &str = "[[board]]\nid = \"1\"\nport = \"/dev/ttyUSB0\"\n";
+
+    /// All that is said of a file.
+    fn said(text: &str) -> Vec<String> {
+        let none: [(&str, &str); 0] = [];
+        match Config::from_text(text, Path::new("t.toml"), &Env::from(none)) {
+            Err(ConfigError::Invalid(problems)) => problems.iter().map(ToString::to_string).collect(),
+            other => panic!("no problems in {text:?}: {other:?}"),
+        }
+    }
+
+    fn help(text: &str) -> String {
+        let said = said(text);
+        let [one] = &said[..] else { panic!("{said:?}") };
+        one.rsplit("\n    ").next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn what_is_almost_right_is_answered_with_what_is_right() {
+        let board = BOARD.replace("[[board]]", "[board]");
+        assert_eq!(
+            help(&format!("{HALL}{board}")),
+            "write [[board]] with two brackets, once for each"
+        );
+        let urls = "[broker]\nurls = \"mqtt://pi\"\n";
+        assert_eq!(
+            help(&format!("{HALL}{urls}{BOARD}")),
+            "write a list: urls = [\"mqtt://pi\"]"
+        );
+        let periods = "[event]\nperiods = \"40/90+30, 15+30\"\n";
+        assert_eq!(
+            help(&format!("{HALL}{periods}{BOARD}")),
+            "write periods = [{ moves = 40, minutes = 90, increment = 30 }, { minutes = 15, increment = 30 }]"
+        );
+        let minutes = "[event]\nperiods = [{ minutes = \"90\" }]\n";
+        assert_eq!(
+            help(&format!("{HALL}{minutes}{BOARD}")),
+            "write it without quotes: 90"
+        );
+        let curly = HALL.replacen('"', "“", 1).replacen('"', "”", 1);
+        assert_eq!(
+            help(&format!("{curly}{BOARD}")),
+            "write straight quotes: name = \"hall\""
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_said_beside_a_mistake_elsewhere() {
+        let said = said(&format!("{HALL}{BOARD}colour = 1\n[broadcast]\nround = 2\n"));
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[1].contains("the broadcast has no folder"), "{said:?}");
+        // Where it may have been written with a mistake, it is not.
+        let wrong = super::tests::said(&format!("{HALL}{BOARD}[broadcast]\nfolders = \"public\"\n"));
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
+    }
+}

@@ -1,0 +1,133 @@
+//! A board's task at its end.
+
+use super::*;
+
+use std::{path::Path, sync::Arc};
+
+use crate::{
+    config::{Config, Env},
+    dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
+    event::Body,
+    gateway::heartbeat::Heartbeat,
+    journal::JournalSettings,
+    mqtt::{Publisher, PublisherSettings, rumqtt::RumqttDial},
+};
+
+/// What a task works with, at a broker that is never called.
+fn shared(journal: Journal) -> Shared {
+    let text = "[gateway]\nname = \"gw\"\n[[board]]\nid = \"7\"\nport = \"usb:1\"\n[journal]\npath = \"j\"\n";
+    let config = Config::from_text(text, Path::new("t.toml"), &Env::default()).unwrap();
+    let topics = Topics::new(&config.base_topic, &config.gateway);
+    let settings = PublisherSettings {
+        urls: Vec::new(),
+        boot_id: "b".to_owned(),
+        commands: false,
+        ack_timeout: Duration::from_secs(30),
+        stop_bound: Duration::from_secs(1),
+    };
+    let (_publisher, publisher) = Publisher::new(
+        RumqttDial::new(config.broker, topics.status(), Duration::from_secs(5)),
+        settings,
+        topics.clone(),
+        Vec::new(),
+        journal.clone(),
+        mpsc::channel(1).0,
+        Arc::new(|| {}),
+    );
+    Shared {
+        clock: Clock::start(),
+        journal,
+        journal_path: config.journal.path,
+        publisher,
+        topics,
+        ports: Ports::default(),
+        serials: Serials::default(),
+        clock_interval: Duration::from_secs(1),
+        mates: Turn::default(),
+    }
+}
+
+async fn task(shared: &Shared) -> BoardTask {
+    let plan = BoardPlan {
+        id: "7".parse().unwrap(),
+        source: "usb:1".parse().unwrap(),
+        settings: Settings {
+            gateway: "gw".to_owned(),
+            board: "7".to_owned(),
+            ..Settings::default()
+        },
+    };
+    let pulse = Heartbeat::new(shared.clock).pulse("board 7");
+    let (_sender, notices) = broadcast::channel(1);
+    BoardTask::new(plan, shared.clone(), pulse, notices).await
+}
+
+fn clock(lever: Lever) -> Message<'static> {
+    let time = ClockTime {
+        seconds: 600,
+        ..ClockTime::default()
+    };
+    Message::Clock(ClockReading {
+        left: time,
+        right: time,
+        running: true,
+        lever,
+        battery_low: false,
+    })
+}
+
+/// The initial array after 1.e4, or before it.
+fn squares(after_e4: bool) -> [PieceCode; 64] {
+    let mut squares = [PieceCode::EMPTY; 64];
+    for (i, piece) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
+        (squares[i], squares[8 + i]) = (PieceCode(piece), PieceCode(7));
+        (squares[56 + i], squares[48 + i]) = (PieceCode(piece - 6), PieceCode(1));
+    }
+    if after_e4 {
+        squares.swap(52, 36);
+    }
+    squares
+}
+
+/// The board says it, and everything that is due by `until` is done.
+fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>, until: u64) {
+    let mut bytes = Vec::new();
+    message.encode(&mut bytes);
+    watcher.handle_bytes(Millis(at), &bytes);
+    while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= until) {
+        watcher.handle_timeout(due);
+    }
+}
+
+/// The clock had been silent, so that its press, of a player who had not moved, is held when the daemon is stopped.
+#[tokio::test]
+async fn a_press_that_is_held_when_the_daemon_stops_is_judged_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = JournalSettings::at(folder.path().join("j.sqlite"));
+    let (journal, _) = Journal::open(settings, "gw").unwrap();
+    let shared = shared(journal.clone());
+    let mut first = task(&shared).await;
+    let watcher = &mut first.watcher;
+    watcher.handle_link_up(Millis(0), "port");
+    hear(watcher, 100, Message::Dump(&squares(false)), 200);
+    hear(watcher, 1500, clock(Lever::LeftHigh), 3000);
+    for (at, square, piece) in [(3000, 52, PieceCode::EMPTY), (3300, 36, PieceCode(1))] {
+        hear(watcher, at, Message::Field { square, piece }, at + 60);
+    }
+    hear(watcher, 3600, clock(Lever::RightHigh), 4000);
+    hear(watcher, 5000, clock(Lever::RightHigh), 6000);
+    assert_eq!(watcher.game().moves, ["e2e4"]);
+    hear(watcher, 8000, clock(Lever::LeftHigh), 8000);
+    first.finish().await.unwrap();
+
+    let mut second = task(&shared).await;
+    let watcher = &mut second.watcher;
+    watcher.handle_link_up(Millis(0), "port");
+    hear(watcher, 100, Message::Dump(&squares(true)), 200);
+    hear(watcher, 200, clock(Lever::LeftHigh), 1000);
+    hear(watcher, 9000, clock(Lever::LeftHigh), 9100);
+    let events = std::iter::from_fn(|| watcher.poll_event());
+    let accused = events.filter(|event| matches!(event.body, Body::Irregularity(_)));
+    assert_eq!(accused.count(), 1);
+    journal.close().await;
+}

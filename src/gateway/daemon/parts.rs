@@ -1,0 +1,87 @@
+//! What the configuration means for each part of the daemon.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+use super::GatewayError;
+use crate::{
+    config::{Broker, Config, Id},
+    gateway::{board::BoardPlan, metrics::Metrics},
+    journal::JournalSettings,
+    mqtt::PublisherSettings,
+};
+
+/// Events kept in memory while the disk refuses.
+const MAX_IN_MEMORY: usize = 10_000;
+/// How long an acknowledgement may take.
+const ACK_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The port of the figures. Boards go before figures: where it cannot be had, the daemon works without.
+pub(super) async fn metrics(config: &Config) -> Option<Metrics> {
+    let address = config.metrics?;
+    Metrics::listen(address)
+        .await
+        .inspect_err(|error| tracing::error!("no figures at {address} ({error}): is another program there?"))
+        .ok()
+}
+
+pub(super) fn plans(config: &Config) -> Result<BTreeMap<Id, BoardPlan>, GatewayError> {
+    let mut plans = BTreeMap::new();
+    let mut ports: HashMap<&str, &Id> = HashMap::new();
+    for board in &config.boards {
+        if let Some(first) = ports.insert(board.port.as_str(), &board.id) {
+            return Err(GatewayError::SharedPort {
+                first: first.clone(),
+                second: board.id.clone(),
+                port: board.port.to_string(),
+            });
+        }
+        let source = board
+            .port
+            .as_str()
+            .parse()
+            .map_err(|source| GatewayError::Source {
+                board: board.id.clone(),
+                source,
+            })?;
+        let plan = BoardPlan {
+            id: board.id.clone(),
+            source,
+            settings: config.settings(board),
+        };
+        plans.insert(board.id.clone(), plan);
+    }
+    Ok(plans)
+}
+
+pub(super) fn journal_settings(config: &Config) -> JournalSettings {
+    JournalSettings {
+        path: config.journal.path.clone(),
+        max_bytes: config.journal.max_size,
+        max_age: config.journal.max_age,
+        max_in_memory: MAX_IN_MEMORY,
+    }
+}
+
+/// Its client id is another one at each start, unless one is configured: a second gateway of the same name is then
+/// connected beside this one, and each hears of the other.
+pub(super) fn broker_of(config: &Config, boot_id: &str) -> Broker {
+    let mut broker = config.broker.clone();
+    if broker.client_id == format!("dgt2mqtt-{}", config.gateway) {
+        broker.client_id = format!("{}-{}", broker.client_id, &boot_id[..8]);
+    }
+    broker
+}
+
+pub(super) fn publisher_settings(config: &Config, boot_id: &str) -> PublisherSettings {
+    PublisherSettings {
+        boot_id: boot_id.to_owned(),
+        urls: config.broker.urls.clone(),
+        commands: config.commands,
+        ack_timeout: ACK_TIMEOUT,
+        // Its last words have a second or two beyond that.
+        stop_bound: config.limits.shutdown_timeout / 4,
+    }
+}

@@ -1,0 +1,100 @@
+//! Looking whether a broker takes us, and who has our name there, beside a daemon that may be running: under another client
+//! id, and without a word on any topic.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::{
+    link::{BrokerLink, Dial, LinkEvent},
+    rumqtt::{RumqttDial, RumqttLink},
+    topic::Topics,
+};
+use crate::config::{Broker, BrokerUrl};
+
+/// How long a broker may take to tell what it has retained.
+const TELLING: Duration = Duration::from_secs(5);
+/// How long it may take to close.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// How much later it may tell it.
+const LATER: Duration = Duration::from_secs(1);
+
+/// The gateway that is online under our name, as its `info` says.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default)]
+pub struct Holder {
+    /// Another one after each start of its daemon.
+    pub boot_id: String,
+    /// Its machine.
+    pub host: String,
+}
+
+/// Tries whether `broker` takes us at `url`, and who has our name there.
+///
+/// # Errors
+/// Why it does not take us, for a person.
+pub async fn holder(
+    broker: &Broker,
+    url: &BrokerUrl,
+    topics: &Topics,
+    patience: Duration,
+) -> Result<Option<Holder>, String> {
+    let mut link = connect(broker, url, patience).await?;
+    let found = look(&mut link, topics).await;
+    leave(link).await;
+    Ok(found)
+}
+
+async fn connect(broker: &Broker, url: &BrokerUrl, patience: Duration) -> Result<RumqttLink, String> {
+    let broker = Broker {
+        client_id: format!("{}-check", broker.client_id),
+        ..broker.clone()
+    };
+    let mut link = RumqttDial::without_will(broker, patience).dial(url)?;
+    loop {
+        match link.next().await {
+            LinkEvent::Connected { .. } => return Ok(link),
+            LinkEvent::Closed(closed) => return Err(closed.reason),
+            _ => {}
+        }
+    }
+}
+
+/// What the broker tells of our name, if we may read it. It answers in order: what it has retained comes before the answer to
+/// what is asked next. There are brokers that tell it a little later.
+async fn look(link: &mut RumqttLink, topics: &Topics) -> Option<Holder> {
+    let (status, info) = (topics.status(), topics.info());
+    link.subscribe(&[status.clone(), info.clone()], true).ok()?;
+    link.subscribe(std::slice::from_ref(&info), false).ok()?;
+    let (mut is_online, mut holder, mut answers) = (None, None, 0);
+    let mut until = Instant::now() + TELLING;
+    while is_online.is_none() || holder.is_none() {
+        match timeout_at(until, link.next()).await {
+            Ok(LinkEvent::Arrived(arrived)) if arrived.topic == status => {
+                is_online = Some(arrived.payload == "online");
+            }
+            Ok(LinkEvent::Arrived(arrived)) if arrived.topic == info => {
+                holder = serde_json::from_slice(&arrived.payload).ok();
+            }
+            Ok(LinkEvent::Subscribed | LinkEvent::SubscriptionRefused(_)) => {
+                answers += 1;
+                if answers == 2 {
+                    until = Instant::now() + LATER;
+                }
+            }
+            Err(_) | Ok(LinkEvent::Closed(_)) => break,
+            Ok(_) => {}
+        }
+    }
+    is_online.unwrap_or(false).then(|| holder.unwrap_or_default())
+}
+
+/// Until the broker has closed, so that it does not log a broken connection.
+async fn leave(mut link: RumqttLink) {
+    link.disconnect();
+    let farewell = async { while !matches!(link.next().await, LinkEvent::Closed(_)) {} };
+    // Whether it closes in time is no matter: it took us.
+    let _ = timeout(FAREWELL, farewell).await;
+}

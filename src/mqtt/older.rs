@@ -1,0 +1,67 @@
+//! Whether what does not understand us is a broker all the same: it is asked in MQTT 3.1.1.
+//!
+//! Such brokers differ in what they answer to MQTT 5: RabbitMQ 3.10 hangs up, NATS answers in the old form, which is too
+//! short for ours. An old question they all answer alike.
+
+use std::time::Duration;
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// CONNACK of MQTT 3.1.1: two bytes follow, whatever they say.
+const CONNACK: [u8; 2] = [0x20, 2];
+const DISCONNECT: [u8; 2] = [0xe0, 0];
+
+/// Where to ask, and under which name.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) client_id: String,
+}
+
+impl Question {
+    /// True where a broker of MQTT 3.1.1 answers.
+    pub(super) async fn is_answered(&self) -> bool {
+        matches!(timeout(PATIENCE, self.ask()).await, Ok(Ok(answer)) if answer == CONNACK)
+    }
+
+    async fn ask(&self) -> std::io::Result<[u8; 2]> {
+        let mut stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        stream.write_all(&connect(&self.client_id)).await?;
+        let mut answer = [0; 2];
+        stream.read_exact(&mut answer).await?;
+        stream.write_all(&DISCONNECT).await?;
+        Ok(answer)
+    }
+}
+
+/// CONNECT of MQTT 3.1.1: a session that is not kept, pinged each minute. A long name is cut: the broker does not know it.
+fn connect(client_id: &str) -> Vec<u8> {
+    let id: Vec<u8> = client_id.bytes().filter(u8::is_ascii).take(64).collect();
+    let id_length = u8::try_from(id.len()).unwrap_or(0);
+    let mut packet = vec![0x10, 12 + id_length];
+    packet.extend(b"\x00\x04MQTT\x04\x02\x00\x3c\x00");
+    packet.push(id_length);
+    packet.extend(id);
+    packet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lengths_are_those_of_what_follows() {
+        for id in ["", "dgt2mqtt-gw", &"ü".repeat(3), &"x".repeat(300)] {
+            let packet = connect(id);
+            assert_eq!(usize::from(packet[1]), packet.len() - 2, "{id}");
+            assert_eq!(usize::from(packet[13]), packet.len() - 14, "{id}");
+        }
+    }
+}
