@@ -173,8 +173,8 @@ fn a_report_and_its_penalty(evening: &Evening) -> String {
     let journal = journal.as_str().unwrap();
     for words in [
         "Reported",
-        "Penalty given: 120 seconds to Black · „clock set“",
-        "Penalty taken back · „a warning was enough“",
+        "Penalty given: 120 seconds to Black · “clock set”",
+        "Penalty taken back · “a warning was enough”",
         "an arbiter",
     ] {
         assert!(journal.contains(words), "{words} in {journal}");

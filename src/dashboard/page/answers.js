@@ -19,7 +19,7 @@ const versus = (players) => `${nameOf(players, 0)} – ${nameOf(players, 1)}`;
 export async function giveResult(board, game, results = RESULTS) {
   const options = results.map((result) => [result, t(`result_${result}`, namesOf(game.players))]);
   const title = t("result_title", { id: board.board, n: game.number });
-  const answer = await ask(title, versus(game.players), [field(t("result"), choice("result", options)), field(t("reason"), words("reason"))],
+  const answer = await ask(title, versus(game.players), [field(t("the_result"), choice("result", options)), field(t("reason"), words("reason"))],
     { send: t("result_button") });
   if (!answer) return;
   const fields = { result: answer.result, game: game.number };

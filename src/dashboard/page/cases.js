@@ -64,7 +64,7 @@ function deed({ what, how, source, penalty, note }) {
   if (what === "ended") return t(how);
   if (what === "reopened") return t(how ? "j_counts" : "j_reopened");
   const given = penalty && (penalty.kind === "none" ? t("j_penalty_undone") : t("j_penalty", { penalty: penaltyText(penalty) }));
-  return [given, note && `„${note}“`].filter(Boolean).join(" · ");
+  return [given, note && t("quoted", { words: note })].filter(Boolean).join(" · ");
 }
 
 /** Who did what when. */

@@ -26,12 +26,12 @@ export class GamePage {
     this.locked = lockNote();
     const step = (name, by, sign) => h("button", { type: "button", "data-step": name, onclick: () => this.#go(by()) }, sign);
     this.steps = h("div", { class: "buttons steps" },
-      step("first", () => 0, "⏮"), step("back", () => this.#ply - 1, "◀"), step("on", () => this.#ply + 1, "▶"), step("last", () => Infinity, "⏭"));
+      step("first", () => 0, "|◀"), step("back", () => this.#ply - 1, "◀"), step("on", () => this.#ply + 1, "▶"), step("last", () => Infinity, "▶|"));
     this.acts = h("div");
     this.side = h("aside");
     this.element = h("section", { class: "game" }, this.head, this.locked,
       h("div", { class: "columns" },
-        h("div", { class: "table" }, h("figure", {}, this.caption, this.board.element), this.steps, this.editor.element, this.acts),
+        h("div", { class: "table" }, h("figure", {}, this.caption, this.board.element), h("div", { class: "handles" }, this.steps, this.editor.element, this.acts)),
         this.side));
   }
 
@@ -106,7 +106,7 @@ export class GamePage {
   #heading(game) {
     const { end } = game;
     const act = (verb, run) => h("button", { type: "button", "data-verb": verb, onclick: () => run(game, game) }, t(verb));
-    const said = end ? [t("result").replace("…", ""), end.result, end.by ?? t(`reason_${end.reason}`), end.note && `„${end.note}“`, dayTime(end.time)] : [t(game.present ? "goes_on" : "no_result")];
+    const said = end ? [t("the_result"), end.result, end.by ?? t(`reason_${end.reason}`), end.note && t("quoted", { words: end.note }), dayTime(end.time)] : [t(game.present ? "goes_on" : "no_result")];
     return h("div", {},
       h("p", { class: "back" }, h("a", { href: `#/board/${game.gateway}/${game.board}` }, `← ${t("board", { id: game.board })}`)),
       h("header", { class: "title" },

@@ -107,6 +107,8 @@ const WORDS = {
   reason: ["Reason, if it is to be written down", "Причина, если её нужно записать"],
   choose: ["Choose…", "Выберите…"],
   result: ["Result…", "Результат…"],
+  the_result: ["Result", "Результат"],
+  quoted: ["“{words}”", "«{words}»"],
   result_title: ["How did game {n} at board {id} end?", "Как закончилась партия {n} на доске {id}?"],
   result_button: ["Enter the result", "Записать результат"],
   "result_1-0": ["1-0: {white} wins", "1-0: победа — {white}"],
