@@ -428,7 +428,7 @@ fn pictures() {
     phone.until("the case", TITLE);
     pause();
     phone.picture(&folder.join("phone-irregularity.png"));
-    for page in ["#/", "#/board/gw/1", "#/history"] {
+    for page in ["#/", "#/board/gw/1", "#/game/gw/1/1", "#/history"] {
         phone.open(&server.url(page));
         pause();
         let wide =

@@ -200,9 +200,9 @@ impl Evening {
         );
         self.browser.run(&format!(
             "const list = document.querySelector('.editor select');
-             list.value = [...list.options].find((one) => one.textContent === '{san}').value;
-             list.dispatchEvent(new Event('change'))"
+             list.value = [...list.options].find((one) => one.textContent === '{san}').value"
         ));
+        self.browser.click(".editor [data-act=put]");
     }
 
     pub fn enters(&self) {

@@ -137,18 +137,21 @@ export class Editor {
   }
 
   #tools(edit) {
-    const put = edit.put.map((move, i) => moveName(edit.game.first_ply, edit.ply - 1 + i, move)).join(" ");
-    const list = h("select", { name: "half_move", "aria-label": t("legal_moves"), disabled: this.#isFull, onchange: (event) => this.#enter(edit.at.moves[Number(event.target.value)]) },
+    const entered = edit.put.map((move, i) => moveName(edit.game.first_ply, edit.ply - 1 + i, move)).join(" ");
+    const list = h("select", { name: "half_move", "aria-label": t("legal_moves"), disabled: this.#isFull },
       h("option", { value: "", selected: true, disabled: true }, t(edit.at.moves.length ? "choose_move" : "no_legal_moves")),
       edit.at.moves.map((move, i) => [i, move]).sort(([, a], [, b]) => a.san.localeCompare(b.san)).map(([i, move]) => h("option", { value: i }, move.san)));
     const illegal = h("input", { type: "checkbox", name: "illegal", checked: edit.isIllegal, onchange: (event) => { edit.isIllegal = event.target.checked; } });
     const button = (act, run, kind = "") => h("button", { type: "button", class: kind, "data-act": act, onclick: run }, t(`edit_${act}`));
+    // By keys one goes through the list before one has chosen.
+    const put = button("put", () => list.value && this.#enter(edit.at.moves[Number(list.value)]));
+    put.disabled = this.#isFull;
     const send = h("button", { type: "button", class: "primary", "data-send": true, onclick: () => this.#send() }, t("edit_send"));
     const said = h("p", { class: "said", role: "alert" });
     say(said, edit.said);
     return [
-      h("p", {}, t(edit.put.length ? "to_be_entered" : "play_it", { moves: put })),
-      h("label", { class: "field" }, h("span", {}, t("legal_moves")), list),
+      h("p", {}, t(edit.put.length ? "to_be_entered" : "play_it", { moves: entered })),
+      h("div", { class: "pick" }, h("label", { class: "field" }, h("span", {}, t("legal_moves")), list), h("div", { class: "buttons" }, put)),
       edit.ways.length ? h("div", { class: "buttons ways", role: "group", "aria-label": t("promotes_to") }, edit.ways.map((move) => h("button", { type: "button", "data-way": move.uci, onclick: () => this.#enter(move) }, move.san))) : null,
       h("label", { class: "tick" }, illegal, " ", t("illegal_tick")),
       said,

@@ -162,6 +162,7 @@ const WORDS = {
   illegal_tick: ["Illegal, but it was played and stands", "Невозможный, но сыгран и остаётся"],
   not_legal: ["{move} is not legal here. Tick the box if it was played and stands.", "{move} здесь невозможен. Если он сыгран и остаётся, отметьте это."],
   edit_send: ["Enter in the record", "Внести в запись"],
+  edit_put: ["Take this one", "Выбрать"],
   edit_undo: ["Take the last one out", "Убрать последний"],
   edit_cancel: ["Cancel", "Отмена"],
   unplayable_title: ["Half-move {n} cannot be entered", "Полуход {n} внести нельзя"],
