@@ -10,7 +10,7 @@ mod seated;
 
 use broker::PATIENCE;
 use evening::Evening;
-use hall::{journal, until};
+use hall::{commands, journal, until};
 use serde_json::{Value, json};
 use shakmaty::Square;
 
@@ -123,6 +123,23 @@ fn a_report_and_its_penalty(evening: &Evening) -> String {
             .run("return document.querySelectorAll('.case').length"),
         0
     );
+
+    // A draw claim, with the half-move that the claimant wrote down among the legal ones.
+    evening.asks(".acts [data-verb=report]");
+    evening.fill("kind", "threefold_claim");
+    evening.sees(
+        "legal half-moves",
+        "document.querySelectorAll('dialog [name=written_move] option').length > 20",
+    );
+    evening.fill("written_move", "a4c6");
+    evening.sends();
+    let claim = "/threefold/i.test(document.querySelector('.case h2')?.textContent)";
+    evening.sees("the claim", claim);
+    let last = commands(&evening.config(), "1").pop().unwrap();
+    assert!(last.to_string().contains("a4c6"), "{last}");
+    evening.asks(".case [data-verb=dismiss]");
+    evening.sends();
+    evening.sees("nothing open", "!document.querySelector('.case')");
 
     evening.asks(".acts [data-verb=report]");
     evening.fill("kind", "two_hands");
