@@ -164,6 +164,7 @@ fn an_arbiter_reads_and_answers_and_nothing_is_lost() {
         "return !document.getElementById('outage').hidden",
     );
     browser.click("[data-verb=report]");
+    browser.run("document.querySelector('dialog select').value = 'two_hands'");
     browser.click("dialog .primary");
     browser.until("a refusal", "return document.querySelector('.toast.bad')");
     hall.broker.resume();
@@ -427,7 +428,7 @@ fn pictures() {
     phone.until("the case", TITLE);
     pause();
     phone.picture(&folder.join("phone-irregularity.png"));
-    for page in ["#/", "#/board/gw/1", "#/history"] {
+    for page in ["#/", "#/board/gw/1", "#/game/gw/1/1", "#/history"] {
         phone.open(&server.url(page));
         pause();
         let wide =

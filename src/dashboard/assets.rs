@@ -9,9 +9,10 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 
 /// Path, type and content.
-const FILES: [(&str, &str, &str); 17] = [
+const FILES: [(&str, &str, &str); 23] = [
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/boards.css", CSS, include_str!("page/boards.css")),
+    ("/game.css", CSS, include_str!("page/game.css")),
     ("/wall.css", CSS, include_str!("page/wall.css")),
     ("/print.css", CSS, include_str!("page/print.css")),
     ("/login.js", JAVASCRIPT, include_str!("page/login.js")),
@@ -20,6 +21,11 @@ const FILES: [(&str, &str, &str); 17] = [
     ("/words.js", JAVASCRIPT, include_str!("page/words.js")),
     ("/board.js", JAVASCRIPT, include_str!("page/board.js")),
     ("/grid.js", JAVASCRIPT, include_str!("page/grid.js")),
+    ("/ask.js", JAVASCRIPT, include_str!("page/ask.js")),
+    ("/answers.js", JAVASCRIPT, include_str!("page/answers.js")),
+    ("/cases.js", JAVASCRIPT, include_str!("page/cases.js")),
+    ("/game.js", JAVASCRIPT, include_str!("page/game.js")),
+    ("/edit.js", JAVASCRIPT, include_str!("page/edit.js")),
     ("/detail.js", JAVASCRIPT, include_str!("page/detail.js")),
     ("/history.js", JAVASCRIPT, include_str!("page/history.js")),
     ("/sight.js", JAVASCRIPT, include_str!("page/sight.js")),
@@ -52,4 +58,75 @@ pub(super) fn file(path: &str) -> Response {
 /// A file that needs no token.
 pub(super) fn public(path: &str) -> Option<Response> {
     PUBLIC.contains(&path).then(|| file(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// The phrases by their keys, each with the texts behind it.
+    fn phrases() -> BTreeMap<String, Vec<String>> {
+        let words = include_str!("page/words.js");
+        let table = words.split("const WORDS = {").nth(1).unwrap();
+        let table = table.split("\n};").next().unwrap();
+        let mut phrases = BTreeMap::new();
+        for part in table.split("],") {
+            let Some((key, texts)) = part.split_once(": [") else {
+                continue;
+            };
+            let key = key.trim().trim_matches('"').to_owned();
+            let texts = texts.trim_end_matches([']', '\n', ' ', ',']);
+            let texts = texts
+                .strip_prefix('"')
+                .and_then(|texts| texts.strip_suffix('"'))
+                .unwrap();
+            let texts = texts.split("\", \"").map(str::to_owned).collect();
+            phrases.insert(key, texts);
+        }
+        phrases
+    }
+
+    fn slots(text: &str) -> Vec<&str> {
+        let mut slots: Vec<_> = text
+            .split('{')
+            .skip(1)
+            .filter_map(|rest| rest.split('}').next())
+            .collect();
+        slots.sort_unstable();
+        slots
+    }
+
+    #[test]
+    fn every_phrase_is_there_in_english_and_russian() {
+        let phrases = phrases();
+        assert!(phrases.len() > 200, "{}", phrases.len());
+        for (key, texts) in &phrases {
+            let [english, russian] = &texts[..] else {
+                panic!("{key}: {texts:?}")
+            };
+            // Pawns have no letter.
+            assert_eq!(english.is_empty(), russian.is_empty(), "{key}");
+            // In Russian a side has two words.
+            if !["penalty_time", "done"].contains(&key.as_str()) {
+                assert_eq!(slots(english), slots(russian), "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_phrase_that_the_page_says_is_there() {
+        let phrases = phrases();
+        for (file, _, text) in FILES.iter().filter(|(_, kind, _)| *kind == JAVASCRIPT) {
+            for (place, call) in text.match_indices("t(\"") {
+                let is_name = |c: char| c.is_ascii_alphanumeric() || c == '.';
+                if text[..place].ends_with(is_name) {
+                    continue; // another function
+                }
+                let key = text[place + call.len()..].split('"').next().unwrap();
+                assert!(phrases.contains_key(key), "{file} says {key}");
+            }
+        }
+    }
 }

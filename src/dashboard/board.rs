@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    event::{Body, ClockState, Event},
+    event::{Body, ClockState, Event, GameResult},
     game::pgn::tag,
     watcher::{BoardInfo, ClockView, GameView, PositionView},
 };
@@ -16,6 +16,8 @@ const OF_STATE: usize = 8;
 const OF_EVENT: usize = 3;
 /// Events kept of each board; older ones are in the gateway's journal.
 const MAX_EVENTS: usize = 500;
+/// Games whose players are kept.
+const MAX_GAMES: usize = 64;
 
 /// What is known of one board.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +35,8 @@ pub struct Board {
     /// The same by the pairings of a broadcast.
     pub(super) paired: Option<Players>,
     pub(super) pgn: String,
+    /// Who played at this board, by the number of the game.
+    pub(super) sat: BTreeMap<u32, Players>,
     /// By `seq`.
     pub(super) events: BTreeMap<u64, Event>,
     /// Stretches of `seq` that were told, in order, none touching another.
@@ -53,6 +57,12 @@ impl Board {
     pub(super) fn take_state(&mut self, state: &str, payload: &[u8], now_ms: u64) -> bool {
         let by = if state == "pgn" { 1 } else { OF_STATE };
         self.state_weights.insert(state.to_owned(), by * payload.len());
+        let changed = self.take_new_state(state, payload, now_ms);
+        self.note_who_sits();
+        changed
+    }
+
+    fn take_new_state(&mut self, state: &str, payload: &[u8], now_ms: u64) -> bool {
         match state {
             "status" => match payload {
                 b"online" => replace(&mut self.online, Some(true)),
@@ -148,18 +158,37 @@ impl Board {
         self.events.get(&seq).filter(|event| event.id == id)
     }
 
-    /// Ids of the open irregularities, the oldest first. State and events come on two lanes: what
-    /// events say after the state was made counts as well.
-    pub(super) fn open(&self) -> Vec<String> {
+    /// Ids of the irregularities of the present game that its gateway keeps open, the oldest first. State and events come on
+    /// two lanes: what events say after the state was made counts as well.
+    pub(super) fn listed_open(&self) -> Vec<String> {
         let mut open = self.game.open_irregularities.clone();
         for (_, event) in self.events.range(self.game.last_seq + 1..) {
             match &event.body {
                 Body::Irregularity(_) if !open.contains(&event.id) => open.push(event.id.clone()),
+                Body::IrregularityReopened {
+                    irregularity,
+                    open: true,
+                } if !open.contains(irregularity) => open.push(irregularity.clone()),
                 Body::IrregularityResolved { irregularity, .. } => open.retain(|id| id != irregularity),
                 _ => {}
             }
         }
         open
+    }
+
+    /// Who sits here plays the present game. It is kept for when another is played; once the game has a result, others may be
+    /// named already.
+    pub(super) fn note_who_sits(&mut self) {
+        let Some(number) = self.game.game else { return };
+        let is_over = self.game.result.is_some_and(|result| result != GameResult::Open);
+        let players = self.players();
+        if players.iter().all(Option::is_none) || is_over && self.sat.contains_key(&number) {
+            return;
+        }
+        self.sat.insert(number, players);
+        while self.sat.len() > MAX_GAMES {
+            self.sat.pop_first();
+        }
     }
 
     fn knows(&self, seq: u64) -> bool {

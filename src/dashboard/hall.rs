@@ -145,6 +145,7 @@ impl Hall {
             let paired = pairing(&self.paired, &self.gateways, key);
             if board.paired != paired {
                 board.paired = paired;
+                board.note_who_sits();
                 board.revision = self.revision;
             }
         }
@@ -362,5 +363,7 @@ fn pairing(
     own.get(&full).or_else(of_gateway).cloned()
 }
 
+#[cfg(test)]
+mod record_tests;
 #[cfg(test)]
 mod tests;

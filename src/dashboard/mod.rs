@@ -8,10 +8,13 @@
 mod access;
 mod assets;
 mod board;
+mod cases;
 mod collect;
+mod games;
 mod gone;
 mod guesses;
 mod hall;
+mod legal;
 mod listener;
 pub mod livechess;
 mod owners;
@@ -24,10 +27,12 @@ mod view;
 
 pub use access::Access;
 pub use board::Board;
+pub use cases::CaseView;
 pub use collect::collect;
+pub use games::GameLine;
 pub use gone::NotGone;
 pub use hall::{BoardKey, Hall, Paired};
 pub use listener::{Ask, AskError, Asks, Listener, Shared};
 pub use pushed::{PushView, PushedView};
 pub use server::serve;
-pub use view::{BoardView, CaseView, DetailView, GatewayView, HallView, LinksView, PastView};
+pub use view::{BoardView, DetailView, GatewayView, HallView, LinksView, PastView};

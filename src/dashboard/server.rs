@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot};
 use tokio_util::sync::CancellationToken;
@@ -17,6 +17,7 @@ use super::{
     access::{Access, guard},
     assets,
     hall::BoardKey,
+    legal::legal,
     listener::{Ask, AskError, Asks, Shared},
     people::Guest,
     stream,
@@ -56,6 +57,8 @@ pub async fn serve(
         .route("/", get(async || assets::index()))
         .route("/api/stream", get(changes))
         .route("/api/board/{gateway}/{board}", get(detail))
+        .route("/api/game/{gateway}/{board}/{number}", get(game))
+        .route("/api/legal", post(legal_moves))
         .route("/api/cases", get(cases))
         .route("/api/me", get(me))
         .route("/api/command", post(command))
@@ -75,10 +78,42 @@ async fn detail(State(page): State<Page>, Path((gateway, board)): Path<(String, 
     let key = BoardKey { gateway, board };
     let now = page.shared.now_ms();
     let view = page.shared.hall().detail(&key, now);
+    found(view)
+}
+
+async fn game(
+    State(page): State<Page>,
+    Path((gateway, board, number)): Path<(String, String, u32)>,
+) -> Response {
+    let key = BoardKey { gateway, board };
+    let view = page.shared.hall().game(&key, number);
+    found(view)
+}
+
+fn found(view: Option<impl Serialize>) -> Response {
     view.map_or_else(
         || StatusCode::NOT_FOUND.into_response(),
         |view| Json(view).into_response(),
     )
+}
+
+/// A position, for which the page wants to offer half-moves.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LegalBody {
+    fen: String,
+    #[serde(default)]
+    chess960: bool,
+    /// From where to where a piece is carried first, as UCI, whatever the Laws say.
+    #[serde(default)]
+    carried: Option<String>,
+}
+
+async fn legal_moves(Json(body): Json<LegalBody>) -> Response {
+    match legal(&body.fen, body.chess960, body.carried.as_deref()) {
+        Some(legal) => Json(legal).into_response(),
+        None => failed(StatusCode::BAD_REQUEST, "bad_fen", "no position that can be read"),
+    }
 }
 
 /// Who has opened the page, and what he may do.

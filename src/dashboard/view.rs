@@ -4,11 +4,13 @@ use serde::Serialize;
 
 use super::{
     board::Board,
+    cases::CaseView,
+    games::{GameLine, GameView, first_ply},
     hall::{BoardKey, Hall},
     pushed::{PushView, PushedView},
 };
 use crate::{
-    event::{Amendment, Body, ClockState, Event, GameResult, Irregularity, Resolution},
+    event::{Body, ClockState, Event, GameResult},
     laws::Side,
 };
 
@@ -75,7 +77,10 @@ pub struct BoardView {
     /// How long ago the clock was told, in milliseconds.
     clock_age_ms: u64,
     problems: Vec<String>,
+    /// Irregularities that wait for an arbiter.
     open: Vec<CaseView>,
+    /// Code of the notice that asks the arbiter something about the game, until he has answered.
+    asks: Option<&'static str>,
     /// What is known of the events before the page was opened.
     past: PastView,
     /// What lichess says of its game, if it is pushed there.
@@ -96,31 +101,17 @@ pub enum PastView {
     Untold,
 }
 
-/// An irregularity and what became of it.
-#[derive(Clone, Debug, Serialize)]
-pub struct CaseView {
-    id: String,
-    gateway: String,
-    board: String,
-    game: Option<u32>,
-    time: Option<String>,
-    t: Option<f64>,
-    players: [Option<String>; 2],
-    /// What was said, with the ruling as it is now; null while it is still being asked for.
-    irregularity: Option<Box<Irregularity>>,
-    amended: bool,
-    how: Option<Resolution>,
-    resolved_time: Option<String>,
-}
-
 /// A board that is looked at closely.
 #[derive(Debug, Serialize)]
 pub struct DetailView {
     #[serde(flatten)]
     board: BoardView,
     start_fen: Option<String>,
+    chess960: bool,
     moves: Vec<MoveView>,
     cases: Vec<CaseView>,
+    /// The games of the board, the present one first.
+    games: Vec<GameLine>,
     notices: Vec<NoticeView>,
     port: Option<String>,
     serial: Option<String>,
@@ -186,13 +177,21 @@ impl Hall {
         Some(DetailView {
             board: self.board_view(key, board, now_ms),
             start_fen: game.start_fen.clone(),
+            chess960: game.chess960,
             moves: moves.collect(),
             cases: board.cases(key),
+            games: board.games(),
             notices: board.events.values().rev().filter_map(notice).take(50).collect(),
             port: board.info.port.clone(),
             serial: board.info.serial.clone(),
             pgn: board.pgn.clone(),
         })
+    }
+
+    /// One game of a board, with all its half-moves.
+    #[must_use]
+    pub(super) fn game(&self, key: &BoardKey, number: u32) -> Option<GameView> {
+        self.boards.get(key)?.game_view(key, number)
     }
 
     /// All irregularities, the newest first.
@@ -206,13 +205,6 @@ impl Hall {
     fn board_view(&self, key: &BoardKey, board: &Board, now_ms: u64) -> BoardView {
         let game = &board.game;
         let gateway_online = self.is_online(&key.gateway);
-        let black_begins = game.start_fen.as_deref().is_some_and(|fen| fen.contains(" b "));
-        let number = game
-            .start_fen
-            .as_deref()
-            .and_then(|fen| fen.split(' ').nth(5)?.parse().ok())
-            .unwrap_or(1u32);
-        let open = board.open();
         BoardView {
             gateway: key.gateway.clone(),
             board: key.board.clone(),
@@ -224,7 +216,7 @@ impl Hall {
             fen: game.fen.clone(),
             to_move: game.to_move,
             plies: game.moves.len(),
-            first_ply: number.saturating_mul(2).saturating_add(u32::from(black_begins)),
+            first_ply: first_ply(game.start_fen.as_deref()),
             last_uci: game.moves.last().cloned(),
             last_san: game.san.last().cloned().flatten(),
             last_time: board.last_time(),
@@ -232,7 +224,8 @@ impl Hall {
             clock: board.clock,
             clock_age_ms: now_ms.saturating_sub(board.clock_at_ms),
             problems: board.position.problems.clone(),
-            open: open.iter().map(|id| board.case(key, id)).collect(),
+            open: board.open_cases(key),
+            asks: board.asks(),
             past: match board.wanted() {
                 Some(_) if gateway_online => PastView::Asked,
                 Some(_) => PastView::Away,
@@ -278,56 +271,6 @@ impl Board {
         });
         let (_, event) = moves.find(|(made, _)| made.ply as usize == plies)?;
         event.time.clone()
-    }
-
-    fn cases(&self, key: &BoardKey) -> Vec<CaseView> {
-        let is_case = |event: &&Event| matches!(event.body, Body::Irregularity(_));
-        let ids = self.events.values().filter(is_case).map(|event| &event.id);
-        ids.rev().map(|id| self.case(key, id)).collect()
-    }
-
-    fn case(&self, key: &BoardKey, id: &str) -> CaseView {
-        let event = self.event(id);
-        let irregularity = event.and_then(|event| match &event.body {
-            Body::Irregularity(irregularity) => Some(irregularity.clone()),
-            _ => None,
-        });
-        let mut view = CaseView {
-            id: id.to_owned(),
-            gateway: key.gateway.clone(),
-            board: key.board.clone(),
-            game: event.and_then(|event| event.game),
-            time: event.and_then(|event| event.time.clone()),
-            t: event.map(|event| event.t),
-            players: self.players(),
-            irregularity,
-            amended: false,
-            how: None,
-            resolved_time: None,
-        };
-        for event in self.events.values() {
-            match &event.body {
-                Body::RulingAmended(amendment) if amendment.irregularity == id => view.amend(amendment),
-                Body::IrregularityResolved { irregularity, how } if irregularity == id => {
-                    view.how = Some(*how);
-                    view.resolved_time.clone_from(&event.time);
-                }
-                _ => {}
-            }
-        }
-        view
-    }
-}
-
-impl CaseView {
-    fn amend(&mut self, amendment: &Amendment) {
-        self.amended = true;
-        if let Some(irregularity) = &mut self.irregularity {
-            irregularity.articles.clone_from(&amendment.articles);
-            irregularity.offence_number = amendment.offence_number;
-            irregularity.ruling = amendment.ruling.clone();
-            irregularity.text.clone_from(&amendment.text);
-        }
     }
 }
 

@@ -116,8 +116,9 @@ impl Browser {
             }
             assert!(
                 Instant::now() < deadline,
-                "in vain: {what}; the page says: {}",
-                self.run("return document.body.innerText")
+                "in vain: {what}; the page says: {}; its console: {:?}",
+                self.run("return document.body.innerText"),
+                self.complaints()
             );
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -128,7 +129,13 @@ impl Browser {
     pub fn click(&self, selector: &str) {
         let deadline = Instant::now() + PATIENCE;
         while let Err(error) = self.try_click(selector) {
-            assert!(Instant::now() < deadline, "{selector} cannot be clicked: {error}");
+            assert!(
+                Instant::now() < deadline,
+                "{selector} cannot be clicked: {}; the page says: {}; its console: {:?}",
+                error["message"],
+                self.run("return document.body.innerText"),
+                self.complaints()
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
     }

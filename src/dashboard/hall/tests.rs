@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-fn key() -> BoardKey {
+pub(super) fn key() -> BoardKey {
     BoardKey {
         gateway: "gw".into(),
         board: "7".into(),
@@ -14,7 +14,7 @@ fn notice(seq: u64) -> Value {
            "type":"notice","code":"x","message":format!("m{seq}")})
 }
 
-fn irregularity(seq: u64) -> Value {
+pub(super) fn irregularity(seq: u64) -> Value {
     let words = json!({"title":"Illegal move","advice":"Put it back."});
     let ruling = json!({"penalty":{"kind":"time","seconds":120,"to":"white"},"position":"reinstate_before",
         "articles":["7.5.1"],"target_fen":null,"clock_proposal":null});
@@ -30,7 +30,7 @@ fn resolved(seq: u64, of: u64) -> Value {
            "type":"irregularity_resolved","irregularity":format!("gw/7/{of}"),"how":"dismissed"})
 }
 
-fn say(hall: &mut Hall, event: &Value) -> bool {
+pub(super) fn say(hall: &mut Hall, event: &Value) -> bool {
     let topic = format!("gw/board/7/event/{}", event["type"].as_str().unwrap());
     hall.take(&topic, event.to_string().as_bytes(), 0)
 }
@@ -41,7 +41,7 @@ fn game(hall: &mut Hall, last_seq: u64, open: &[&str]) {
     hall.take("gw/board/7/game", game.to_string().as_bytes(), 0);
 }
 
-fn online() -> Hall {
+pub(super) fn online() -> Hall {
     let mut hall = Hall::default();
     hall.take("gw/status", b"online", 0);
     hall
@@ -51,8 +51,12 @@ fn wanted(hall: &Hall) -> Option<(u64, u64)> {
     hall.wanted().next().map(|(_, after, before)| (after, before))
 }
 
-fn open(hall: &Hall) -> Vec<String> {
-    hall.board(&key()).unwrap().open()
+pub(super) fn open(hall: &Hall) -> Vec<String> {
+    let view = serde_json::to_value(hall.view(0)).unwrap();
+    let open = view["boards"][0]["open"].as_array().cloned().unwrap_or_default();
+    open.iter()
+        .map(|case| case["id"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]

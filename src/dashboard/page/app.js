@@ -3,6 +3,7 @@
 import { h, remembered, say, svg } from "./dom.js";
 import { Grid, inOrder, isSerious, keyOf } from "./grid.js";
 import { Detail } from "./detail.js";
+import { GamePage } from "./game.js";
 import { History, Report } from "./history.js";
 import { introduce } from "./lock.js";
 import { showOutage as showAway } from "./outage.js";
@@ -16,6 +17,7 @@ const hall = { boards: new Map(), gateways: new Map(), brokersAway: [], pushes: 
 const grid = new Grid();
 const wall = new Wall();
 const detail = new Detail();
+const game = new GamePage();
 const history = new History();
 const report = new Report();
 const main = document.getElementById("main");
@@ -113,30 +115,32 @@ function beep() {
 function route() {
   const parts = location.hash.replace(/^#\/?/, "").split("/");
   if (parts[0] === "board" && parts.length === 3) return { name: "board", key: `${parts[1]}/${parts[2]}` };
-  if (parts[0] === "report" && parts.length === 4) return { name: "report", id: parts.slice(1).join("/") };
+  if (parts[0] === "report" && parts.length === 4) return { name: "report", id: parts.slice(1).join("/"), key: `${parts[1]}/${parts[2]}` };
+  if (parts[0] === "game" && parts.length >= 4) return { name: "game", key: `${parts[1]}/${parts[2]}`, number: parts[3], ply: parts[4] };
   return { name: ["history", "wall"].includes(parts[0]) ? parts[0] : "hall" };
 }
 
 /** `changed` are the boards that changed; without it everything is drawn anew. */
 function show(changed) {
   const { name, key } = route();
-  const element = { hall: grid, wall, board: detail, history, report }[name].element;
+  const element = { hall: grid, wall, board: detail, history, report, game }[name].element;
   const isNew = main.firstChild !== element;
   if (isNew) main.replaceChildren(element);
   document.body.classList.toggle("walled", name === "wall");
-  const concerns = !changed || name !== "board" || changed.some((board) => keyOf(board) === key);
+  const concerns = !changed || !key || changed.some((board) => keyOf(board) === key);
   showBar(name);
   if (name === "hall" || name === "wall" || isNew || !changed) draw();
   else if (concerns) drawSoon();
 }
 
 function draw() {
-  const { name, key, id } = route();
+  const { name, key, id, number, ply } = route();
   if (name === "hall") grid.show(hall);
   else if (name === "wall") wall.show(hall);
   else if (name === "board") detail.show(hall, key);
   else if (name === "history") history.show(hall);
-  else report.show(id);
+  else if (name === "game") game.show(hall, key, number, ply);
+  else report.show(hall, id);
 }
 
 let pending = null;
@@ -225,11 +229,13 @@ function showTools() {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
-  if (event.key === "Escape" && route().name !== "hall") location.hash = "#/";
+  if (route().name === "game" && game.key(event)) {
+    // It was the game's.
+  } else if (event.key === "Escape" && route().name !== "hall") location.hash = "#/";
   else if (event.key === "h") location.hash = "#/history";
   else if (event.key === "w") location.hash = "#/wall";
   else if (event.key === "n") {
-    const open = inOrder(hall.boards.values()).filter((board) => board.open.length);
+    const open = inOrder(hall.boards.values()).filter((board) => board.open.length || board.asks);
     const here = open.findIndex((board) => keyOf(board) === route().key);
     if (open.length) location.hash = `#/board/${keyOf(open[(here + 1) % open.length])}`;
   } else return;

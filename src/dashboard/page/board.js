@@ -15,7 +15,8 @@ export function squares(placement) {
 }
 
 const nameOf = (index) => FILES[index % 8] + (8 - Math.floor(index / 8));
-const indexOf = (name) => FILES.indexOf(name[0]) + 8 * (8 - Number(name[1]));
+/** The place of a square among the 64. */
+export const indexOf = (name) => FILES.indexOf(name[0]) + 8 * (8 - Number(name[1]));
 
 /** Names of the squares on which two placements differ. */
 export function differing(a, b) {
@@ -81,6 +82,13 @@ export class Board {
       this.marks.replaceChildren(...marks.filter(([s]) => /^[a-h][1-8]$/.test(s)).map(([s, kind]) => this.#mark(s, kind)));
     }
     if (this.element.getAttribute("aria-label") !== label) this.element.setAttribute("aria-label", label);
+  }
+
+  /** The name of the square that was clicked; none beside the board. */
+  squareAt(event) {
+    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(this.element.getScreenCTM().inverse());
+    const [file, row] = [Math.floor(x / SIZE), Math.floor(y / SIZE)];
+    return file >= 0 && file < 8 && row >= 0 && row < 8 ? nameOf(row * 8 + file) : null;
   }
 
   #mark(square, kind) {

@@ -55,3 +55,30 @@ export async function fetched(path, options) {
   if (body === null) throw new Error(`${response.status} ${response.statusText}`);
   return body;
 }
+
+/** Makes `children` the children of an element; those that are there already are not touched. */
+export function place(element, children) {
+  children.forEach((child, i) => {
+    if (element.children[i] !== child) element.insertBefore(child, element.children[i] ?? null);
+  });
+  while (element.children.length > children.length) element.lastChild.remove();
+}
+
+/** Elements that are made anew only when what they show has changed: nobody's finger misses a button because a clock
+ * ran on. */
+export class Parts {
+  #known = new Map();
+
+  clear() {
+    this.#known.clear();
+  }
+
+  part(name, shows, make) {
+    const key = JSON.stringify([document.documentElement.lang, shows]);
+    const known = this.#known.get(name);
+    if (known?.key === key) return known.element;
+    const element = make();
+    this.#known.set(name, { key, element });
+    return element;
+  }
+}

@@ -3,7 +3,7 @@
 import { Board, described, differing } from "./board.js";
 import { h, say } from "./dom.js";
 import { ageText, byCases, mostUrgent } from "./sight.js";
-import { clockText, dayTime, seenMove, t, told } from "./words.js";
+import { clockText, dayTime, moveName, t, told } from "./words.js";
 
 export const keyOf = (board) => `${board.gateway}/${board.board}`;
 const numeric = new Intl.Collator("en", { numeric: true });
@@ -26,9 +26,7 @@ export function timesNow(board) {
 /** The last half-move as people write it. */
 export function lastMove(board) {
   if (!board.plies) return "";
-  const ply = board.first_ply + board.plies - 1;
-  const dots = ply % 2 ? "…" : ".";
-  return `${Math.floor(ply / 2)}${dots} ${board.last_san ?? seenMove(board.last_uci)}`;
+  return moveName(board.first_ply, board.plies - 1, { san: board.last_san, uci: board.last_uci });
 }
 
 export const hasResult = (board) => board.result != null && board.result !== "*";
@@ -41,6 +39,15 @@ export function inOrder(boards) {
   return [...boards].sort((a, b) =>
     byCases(a, b) || numeric.compare(a.gateway, b.gateway) || numeric.compare(a.board, b.board));
 }
+
+/** What of a board wants somebody, in words: its most urgent case, else what its gateway asks. */
+export function wantsText(board, first) {
+  if (first) return first.irregularity ? told(first.irregularity).title : t(unknownYet(board));
+  return board.asks ? t(`asks_${board.asks}`) : "";
+}
+
+/** How loudly it is said. */
+export const wantsKind = (board) => (board.open.some(isSerious) ? " alert" : board.open.length || board.asks ? " doubt" : "");
 
 /** What is said in place of what is not known of a board's past. */
 export const unknownYet = (board) => ({ away: "asking_away", untold: "asking_untold" })[board.past] ?? "asking";
@@ -55,7 +62,7 @@ function pushLine({ round, taken, error, games, refused }) {
 
 const FILTERS = {
   all: () => true,
-  attention: (board) => board.open.length > 0,
+  attention: (board) => board.open.length > 0 || Boolean(board.asks),
   playing: isPlaying,
   finished: hasResult,
 };
@@ -99,8 +106,7 @@ class Card {
   show(board, hall) {
     const title = titleOf(board, hall);
     this.element.setAttribute("href", `#/board/${keyOf(board)}`);
-    const serious = board.open.some(isSerious);
-    this.element.className = `card${serious ? " alert" : board.open.length ? " doubt" : ""}${board.online ? "" : " away"}`;
+    this.element.className = `card${wantsKind(board)}${board.online ? "" : " away"}`;
     say(this.name, title);
     const state = !board.gateway_online ? t("gateway_away") : !board.online ? t("away")
       : hasResult(board) ? board.result : board.game == null ? t("no_game") : "";
@@ -108,8 +114,8 @@ class Card {
     this.state.hidden = !state;
     const first = mostUrgent(board);
     this.case = first;
-    say(this.title, first ? (first.irregularity ? told(first.irregularity).title : t(unknownYet(board))) : "");
-    this.flag.hidden = !first;
+    say(this.title, wantsText(board, first));
+    this.flag.hidden = !this.title.textContent;
     for (const [i, side] of ["white", "black"].entries()) {
       say(this.players[side], board.players[i] ?? t(side));
       this.players[side].title = board.players[i] ?? "";
@@ -118,7 +124,7 @@ class Card {
     }
     const wrong = board.fen && board.placement && board.game != null && !hasResult(board) ? differing(board.fen, board.placement) : [];
     const placement = board.placement ?? board.fen;
-    const label = [title, first && this.title.textContent, described(placement)].filter(Boolean).join(". ");
+    const label = [title, this.title.textContent, described(placement)].filter(Boolean).join(". ");
     this.board.show({ placement, last: board.last_uci, marked: wrong.length <= 8 ? wrong : [], label });
     const refused = board.lichess?.error;
     say(this.cast, refused ? t("push_card") : "");

@@ -1,10 +1,10 @@
 // All irregularities of the round, and the report of one for the file.
 
+import { tellTheAsked } from "./ask.js";
+import { answersTo, facts, journal, statusOf, threeBoards } from "./cases.js";
 import { fetched, h } from "./dom.js";
-import { facts, threeBoards } from "./detail.js";
-import { dayText, dayTime, isReported, seenMove, t, timeText, told } from "./words.js";
-
-const isOpen = (item) => item.how == null;
+import { lock, lockNote } from "./lock.js";
+import { dayText, dayTime, moveName, nameOf, t, timeText, told } from "./words.js";
 
 /** The list with its filters. */
 export class History {
@@ -45,7 +45,7 @@ export class History {
       (!this.#board || `${item.gateway}/${item.board}` === this.#board)
       && (!this.#day || dayText(item.time) === this.#day)
       && (!this.#kind || item.irregularity.kind === this.#kind)
-      && (!this.#status || (this.#status === "open") === isOpen(item)));
+      && (!this.#status || (this.#status === "open") === item.open));
     const focus = document.activeElement?.getAttribute("aria-label");
     this.element.replaceChildren(
       h("h1", {}, t("history")),
@@ -60,12 +60,12 @@ export class History {
   }
 
   #table(cases) {
-    const row = (item) => h("tr", { class: isOpen(item) ? "open" : "" },
+    const row = (item) => h("tr", { class: item.open ? "open" : "" },
       h("td", {}, timeText(item.time, item.t)),
       h("td", {}, h("a", { href: `#/board/${item.gateway}/${item.board}` }, item.board)),
       h("td", {}, h("a", { href: `#/report/${item.id}` }, told(item.irregularity).title)),
       h("td", {}, h("span", { class: `badge ${item.irregularity.certainty}` }, t(item.irregularity.certainty))),
-      h("td", {}, item.how ? t(item.how) : t("open")));
+      h("td", {}, statusOf(item)));
     const head = [t("when"), t("board", { id: "" }), t("what"), "", t("status")];
     return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("history") },
       h("table", {},
@@ -74,51 +74,81 @@ export class History {
   }
 }
 
-/** One irregularity on one sheet. */
+/** One irregularity on one sheet, also of an earlier game. */
 export class Report {
+  #shown = "";
+
   constructor() {
     this.element = h("article", { class: "report" });
+    this.locked = lockNote();
+    this.acts = h("div", { class: "screen" });
+    this.sheet = h("div");
+    this.element.append(this.acts, this.sheet);
   }
 
-  async show(id) {
+  async show(hall, id) {
     const [gateway, board] = id.split("/");
     const detail = await fetched(`/api/board/${gateway}/${board}`).catch(() => null);
     const item = detail?.cases.find((item) => item.id === id);
+    const game = item?.game == null ? null : await fetched(`/api/game/${gateway}/${board}/${item.game}`).catch(() => null);
+    const shown = JSON.stringify([id, item, game?.moves, document.documentElement.lang]);
+    if (detail && shown === this.#shown) return;
+    this.#shown = shown;
     if (!item?.irregularity) {
-      return this.element.replaceChildren(h("p", { class: "empty" }, detail ? t("nothing") : "…"));
+      this.acts.replaceChildren();
+      return this.sheet.replaceChildren(h("p", { class: "empty" }, detail ? t("nothing") : "…"));
     }
+    tellTheAsked(detail.cases);
+    this.acts.replaceChildren(
+      h("p", { class: "ends" }, h("a", { href: `#/board/${gateway}/${board}` }, `← ${t("board", { id: board })}`), " ",
+        h("button", { type: "button", class: "primary", onclick: () => window.print() }, t("print"))),
+      this.locked,
+      h("div", { class: "buttons" }, answersTo(item).filter(Boolean)));
+    this.sheet.replaceChildren(...this.#parts(item, game, detail));
+    lock(this.acts, this.locked, detail, hall);
+  }
+
+  #parts(item, game, detail) {
     const words = told(item.irregularity);
     const row = (name, value) => (value ? [h("dt", {}, name), h("dd", {}, value)] : []);
-    const same = item.game === detail.game;
-    const players = `${detail.players[0] ?? t("white")} – ${detail.players[1] ?? t("black")}`;
+    const players = `${nameOf(item.players, 0)} – ${nameOf(item.players, 1)}`;
     const line = (label) => h("p", { class: "line" }, label);
-    this.element.replaceChildren(
-      h("p", { class: "screen" }, h("a", { href: `#/board/${gateway}/${board}` }, `← ${t("board", { id: board })}`), " ",
-        h("button", { type: "button", class: "primary", onclick: () => window.print() }, t("print"))),
+    const found = item.journal[0]?.source ? "report_person" : "report_by";
+    const isDecided = item.journal.some((entry) => entry.source && entry.what !== "said");
+    return [
       h("h1", {}, t("report_head")),
       h("dl", { class: "facts" },
-        row(t("report_game"), [t("board", { id: board }), gateway, t("report_no", { n: item.game ?? "–" }), same && players].filter(Boolean).join(" · ")),
-        row(t("report_time"), item.time ? `${dayText(item.time)}, ${dayTime(item.time)}` : timeText(null, item.t)),
+        row(t("report_game"), [t("board", { id: item.board }), item.gateway, item.game == null ? null : this.#round(item, detail), players].filter(Boolean).join(" · ")),
+        row(t("report_began"), item.began && `${dayText(item.began)}, ${dayTime(item.began)}`),
+        row(t("report_time"), item.time ? `${dayText(item.time)}, ${dayTime(item.time)} · ${t("half_move", { n: item.irregularity.ply })}` : timeText(null, item.t)),
         row(t("report_version"), item.id),
-        row(t("report_found"), `${t(isReported(item.irregularity) ? "report_person" : "report_by")} ${t(item.irregularity.certainty)}.`)),
+        row(t("report_found"), `${t(found)} ${t(item.irregularity.certainty)}.`)),
       h("h2", {}, words.title),
       h("p", { class: "advice" }, words.advice),
       threeBoards(item.irregularity),
       facts(item),
-      ...(same ? [h("h2", {}, t("report_so_far")), h("p", { class: "sofar" }, movesText(detail, item.irregularity.ply))] : []),
+      h("h2", {}, t("journal")), journal(item),
+      ...(game ? [h("h2", {}, t("report_so_far")), h("p", { class: "sofar" }, movesText(game, item.irregularity.ply))] : []),
       h("h2", {}, t("report_decision")),
-      line(""), line(""), line(`${t("report_sign")}:`));
+      ...(isDecided ? [] : [line(""), line("")]), line(`${t("report_sign")}:`),
+    ];
+  }
+
+  /** The round, and which game of the day it was at this board: the same, where each board plays one game a round. */
+  #round(item, detail) {
+    const day = dayText(item.began);
+    const before = detail.games.filter((game) => game.number <= item.game && day && dayText(game.began) === day);
+    return [item.round == null ? null : t("round_no", { n: item.round }), t("report_no", { n: item.game }), before.length ? t("report_round", { n: before.length }) : null].filter(Boolean).join(", ");
   }
 }
 
 /** The moves before the half-move concerned, in one paragraph. */
-function movesText(detail, ply) {
-  const parts = [];
-  detail.moves.slice(0, Math.max(0, ply - 1)).forEach((move, i) => {
-    const number = detail.first_ply + i;
-    if (number % 2 === 0) parts.push(`${Math.floor(number / 2)}.`);
-    else if (i === 0) parts.push(`${Math.floor(number / 2)}…`);
-    parts.push(move.san ?? seenMove(move.uci));
-  });
-  return parts.join(" ") || t("no_moves");
+function movesText(game, ply) {
+  const made = game.moves.slice(0, Math.max(0, ply - 1));
+  const name = (move, i) => {
+    const full = moveName(game.first_ply, i, move);
+    // Black's have no number, unless they come first.
+    return (game.first_ply + i) % 2 && i ? full.replace(/^\d+…\s/, "") : full;
+  };
+  return made.map(name).join(" ") || t("no_moves");
 }

@@ -1,6 +1,6 @@
 // The line at the top: what is away, and how a gateway that is gone for good is taken off the page.
 
-import { ask, toast } from "./detail.js";
+import { ask, toast } from "./ask.js";
 import { fetched, h } from "./dom.js";
 import { me } from "./lock.js";
 import { language, t } from "./words.js";

@@ -22,11 +22,11 @@ const byUrgency = (a, b) => certaintyOf(a) - certaintyOf(b) || (beganAt(a) < beg
 /** The case of a board that wants somebody first. */
 export const mostUrgent = (board) => [...board.open].sort(byUrgency)[0];
 
-/** The order of two boards by their cases: those without any come last. */
+/** The order of two boards by their cases, then by whether their gateway asks something: those without any come last. */
 export function byCases(a, b) {
   const [one, other] = [mostUrgent(a), mostUrgent(b)];
   if (one && other) return byUrgency(one, other);
-  return Number(Boolean(other)) - Number(Boolean(one));
+  return Number(Boolean(other)) - Number(Boolean(one)) || Number(Boolean(b.asks)) - Number(Boolean(a.asks));
 }
 
 /** How long ago a case began, as people say it. */

@@ -2,9 +2,9 @@
 
 import { Board, described } from "./board.js";
 import { h, say } from "./dom.js";
-import { hasResult, inOrder, isSerious, keyOf, lastMove, timesNow, titleOf, unknownYet, walk } from "./grid.js";
+import { hasResult, inOrder, keyOf, lastMove, timesNow, titleOf, walk, wantsKind, wantsText } from "./grid.js";
 import { ageText, mostUrgent } from "./sight.js";
-import { clockText, t, told } from "./words.js";
+import { clockText, t } from "./words.js";
 
 /** Letters from large to small, in pixels; below the last the wall scrolls. */
 const SIZES = [22, 20, 18, 17, 16, 15, 14, 13, 12, 11];
@@ -37,7 +37,7 @@ class Cell {
     const title = titleOf(board, hall);
     this.element.setAttribute("href", `#/board/${keyOf(board)}`);
     this.case = mostUrgent(board);
-    this.element.className = `cell${board.open.some(isSerious) ? " alert" : this.case ? " doubt" : ""}${board.online ? "" : " away"}`;
+    this.element.className = `cell${wantsKind(board)}${board.online ? "" : " away"}`;
     say(this.id, hall.gateways.size > 1 ? `${board.board} · ${board.gateway}` : board.board);
     this.id.title = title;
     say(this.move, lastMove(board));
@@ -52,11 +52,11 @@ class Cell {
       this.sides[side].name.title = name;
       this.sides[side].name.parentElement.classList.toggle("turn", playing && board.to_move === side);
     }
-    const words = this.case?.irregularity ? told(this.case.irregularity).title : this.case ? t(unknownYet(board)) : "";
+    const words = wantsText(board, this.case);
     // What is wrong with it in detail is at the board.
     say(this.title, words.split(" (")[0]);
     this.flag.title = words;
-    this.flag.hidden = !this.case;
+    this.flag.hidden = !words;
     const placement = board.placement ?? board.fen;
     if (diagrams) this.board.show({ placement, last: board.last_uci, label: `${title}. ${described(placement)}` });
     this.tick(board);
