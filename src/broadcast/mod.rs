@@ -23,7 +23,7 @@ mod writer;
 
 pub use folder::{Folder, FolderError};
 pub use lichess::{Pushed, PushedGame, push};
-pub use pairings::{Pairing, Pairings, PairingsError, Player};
+pub use pairings::{Checked, Mistake, Pairing, Pairings, PairingsError, Player};
 pub use record::{Delay, Record, Shown};
 pub use round::{Files, Published, Round, Tournament};
 pub use run::broadcast;

@@ -16,7 +16,7 @@ use super::{
     validate::within,
 };
 use crate::{
-    broadcast::{Delay, Pairings, Player, Tournament},
+    broadcast::{Delay, Pairings, PairingsError, Player, Tournament},
     game::Period,
 };
 
@@ -113,20 +113,18 @@ pub(super) fn broadcast(
         "seconds",
         document,
     );
-    let pairings = match &raw.pairings {
-        None => Some(Pairings::default()),
-        Some(file) => Pairings::load(&document.resolve(file.get_ref()), round)
-            .map_err(|error| {
-                let help = "docs/broadcast.md shows how pairings are written";
-                document.problem(file.span(), format!("the pairings do not fit: {error}"), help);
-            })
-            .ok(),
-    };
     let begins_ms = match &raw.begins {
         Some(begins) => Some(moment(begins, document)?),
         None => None,
     };
     let boards = boards(raw.boards.as_deref(), known, document);
+    let pairings = match &raw.pairings {
+        None => Some(Pairings::default()),
+        Some(file) => {
+            let boards = boards.as_ref().map(Vec::len);
+            pairings(file, round, boards, document)
+        }
+    };
     let lichess = match &raw.lichess {
         None => None,
         Some(raw) => Some(lichess(raw, &span, document)?),
@@ -161,6 +159,26 @@ pub(super) fn broadcast(
         begins_ms,
         lichess,
     })
+}
+
+/// Who plays whom in `round` by `file`; every mistake in it is a problem of its own.
+fn pairings(
+    file: &Spanned<PathBuf>,
+    round: u32,
+    boards: Option<usize>,
+    document: &mut Document<'_>,
+) -> Option<Pairings> {
+    let help = "docs/broadcast.md shows how pairings are written";
+    match Pairings::load(&document.resolve(file.get_ref()), round, boards) {
+        Ok(pairings) => return Some(pairings),
+        Err(PairingsError::Wrong(mistakes)) => {
+            for mistake in mistakes {
+                document.problem(file.span(), format!("the pairings do not fit: {mistake}"), help);
+            }
+        }
+        Err(error) => document.problem(file.span(), format!("the pairings do not fit: {error}"), help),
+    }
+    None
 }
 
 /// Unix time in milliseconds of a moment that is written with its offset.
