@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     event::Event,
     gateway::{GatewayInfo, Health},
-    mqtt::{History, ReplyPayload},
+    mqtt::{History, NextRound, PairingsAsked, ReplyPayload},
     watcher::{BoardInfo, ClockView, Command, GameView, PositionView, Reply, Status},
 };
 
@@ -72,6 +72,14 @@ fn commands() -> Schema {
     verbs.insert(
         "history".to_owned(),
         payload(&schema_for!(History).to_value(), &types),
+    );
+    verbs.insert(
+        "pairings".to_owned(),
+        payload(&schema_for!(PairingsAsked).to_value(), &types),
+    );
+    verbs.insert(
+        "next_round".to_owned(),
+        payload(&schema_for!(NextRound).to_value(), &types),
     );
     let any: Vec<Value> = verbs
         .keys()

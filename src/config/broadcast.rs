@@ -16,7 +16,7 @@ use super::{
     validate::within,
 };
 use crate::{
-    broadcast::{Delay, Pairings, PairingsError, Player, Tournament},
+    broadcast::{Delay, InForce, Pairings, PairingsError, Player, Tournament},
     game::Period,
 };
 
@@ -41,15 +41,42 @@ impl Broadcast {
     /// Who plays whom by the pairings, White and Black, by board as it is named in `boards`.
     #[must_use]
     pub fn players(&self) -> BTreeMap<String, [Option<String>; 2]> {
-        let name = |player: &Player| Some(player.name.clone()).filter(|name| !name.is_empty());
-        let pairs = self.boards.iter().zip(&self.pairings.boards);
-        pairs
-            .filter_map(|(board, pairing)| {
-                let pairing = pairing.as_ref()?;
-                Some((board.clone(), [name(&pairing.white), name(&pairing.black)]))
-            })
-            .collect()
+        seated(&self.boards, &self.pairings)
     }
+
+    /// Goes on with a round that was put in force. False where a later one is configured.
+    pub(super) fn put_in_force(&mut self, in_force: &InForce) -> bool {
+        let tournament = &mut self.tournament;
+        if in_force.round < tournament.round {
+            return false;
+        }
+        if in_force.round > tournament.round {
+            tournament.round = in_force.round;
+            tournament.rounds = tournament.rounds.max(in_force.round);
+            self.begins_ms = Some(in_force.since_ms);
+            // That of another round takes no games of this one.
+            self.lichess.take_if(|_| in_force.lichess.is_none());
+        }
+        if let Some(pairings) = &in_force.pairings {
+            self.pairings.clone_from(pairings);
+        }
+        if let (Some(lichess), Some(round)) = (&mut self.lichess, &in_force.lichess) {
+            lichess.round.clone_from(round);
+        }
+        true
+    }
+}
+
+/// Who plays by `pairings`, White and Black, at the boards named in `boards`.
+pub(super) fn seated(boards: &[String], pairings: &Pairings) -> BTreeMap<String, [Option<String>; 2]> {
+    let name = |player: &Player| Some(player.name.clone()).filter(|name| !name.is_empty());
+    let pairs = boards.iter().zip(&pairings.boards);
+    pairs
+        .filter_map(|(board, pairing)| {
+            let pairing = pairing.as_ref()?;
+            Some((board.clone(), [name(&pairing.white), name(&pairing.black)]))
+        })
+        .collect()
 }
 
 /// A broadcast round on lichess.
@@ -246,8 +273,7 @@ fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Docum
         );
         return None;
     };
-    let is_id = |id: &str| id.len() == 8 && id.chars().all(|c| c.is_ascii_alphanumeric());
-    if !is_id(round.get_ref()) {
+    if !is_lichess_round(round.get_ref()) {
         document.problem(
             round.span(),
             format!("{:?} is no round of lichess", round.get_ref()),
@@ -292,6 +318,12 @@ fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Docum
         server,
         ca_file,
     })
+}
+
+/// Whether `id` can be one of a round on lichess.
+#[must_use]
+pub fn is_lichess_round(id: &str) -> bool {
+    id.len() == 8 && id.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
 /// Whether `host`, perhaps with a port, cannot be anything but this machine.

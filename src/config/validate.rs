@@ -81,6 +81,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         limits,
         metrics,
         broadcast,
+        in_force: None,
         home_assistant,
     })
 }
