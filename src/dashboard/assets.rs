@@ -9,7 +9,7 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 
 /// Path, type and content.
-const FILES: [(&str, &str, &str); 12] = [
+const FILES: [(&str, &str, &str); 14] = [
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/boards.css", CSS, include_str!("page/boards.css")),
     ("/print.css", CSS, include_str!("page/print.css")),
@@ -20,6 +20,8 @@ const FILES: [(&str, &str, &str); 12] = [
     ("/board.js", JAVASCRIPT, include_str!("page/board.js")),
     ("/grid.js", JAVASCRIPT, include_str!("page/grid.js")),
     ("/detail.js", JAVASCRIPT, include_str!("page/detail.js")),
+    ("/pairings.css", CSS, include_str!("page/pairings.css")),
+    ("/pairings.js", JAVASCRIPT, include_str!("page/pairings.js")),
     ("/history.js", JAVASCRIPT, include_str!("page/history.js")),
     ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
 ];

@@ -20,10 +20,17 @@ use super::{
     listener::{Ask, AskError, Asks, Shared},
     stream,
 };
-use crate::{config::Id, mqtt::command::BOARD_VERBS};
+use crate::{
+    config::Id,
+    mqtt::command::{BOARD_VERBS, MAX_COMMAND},
+};
 
 /// A command is small.
 const MAX_BODY: usize = 16 << 10;
+/// Pairings are longer: as long as a gateway takes them.
+const MAX_PAIRINGS: usize = MAX_COMMAND + MAX_BODY;
+/// Commands about the round.
+const ROUND_VERBS: [&str; 2] = ["pairings", "next_round"];
 /// Characters of what could not be read that are repeated.
 const MOST_WORDS: usize = 300;
 
@@ -53,6 +60,10 @@ pub async fn serve(
         .route("/api/board/{gateway}/{board}", get(detail))
         .route("/api/cases", get(cases))
         .route("/api/command", post(command))
+        .route(
+            "/api/round",
+            post(round).layer(DefaultBodyLimit::max(MAX_PAIRINGS)),
+        )
         .fallback(async |uri: Uri| assets::file(uri.path()))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(access, guard))
@@ -110,11 +121,52 @@ async fn command(State(page): State<Page>, body: Result<Json<CommandBody>, JsonR
             "no such board or command",
         );
     }
+    send(&page, gateway, Some(board), verb, fields).await
+}
+
+/// A command of the arbiter about the round.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RoundBody {
+    gateway: String,
+    verb: String,
+    #[serde(default)]
+    fields: serde_json::Map<String, Value>,
+}
+
+/// The same for a command about the round, to a gateway.
+async fn round(State(page): State<Page>, body: Result<Json<RoundBody>, JsonRejection>) -> Response {
+    let RoundBody {
+        gateway,
+        verb,
+        fields,
+    } = match body {
+        Ok(Json(body)) => body,
+        Err(unread) => return failed(unread.status(), "bad_json", &what_is_wrong(&unread)),
+    };
+    if gateway.parse::<Id>().is_err() || !ROUND_VERBS.contains(&verb.as_str()) {
+        return failed(
+            StatusCode::BAD_REQUEST,
+            "unknown_verb",
+            "no such gateway or command",
+        );
+    }
+    send(&page, gateway, None, verb, fields).await
+}
+
+/// Sends a command and waits for its answer.
+async fn send(
+    page: &Page,
+    gateway: String,
+    board: Option<String>,
+    verb: String,
+    fields: serde_json::Map<String, Value>,
+) -> Response {
     let (answer, answered) = oneshot::channel();
     let broker = page.shared.hall().broker_of(&gateway).map(str::to_owned);
     let ask = Ask {
         gateway,
-        board: Some(board),
+        board,
         verb,
         fields,
         answer,

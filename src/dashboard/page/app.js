@@ -4,6 +4,7 @@ import { h, remembered, say, svg } from "./dom.js";
 import { Grid, inOrder, isSerious, keyOf } from "./grid.js";
 import { Detail } from "./detail.js";
 import { History, Report } from "./history.js";
+import { roundButton } from "./pairings.js";
 import { language, setLanguage, t, told } from "./words.js";
 
 /** Nothing heard for so long, though the server speaks every five seconds: the connection is dead. */
@@ -250,6 +251,7 @@ setInterval(() => {
 }, 250);
 
 setLanguage(language);
+tabs.append(roundButton(hall));
 setTheme(remembered.get("theme", "") || null);
 showTools();
 show();
