@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 
 use broker::{Mosquitto, PATIENCE, Subscriber};
 use dgt2mqtt::link::file::read_capture;
-use hall::{Daemon, Seat, Simulator, configure, until};
+use hall::{Daemon, Seat, Simulator, configure, program, until};
 use serde_json::{Value, json};
 
 /// The arbiter, who numbers his commands.
@@ -230,5 +230,14 @@ async fn a_hall_without_a_broadcast_has_rounds_too() {
     );
     arbiter.done("pairings", put("Berg", 2)).await;
     arbiter.info(Some("Berg"), &[]).await;
+    // Who checks the configuration hears what counts.
+    let check = program()
+        .args(["check", "--config"])
+        .arg(&config)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(check.stdout).unwrap();
+    assert!(said.contains("Round 2 was put in force"), "{said}");
+    assert!(said.contains("Berg"), "{said}");
     assert!(daemon.stop());
 }

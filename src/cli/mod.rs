@@ -7,6 +7,7 @@ mod dashboard;
 #[cfg(feature = "demo")]
 mod demo;
 mod exit;
+mod in_force;
 mod journal;
 mod logging;
 pub mod mate;
