@@ -578,6 +578,25 @@ fn a_broadcast_is_checked_with_its_pairings() {
     }
 }
 
+#[test]
+fn every_mistake_in_the_pairings_is_told() {
+    let folder = certificates();
+    let path = folder.path().join("dgt2mqtt.toml");
+    let table = "board,white,white_elo,black\n1,A,2l00,B\n1,C,,A\n9,D,,E\n3,2100,F,G\n";
+    fs::write(folder.path().join("pairings.csv"), table).expect("a file");
+    let text = format!("{SMALL}[broadcast]\nfolder = \"out\"\npairings = \"pairings.csv\"\n");
+    let error = Config::from_text(&text, &path, &home()).expect_err("mistakes");
+    for told in [
+        "line 2: the rating \"2l00\"",
+        "line 3: line 2 has board 1 already",
+        "line 3: \"A\" plays in line 2 already",
+        "line 4: board 9 does not exist",
+        "line 5: \"2100\" stands in the column \"white\"",
+    ] {
+        assert!(error.to_string().contains(told), "{told}: {error}");
+    }
+}
+
 /// A collector has no boards of its own; a gateway's file serves it as well.
 #[test]
 fn a_collector_needs_neither_name_nor_boards() {

@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods)] // the writer runs on the wall clock and has the disk wait elsewhere.
 
 pub mod folder;
+mod in_force;
 mod index;
 mod kept;
 pub mod lichess;
@@ -23,8 +24,9 @@ pub mod tail;
 mod writer;
 
 pub use folder::{Folder, FolderError};
+pub use in_force::{InForce, began_ms};
 pub use lichess::{Pushed, PushedGame, push};
-pub use pairings::{Pairing, Pairings, PairingsError, Player};
+pub use pairings::{Checked, Mistake, Pairing, Pairings, PairingsError, Player};
 pub use record::{Delay, Record, Shown};
 pub use round::{Files, Published, Round, Tournament};
 pub use run::broadcast;

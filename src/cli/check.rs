@@ -10,6 +10,7 @@ use std::{
 
 use anyhow::bail;
 
+use super::in_force;
 use crate::{
     broadcast::Delay,
     config::{Board, Broadcast, Broker, BrokerUrl, Config, Env, Id, Person, Port, Role, Rules},
@@ -52,8 +53,9 @@ pub(super) fn check(
     out: &mut dyn io::Write,
 ) -> anyhow::Result<()> {
     let path = Config::find(file, env)?;
-    let config = Config::load(&path, env)?;
+    let mut config = Config::load(&path, env)?;
     writeln!(out, "{} is a good configuration.\n", path.display())?;
+    in_force::take(&mut config, out)?;
     out.write_all(describe(&config).as_bytes())?;
     let Some(reach) = reach else {
         return Ok(());

@@ -8,6 +8,7 @@ mod dashboard;
 mod demo;
 mod exit;
 mod forward;
+mod in_force;
 mod journal;
 mod logging;
 pub mod mate;

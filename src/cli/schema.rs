@@ -14,7 +14,7 @@ use crate::{
     config::MAX_NAME,
     event::Event,
     gateway::{GatewayInfo, Health},
-    mqtt::{History, ReplyPayload, command::SENDER},
+    mqtt::{History, NextRound, PairingsAsked, ReplyPayload, command::SENDER},
     watcher::{BoardInfo, ClockView, Command, GameView, PositionView, Reply, Status},
 };
 
@@ -73,6 +73,14 @@ fn commands() -> Schema {
     verbs.insert(
         "history".to_owned(),
         payload(&schema_for!(History).to_value(), &types),
+    );
+    verbs.insert(
+        "pairings".to_owned(),
+        payload(&schema_for!(PairingsAsked).to_value(), &types),
+    );
+    verbs.insert(
+        "next_round".to_owned(),
+        payload(&schema_for!(NextRound).to_value(), &types),
     );
     let any: Vec<Value> = verbs
         .keys()

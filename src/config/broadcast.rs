@@ -16,7 +16,7 @@ use super::{
     validate::within,
 };
 use crate::{
-    broadcast::{Delay, Pairings, Player, Tournament},
+    broadcast::{Delay, InForce, Pairings, PairingsError, Player, Tournament},
     game::Period,
 };
 
@@ -43,15 +43,42 @@ impl Broadcast {
     /// Who plays whom by the pairings, White and Black, by board as it is named in `boards`.
     #[must_use]
     pub fn players(&self) -> BTreeMap<String, [Option<String>; 2]> {
-        let name = |player: &Player| Some(player.name.clone()).filter(|name| !name.is_empty());
-        let pairs = self.boards.iter().zip(&self.pairings.boards);
-        pairs
-            .filter_map(|(board, pairing)| {
-                let pairing = pairing.as_ref()?;
-                Some((board.clone(), [name(&pairing.white), name(&pairing.black)]))
-            })
-            .collect()
+        seated(&self.boards, &self.pairings)
     }
+
+    /// Goes on with a round that was put in force. False where a later one is configured.
+    pub(super) fn put_in_force(&mut self, in_force: &InForce) -> bool {
+        let tournament = &mut self.tournament;
+        if in_force.round < tournament.round {
+            return false;
+        }
+        if in_force.round > tournament.round {
+            tournament.round = in_force.round;
+            tournament.rounds = tournament.rounds.max(in_force.round);
+            self.begins_ms = Some(in_force.since_ms);
+            // That of another round takes no games of this one.
+            self.lichess.take_if(|_| in_force.lichess.is_none());
+        }
+        if let Some(pairings) = &in_force.pairings {
+            self.pairings.clone_from(pairings);
+        }
+        if let (Some(lichess), Some(round)) = (&mut self.lichess, &in_force.lichess) {
+            lichess.round.clone_from(round);
+        }
+        true
+    }
+}
+
+/// Who plays by `pairings`, White and Black, at the boards named in `boards`.
+pub(super) fn seated(boards: &[String], pairings: &Pairings) -> BTreeMap<String, [Option<String>; 2]> {
+    let name = |player: &Player| Some(player.name.clone()).filter(|name| !name.is_empty());
+    let pairs = boards.iter().zip(&pairings.boards);
+    pairs
+        .filter_map(|(board, pairing)| {
+            let pairing = pairing.as_ref()?;
+            Some((board.clone(), [name(&pairing.white), name(&pairing.black)]))
+        })
+        .collect()
 }
 
 /// A broadcast round on lichess.
@@ -118,15 +145,6 @@ pub(super) fn broadcast(
         "seconds",
         document,
     );
-    let pairings = match &raw.pairings {
-        None => Some(Pairings::default()),
-        Some(file) => Pairings::load(&document.resolve(file.get_ref()), round)
-            .map_err(|error| {
-                let help = "docs/broadcast.md shows how pairings are written";
-                document.problem(file.span(), format!("the pairings do not fit: {error}"), help);
-            })
-            .ok(),
-    };
     let begins_ms = match &raw.begins {
         Some(begins) => Some(moment(begins, document)?),
         None => None,
@@ -135,6 +153,13 @@ pub(super) fn broadcast(
     let listen = match &raw.listen {
         Some(listen) => Some(place(listen, document)?),
         None => None,
+    };
+    let pairings = match &raw.pairings {
+        None => Some(Pairings::default()),
+        Some(file) => {
+            let boards = boards.as_ref().map(Vec::len);
+            pairings(file, round, boards, document)
+        }
     };
     let lichess = match &raw.lichess {
         None => None,
@@ -184,6 +209,26 @@ fn place(text: &Spanned<String>, document: &mut Document<'_>) -> Option<SocketAd
         );
     }
     place.ok()
+}
+
+/// Who plays whom in `round` by `file`; every mistake in it is a problem of its own.
+fn pairings(
+    file: &Spanned<PathBuf>,
+    round: u32,
+    boards: Option<usize>,
+    document: &mut Document<'_>,
+) -> Option<Pairings> {
+    let help = "docs/broadcast.md shows how pairings are written";
+    match Pairings::load(&document.resolve(file.get_ref()), round, boards) {
+        Ok(pairings) => return Some(pairings),
+        Err(PairingsError::Wrong(mistakes)) => {
+            for mistake in mistakes {
+                document.problem(file.span(), format!("the pairings do not fit: {mistake}"), help);
+            }
+        }
+        Err(error) => document.problem(file.span(), format!("the pairings do not fit: {error}"), help),
+    }
+    None
 }
 
 /// Unix time in milliseconds of a moment that is written with its offset.
@@ -251,8 +296,7 @@ fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Docum
         );
         return None;
     };
-    let is_id = |id: &str| id.len() == 8 && id.chars().all(|c| c.is_ascii_alphanumeric());
-    if !is_id(round.get_ref()) {
+    if !is_lichess_round(round.get_ref()) {
         document.problem(
             round.span(),
             format!("{:?} is no round of lichess", round.get_ref()),
@@ -297,6 +341,12 @@ fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Docum
         server,
         ca_file,
     })
+}
+
+/// Whether `id` can be one of a round on lichess.
+#[must_use]
+pub fn is_lichess_round(id: &str) -> bool {
+    id.len() == 8 && id.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
 /// Whether `host`, perhaps with a port, cannot be anything but this machine.

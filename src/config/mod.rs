@@ -20,12 +20,13 @@ mod validate;
 mod value;
 
 use std::{
+    collections::BTreeMap,
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-pub use broadcast::{Broadcast, Lichess};
+pub use broadcast::{Broadcast, Lichess, is_lichess_round};
 pub use broker::system_authorities;
 pub use dashboard::{MAX_NAME, Person, Role, is_name, is_token};
 pub use env::Env;
@@ -33,9 +34,10 @@ pub use problem::{ConfigError, Place, Problem, Problems};
 pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};
 
 use crate::{
+    broadcast::InForce,
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
-    watcher::{ClockSideSetting, OrientationSetting, Protocol, Settings},
+    watcher::{ClockSideSetting, OrientationSetting, Protocol, Settings, Table as Seats},
 };
 
 /// A configuration in which everything has been checked that can be checked without a network.
@@ -61,6 +63,8 @@ pub struct Config {
     pub broadcast: Option<Broadcast>,
     /// Who may open the arbiter's page by a link of his own.
     pub people: Vec<Person>,
+    /// The round that was put in force by a command; none of it is in the file.
+    pub in_force: Option<InForce>,
     /// Where Home Assistant looks for entities, if it is to know of the boards.
     pub home_assistant: Option<BaseTopic>,
 }
@@ -259,27 +263,81 @@ impl Config {
         finish(collector, document)
     }
 
-    /// Who sits at `board`, White and Black: by its table, else by the pairings of the round.
+    /// Goes on with a round that was put in force, unless a later one is configured.
+    pub fn put_in_force(&mut self, in_force: &InForce) {
+        let counts = match &mut self.broadcast {
+            Some(broadcast) => broadcast.put_in_force(in_force),
+            None => true,
+        };
+        if counts {
+            self.in_force = Some(in_force.clone());
+        }
+    }
+
+    /// Who plays at our own boards by the pairings, White and Black, by the board's id.
+    #[must_use]
+    pub fn paired(&self) -> BTreeMap<String, [Option<String>; 2]> {
+        let in_force = self.in_force.as_ref().and_then(|round| round.pairings.as_ref());
+        let paired = match (&self.broadcast, in_force) {
+            (Some(broadcast), _) => broadcast.players(),
+            (None, Some(pairings)) => {
+                let boards: Vec<String> = self.boards.iter().map(|board| board.id.to_string()).collect();
+                broadcast::seated(&boards, pairings)
+            }
+            (None, None) => BTreeMap::new(),
+        };
+        let own = paired.into_iter().filter_map(|(board, players)| {
+            let own = match board.split_once('/') {
+                None => board.as_str(),
+                Some((gateway, board)) if gateway == self.gateway.as_str() => board,
+                Some(_) => return None,
+            };
+            Some((own.to_owned(), players))
+        });
+        own.collect()
+    }
+
+    /// Who sits at `board`, White and Black: by pairings that were put in force, else by its table, else by the pairings of
+    /// the round.
     #[must_use]
     pub fn players(&self, board: &Board) -> [Option<String>; 2] {
         let named = [board.table.white.clone(), board.table.black.clone()];
-        let paired = self
-            .broadcast
+        let paired = self.paired().remove(board.id.as_str());
+        let is_put = self
+            .in_force
             .as_ref()
-            .map(Broadcast::players)
-            .unwrap_or_default();
-        let full = format!("{}/{}", self.gateway, board.id);
-        let paired = paired.get(board.id.as_str()).or_else(|| paired.get(&full));
+            .is_some_and(|round| round.pairings.is_some());
         match paired {
-            Some(paired) if named.iter().all(Option::is_none) => paired.clone(),
+            Some(paired) if is_put || named.iter().all(Option::is_none) => paired,
             _ => named,
+        }
+    }
+
+    /// Who sits at `board`, and in which round of which event.
+    #[must_use]
+    pub fn seats(&self, board: &Board) -> Seats {
+        let tournament = self.broadcast.as_ref().map(|broadcast| &broadcast.tournament);
+        let in_force = self.in_force.as_ref();
+        let named = || in_force?.pairings.as_ref()?.name.clone();
+        Seats {
+            players: self.players(board),
+            event: tournament
+                .and_then(|tournament| tournament.name.clone())
+                .or_else(named),
+            round: tournament
+                .map(|tournament| tournament.round)
+                .or_else(|| in_force.map(|round| round.round)),
         }
     }
 
     /// What the watcher of `board` is told. The wall clock is set later, by the daemon.
     #[must_use]
     pub fn settings(&self, board: &Board) -> Settings {
-        let tournament = self.broadcast.as_ref().map(|broadcast| &broadcast.tournament);
+        let Seats {
+            players,
+            event,
+            round,
+        } = self.seats(board);
         Settings {
             gateway: self.gateway.to_string(),
             board: board.id.to_string(),
@@ -292,9 +350,9 @@ impl Config {
             clock_side: board.clock_side,
             periods: board.rules.periods.clone(),
             contested: board.rules.contested,
-            players: self.players(board),
-            event: tournament.and_then(|tournament| tournament.name.clone()),
-            round: tournament.map(|tournament| tournament.round),
+            players,
+            event,
+            round,
             epoch_ms: None,
         }
     }

@@ -83,6 +83,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         metrics,
         broadcast,
         people,
+        in_force: None,
         home_assistant,
     })
 }

@@ -9,7 +9,7 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 
 /// Path, type and content.
-const FILES: [(&str, &str, &str); 23] = [
+const FILES: [(&str, &str, &str); 25] = [
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/boards.css", CSS, include_str!("page/boards.css")),
     ("/game.css", CSS, include_str!("page/game.css")),
@@ -27,6 +27,8 @@ const FILES: [(&str, &str, &str); 23] = [
     ("/game.js", JAVASCRIPT, include_str!("page/game.js")),
     ("/edit.js", JAVASCRIPT, include_str!("page/edit.js")),
     ("/detail.js", JAVASCRIPT, include_str!("page/detail.js")),
+    ("/pairings.css", CSS, include_str!("page/pairings.css")),
+    ("/pairings.js", JAVASCRIPT, include_str!("page/pairings.js")),
     ("/history.js", JAVASCRIPT, include_str!("page/history.js")),
     ("/sight.js", JAVASCRIPT, include_str!("page/sight.js")),
     ("/wall.js", JAVASCRIPT, include_str!("page/wall.js")),

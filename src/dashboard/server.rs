@@ -25,11 +25,15 @@ use super::{
 use crate::{
     config::{Id, Role},
     door,
-    mqtt::command::{BOARD_VERBS, SENDER},
+    mqtt::command::{BOARD_VERBS, MAX_COMMAND, SENDER},
 };
 
 /// A command is small.
 const MAX_BODY: usize = 16 << 10;
+/// Pairings are longer: as long as a gateway takes them.
+const MAX_PAIRINGS: usize = MAX_COMMAND + MAX_BODY;
+/// Commands about the round.
+const ROUND_VERBS: [&str; 2] = ["pairings", "next_round"];
 /// Characters of what could not be read that are repeated.
 const MOST_WORDS: usize = 300;
 
@@ -63,6 +67,10 @@ pub async fn serve(
         .route("/api/me", get(me))
         .route("/api/command", post(command))
         .route("/api/remove", post(remove))
+        .route(
+            "/api/round",
+            post(round).layer(DefaultBodyLimit::max(MAX_PAIRINGS)),
+        )
         .fallback(async |uri: Uri| assets::file(uri.path()))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(access, guard))
@@ -163,20 +171,76 @@ async fn command(
             "no such board or command",
         );
     }
-    if !guest.may(&verb) {
-        let why = "this link is an operator's: an arbiter may do that";
-        return failed(StatusCode::FORBIDDEN, "not_allowed", why);
+    if let Err(refused) = sign(guest, &verb, &mut fields) {
+        return refused;
     }
-    // Who it is follows from the token, never from what a browser says.
+    send(&page, gateway, Some(board), verb, fields).await
+}
+
+/// A command of the arbiter about the round.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RoundBody {
+    gateway: String,
+    verb: String,
+    #[serde(default)]
+    fields: serde_json::Map<String, Value>,
+}
+
+/// The same for a command about the round, to a gateway.
+async fn round(
+    State(page): State<Page>,
+    Extension(guest): Extension<Guest>,
+    body: Result<Json<RoundBody>, JsonRejection>,
+) -> Response {
+    let RoundBody {
+        gateway,
+        verb,
+        mut fields,
+    } = match body {
+        Ok(Json(body)) => body,
+        Err(unread) => return failed(unread.status(), "bad_json", &what_is_wrong(&unread)),
+    };
+    if gateway.parse::<Id>().is_err() || !ROUND_VERBS.contains(&verb.as_str()) {
+        return failed(
+            StatusCode::BAD_REQUEST,
+            "unknown_verb",
+            "no such gateway or command",
+        );
+    }
+    if let Err(refused) = sign(guest, &verb, &mut fields) {
+        return refused;
+    }
+    send(&page, gateway, None, verb, fields).await
+}
+
+/// Puts the sender's name under a command, if he may give it. Who it is follows from the token, never from what a browser says.
+#[allow(clippy::result_large_err)] // an answer, made once a command at most
+fn sign(guest: Guest, verb: &str, fields: &mut serde_json::Map<String, Value>) -> Result<(), Response> {
+    if !guest.may(verb) {
+        let why = "this link is an operator's: an arbiter may do that";
+        return Err(failed(StatusCode::FORBIDDEN, "not_allowed", why));
+    }
     match guest.name {
         Some(name) => drop(fields.insert(SENDER.to_owned(), name.into())),
         None => drop(fields.remove(SENDER)),
     }
+    Ok(())
+}
+
+/// Sends a command and waits for its answer.
+async fn send(
+    page: &Page,
+    gateway: String,
+    board: Option<String>,
+    verb: String,
+    fields: serde_json::Map<String, Value>,
+) -> Response {
     let (answer, answered) = oneshot::channel();
     let broker = page.shared.hall().broker_of(&gateway).map(str::to_owned);
     let ask = Ask {
         gateway,
-        board: Some(board),
+        board,
         verb,
         fields,
         answer,

@@ -8,14 +8,15 @@ mod kept;
 mod tests;
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf},
-    sync::{broadcast, mpsc},
+    sync::{broadcast, mpsc, watch},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -41,7 +42,7 @@ use crate::{
     link::{Backoff, Io, Opened, Source},
     mqtt::{BoardState, PublisherHandle, Reply, StateKey, Topics},
     time::Millis,
-    watcher::{LinkWish, Needed, Settings, Snapshot, StateSet, Status, Watcher},
+    watcher::{LinkWish, Needed, Settings, Snapshot, StateSet, Status, Table, Watcher},
 };
 
 /// First and longest delay between attempts to open the link, and when it counts as good.
@@ -54,6 +55,9 @@ const AT_ONCE: usize = 128;
 const EVENTS_OF_A_COMMAND: usize = 100;
 /// Bytes to the board that may wait: more means that the port takes nothing any more.
 const MAX_UNSENT: usize = 512;
+
+/// Who sits at the boards, for the next game of each.
+pub(super) type Tables = Arc<BTreeMap<Id, Table>>;
 
 /// What every board's task shares.
 #[derive(Clone, Debug)]
@@ -69,6 +73,7 @@ pub(super) struct Shared {
     pub(super) clock_interval: Duration,
     /// One search for a mate at a time.
     pub(super) mates: Turn,
+    pub(super) tables: watch::Receiver<Tables>,
 }
 
 /// One board's part of the configuration.
@@ -180,6 +185,7 @@ impl BoardTask {
         let (first, longest, stable) = BACKOFF_MS;
         let mut backoff = Backoff::new(first, longest, stable);
         let mut rng = fastrand::Rng::new();
+        self.seat();
         self.drain().await;
         while !stop.is_cancelled() {
             let line = tokio::select! {
@@ -361,6 +367,7 @@ impl BoardTask {
                         allowance.spent(start.elapsed());
                     }
                 }
+                Ok(()) = self.shared.tables.changed() => self.seat(),
                 Ok(notice) = self.notices.recv() => self.announced(&notice),
                 (irregularity, verdict) = self.mates.answer() => {
                     self.watcher.handle_verdict(self.now(), &irregularity, &verdict);
@@ -463,6 +470,14 @@ impl BoardTask {
         let reading = tokio::task::spawn_blocking(move || history::game(&path, &board, &needed));
         let read = beating(&self.pulse, reading).await;
         read.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    /// Tells the watcher who sits here from the next game on.
+    fn seat(&mut self) {
+        let table = self.shared.tables.borrow_and_update().get(&self.plan.id).cloned();
+        if let Some(table) = table {
+            self.watcher.set_table(self.now(), table);
+        }
     }
 
     /// The daemon tells all boards; a notice for another one is not for this one.

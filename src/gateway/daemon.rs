@@ -2,6 +2,7 @@
 
 mod parts;
 mod renumber;
+mod rounds;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -11,7 +12,7 @@ use std::{
 
 use sd_notify::NotifyState;
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, watch},
     task::{self, JoinError, JoinSet},
     time::{Instant, timeout},
 };
@@ -19,10 +20,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     announce::Announcer,
-    board::{BoardError, BoardPlan, BoardTask, Shared},
+    board::{BoardError, BoardPlan, BoardTask, Shared, Tables},
     caster::Caster,
     clock::Clock,
     commands::{BoardCommand, pong},
+    desk::Desk,
     discovery,
     disk::Disk,
     health::{GatewayInfo, Health},
@@ -43,7 +45,7 @@ use crate::{
     },
     notify::notify,
 };
-use parts::{broker_of, journal_settings, metrics, plans, publisher_settings};
+use parts::{broker_of, journal_settings, metrics, plans, publisher_settings, tables};
 
 /// Commands that may wait, for all boards and for one.
 const COMMANDS: (usize, usize) = (64, 8);
@@ -101,7 +103,10 @@ pub async fn run_changing(
 }
 
 struct Daemon {
+    /// With the round that is in force.
     config: Config,
+    desk: Desk,
+    tables: watch::Sender<Tables>,
     boot_id: String,
     clock: Clock,
     heartbeat: Heartbeat,
@@ -131,6 +136,9 @@ struct Daemon {
 
 impl Daemon {
     async fn start(config: Config) -> Result<Self, GatewayError> {
+        let desk = Desk::open(config);
+        let config = desk.config();
+        let (tables, seats) = watch::channel(tables(&config));
         let plans = plans(&config)?;
         let (journal, notices) = Journal::open(journal_settings(&config), config.gateway.as_str())?;
         for notice in &notices {
@@ -159,6 +167,8 @@ impl Daemon {
         publishers.spawn(publisher.run(stop_publisher.clone()));
         let mut daemon = Self {
             boot_id,
+            desk,
+            tables,
             clock,
             heartbeat,
             shared: Shared {
@@ -171,6 +181,7 @@ impl Daemon {
                 serials: Serials::default(),
                 clock_interval: config.limits.clock_interval,
                 mates: Turn::default(),
+                tables: seats,
             },
             boards: JoinSet::new(),
             running: HashMap::new(),
@@ -271,7 +282,8 @@ impl Daemon {
                     return Err(GatewayError::Publisher(reason));
                 }
                 Some(request) = self.requests.recv() => self.dispatch(request),
-                Some(config) = changes.recv() => self.change(config),
+                Some(done) = self.desk.done() => self.desk_done(done),
+                Some(config) = changes.recv() => self.change(&config),
                 Ok(()) = disputed.changed() => {
                     let is_disputed = *disputed.borrow_and_update();
                     if is_disputed {
@@ -283,20 +295,6 @@ impl Daemon {
                 () = shutdown.cancelled() => return Ok(()),
             }
         }
-    }
-
-    /// Takes over what the new configuration says of the broadcast: the next round.
-    fn change(&mut self, config: Config) {
-        self.config.broadcast.clone_from(&config.broadcast);
-        if self.config == config {
-            tracing::info!("the configuration was read again");
-        } else {
-            tracing::warn!(
-                "the configuration was read again, and only [broadcast] was taken over: what else has changed in it wants a restart"
-            );
-        }
-        self.caster.change(config.broadcast);
-        self.say_info();
     }
 
     async fn tick(&mut self, feed_watchdog: bool) {
@@ -406,6 +404,18 @@ impl Daemon {
                 self.publisher_handle().reply(answer.done(state));
             }
             Target::History(asked) => self.tell_history(asked, answer),
+            Target::Pairings(asked) => {
+                let reply = self.desk.pairings(&asked, answer);
+                reply
+                    .into_iter()
+                    .for_each(|reply| self.publisher_handle().reply(reply));
+            }
+            Target::NextRound(asked) => {
+                let reply = self.desk.next_round(asked, answer);
+                reply
+                    .into_iter()
+                    .for_each(|reply| self.publisher_handle().reply(reply));
+            }
             Target::Board { board, command } => {
                 let command = BoardCommand {
                     command,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     broadcast::Pushed,
-    config::{Broadcast, Config},
+    config::Config,
     event::SCHEMA_VERSION,
     journal::{Notice, Stats},
     mqtt::{self, Figures},
@@ -43,23 +43,9 @@ impl GatewayInfo {
             host: mqtt::host(),
             boards: config.boards.iter().map(|board| board.id.to_string()).collect(),
             commands: config.commands,
-            players: players(config),
+            players: config.paired(),
         }
     }
-}
-
-/// Who plays at our own boards by the pairings.
-fn players(config: &Config) -> BTreeMap<String, [Option<String>; 2]> {
-    let named = config.broadcast.as_ref().map(Broadcast::players);
-    let own = named.into_iter().flatten().filter_map(|(board, players)| {
-        let own = match board.split_once('/') {
-            None => board.as_str(),
-            Some((gateway, board)) if gateway == config.gateway.as_str() => board,
-            Some(_) => return None,
-        };
-        Some((own.to_owned(), players))
-    });
-    own.collect()
 }
 
 /// Payload of the gateway's `health`.

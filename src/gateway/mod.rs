@@ -12,6 +12,7 @@ mod caster;
 mod clock;
 mod commands;
 mod daemon;
+mod desk;
 mod discovery;
 mod disk;
 mod health;

@@ -1,7 +1,7 @@
 //! Commands as they come in, and what is refused at the door.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{link::Arrived, reply::Answer, topic::Topics};
@@ -19,7 +19,7 @@ const MAX_REFERENCE: usize = 128;
 pub const SENDER: &str = "sender";
 
 /// What the gateway itself does.
-pub const GATEWAY_VERBS: [&str; 3] = ["republish", "ping", "history"];
+pub const GATEWAY_VERBS: [&str; 5] = ["republish", "ping", "history", "pairings", "next_round"];
 /// What a board does.
 pub const BOARD_VERBS: [&str; 14] = [
     "new_game",
@@ -47,6 +47,10 @@ pub enum Target {
     Ping,
     /// Tell a board's events again, in the answer.
     History(History),
+    /// Look pairings through, and put them in force.
+    Pairings(PairingsAsked),
+    /// Close the round.
+    NextRound(NextRound),
     /// A board's watcher.
     Board {
         /// The board's id.
@@ -67,6 +71,31 @@ pub struct History {
     pub after: u64,
     /// Only those with a smaller `seq`.
     pub before: Option<u64>,
+}
+
+/// Pairings are looked through: who sits where, and what is wrong. With `put` they are put in force.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PairingsAsked {
+    /// A table (CSV) or a TRF16 file.
+    pub text: String,
+    /// Number of the round.
+    #[schemars(range(min = 1, max = 99))]
+    pub round: u32,
+    /// Puts them in force; refused while something is wrong.
+    #[serde(default)]
+    pub put: bool,
+    /// The round on lichess, where the games go there: the last part of its address.
+    pub lichess: Option<String>,
+}
+
+/// Which boards are without a result. The round is closed when none is, and the pairings of the next may follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NextRound {
+    /// Closes it although boards are without a result.
+    #[serde(default)]
+    pub force: bool,
 }
 
 /// A command that passed the door.
@@ -221,16 +250,29 @@ fn fields(payload: &[u8], answer: &mut Answer) -> Result<serde_json::Map<String,
 
 fn gateway_target(verb: &str, fields: &mut serde_json::Map<String, Value>) -> Result<Target, Refusal> {
     match verb {
-        "history" => serde_json::from_value(Value::Object(std::mem::take(fields)))
-            .map(Target::History)
-            .map_err(|error| Refusal::BadFields {
-                verb: verb.to_owned(),
-                reason: error.to_string(),
-            }),
+        "history" => read(verb, fields).map(Target::History),
+        "pairings" => {
+            let asked: PairingsAsked = read(verb, fields)?;
+            if !(1..=99).contains(&asked.round) {
+                return Err(Refusal::BadFields {
+                    verb: verb.to_owned(),
+                    reason: format!("the round is a number from 1 to 99, and not {}", asked.round),
+                });
+            }
+            Ok(Target::Pairings(asked))
+        }
+        "next_round" => read(verb, fields).map(Target::NextRound),
         "republish" => Ok(Target::Republish),
         "ping" => Ok(Target::Ping),
         _ => Err(unknown(verb, &GATEWAY_VERBS)),
     }
+}
+
+fn read<T: DeserializeOwned>(verb: &str, fields: &mut serde_json::Map<String, Value>) -> Result<T, Refusal> {
+    serde_json::from_value(Value::Object(std::mem::take(fields))).map_err(|error| Refusal::BadFields {
+        verb: verb.to_owned(),
+        reason: error.to_string(),
+    })
 }
 
 fn board_command(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use shakmaty::{CastlingMode, Color};
 
 use super::{
-    OrientationSetting,
+    OrientationSetting, Table,
     core::{Core, Phase},
     game::Game,
     midway::Midway,
@@ -300,7 +300,8 @@ impl Core {
         self.games += 1;
         let chess960 = stand.mode() == CastlingMode::Chess960;
         let fen = stand.fen();
-        let game = Game::new(self.games, stand, &self.sensed, now);
+        let mut game = Game::new(self.games, stand, &self.sensed, now);
+        game.table = Table::of(&self.settings);
         self.phase = Phase::Game(Box::new(game));
         let [white, black] = self.settings.players.clone();
         let (event, round) = (self.settings.event.clone(), self.settings.round);
@@ -368,7 +369,9 @@ impl Core {
             self.look_at(due);
             return;
         }
-        if !over && self.settings.players.iter().any(Option::is_some) {
+        // The next round has been paired: nobody analyses.
+        let is_of_the_round = game.table.round == self.settings.round;
+        if !over && is_of_the_round && self.settings.players.iter().any(Option::is_some) {
             return self.park(now);
         }
         if !over && let Some((game, mut ctx)) = self.game_and_ctx(now) {

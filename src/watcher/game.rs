@@ -132,6 +132,8 @@ pub(super) struct Press {
 #[derive(Clone, Debug)]
 pub(super) struct Game {
     pub(super) number: u32,
+    /// Who plays it, and in which round.
+    pub(super) table: super::Table,
     pub(super) mode: CastlingMode,
     pub(super) start: Arc<Stand>,
     /// When it began, or the daemon did.
@@ -191,6 +193,7 @@ impl Game {
         let lines = Lines::new(start.clone(), sensed, now);
         Self {
             number,
+            table: super::Table::default(),
             mode: start.mode(),
             start,
             began: now,

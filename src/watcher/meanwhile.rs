@@ -8,6 +8,7 @@ use std::mem;
 use shakmaty::Color;
 
 use super::{
+    Table,
     core::{Core, Phase},
     game::{Ctx, Game},
     outbox::Outbox,
@@ -202,12 +203,21 @@ impl Core {
 
     /// The parked game is over, and what was watched in place of it is the next one. Returns false where nothing was.
     pub(super) fn next_has_begun(&mut self, now: Millis) -> bool {
-        let Some(meanwhile) = self
+        let Some(mut meanwhile) = self
             .meanwhile
             .take_if(|meanwhile| meanwhile.why == Why::SetUpAnew)
         else {
             return false;
         };
+        let table = Table::of(&self.settings);
+        meanwhile
+            .out
+            .events
+            .iter_mut()
+            .for_each(|event| table.name(event));
+        if let Phase::Game(game) = &mut meanwhile.phase {
+            game.table = table;
+        }
         self.take_over(now, *meanwhile);
         true
     }

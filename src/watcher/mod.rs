@@ -43,6 +43,7 @@ pub mod snapshot;
 mod start;
 pub mod state;
 mod sure;
+mod table;
 #[cfg(test)]
 mod testing;
 mod touch;
@@ -68,6 +69,7 @@ pub use outbox::{Heard, MateQuestion};
 pub use past::Needed;
 pub use snapshot::Snapshot;
 pub use state::{BoardInfo, ClockView, GameView, Model, PositionView, StateSet, Status};
+pub use table::Table;
 pub use wire::Protocol;
 use wire::Wire;
 
@@ -184,6 +186,13 @@ impl Watcher {
     /// Sets the wall clock at the origin of `Millis`, for `time` of later events.
     pub fn set_epoch(&mut self, epoch_ms: Option<i64>) {
         self.core.settings.epoch_ms = epoch_ms;
+    }
+
+    /// Tells who sits at the board from the next game on; a game that has begun keeps its names.
+    pub fn set_table(&mut self, now: Millis, table: Table) {
+        let now = self.time(now);
+        self.core.set_table(now, table);
+        self.ask_board(now);
     }
 
     /// The link to the board is open on `port`.

@@ -10,6 +10,7 @@ mod weighed;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
+    Table,
     core::{Core, Phase},
     start::is_full_array,
 };
@@ -247,9 +248,13 @@ impl Core {
 
     /// The game goes on as it was saved. That it makes sense was asked when it was read.
     fn take_up(&mut self, saved: &SavedGame, orientation: Orientation) {
-        let Ok(game) = saved.restore(self.games) else {
+        let Ok(mut game) = saved.restore(self.games) else {
             return;
         };
+        // A program that did not keep it had the names of the configuration.
+        if saved.table.is_none() {
+            game.table = Table::of(&self.settings);
+        }
         // An array has shown how the board lies, whatever is configured.
         if is_full_array(game.start.placement()) {
             self.orientation = orientation;

@@ -94,7 +94,7 @@ impl Core {
             }),
             used_ms: None,
         });
-        let [white, black] = &self.settings.players;
+        let [white, black] = &game.table.players;
         let began = wall_clock(&self.settings, game.began - self.out.before);
         let start_fen = game.start.fen();
         let start = PgnStart {
@@ -102,8 +102,8 @@ impl Core {
             number: game.number,
             time: began.as_deref(),
             players: [white.as_deref(), black.as_deref()],
-            event: self.settings.event.as_deref(),
-            round: self.settings.round,
+            event: game.table.event.as_deref(),
+            round: game.table.round,
             fen: &start_fen,
             chess960: game.mode == CastlingMode::Chess960,
         };

@@ -1,9 +1,11 @@
 //! Pairings as a table: a line of names of columns, then a line for each game.
 
-use super::{MAX_BOARDS, Pairing, Pairings, PairingsError, Player, filled};
-
-const HELP: &str = "the first line names the columns, separated by commas, semicolons or tabs: board, white, black \
-                    and, if wanted, round, white_elo, white_title, white_fide_id, white_federation and the same for black";
+use super::{
+    MAX_BOARDS, Pairing, Player,
+    check::{Seated, is_name},
+    filled,
+    mistake::{Mistake, What},
+};
 
 const COLUMNS: [&str; 12] = [
     "round",
@@ -20,12 +22,13 @@ const COLUMNS: [&str; 12] = [
     "black_federation",
 ];
 
-pub(super) fn parse(text: &str, round: u32) -> Result<Pairings, PairingsError> {
+/// The games of `round`, as far as they can be read.
+pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seated> {
     let mut lines = (1..)
         .zip(text.lines())
         .filter(|(_, line)| !line.trim().is_empty());
-    let Some((_, head)) = lines.next() else {
-        return Err(PairingsError::NoGames(round));
+    let Some((head_line, head)) = lines.next() else {
+        return Vec::new();
     };
     let separator = [',', ';', '\t']
         .into_iter()
@@ -35,20 +38,21 @@ pub(super) fn parse(text: &str, round: u32) -> Result<Pairings, PairingsError> {
         .iter()
         .map(|name| name.to_lowercase().replace([' ', '-'], "_"))
         .collect();
-    let wrong = |line, what: String| PairingsError::Line {
-        line,
-        what,
-        help: HELP,
-    };
-    if let Some(unknown) = columns.iter().find(|name| !COLUMNS.contains(&name.as_str())) {
-        return Err(wrong(1, format!("there is no column {unknown:?}")));
+    let found = wrong.len();
+    let at_head = |what| Mistake::at(head_line, what);
+    let unknown = columns.iter().filter(|name| !COLUMNS.contains(&name.as_str()));
+    wrong.extend(unknown.map(|column| {
+        at_head(What::ColumnUnknown {
+            column: column.clone(),
+        })
+    }));
+    let missing = ["board", "white", "black"].map(str::to_owned);
+    let missing = missing.into_iter().filter(|name| !columns.contains(name));
+    wrong.extend(missing.map(|column| at_head(What::ColumnMissing { column })));
+    if wrong.len() > found {
+        return Vec::new();
     }
-    for needed in ["board", "white", "black"] {
-        if !columns.iter().any(|name| name == needed) {
-            return Err(wrong(1, format!("the column {needed:?} is missing")));
-        }
-    }
-    let mut boards = Vec::new();
+    let mut seated = Vec::new();
     for (line, text) in lines {
         let cells = cells(text, separator);
         let row = Row {
@@ -58,20 +62,12 @@ pub(super) fn parse(text: &str, round: u32) -> Result<Pairings, PairingsError> {
         if row.get("round").is_some_and(|cell| cell.parse() != Ok(round)) {
             continue;
         }
-        let board = row.get("board").and_then(|cell| cell.parse::<usize>().ok());
-        let Some(board) = board.filter(|board| (1..=MAX_BOARDS).contains(board)) else {
-            return Err(wrong(line, "the board is no number from 1".into()));
-        };
-        if boards.len() < board {
-            boards.resize(board, None);
+        match row.game(line) {
+            Ok(game) => seated.extend(game),
+            Err(what) => wrong.push(Mistake::at(line, what)),
         }
-        let pairing = row.player("white").zip(row.player("black"));
-        boards[board - 1] = pairing.map(|(white, black)| Pairing { white, black });
     }
-    Ok(Pairings {
-        boards,
-        ..Pairings::default()
-    })
+    seated
 }
 
 struct Row<'a> {
@@ -83,6 +79,52 @@ impl Row<'_> {
     fn get(&self, column: &str) -> Option<String> {
         let place = self.columns.iter().position(|name| name == column)?;
         filled(self.cells.get(place)?)
+    }
+
+    /// The game of the row; none where the board is free.
+    fn game(&self, line: usize) -> Result<Option<Seated>, What> {
+        self.is_in_place()?;
+        let written = self.get("board").unwrap_or_default();
+        let board = written.parse().ok();
+        let Some(board) = board.filter(|board| (1..=MAX_BOARDS).contains(board)) else {
+            return Err(What::BoardNoNumber {
+                board: written,
+                most: MAX_BOARDS,
+            });
+        };
+        let pairing = self.player("white").zip(self.player("black"));
+        Ok(pairing.map(|(white, black)| Seated {
+            line,
+            black_line: line,
+            board,
+            pairing: Pairing { white, black },
+        }))
+    }
+
+    /// Whether each cell can be of its column.
+    fn is_in_place(&self) -> Result<(), What> {
+        let used = self.cells.iter().rposition(|cell| !cell.is_empty());
+        let cells = used.map_or(0, |last| last + 1);
+        if cells > self.columns.len() {
+            return Err(What::CellsTooMany {
+                cells,
+                columns: self.columns.len(),
+            });
+        }
+        for column in self.columns {
+            let Some(text) = self.get(column) else { continue };
+            let fits = match column.as_str() {
+                "white" | "black" | "white_title" | "black_title" | "white_federation"
+                | "black_federation" => is_name(&text),
+                "white_fide_id" | "black_fide_id" => text.bytes().all(|byte| byte.is_ascii_digit()),
+                _ => true,
+            };
+            if !fits {
+                let column = column.clone();
+                return Err(What::ColumnShifted { column, text });
+            }
+        }
+        Ok(())
     }
 
     fn player(&self, side: &str) -> Option<Player> {
@@ -120,7 +162,11 @@ fn cells(line: &str, separator: char) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::{Pairings, PairingsError};
+
+    fn parse(text: &str, round: u32) -> Result<Pairings, PairingsError> {
+        Pairings::parse(text, round)
+    }
 
     #[test]
     fn a_table() {

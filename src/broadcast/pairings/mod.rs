@@ -1,6 +1,8 @@
 //! Who plays whom: from a table (CSV) or from the federation's tournament report file (TRF16).
 
+mod check;
 mod csv;
+pub mod mistake;
 mod trf;
 
 use std::path::Path;
@@ -8,6 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::config::plain;
+pub use mistake::{Mistake, What};
 
 /// A player as the tags name one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +47,17 @@ pub struct Pairings {
     pub boards: Vec<Option<Pairing>>,
 }
 
+/// What was read of one round, and what is wrong with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// Who plays whom, as far as it can be read.
+    pub pairings: Pairings,
+    /// Mistakes: with one of them pairings are not used.
+    pub wrong: Vec<Mistake>,
+    /// What may be meant so.
+    pub noted: Vec<Mistake>,
+}
+
 /// Why a file of pairings cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
@@ -51,45 +65,75 @@ pub enum PairingsError {
     /// It cannot be read.
     #[error("cannot read the pairings {path}: {reason}; name a CSV or TRF16 file that this user may read")]
     Unreadable { path: String, reason: String },
-    /// A line that means nothing.
-    #[error("line {line}: {what}; {help}")]
-    Line {
-        line: usize,
-        what: String,
-        help: &'static str,
-    },
-    /// Nobody plays.
-    #[error("no game of round {0} is in it; is that the round, and is it paired?")]
-    NoGames(u32),
+    /// All that is wrong in it.
+    #[error("{}", listed(.0))]
+    Wrong(Vec<Mistake>),
+}
+
+fn listed(mistakes: &[Mistake]) -> String {
+    let lines: Vec<String> = mistakes.iter().map(Mistake::to_string).collect();
+    lines.join("\n")
 }
 
 /// More boards than any hall has.
 const MAX_BOARDS: usize = 2_000;
+/// Mistakes that are told of one text: a text of another kind has one in every line.
+const MOST_MISTAKES: usize = 50;
 
 impl Pairings {
-    /// The pairings of `round` (from 1) from `text`: TRF16 where a line begins as its lines of players
-    /// do, else a table with a line of names of columns.
-    ///
-    /// # Errors
-    /// When a line makes no sense, or the round has no game.
-    pub fn parse(text: &str, round: u32) -> Result<Self, PairingsError> {
+    /// Reads the pairings of `round` (from 1) from `text` and looks for all that is wrong with them: TRF16 where a line
+    /// begins as its lines of players do, else a table with a line of names of columns. `boards` is how many there are,
+    /// where that is known.
+    #[must_use]
+    pub fn check(text: &str, round: u32, boards: Option<usize>) -> Checked {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let pairings = if text.lines().any(|line| line.starts_with("001 ")) {
-            trf::parse(text, round)?
+        let (mut wrong, mut noted, mut pairings) = (Vec::new(), Vec::new(), Self::default());
+        let is_trf = text.lines().any(|line| line.starts_with("001 "));
+        let seated = if is_trf {
+            (pairings.name, pairings.site) = trf::tournament(text);
+            trf::read(text, round, &mut wrong)
         } else {
-            csv::parse(text, round)?
+            csv::read(text, round, &mut wrong)
         };
-        if pairings.boards.iter().all(Option::is_none) {
-            return Err(PairingsError::NoGames(round));
+        check::players(&seated, &mut wrong);
+        if let Some(boards) = boards {
+            noted.extend(check::boards(&seated, boards, &mut wrong));
         }
-        Ok(pairings)
+        pairings.boards = check::by_board(seated, &mut wrong);
+        if wrong.is_empty() && pairings.boards.is_empty() {
+            wrong.push(Mistake::of_all(What::NoGames { round }));
+        }
+        wrong.sort_by_key(|mistake| mistake.line);
+        wrong.truncate(MOST_MISTAKES);
+        Checked {
+            pairings,
+            wrong,
+            noted,
+        }
     }
 
-    /// As [`Self::parse`], from a file, in UTF-8 or Latin-1.
+    /// The pairings of `round` from `text`, see [`Self::check`].
+    ///
+    /// # Errors
+    /// With all that is wrong.
+    pub fn parse(text: &str, round: u32) -> Result<Self, PairingsError> {
+        Self::fit(text, round, None)
+    }
+
+    fn fit(text: &str, round: u32, boards: Option<usize>) -> Result<Self, PairingsError> {
+        let checked = Self::check(text, round, boards);
+        if checked.wrong.is_empty() {
+            Ok(checked.pairings)
+        } else {
+            Err(PairingsError::Wrong(checked.wrong))
+        }
+    }
+
+    /// As [`Self::parse`], from a file, in UTF-8 or Latin-1, for so many `boards`.
     ///
     /// # Errors
     /// As there, and when the file cannot be read.
-    pub fn load(path: &Path, round: u32) -> Result<Self, PairingsError> {
+    pub fn load(path: &Path, round: u32, boards: Option<usize>) -> Result<Self, PairingsError> {
         let bytes = plain::read(path).map_err(|error| PairingsError::Unreadable {
             path: path.display().to_string(),
             reason: error.to_string(),
@@ -97,7 +141,7 @@ impl Pairings {
         // Pairing programs of an older day write Latin-1, whose bytes are the first code points.
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect());
-        Self::parse(&text, round)
+        Self::fit(&text, round, boards)
     }
 }
 
@@ -117,7 +161,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pairings.csv");
         std::fs::write(&path, b"board,white,black\n1,M\xfcller,Sm\xe5\n").unwrap();
-        let pairings = Pairings::load(&path, 1).unwrap();
+        let pairings = Pairings::load(&path, 1, None).unwrap();
         assert_eq!(pairings.boards[0].as_ref().unwrap().white.name, "Müller");
     }
 
@@ -125,5 +169,78 @@ mod tests {
     fn a_round_without_games_is_told() {
         let error = Pairings::parse("round,board,white,black\n1,1,A,B\n", 2).unwrap_err();
         assert!(error.to_string().contains("round 2"), "{error}");
+    }
+
+    /// What is wrong with a table of round 1 in a hall of three boards: code, line and what to do.
+    fn wrong(text: &str) -> Vec<(String, Option<usize>, String)> {
+        let found = Pairings::check(text, 1, Some(3)).wrong;
+        let code = |mistake: &Mistake| {
+            let json = serde_json::to_value(mistake).unwrap();
+            json["code"].as_str().unwrap().to_owned()
+        };
+        let told = |mistake: Mistake| (code(&mistake), mistake.line, mistake.message);
+        found.into_iter().map(told).collect()
+    }
+
+    fn one(text: &str, code: &str, line: usize, help: &str) {
+        let found = wrong(text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].0.as_str(), found[0].1), (code, Some(line)), "{found:?}");
+        assert!(found[0].2.contains(help), "{found:?}");
+    }
+
+    #[test]
+    fn every_mistake_of_a_table_is_named_with_its_line() {
+        let head = "board,white,white_elo,black,black_elo\n";
+        assert_eq!(wrong(&format!("{head}1,A,2100,B,\n2,C,0,D,980\n")), []);
+        let of = |rows: &str| format!("{head}1,A,2100,B,\n{rows}");
+        one(&of("1,C,,D,\n"), "board_twice", 3, "line 2 has board 1");
+        one(&of("2,C,,a,\n"), "player_twice", 3, "FIDE ids");
+        one(&of("2,C,,C,\n"), "player_twice", 3, "line 3");
+        one(&of("2,C,21OO,D,\n"), "rating_no_number", 3, "\"21OO\" of \"C\"");
+        one(&of("2,C,21000,D,\n"), "rating_no_number", 3, "four digits");
+        one(&of("7,C,,D,\n"), "board_unknown", 3, "there are 3");
+        one(&of("2,2100,C,D,\n"), "column_shifted", 3, "\"white\"");
+        one(&of("2,C,2100,1900,D\n"), "column_shifted", 3, "\"black\"");
+        one(&of("2,Moss, M,2100,Tal, C\n"), "cells_too_many", 3, "in quotes");
+        one(&of("two,C,,D,\n"), "board_no_number", 3, "\"two\"");
+        one("board,white,blck,black\n", "column_unknown", 1, "\"blck\"");
+        one("board,white\n", "column_missing", 1, "\"black\"");
+    }
+
+    #[test]
+    fn all_mistakes_are_told_at_once() {
+        let text = "board,white,white_elo,black\n1,A,x,B\n1,C,,A\n\n9,2000,D,E\n";
+        let found: Vec<_> = wrong(text)
+            .into_iter()
+            .map(|(code, line, _)| (code, line))
+            .collect();
+        let expected = [
+            ("rating_no_number", 2),
+            ("player_twice", 3),
+            ("board_twice", 3),
+            ("column_shifted", 5),
+        ];
+        assert_eq!(found, expected.map(|(code, line)| (code.to_owned(), Some(line))));
+    }
+
+    #[test]
+    fn what_may_be_meant_so_is_no_mistake() {
+        let named = "board,white,white_fide_id,black,black_fide_id\n";
+        assert_eq!(
+            wrong(&format!("{named}1,Lee,11,Kim,12\n2,Lee,13,Bye,\n3,X,,bye,\n")),
+            []
+        );
+        // A tournament of more games than there are boards that tell moves.
+        let text = "board,white,black\n1,A,B\n2,C,D\n3,E,F\n4,G,H\n5,I,J\n";
+        let checked = Pairings::check(text, 1, Some(3));
+        assert_eq!((checked.wrong.len(), checked.pairings.boards.len()), (0, 5));
+        assert_eq!(checked.noted[0].what, What::BoardsWithoutMoves { from: 4, to: 5 });
+    }
+
+    #[test]
+    fn a_text_of_another_kind_is_told_in_so_many_lines_and_no_more() {
+        let text = format!("board,white,black\n{}", "x,A,B\n".repeat(10_000));
+        assert_eq!(wrong(&text).len(), MOST_MISTAKES);
     }
 }

@@ -5,15 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{MAX_BOARDS, Pairing, Pairings, PairingsError, Player, filled};
-
-const HELP: &str =
-    "a line of a player is `001`, then columns 5-8 his number, 15-47 his name and from 92 ten for each round";
+use super::{
+    MAX_BOARDS, Pairing, Player,
+    check::{Seated, is_name},
+    filled,
+    mistake::{Mistake, What},
+};
 
 /// Columns of the first round, from 0, and columns for each round.
 const ROUNDS: (usize, usize) = (91, 10);
 
 struct Entry {
+    line: usize,
     player: Player,
     /// Half points before the round.
     score: u32,
@@ -21,31 +24,59 @@ struct Entry {
     game: Option<(u32, bool)>,
 }
 
-pub(super) fn parse(text: &str, round: u32) -> Result<Pairings, PairingsError> {
-    let mut entries = BTreeMap::new();
-    let mut pairings = Pairings::default();
-    for (line, text) in (1..).zip(text.lines()) {
-        // Columns are characters, and names have letters beyond ASCII.
-        let chars: Vec<char> = text.chars().collect();
-        match text.get(..3) {
-            Some("012") => pairings.name = filled(text.get(4..).unwrap_or_default()),
-            Some("022") => pairings.site = filled(text.get(4..).unwrap_or_default()),
-            Some("001") => {
-                let (number, entry) = entry(&chars, round).ok_or_else(|| PairingsError::Line {
-                    line,
-                    what: "no line of a player".into(),
-                    help: HELP,
-                })?;
-                entries.insert(number, entry);
-            }
-            _ => {}
-        }
-    }
-    pairings.boards = boards(&entries);
-    Ok(pairings)
+/// Name of the tournament and where it is played.
+pub(super) fn tournament(text: &str) -> (Option<String>, Option<String>) {
+    let of = |code: &str| {
+        let line = text.lines().find(|line| line.starts_with(code))?;
+        filled(line.get(4..).unwrap_or_default())
+    };
+    (of("012"), of("022"))
 }
 
-fn entry(line: &[char], round: u32) -> Option<(u32, Entry)> {
+/// The games of `round`, as far as they can be read.
+pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seated> {
+    let mut entries: BTreeMap<u32, Entry> = BTreeMap::new();
+    for (line, text) in (1..).zip(text.lines()) {
+        if text.get(..3) != Some("001") {
+            continue;
+        }
+        // Columns are characters, and names have letters beyond ASCII.
+        let chars: Vec<char> = text.chars().collect();
+        let Some((number, entry)) = entry(line, &chars, round) else {
+            wrong.push(Mistake::at(line, What::LineNoPlayer));
+            continue;
+        };
+        if !is_name(&entry.player.name) {
+            let (column, text) = ("15-47".to_owned(), entry.player.name);
+            wrong.push(Mistake::at(line, What::ColumnShifted { column, text }));
+        } else if let Some(first) = entries.get(&number).map(|entry| entry.line) {
+            wrong.push(Mistake::at(line, What::NumberTwice { number, first }));
+        } else {
+            entries.insert(number, entry);
+        }
+    }
+    if wrong.is_empty() {
+        wrong.extend(
+            entries
+                .iter()
+                .filter_map(|(number, entry)| elsewhere(*number, entry, &entries)),
+        );
+    }
+    boards(&entries)
+}
+
+/// The opponent of `entry` says that he plays somebody else, or there is none.
+fn elsewhere(number: u32, entry: &Entry, entries: &BTreeMap<u32, Entry>) -> Option<Mistake> {
+    let (opponent, white) = entry.game.filter(|(opponent, _)| *opponent != 0)?;
+    let theirs = entries.get(&opponent).and_then(|entry| entry.game);
+    let what = What::OpponentElsewhere {
+        player: entry.player.name.clone(),
+        opponent,
+    };
+    (theirs != Some((number, !white))).then(|| Mistake::at(entry.line, what))
+}
+
+fn entry(at: usize, line: &[char], round: u32) -> Option<(u32, Entry)> {
     let field = |from: usize, to: usize| {
         let to = to.min(line.len());
         filled(&line.get(from - 1..to)?.iter().collect::<String>())
@@ -71,7 +102,12 @@ fn entry(line: &[char], round: u32) -> Option<(u32, Entry)> {
         fide_id: field(58, 68).filter(|id| id != "0"),
         federation: field(54, 56),
     };
-    let entry = Entry { player, score, game };
+    let entry = Entry {
+        line: at,
+        player,
+        score,
+        game,
+    };
     Some((number, entry))
 }
 
@@ -100,7 +136,7 @@ fn half_points(result: &str) -> u32 {
     }
 }
 
-fn boards(entries: &BTreeMap<u32, Entry>) -> Vec<Option<Pairing>> {
+fn boards(entries: &BTreeMap<u32, Entry>) -> Vec<Seated> {
     let mut games: Vec<_> = entries
         .iter()
         .filter_map(|(number, white)| {
@@ -123,17 +159,27 @@ fn boards(entries: &BTreeMap<u32, Entry>) -> Vec<Option<Pairing>> {
                 white: white.player.clone(),
                 black: black.player.clone(),
             };
-            Some((order, pairing))
+            Some((order, white.line, black.line, pairing))
         })
         .collect();
-    games.sort_by_key(|(order, _)| *order);
+    games.sort_by_key(|(order, ..)| *order);
     games.truncate(MAX_BOARDS);
-    games.into_iter().map(|(_, pairing)| Some(pairing)).collect()
+    let seated = |(board, (_, line, black_line, pairing))| Seated {
+        line,
+        black_line,
+        board,
+        pairing,
+    };
+    (1..).zip(games).map(seated).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::{Pairings, PairingsError, What};
+
+    fn parse(text: &str, round: u32) -> Result<Pairings, PairingsError> {
+        Pairings::parse(text, round)
+    }
 
     /// A player's line with games as (opponent, colour, result).
     fn line(number: u32, name: &str, title: &str, elo: u32, games: &[(u32, char, char)]) -> String {
@@ -190,5 +236,46 @@ mod tests {
         let error = parse("001    x", 1).unwrap_err();
         assert!(error.to_string().starts_with("line 1: no line of a player"));
         assert!(parse("001    1", 1).is_err());
+    }
+
+    #[test]
+    fn every_mistake_of_a_file_is_named_with_its_line() {
+        let wrong = |first: &str, second: &str| {
+            let text = format!("012 Open\n{first}\n{second}\n");
+            let mut wrong = Pairings::check(&text, 1, Some(1)).wrong;
+            assert_eq!(wrong.len(), 1, "{wrong:?}");
+            let mistake = wrong.remove(0);
+            (mistake.line, mistake.what)
+        };
+        let white = |name: &str| line(1, name, "", 2100, &[(2, 'w', ' ')]);
+        let black = |number, name: &str, opponent| line(number, name, "", 0, &[(opponent, 'b', ' ')]);
+        let (line, what) = wrong(
+            &white("A"),
+            &black(2, "a", 1).replace("12345670002", "           "),
+        );
+        assert!(
+            line == Some(3) && matches!(what, What::PlayerTwice { first: 2, .. }),
+            "{what:?}"
+        );
+        let (line, what) = wrong(&white("2100"), &black(2, "B", 0));
+        assert!(
+            line == Some(2) && matches!(what, What::ColumnShifted { .. }),
+            "{what:?}"
+        );
+        let (line, what) = wrong(&white("A"), &black(1, "B", 1));
+        assert!(
+            line == Some(3) && matches!(what, What::NumberTwice { first: 2, .. }),
+            "{what:?}"
+        );
+        let (line, what) = wrong(&white("A"), &black(2, "B", 0));
+        assert!(
+            line == Some(2) && matches!(what, What::OpponentElsewhere { opponent: 2, .. }),
+            "{what:?}"
+        );
+        let (line, what) = wrong(&white("A").replace("2100", "21OO"), &black(2, "B", 1));
+        assert!(
+            line == Some(2) && matches!(what, What::RatingNoNumber { .. }),
+            "{what:?}"
+        );
     }
 }

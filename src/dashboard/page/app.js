@@ -7,6 +7,7 @@ import { GamePage } from "./game.js";
 import { History, Report } from "./history.js";
 import { introduce } from "./lock.js";
 import { showOutage as showAway } from "./outage.js";
+import { roundButton } from "./pairings.js";
 import { Wall } from "./wall.js";
 import { language, setLanguage, t, told } from "./words.js";
 
@@ -261,6 +262,7 @@ setInterval(() => {
 }, 250);
 
 setLanguage(language);
+tabs.append(roundButton(hall));
 setTheme(remembered.get("theme", "") || null);
 showTools();
 await introduce();

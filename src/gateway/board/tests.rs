@@ -44,6 +44,7 @@ fn shared(journal: Journal) -> Shared {
         serials: Serials::default(),
         clock_interval: Duration::from_secs(1),
         mates: Turn::default(),
+        tables: watch::channel(Default::default()).1,
     }
 }
 

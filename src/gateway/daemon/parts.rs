@@ -2,13 +2,17 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    sync::Arc,
     time::Duration,
 };
 
 use super::GatewayError;
 use crate::{
     config::{Broker, Config, Id},
-    gateway::{board::BoardPlan, metrics::Metrics},
+    gateway::{
+        board::{BoardPlan, Tables},
+        metrics::Metrics,
+    },
     journal::JournalSettings,
     mqtt::PublisherSettings,
 };
@@ -54,6 +58,15 @@ pub(super) fn plans(config: &Config) -> Result<BTreeMap<Id, BoardPlan>, GatewayE
         plans.insert(board.id.clone(), plan);
     }
     Ok(plans)
+}
+
+/// Who sits at the boards.
+pub(super) fn tables(config: &Config) -> Tables {
+    let seats = config
+        .boards
+        .iter()
+        .map(|board| (board.id.clone(), config.seats(board)));
+    Arc::new(seats.collect())
 }
 
 pub(super) fn journal_settings(config: &Config) -> JournalSettings {

@@ -13,6 +13,7 @@ use crate::{
     laws::{IrregularityKind, Side},
     time::Millis,
     watcher::{
+        Table,
         accuse::promotion_ways,
         clock::Presses,
         flags::Flags,
@@ -53,6 +54,9 @@ pub(super) struct SavedGame {
     /// The pieces were set up anew while it had no result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     parked: bool,
+    /// Who plays it; none where an older program wrote it.
+    #[serde(default)]
+    pub(super) table: Option<Table>,
     /// The result is by an arbiter.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     confirmed: bool,
@@ -238,6 +242,7 @@ impl SavedGame {
             offences: game.offences.map(Into::into),
             result: game.result,
             parked: game.parked,
+            table: Some(game.table.clone()),
             confirmed: game.confirmed,
             flags: game.flags.clone(),
             clock_used: game.clock_used,
@@ -277,6 +282,7 @@ impl SavedGame {
         game.offences = self.offences.map(Into::into);
         game.result = self.result;
         game.parked = self.parked;
+        game.table = self.table.clone().unwrap_or_default();
         game.confirmed = self.confirmed;
         game.flags = self.flags.clone();
         game.clock_used = self.clock_used;

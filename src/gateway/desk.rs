@@ -1,0 +1,424 @@
+//! The arbiter's desk: pairings that are looked through and put in force, and rounds that are closed.
+//!
+//! What is put in force is on the disk before anybody is told of it, and goes before the configuration as long as
+//! that names no later round.
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::{
+    broadcast::{InForce, Pairings, began_ms},
+    config::{Broadcast, Config, is_lichess_round},
+    event::{Body, Event, GameResult},
+    journal::{
+        query::{Filter, each_event},
+        wall_ms,
+    },
+    mqtt::{Answer, NextRound, PairingsAsked, Refusal, Reply},
+};
+
+/// Why a command about rounds is refused.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each message says what its fields are")]
+enum Refused {
+    #[error("the pairings are not put in force: {0}")]
+    Wrong(String),
+    #[error("round {0} is not closed: `next_round` says which boards are without a result, and closes it")]
+    Open(u32),
+    #[error("the configuration says round {0}, and goes before an earlier one: change `round` there")]
+    Older(u32),
+    #[error("no round is in force: put its pairings in force with `pairings`")]
+    NoRound,
+    #[error(
+        "the games go to lichess: give `lichess`, the last part of the address of round {0} there, eight letters and digits"
+    )]
+    Lichess(u32),
+    #[error(
+        "it cannot be kept ({0}), so nothing was changed: see to the disk of the journal and send it again"
+    )]
+    NotKept(String),
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+impl Refused {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Wrong(_) => "pairings_wrong",
+            Self::Open(_) => "round_open",
+            Self::Older(_) => "round_older",
+            Self::NoRound => "no_round",
+            Self::Lichess(_) => "lichess_round_missing",
+            Self::NotKept(_) => "not_kept",
+            Self::Unreadable(_) => "journal_unreadable",
+        }
+    }
+}
+
+/// What came of a command: the round to go on with, if it is another, and the answer.
+#[derive(Debug)]
+pub(super) struct Done {
+    in_force: Option<InForce>,
+    reply: Reply,
+}
+
+/// See the module.
+pub(super) struct Desk {
+    /// The configuration as it was read.
+    configured: Config,
+    in_force: Option<InForce>,
+    /// At most one, so that what one command was judged by is still so when it is done.
+    work: JoinSet<Done>,
+}
+
+impl Desk {
+    /// With what was put in force before the daemon ended.
+    pub(super) fn open(configured: Config) -> Self {
+        let in_force = InForce::kept(&configured.journal.path).unwrap_or_else(|error| {
+            tracing::error!(
+                "the round that was put in force cannot be read ({error}): that of the configuration counts; put the pairings in force again"
+            );
+            None
+        });
+        Self {
+            configured,
+            in_force,
+            work: JoinSet::new(),
+        }
+    }
+
+    /// The configuration with what is in force.
+    pub(super) fn config(&self) -> Config {
+        let mut config = self.configured.clone();
+        if let Some(in_force) = &self.in_force {
+            config.put_in_force(in_force);
+        }
+        config
+    }
+
+    /// Takes over what the new configuration says of the broadcast. False when something else has changed in it, too.
+    pub(super) fn reconfigure(&mut self, config: &Config) -> bool {
+        self.configured.broadcast.clone_from(&config.broadcast);
+        self.configured == *config
+    }
+
+    /// The next command that is done, once there is one.
+    pub(super) async fn done(&mut self) -> Option<Result<Done, tokio::task::JoinError>> {
+        self.work.join_next().await
+    }
+
+    /// Takes over what was done. True when the round is another, or is closed.
+    pub(super) fn take(&mut self, done: Done) -> (bool, Reply) {
+        let changed = done.in_force.is_some();
+        if changed {
+            self.in_force = done.in_force;
+        }
+        (changed, done.reply)
+    }
+
+    /// The round that is played.
+    fn round(&self, config: &Config) -> Option<u32> {
+        let configured = config
+            .broadcast
+            .as_ref()
+            .map(|broadcast| broadcast.tournament.round);
+        configured.or_else(|| config.in_force.as_ref().map(|in_force| in_force.round))
+    }
+
+    /// What was put in force of the round that is played.
+    fn present(&self, round: u32) -> Option<&InForce> {
+        self.in_force.as_ref().filter(|in_force| in_force.round == round)
+    }
+
+    /// Looks `asked` through, and puts it in force where that is wanted. The answer, unless it comes later.
+    pub(super) fn pairings(&mut self, asked: &PairingsAsked, answer: Answer) -> Option<Reply> {
+        let config = self.config();
+        let tables = config.broadcast.as_ref().map_or_else(
+            || config.boards.iter().map(|board| board.id.to_string()).collect(),
+            |broadcast| broadcast.boards.clone(),
+        );
+        let checked = Pairings::check(&asked.text, asked.round, Some(tables.len()));
+        let refused = self.why_not(asked, &config);
+        if !asked.put {
+            let seats = seats(&checked.pairings, &tables);
+            let state = json!({
+                "round": asked.round,
+                "games": checked.pairings.boards.iter().flatten().count(),
+                "boards": seats,
+                "wrong": checked.wrong,
+                "noted": checked.noted,
+                "refused": refused.map(|refused| json!({ "code": refused.code(), "message": refused.to_string() })),
+            });
+            return Some(answer.done(state));
+        }
+        let wrong = (!checked.wrong.is_empty()).then(|| {
+            let lines: Vec<String> = checked.wrong.iter().map(ToString::to_string).collect();
+            Refused::Wrong(lines.join("\n"))
+        });
+        if let Some(refused) = wrong.or(refused) {
+            return Some(answer.refused(refused.code(), &refused));
+        }
+        if !self.work.is_empty() {
+            return Some(answer.refused(Refusal::Busy.code(), &Refusal::Busy));
+        }
+        let before = self.present(asked.round);
+        let in_force = InForce {
+            round: asked.round,
+            pairings: Some(checked.pairings),
+            lichess: asked
+                .lichess
+                .clone()
+                .or_else(|| before.and_then(|before| before.lichess.clone())),
+            since_ms: before.map_or_else(wall_ms, |before| before.since_ms),
+            closed: false,
+        };
+        let is_new = before.is_none();
+        let path = config.journal.path.clone();
+        let folder = config.broadcast.map(|broadcast| broadcast.folder);
+        self.work.spawn_blocking(move || {
+            let mut in_force = in_force;
+            if is_new && let Some(since_ms) = folder.and_then(|folder| began_ms(&folder, in_force.round)) {
+                in_force.since_ms = since_ms;
+            }
+            let state = json!({ "round": in_force.round, "put": true });
+            finish(&path, in_force, &answer, state)
+        });
+        None
+    }
+
+    /// Why `asked` cannot be put in force now, whatever it says.
+    fn why_not(&self, asked: &PairingsAsked, config: &Config) -> Option<Refused> {
+        let configured = self.configured.broadcast.as_ref();
+        let first = configured.map(|broadcast| broadcast.tournament.round);
+        if let Some(first) = first.filter(|first| asked.round < *first) {
+            return Some(Refused::Older(first));
+        }
+        let round = self.round(config);
+        if let Some(open) = round.filter(|round| asked.round > *round && !self.is_closed(*round)) {
+            // A configuration without pairings has no round that anybody could close.
+            let is_played = !config.paired().is_empty();
+            if is_played {
+                return Some(Refused::Open(open));
+            }
+        }
+        let pushes = configured.is_some_and(|broadcast| broadcast.lichess.is_some());
+        let named = asked
+            .lichess
+            .as_ref()
+            .or_else(|| self.present(asked.round)?.lichess.as_ref());
+        let wants = pushes && first != Some(asked.round);
+        let fits = named.map_or(!wants, |named| is_lichess_round(named));
+        (!fits).then_some(Refused::Lichess(asked.round))
+    }
+
+    fn is_closed(&self, round: u32) -> bool {
+        self.present(round).is_some_and(|in_force| in_force.closed)
+    }
+
+    /// Says which boards are without a result, and closes the round where none is or `asked` says so. The answer, unless
+    /// it comes later.
+    pub(super) fn next_round(&mut self, asked: NextRound, answer: Answer) -> Option<Reply> {
+        let config = self.config();
+        let Some(round) = self.round(&config) else {
+            return Some(answer.refused(Refused::NoRound.code(), &Refused::NoRound));
+        };
+        if !self.work.is_empty() {
+            return Some(answer.refused(Refusal::Busy.code(), &Refusal::Busy));
+        }
+        let present = self.present(round).cloned();
+        let paired = config.paired();
+        let path = config.journal.path.clone();
+        let folder = config.broadcast.map(|broadcast: Broadcast| broadcast.folder);
+        self.work.spawn_blocking(move || {
+            let since_ms = present.as_ref().map(|present| present.since_ms);
+            let since_ms = since_ms.or_else(|| began_ms(&folder?, round)).unwrap_or_default();
+            let open = match without_result(&path, round, since_ms, &paired) {
+                Ok(open) => open,
+                Err(reason) => return refused(&answer, &Refused::Unreadable(reason)),
+            };
+            let closes = open.is_empty() || asked.force;
+            let state = json!({ "round": round, "without_result": open, "closed": closes });
+            if !closes {
+                return Done {
+                    in_force: None,
+                    reply: answer.done(state),
+                };
+            }
+            let in_force = present.unwrap_or(InForce {
+                round,
+                pairings: None,
+                lichess: None,
+                since_ms,
+                closed: true,
+            });
+            let closed = InForce {
+                closed: true,
+                ..in_force
+            };
+            finish(&path, closed, &answer, state)
+        });
+        None
+    }
+}
+
+fn refused(answer: &Answer, refused: &Refused) -> Done {
+    Done {
+        in_force: None,
+        reply: answer.refused(refused.code(), refused),
+    }
+}
+
+/// First the disk, then everybody else.
+fn finish(path: &Path, in_force: InForce, answer: &Answer, state: Value) -> Done {
+    match in_force.keep(path) {
+        Ok(()) => Done {
+            in_force: Some(in_force),
+            reply: answer.done(state),
+        },
+        Err(error) => refused(answer, &Refused::NotKept(error.to_string())),
+    }
+}
+
+/// Who sits where, at the boards that there are.
+fn seats(pairings: &Pairings, tables: &[String]) -> Vec<Value> {
+    let paired = pairings.boards.iter().map(Option::as_ref);
+    let paired = paired.chain(std::iter::repeat(None));
+    let seat = |((board, id), pairing): ((usize, &String), Option<&crate::broadcast::Pairing>)| {
+        json!({
+            "board": board,
+            "id": id,
+            "white": pairing.map(|pairing| &pairing.white),
+            "black": pairing.map(|pairing| &pairing.black),
+        })
+    };
+    (1..).zip(tables).zip(paired).map(seat).collect()
+}
+
+/// The boards of `paired` at which no game of the round has a result yet.
+fn without_result(
+    path: &Path,
+    round: u32,
+    since_ms: i64,
+    paired: &BTreeMap<String, [Option<String>; 2]>,
+) -> Result<Vec<Value>, String> {
+    let mut told: Vec<(u64, Event)> = Vec::new();
+    for kind in ["game_started", "game_ended", "game_resumed"] {
+        let filter = Filter {
+            kind: Some(kind.to_owned()),
+            ..Filter::default()
+        };
+        each_event(path, &filter, |kept| {
+            if kept.written_ms >= since_ms {
+                let event = serde_json::from_str(kept.json).ok();
+                told.extend(event.map(|event| (kept.position, event)));
+            }
+            true
+        })
+        .map_err(|error| format!("the journal cannot be read now ({error}): try again"))?;
+    }
+    told.sort_by_key(|(position, _)| *position);
+    let mut games: BTreeMap<(String, Option<u32>), bool> = BTreeMap::new();
+    for (_, event) in told {
+        let game = (event.board, event.game);
+        match event.body {
+            Body::GameStarted { round: of, .. } if of == Some(round) => {
+                games.insert(game, false);
+            }
+            Body::GameEnded { result, .. } => {
+                games
+                    .entry(game)
+                    .and_modify(|over| *over = result != GameResult::Open);
+            }
+            Body::GameResumed { .. } => {
+                games.entry(game).and_modify(|over| *over = false);
+            }
+            _ => {}
+        }
+    }
+    let has_result = |board: &str| games.iter().any(|((of, _), over)| of == board && *over);
+    let open = paired.iter().filter(|(board, _)| !has_result(board));
+    Ok(open
+        .map(|(board, [white, black])| json!({ "board": board, "white": white, "black": black }))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Env;
+
+    /// A desk of one board whose round 3 goes to lichess.
+    fn desk(folder: &Path) -> Desk {
+        std::fs::write(folder.join("token"), "lip_secret").unwrap();
+        let text = "[gateway]\nname = \"gw\"\n[journal]\npath = \"journal.sqlite\"\n[[board]]\nid = \"1\"\nport = \"/dev/x\"\n\
+                    table = { white = \"Somebody\", black = \"Else\" }\n\
+                    [broadcast]\nfolder = \"open\"\nround = 3\nlichess = { round = \"a1B2c3D3\", token_file = \"token\" }\n";
+        let path = folder.join("dgt2mqtt.toml");
+        let config = Config::from_text(text, &path, &Env::default());
+        Desk::open(config.unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    fn asked(round: u32, lichess: Option<&str>) -> PairingsAsked {
+        PairingsAsked {
+            text: "board,white,black\n1,A,B\n".into(),
+            round,
+            put: true,
+            lichess: lichess.map(str::to_owned),
+        }
+    }
+
+    fn why_not(desk: &Desk, round: u32, lichess: Option<&str>) -> Option<&'static str> {
+        let refused = desk.why_not(&asked(round, lichess), &desk.config());
+        refused.map(|refused| refused.code())
+    }
+
+    /// As a command does it.
+    fn put(desk: &mut Desk, round: u32, lichess: Option<&str>) {
+        desk.in_force = Some(InForce {
+            round,
+            pairings: Pairings::parse(&asked(round, lichess).text, round).ok(),
+            lichess: lichess.map(str::to_owned),
+            since_ms: 7,
+            closed: false,
+        });
+    }
+
+    #[test]
+    fn no_game_goes_to_the_round_of_another_on_lichess() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut desk = desk(folder.path());
+        assert_eq!(why_not(&desk, 2, None), Some("round_older"));
+        assert_eq!(why_not(&desk, 3, None), None);
+        assert_eq!(why_not(&desk, 4, None), Some("lichess_round_missing"));
+        assert_eq!(why_not(&desk, 4, Some("a/b")), Some("lichess_round_missing"));
+        assert_eq!(why_not(&desk, 4, Some("a1B2c3D4")), None);
+        put(&mut desk, 4, Some("a1B2c3D4"));
+        let broadcast = desk.config().broadcast.unwrap();
+        assert_eq!(broadcast.lichess.unwrap().round, "a1B2c3D4");
+        assert_eq!((broadcast.tournament.round, broadcast.begins_ms), (4, Some(7)));
+        // Names that are corrected later need not say it again; the next round has to be closed first.
+        assert_eq!(why_not(&desk, 4, None), None);
+        assert_eq!(why_not(&desk, 5, Some("a1B2c3D5")), Some("round_open"));
+        put(&mut desk, 4, None);
+        assert_eq!(desk.config().broadcast.unwrap().lichess, None);
+    }
+
+    #[test]
+    fn pairings_that_were_put_in_force_go_before_the_names_of_the_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut desk = desk(folder.path());
+        let white = |desk: &Desk| {
+            let config = desk.config();
+            let seats = config.seats(&config.boards[0]);
+            (seats.players[0].clone().unwrap(), seats.round.unwrap())
+        };
+        assert_eq!(white(&desk), ("Somebody".into(), 3));
+        put(&mut desk, 4, None);
+        assert_eq!(white(&desk), ("A".into(), 4));
+        // A later round of the configuration counts more.
+        put(&mut desk, 2, None);
+        assert_eq!(white(&desk), ("Somebody".into(), 3));
+    }
+}

@@ -1,0 +1,164 @@
+//! Rounds from the page: every mistake in pairings is shown, pairings are put in force, and a round is closed.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with processes of its own.
+
+mod broker;
+mod browser;
+mod hall;
+
+use broker::{Mosquitto, free_port};
+use browser::{Browser, Server, checker};
+use dgt2mqtt::link::file::read_capture;
+use hall::{Daemon, Seat, configure, vienna};
+use serde_json::json;
+
+/// Somebody pastes `text`, and has it looked through.
+fn paste(browser: &Browser, text: &str) {
+    browser.run(&format!(
+        "document.querySelector('.found').replaceChildren();
+         const text = document.querySelector('.rounds [name=text]');
+         text.value = {}; text.dispatchEvent(new Event('input'))",
+        json!(text)
+    ));
+    browser.click("[data-action=check]");
+    browser.until("who sits where", "return document.querySelector('.seats')");
+}
+
+/// What is wrong, in the words of the page.
+fn told(browser: &Browser) -> Vec<String> {
+    let told = browser
+        .run("return [...document.querySelectorAll('.found [data-code]')].map((one) => one.textContent)");
+    serde_json::from_value(told).unwrap()
+}
+
+const PUT_IS_OFF: &str = "return document.querySelector('[data-action=put]').disabled";
+
+#[test]
+fn pairings_are_looked_through_put_in_force_and_the_round_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let Some(browser) = Browser::start(&json!({})) else {
+        return;
+    };
+    let capture = read_capture(&vienna()).unwrap();
+    let seat = |id: &str, port| Seat {
+        id: id.into(),
+        port,
+        capture: &capture,
+    };
+    let seats = [seat("a1", "/nowhere/a"), seat("a2", "/nowhere/b")];
+    let config = configure(folder.path(), mosquitto.port, &seats);
+    let daemon = Daemon::start(&config);
+    let server = Server::start(mosquitto.port, free_port(), &[]);
+    browser.resize(1280, 1000);
+    browser.open(&server.url(""));
+    browser.until(
+        "two boards",
+        "return document.querySelectorAll('.card').length === 2",
+    );
+    browser.run("document.querySelector('.rounds-button').focus()");
+    browser.press("\u{e007}");
+    browser.until("the dialog", "return document.querySelector('.rounds')?.open");
+
+    let head = "board,white,white_elo,black\n1,Moss,2100,Tal\n";
+    for (rows, what) in [
+        ("1,Berg,,Dorn\n", "Line 3: line 2 has board 1 already"),
+        ("2,Berg,,Moss\n", "Line 3: \"Moss\" plays in line 2 already"),
+        (
+            "2,Berg,21OO,Dorn\n",
+            "Line 3: the rating \"21OO\" of \"Berg\" is no number",
+        ),
+        ("7,Berg,,Dorn\n", "Line 3: board 7 does not exist: there are 2"),
+        (
+            "2,1900,Berg,Dorn\n",
+            "Line 3: \"1900\" stands in the column \"white\"",
+        ),
+        ("2,Berg, B,1900,Dorn\n", "Line 3: there are 5 cells for 4 columns"),
+        ("two,Berg,,Dorn\n", "Line 3: the board \"two\" is no number"),
+    ] {
+        paste(&browser, &format!("{head}{rows}"));
+        let found = told(&browser);
+        assert!(
+            found.len() == 1 && found[0].starts_with(what),
+            "{rows}: {found:?}"
+        );
+        assert_eq!(browser.run(PUT_IS_OFF), true, "{rows}");
+    }
+    if let Some(axe) = checker() {
+        let serious = browser.barriers(&axe);
+        assert!(serious.is_empty(), "{serious:#?}");
+    }
+
+    // A file as an older program writes it; what is put in force is what was looked through.
+    browser.run(
+        "const bytes = new Uint8Array([...'board,white,black\\n1,M\\xfcller,Tal\\n2,Berg,Dorn\\n'].map((c) => c.charCodeAt(0)));
+         const chosen = new DataTransfer(); chosen.items.add(new File([bytes], 'round.csv'));
+         document.querySelector('.found').replaceChildren();
+         const file = document.querySelector('.rounds [name=file]'); file.files = chosen.files; file.dispatchEvent(new Event('change'))",
+    );
+    browser.until(
+        "who sits where",
+        "return document.querySelector('.seats')?.textContent.includes('Müller')",
+    );
+    browser.until(
+        "nothing is wrong",
+        "return !document.querySelector('[data-action=put]').disabled",
+    );
+    browser.click("[data-action=put]");
+    browser.until(
+        "it is in force",
+        "return document.querySelector('.found .done')?.textContent.includes('Round 1')",
+    );
+    assert_eq!(browser.run(PUT_IS_OFF), true, "it is done");
+    browser.until(
+        "the names at the boards",
+        "return document.querySelector('.hall, main').textContent.includes('Müller')",
+    );
+
+    // The next round: what is without a result is named, and it is closed all the same.
+    paste(&browser, "board,white,black\n1,Tal,Berg\n");
+    browser.run("const round = document.querySelector('.rounds [name=round]'); round.value = 2; round.dispatchEvent(new Event('input'))");
+    browser.click("[data-action=check]");
+    browser.until(
+        "why not",
+        "return document.querySelector('[data-code=round_open]')",
+    );
+    assert_eq!(browser.run(PUT_IS_OFF), true);
+    browser.click("[data-action=next]");
+    browser.until(
+        "what is open",
+        "return document.querySelectorAll('.open li').length === 2",
+    );
+    let open = browser.run("return document.querySelector('.open li').textContent");
+    assert_eq!(open, "Board a1: Müller – Tal");
+    browser.click("[data-action=force]");
+    browser.until(
+        "the round is closed",
+        "return document.querySelector('.found .done')",
+    );
+    assert_eq!(
+        browser.run("return document.querySelector('.rounds [name=round]').value"),
+        "2"
+    );
+    paste(&browser, "board,white,black\n1,Tal,Berg\n");
+    browser.click("[data-action=put]");
+    browser.until(
+        "the second round",
+        "return document.querySelector('.found .done')?.textContent.includes('Round 2')",
+    );
+
+    // In Russian.
+    browser.click("[data-action=close]");
+    browser.click(".tongue");
+    browser.until(
+        "the button in Russian",
+        "return document.querySelector('.rounds-button').textContent === 'Пары'",
+    );
+    browser.click(".rounds-button");
+    paste(&browser, &format!("{head}1,Berg,,Dorn\n"));
+    assert_eq!(
+        told(&browser),
+        ["Строка 3: доска 1 уже есть в строке 2; на каждой доске одна партия тура"]
+    );
+    assert_eq!(browser.complaints(), [""; 0]);
+    assert!(daemon.stop());
+}
