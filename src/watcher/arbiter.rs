@@ -214,6 +214,11 @@ impl Game {
             )));
         }
         let kind = report.kind;
+        if kind == IrregularityKind::Other && report.note.as_ref().is_none_or(|note| note.as_str().is_empty())
+        {
+            let why = "what happened is missing: write it into `note`, as `other` has no words of its own";
+            return Err(CommandError::Refused(why.into()));
+        }
         let offender = report.offender.map(Color::from);
         let (ply, offender) = match report.ply {
             Some(ply) => self.named_half_move(kind, ply, offender)?,
@@ -315,7 +320,7 @@ impl Game {
 
 /// True for what is no act of the player to move.
 fn is_of_nobody(kind: IrregularityKind) -> bool {
-    matches!(
+    let of_nobody = matches!(
         kind,
         IrregularityKind::InitialPositionWrong
             | IrregularityKind::BoardOrientationWrong
@@ -327,7 +332,8 @@ fn is_of_nobody(kind: IrregularityKind) -> bool {
             | IrregularityKind::SeventyFive
             | IrregularityKind::IllegalPositionObserved
             | IrregularityKind::DisplacedPieceFound
-    )
+    );
+    of_nobody || kind.is_conduct()
 }
 
 /// Refuses where the clock shows time for a player whose flag is said to have fallen.

@@ -151,6 +151,12 @@ export const REPORTS = {
   clock_setting_wrong: ["Wrong clock setting", "Неверная установка часов"],
   inverted_rook_promotion: ["Upside-down rook", "Перевёрнутая ладья"],
   claim_from_screen: ["Claim based on a display", "Требование по показаниям экрана"],
+  late_arrival: ["Late arrival", "Опоздание"],
+  electronic_device: ["Electronic device", "Электронное устройство"],
+  not_recording: ["Moves not recorded", "Ходы не записываются"],
+  disturbing: ["Opponent disturbed", "Помехи сопернику"],
+  draw_offer_irregular: ["Irregular draw offer", "Неправильное предложение ничьей"],
+  other: ["Other: see the note", "Другое: см. примечание"],
 };
 
 export let language = remembered.get("language", navigator.language?.startsWith("ru") ? "ru" : "en");
