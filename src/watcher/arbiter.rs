@@ -167,7 +167,7 @@ impl Game {
     fn command(&mut self, ctx: &mut Ctx<'_>, command: Command) -> Result<(), CommandError> {
         match command {
             Command::Dismiss { irregularity } => self.dismiss(ctx, irregularity),
-            Command::Accept { irregularity } => self.accept(ctx, irregularity),
+            Command::Accept { irregularity } => self.accept(ctx, &irregularity),
             Command::Reopen { irregularity } => self.reopen(ctx, irregularity),
             Command::Note {
                 irregularity,

@@ -123,8 +123,8 @@ impl Game {
 
     /// The position stands as it is on the board: an illegal move enters the record, displaced
     /// pieces stay where they are.
-    pub(super) fn accept(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
-        let i = self.find_open(&id)?;
+    pub(super) fn accept(&mut self, ctx: &mut Ctx<'_>, id: &str) -> Result<(), CommandError> {
+        let i = self.find_open(id)?;
         let open = self.open[i].clone();
         if open.ply == self.plies() + 1 && open.act.is_some() {
             let line = self.lines.all().iter().find(|line| {

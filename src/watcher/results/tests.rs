@@ -136,7 +136,10 @@ fn an_offence_while_the_result_was_wrong_is_said_when_it_is_taken_back() {
     });
     let (kind, id) = said.unwrap();
     assert_eq!(kind, IrregularityKind::IllegalMove);
-    assert_eq!(watcher.game().open_irregularities, [id.clone()]);
+    assert_eq!(
+        watcher.game().open_irregularities.as_slice(),
+        std::slice::from_ref(&id)
+    );
     do_it(&mut watcher, 21_000, Command::Dismiss { irregularity: id });
     assert!(watcher.game().open_irregularities.is_empty());
 }
@@ -326,7 +329,10 @@ fn a_dismissal_is_taken_back_and_what_was_done_is_written_down() {
     let error = watcher.handle_command(Millis(7000), dismiss).unwrap_err();
     assert_eq!(error.code(), "closed");
     assert!(error.to_string().contains("dismissed by Anna"), "{error}");
-    assert_eq!(watcher.game().open_irregularities, [second.clone()]);
+    assert_eq!(
+        watcher.game().open_irregularities.as_slice(),
+        std::slice::from_ref(&second)
+    );
     let reopen = Command::Reopen {
         irregularity: first.clone(),
     };
