@@ -65,7 +65,7 @@ impl Core {
     fn command(&mut self, now: Millis, command: Command) -> Result<(), CommandError> {
         if let Some(asked) = command.game()
             && !matches!(&self.phase, Phase::Game(game) if game.number == asked)
-            && asked != self.games + 1
+            && !(command.is_forfeit() && asked == self.games + 1)
         {
             let last = self.games;
             return Err(CommandError::NoSuchGame { asked, last });
@@ -78,11 +78,14 @@ impl Core {
             Command::Resume { reason, .. } => self.take_result_back(now, reason)?,
             other => {
                 let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
-                let plies = game.plies();
-                let changes_record = matches!(other, Command::Retract { .. } | Command::Correct(_));
+                let said = ctx.out.seq;
+                let about_record = matches!(
+                    other,
+                    Command::Retract { .. } | Command::Correct(_) | Command::Promotion { .. }
+                );
                 game.command(&mut ctx, other)?;
-                if changes_record && (game.plies() != plies || game.is_watched()) {
-                    self.unwatch();
+                if about_record && self.out.seq != said {
+                    self.record_changed();
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    command::{CommandError, Note},
+    command::{Command, CommandError, Note},
     core::{Core, Phase},
 };
 use crate::{
@@ -18,6 +18,13 @@ fn is_forfeit(result: GameResult) -> bool {
         result,
         GameResult::WhiteByForfeit | GameResult::BlackByForfeit | GameResult::BothForfeit
     )
+}
+
+impl Command {
+    /// True for a result that a game may have before it begins.
+    pub(super) fn is_forfeit(&self) -> bool {
+        matches!(self, Self::Result { result, .. } if is_forfeit(*result))
+    }
 }
 
 impl Core {

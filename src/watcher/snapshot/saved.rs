@@ -278,6 +278,8 @@ impl SavedGame {
         game.result = self.result;
         game.parked = self.parked;
         game.confirmed = self.confirmed;
+        // What is played on is watched again.
+        game.ended_by_hand = self.confirmed && self.result.is_some();
         game.flags = self.flags.clone();
         game.clock_used = self.clock_used;
         game.recall.whole = self.whole.as_ref().map(|(plies, shown)| Whole {
