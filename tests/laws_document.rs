@@ -84,6 +84,7 @@ fn situation(situation: Situation) -> &'static str {
         Situation::LatePress => "for the player's own earlier move",
         Situation::AfterIllegalMove => "on the opponent's illegal move",
         Situation::AfterDisplacement => "to have pieces put back",
+        Situation::NotRequired => "not asked for in this game",
     }
 }
 
@@ -93,6 +94,7 @@ fn effect(effect: Effect) -> &'static str {
         Effect::Arbiter => "arbiter",
         Effect::Draw => "draw",
         Effect::Loss => "loss or draw",
+        Effect::LossOutright => "loss",
         Effect::ClaimTime => "time",
     }
 }

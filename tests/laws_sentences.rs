@@ -298,6 +298,38 @@ fn article_four_turn_order_and_the_hand() {
 }
 
 #[test]
+fn what_an_arbiter_sees_beside_the_board() {
+    check(
+        "1997-fritz standard + late_arrival white 0 0+0 => arbiter continue 6.6
+         2014 standard + late_arrival white 0 0+0 => arbiter continue 6.7
+         2023 rapid    - late_arrival black 0 0+0 => arbiter continue 6.7
+         1997-fritz standard + electronic_device white 0 20+19 => arbiter continue 13.4
+         2014 standard + electronic_device white 0 20+19 => loss:black stands 11.3.b
+         2018 blitz    - electronic_device black 0 20+19 => loss:white stands 11.3.2
+         2023 standard + electronic_device white 0 20+19 ~opponent_can_mate => loss:black stands 11.3.2
+         2023 standard + electronic_device nobody 0 20+19 => arbiter stands 11.3.2
+         2023 standard + electronic_device white 0 20+19 game_over => none stands 11.3.2
+         1997-fritz standard + not_recording white 0 20+19 => arbiter continue 13.4
+         1997-fritz blitz    + not_recording white 0 20+19 => none continue B3
+         2014 standard + not_recording white 0 20+19 => arbiter continue 8.1 12.9
+         2014 rapid    + not_recording white 0 20+19 => none continue A.2
+         2014 blitz    - not_recording white 0 20+19 => arbiter continue 8.1 12.9
+         2018 blitz    - not_recording white 0 20+19 => none continue A.2
+         2023 rapid    + not_recording white 0 20+19 => none continue A.2
+         2023 blitz    + not_recording white 0 20+19 => arbiter continue 8.1 12.9
+         2023 blitz    - not_recording white 0 20+19 => none continue A.2
+         1997-fritz standard + disturbing white 0 20+19 => arbiter continue 12.5 13.4
+         2014 standard + disturbing white 0 20+19 => arbiter continue 11.5 12.9
+         2023 blitz    - disturbing white 0 20+19 => arbiter continue 11.5 12.9
+         1997-fritz standard + draw_offer_irregular white 0 20+19 => arbiter continue 13.4
+         2014 standard + draw_offer_irregular white 0 20+19 => arbiter continue 9.1 12.9
+         2018 standard + draw_offer_irregular white 0 20+19 => arbiter continue 9.1.2 11.5 12.9
+         1997-fritz standard + other nobody 0 20+19 => arbiter continue 13.4
+         2023 standard + other white 0 20+19 => arbiter continue 12.9",
+    );
+}
+
+#[test]
 fn flags() {
     check(
         "2023 standard + flag_fall white 0 40+39 => loss:black stands 6.9

@@ -130,6 +130,7 @@ fn command() -> impl Strategy<Value = Command> {
         IrregularityKind::FlagFall,
         IrregularityKind::ThreefoldClaim,
         IrregularityKind::PressWithOtherHand,
+        IrregularityKind::ElectronicDevice,
     ]);
     let side = prop::option::of(prop::sample::select(vec![Side::White, Side::Black]));
     prop_oneof![

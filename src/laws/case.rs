@@ -188,11 +188,23 @@ pub enum IrregularityKind {
     PauseWithoutReason,
     /// A claim resting on a display alone (6.12.2).
     ClaimFromScreen,
+    /// A player arrives after the game was to begin (6.7).
+    LateArrival,
+    /// An electronic device in the playing venue that nobody allowed (11.3.2).
+    ElectronicDevice,
+    /// A player does not record the moves (8.1).
+    NotRecording,
+    /// The opponent is distracted or annoyed (11.5).
+    Disturbing,
+    /// A draw is offered otherwise than between move and press (9.1.2).
+    DrawOfferIrregular,
+    /// Anything else that an arbiter writes down.
+    Other,
 }
 
 impl IrregularityKind {
     /// All of them, in the order of the enum.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 33] = [
         Self::IllegalMove,
         Self::PromotionNotReplaced,
         Self::PressWithoutMove,
@@ -220,7 +232,27 @@ impl IrregularityKind {
         Self::ClockSettingWrong,
         Self::PauseWithoutReason,
         Self::ClaimFromScreen,
+        Self::LateArrival,
+        Self::ElectronicDevice,
+        Self::NotRecording,
+        Self::Disturbing,
+        Self::DrawOfferIrregular,
+        Self::Other,
     ];
+
+    /// True for what a player does beside the board: no half-move brings it about, and no position puts it right.
+    #[must_use]
+    pub fn is_conduct(self) -> bool {
+        matches!(
+            self,
+            Self::LateArrival
+                | Self::ElectronicDevice
+                | Self::NotRecording
+                | Self::Disturbing
+                | Self::DrawOfferIrregular
+                | Self::Other
+        )
+    }
 
     /// The name in JSON.
     #[must_use]
@@ -253,6 +285,12 @@ impl IrregularityKind {
             Self::ClockSettingWrong => "clock_setting_wrong",
             Self::PauseWithoutReason => "pause_without_reason",
             Self::ClaimFromScreen => "claim_from_screen",
+            Self::LateArrival => "late_arrival",
+            Self::ElectronicDevice => "electronic_device",
+            Self::NotRecording => "not_recording",
+            Self::Disturbing => "disturbing",
+            Self::DrawOfferIrregular => "draw_offer_irregular",
+            Self::Other => "other",
         }
     }
 }

@@ -172,6 +172,7 @@ fn situation(case: &Case, kind: IrregularityKind, options: &Options) -> Situatio
             }
         }
         FlagFall | BothFlags => flag_situation(case, kind, players_call, options),
+        NotRecording if edition::need_not_record(case) => Situation::NotRequired,
         ThreefoldClaim | FiftyClaim => match facts.claim_correct {
             Some(true) => Situation::Right,
             Some(false) => Situation::Wrong,
@@ -284,6 +285,7 @@ fn provision_ruling(case: &Case, kind: IrregularityKind, situation: Situation, o
         Effect::Arbiter => ARBITER,
         Effect::Draw => DRAW,
         Effect::Loss => loss(case, offender),
+        Effect::LossOutright => lost(offender),
         Effect::ClaimTime => time(edition::wrong_claim_seconds(case, options), offender),
     };
     let position = match cell.place {
@@ -376,6 +378,10 @@ fn loss(case: &Case, offender: Option<Side>) -> Penalty {
     if !case.facts.opponent_can_mate {
         return DRAW;
     }
+    lost(offender)
+}
+
+fn lost(offender: Option<Side>) -> Penalty {
     offender.map_or(ARBITER, |o| Penalty {
         kind: PenaltyKind::Loss,
         seconds: 0,

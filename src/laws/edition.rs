@@ -143,6 +143,16 @@ pub fn appendix(case: &Case) -> &'static [&'static str] {
     }
 }
 
+/// True where the players need not record their moves. Of blitz only some editions at hand say so.
+#[must_use]
+pub fn need_not_record(case: &Case) -> bool {
+    match (case.edition, case.time_control) {
+        (_, Standard) | (Laws2014 | Proposal2017, Blitz) => false,
+        (_, Rapid) | (Laws1997, Blitz) => true,
+        (Laws2018 | Laws2023, Blitz) => case.is_unsupervised(),
+    }
+}
+
 /// Articles under which a move that ends the game stands as made.
 #[must_use]
 pub fn ending_articles(edition: Edition) -> &'static [&'static str] {

@@ -53,6 +53,8 @@ pub enum Situation {
     AfterIllegalMove,
     /// The press is to make the opponent put his pieces back.
     AfterDisplacement,
+    /// The Laws do not ask for it in this game.
+    NotRequired,
 }
 
 /// The consequence for the players.
@@ -66,6 +68,8 @@ pub enum Effect {
     Draw,
     /// The offender loses, or a draw if the opponent cannot mate.
     Loss,
+    /// The offender loses, whether or not the opponent can mate.
+    LossOutright,
     /// Time to the opponent for a wrong draw claim.
     ClaimTime,
 }
@@ -130,7 +134,7 @@ const fn r(kind: IrregularityKind, situation: Situation, cells: [Option<Cell>; 3
     }
 }
 
-use Effect::{Arbiter as A, ClaimTime as T, Draw as D, Loss as L, None as N};
+use Effect::{Arbiter as A, ClaimTime as T, Draw as D, Loss as L, LossOutright as O, None as N};
 use Place::{Before, BeforeOrIdentifiable, Continue, NewGame, Queen, Stands, Transfer};
 use Situation::*;
 
@@ -173,6 +177,14 @@ pub const PROVISIONS: &[Row] = &[
     r(PressWithOtherHand, Plain, [c(A, Continue, &["13.4"]), c(A, Continue, &["12.9"]), c(A, Continue, &["6.2.3", "12.9"])]),
     r(PauseWithoutReason, Plain, [c(A, Continue, &["13.4"]), c(A, Continue, &["12.9"]), c(A, Continue, &["6.11.4", "12.9"])]),
     r(ClaimFromScreen,    Plain, [c(N, Continue, &["6.14"]), c(N, Continue, &["6.14"]), c(N, Continue, &["6.12.2"])]),
+
+    r(LateArrival,        Plain,       [c(A, Continue, &["6.6"]),  c(A, Continue, &["6.7"]),                  c(A, Continue, &["6.7"])]),
+    r(ElectronicDevice,   Plain,       [c(A, Continue, &["13.4"]), c(O, Stands,   &["11.3.b"]),               c(O, Stands,   &["11.3.2"])]),
+    r(NotRecording,       Plain,       [c(A, Continue, &["13.4"]), c(A, Continue, &["8.1", "12.9"]),          c(A, Continue, &["8.1", "12.9"])]),
+    r(NotRecording,       NotRequired, [c(N, Continue, &["B3"]),   c(N, Continue, &["A.2"]),                  c(N, Continue, &["A.2"])]),
+    r(Disturbing,         Plain,       [c(A, Continue, &["12.5", "13.4"]), c(A, Continue, &["11.5", "12.9"]),         c(A, Continue, &["11.5", "12.9"])]),
+    r(DrawOfferIrregular, Plain,       [c(A, Continue, &["13.4"]), c(A, Continue, &["9.1", "12.9"]),          c(A, Continue, &["9.1.2", "11.5", "12.9"])]),
+    r(Other,              Plain,       [c(A, Continue, &["13.4"]), c(A, Continue, &["12.9"]),                 c(A, Continue, &["12.9"])]),
 
     r(FlagFall, Plain,          [c(L, Stands,   &["6.9"]),       c(L, Stands,   &["6.9"]), c(L, Stands,   &["6.9"])]),
     r(FlagFall, PeriodComplete, [c(N, Continue, &["6.3"]),       c(N, Continue, &["6.4"]), c(N, Continue, &["6.4"])]),

@@ -234,7 +234,7 @@ impl Game {
         self.retract(ctx, ply, reason);
         self.hands = super::touch::Hands::default();
         self.unbridged = None;
-        let concerned = |o: &Open| o.ply == ply + 1 || o.ply > ply && !o.by_hand;
+        let concerned = |o: &Open| !o.kind.is_conduct() && (o.ply == ply + 1 || o.ply > ply && !o.by_hand);
         while let Some(i) = self.open.iter().position(concerned) {
             let to_before = self.open[i].ply == ply + 1;
             let how = if to_before {

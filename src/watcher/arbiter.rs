@@ -65,7 +65,7 @@ impl Core {
     fn command(&mut self, now: Millis, command: Command) -> Result<(), CommandError> {
         if let Some(asked) = command.game()
             && !matches!(&self.phase, Phase::Game(game) if game.number == asked)
-            && asked != self.games + 1
+            && !(command.is_forfeit() && asked == self.games + 1)
         {
             let last = self.games;
             return Err(CommandError::NoSuchGame { asked, last });
@@ -78,12 +78,15 @@ impl Core {
             Command::Resume { reason, .. } => self.take_result_back(now, reason)?,
             other => {
                 let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
-                let plies = game.plies();
-                let corrects = matches!(other, Command::Correct(_));
+                let said = ctx.out.seq;
+                let about_record = matches!(
+                    other,
+                    Command::Retract { .. } | Command::Correct(_) | Command::Promotion { .. }
+                );
                 game.command(&mut ctx, other)?;
                 if game.is_watched() {
                     self.unwatch_all();
-                } else if corrects || game.plies() != plies {
+                } else if about_record && self.out.seq != said {
                     self.unwatch();
                 }
             }
@@ -216,6 +219,11 @@ impl Game {
             )));
         }
         let kind = report.kind;
+        if kind == IrregularityKind::Other && report.note.as_ref().is_none_or(|note| note.as_str().is_empty())
+        {
+            let why = "what happened is missing: write it into `note`, as `other` has no words of its own";
+            return Err(CommandError::Refused(why.into()));
+        }
         let offender = report.offender.map(Color::from);
         let (ply, offender) = match report.ply {
             Some(ply) => self.named_half_move(kind, ply, offender)?,
@@ -317,7 +325,7 @@ impl Game {
 
 /// True for what is no act of the player to move.
 fn is_of_nobody(kind: IrregularityKind) -> bool {
-    matches!(
+    let of_nobody = matches!(
         kind,
         IrregularityKind::InitialPositionWrong
             | IrregularityKind::BoardOrientationWrong
@@ -329,7 +337,8 @@ fn is_of_nobody(kind: IrregularityKind) -> bool {
             | IrregularityKind::SeventyFive
             | IrregularityKind::IllegalPositionObserved
             | IrregularityKind::DisplacedPieceFound
-    )
+    );
+    of_nobody || kind.is_conduct()
 }
 
 /// Refuses where the clock shows time for a player whose flag is said to have fallen.

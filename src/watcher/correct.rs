@@ -45,7 +45,7 @@ impl Record<'_> {
                 have + 1
             )));
         }
-        if ply - 1 + delete > have {
+        if delete > have - (ply - 1) {
             return Err(CommandError::Refused(format!(
                 "the game has {have} half-moves: {delete} from half-move {ply} on cannot be taken out"
             )));

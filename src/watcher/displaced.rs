@@ -67,7 +67,7 @@ impl Game {
             return;
         }
         self.press = None;
-        if ply != self.plies() || self.open.iter().any(|o| o.ply == ply) {
+        if ply != self.plies() || self.open_at_board().any(|o| o.ply == ply) {
             return;
         }
         let before = self.stand_at(ply - 1).clone();
@@ -100,7 +100,7 @@ impl Game {
             return;
         };
         let ply = self.plies() + 1;
-        if self.open.iter().any(|o| o.ply == ply || o.ply == ply - 1) || differing.count() != 2 {
+        if self.open_at_board().any(|o| o.ply == ply || o.ply == ply - 1) || differing.count() != 2 {
             return;
         }
         let since = ctx.sensed.since(from).max(ctx.sensed.since(to));

@@ -297,6 +297,8 @@ impl Core {
     }
 
     pub(super) fn start_game(&mut self, now: Millis, stand: Arc<Stand>) {
+        // It was watched in place of a game that is no more the present one.
+        self.unwatch();
         self.games += 1;
         let chess960 = stand.mode() == CastlingMode::Chess960;
         let fen = stand.fen();
@@ -336,17 +338,38 @@ impl Core {
 
     /// Whether the next game is being set up: an array after a game, or in the middle of one.
     pub(super) fn look_for_next(&mut self, now: Millis) {
-        let Phase::Game(game) = &mut self.phase else {
+        let Phase::Game(game) = &self.phase else {
             return;
         };
-        if game.parked {
+        if game.parked || !self.array_stands(now) {
             return;
         }
+        let Phase::Game(game) = &self.phase else {
+            return;
+        };
+        let over = game.result.is_some();
+        // Where the next round has been paired nobody analyses.
+        let is_of_the_round = game.table.round == self.settings.round;
+        if !over && is_of_the_round && self.settings.players.iter().any(Option::is_some) {
+            return self.park(now);
+        }
+        if !over && let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
+        }
+        self.phase = Phase::Waiting(Box::default());
+        self.look_for_start(now);
+    }
+
+    /// True where the pieces are set up anew, and have stood so for long enough to mean it.
+    pub(super) fn array_stands(&mut self, now: Millis) -> bool {
+        let Phase::Game(game) = &self.phase else {
+            return false;
+        };
         let over = game.result.is_some();
         let seen = self.sensed.placement();
         // Of most boards the number of men tells, and what they are need not be asked.
         if seen.occupied().count() != 32 {
-            return;
+            return false;
         }
         let named = array_named(seen);
         let array = if over {
@@ -362,22 +385,12 @@ impl Core {
                 .iter()
                 .any(|open| open.target.as_ref().is_some_and(wanted))
         {
-            return;
+            return false;
         }
         let due = self.sensed.last_change() + if over { NEW_ARRAY_MS } else { RESET_MS };
         if now < due {
             self.look_at(due);
-            return;
         }
-        // The next round has been paired: nobody analyses.
-        let is_of_the_round = game.table.round == self.settings.round;
-        if !over && is_of_the_round && self.settings.players.iter().any(Option::is_some) {
-            return self.park(now);
-        }
-        if !over && let Some((game, mut ctx)) = self.game_and_ctx(now) {
-            game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
-        }
-        self.phase = Phase::Waiting(Box::default());
-        self.look_for_start(now);
+        now >= due
     }
 }

@@ -229,7 +229,7 @@ impl Game {
         else {
             return;
         };
-        if self.open.iter().any(|open| open.ply == ply) {
+        if self.open_at_board().any(|open| open.ply == ply) {
             return;
         }
         // Whatever it was, it came after them.

@@ -334,6 +334,11 @@ impl Game {
         );
     }
 
+    /// What is open and may have to be put right on the board.
+    pub(super) fn open_at_board(&self) -> impl Iterator<Item = &Open> {
+        self.open.iter().filter(|open| !open.kind.is_conduct())
+    }
+
     /// An open irregularity is over.
     pub(super) fn resolve(&mut self, ctx: &mut Ctx<'_>, index: usize, how: Resolution) {
         let mut open = self.open.remove(index);

@@ -285,7 +285,11 @@ impl Game {
     /// Where something is to be put right, it is likelier to stand there still than that much was
     /// played on.
     fn gap_limits(&self) -> bridge::Limits {
-        let plies = if self.open.is_empty() { 6 } else { 2 };
+        let plies = if self.open_at_board().next().is_none() {
+            6
+        } else {
+            2
+        };
         bridge::Limits {
             plies,
             ..bridge::Limits::default()

@@ -5,12 +5,10 @@
 
 use std::mem;
 
-use shakmaty::Color;
-
 use super::{
     Table,
     core::{Core, Phase},
-    game::{Ctx, Game},
+    game::{Ctx, Game, Open},
     outbox::Outbox,
 };
 use crate::{
@@ -127,13 +125,22 @@ impl Core {
     /// Looks at what may be decided of it, and whether it has to be watched at all.
     pub(super) fn review_meanwhile(&mut self, now: Millis) {
         self.watch_on();
+        let mut again = false;
         self.in_meanwhile(|core| {
             core.look_again = None;
             match core.phase {
                 Phase::Waiting(_) => core.look_for_start(now),
-                Phase::Game(_) => core.review_game(now),
+                Phase::Game(_) => {
+                    core.review_game(now);
+                    again = core.array_stands(now);
+                }
             }
         });
+        if again && self.is_parked() {
+            // It was an analysis, or is over without a trace of a clock: what follows is another.
+            self.watch_set_up();
+            self.in_meanwhile(|core| core.look_for_start(now));
+        }
         if self
             .meanwhile
             .as_ref()
@@ -146,8 +153,22 @@ impl Core {
         }
     }
 
-    /// A person has given a result: what follows is watched.
+    fn is_parked(&self) -> bool {
+        matches!(&self.phase, Phase::Game(game) if game.parked)
+    }
+
+    /// What is played after the pieces were set up anew is watched.
+    fn watch_set_up(&mut self) {
+        let waiting = Phase::Waiting(Box::default());
+        let next = Meanwhile::new(Why::SetUpAnew, waiting, self.games, self.clock.white_side());
+        self.meanwhile = Some(Box::new(next));
+    }
+
+    /// A person has given a result, or the pieces were set up anew before a restart: what follows is watched.
     fn watch_on(&mut self) {
+        if self.is_parked() && self.meanwhile.is_none() {
+            self.watch_set_up();
+        }
         let Phase::Game(game) = &mut self.phase else {
             if self
                 .meanwhile
@@ -158,11 +179,6 @@ impl Core {
             }
             return;
         };
-        if game.parked && self.meanwhile.is_none() {
-            // After a restart, too: the next game may have begun.
-            self.watch_for_next();
-            return;
-        }
         if mem::take(&mut game.ended_by_hand) && self.meanwhile.is_none() {
             let mut on = game.clone();
             on.result = None;
@@ -172,7 +188,8 @@ impl Core {
         }
     }
 
-    /// The record of a game that is over was changed: what is watched in its place goes on from another one.
+    /// The record of a game that is over was changed: what is watched in its place goes on from another one. What is watched in
+    /// place of a parked game does not.
     pub(super) fn unwatch(&mut self) {
         self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::Ended);
     }
@@ -180,12 +197,6 @@ impl Core {
     /// The game itself is watched again, or nothing is.
     pub(super) fn unwatch_all(&mut self) {
         self.meanwhile = None;
-    }
-
-    fn watch_for_next(&mut self) {
-        let waiting = Phase::Waiting(Box::default());
-        let next = Meanwhile::new(Why::SetUpAnew, waiting, self.games, self.clock.white_side());
-        self.meanwhile = Some(Box::new(next));
     }
 
     /// The pieces were set up anew while a result is still to come. A game that nobody analyses goes on with another result than
@@ -198,7 +209,7 @@ impl Core {
         let message = "The pieces were set up anew, and the game has no result. It is kept as it is: enter its result, or say that it goes \
                        on (`resume`), or that a new game has begun (`new_game`). What is played meanwhile is told then.";
         game.notice(&mut ctx, notice::SET_UP_WITHOUT_RESULT, message);
-        self.watch_for_next();
+        self.watch_set_up();
     }
 
     /// The parked game is over, and what was watched in place of it is the next one. Returns false where nothing was.
@@ -290,29 +301,40 @@ impl Core {
     }
 }
 
-impl Game {
-    /// What an arbiter dismissed in the game that was said to be over is dismissed.
-    fn take_what_was_ruled(&mut self, said: &Self) {
-        self.offences_dismissed(said);
-        for ruled in said.closed.iter().filter(|open| open.is_dismissed()) {
-            self.open.retain(|open| open.id != ruled.id);
-            self.closed.retain(|open| open.id != ruled.id);
-            self.closed.push(ruled.clone());
-        }
+/// True where a person has closed, dismissed or opened again what is otherwise known as `mine`. In a game that is said to be
+/// over nobody else does.
+fn is_ruled_since(mine: &Open, theirs: &Open) -> bool {
+    match (mine.ended.is_some(), theirs.ended.is_some()) {
+        (false, closed) => closed,
+        (true, false) => theirs.by_hand && !mine.by_hand,
+        (true, true) => theirs.is_dismissed() && !mine.is_dismissed(),
     }
+}
 
-    /// Offences that are dismissed there and counted here count no more.
-    fn offences_dismissed(&mut self, said: &Self) {
-        for color in Color::ALL {
-            let counted = |game: &Self, id: &str| {
-                let mut known = game.open.iter().chain(&game.closed);
-                known.any(|open| open.id == id && open.counted)
-            };
-            let gone = said.closed.iter().filter(|open| {
-                open.is_dismissed() && open.offender == Some(color) && counted(self, &open.id)
-            });
-            let gone = gone.count() as u32;
-            self.offences[color as usize] = self.offences[color as usize].saturating_sub(gone);
+impl Game {
+    /// What a person ruled and reported in the game that was said to be over holds in the one that goes on.
+    fn take_what_was_ruled(&mut self, said: &Self) {
+        for theirs in said.open.iter().chain(&said.closed) {
+            let mine = self
+                .open
+                .iter()
+                .chain(&self.closed)
+                .find(|mine| mine.id == theirs.id);
+            let counted_before = mine.is_some_and(|mine| mine.counted);
+            if mine.is_some_and(|mine| !is_ruled_since(mine, theirs)) {
+                continue;
+            }
+            if let Some(side) = theirs.offender {
+                let count = &mut self.offences[side as usize];
+                *count = (*count + u32::from(theirs.counted)).saturating_sub(u32::from(counted_before));
+            }
+            self.open.retain(|open| open.id != theirs.id);
+            self.closed.retain(|open| open.id != theirs.id);
+            if theirs.ended.is_some() {
+                self.closed.push(theirs.clone());
+            } else {
+                self.open.push(theirs.clone());
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    command::{CommandError, Note},
+    command::{Command, CommandError, Note},
     core::{Core, Phase},
 };
 use crate::{
@@ -11,6 +11,13 @@ use crate::{
     event::{Body, GameResult},
     time::Millis,
 };
+
+impl Command {
+    /// True for a result that a game may have before it begins.
+    pub(super) fn is_forfeit(&self) -> bool {
+        matches!(self, Self::Result { result, .. } if result.is_forfeit())
+    }
+}
 
 impl Core {
     /// The present game has this result; a forfeit may be of the next one.

@@ -184,8 +184,8 @@ impl Game {
         }
         if let Some(stopped) = ctx.clock.stopped_at {
             // Where something is open an arbiter is at work.
-            let settled =
-                self.open.is_empty() && ctx.passed(stopped, STOPPED_MS) && ctx.still_for(STOPPED_MS);
+            let at_work = self.open_at_board().next().is_some();
+            let settled = !at_work && ctx.passed(stopped, STOPPED_MS) && ctx.still_for(STOPPED_MS);
             return settled.then_some(CompletedBy::Stillness);
         }
         ctx.still_for(STILL_MS).then_some(CompletedBy::Stillness)

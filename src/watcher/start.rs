@@ -200,6 +200,12 @@ impl Setup {
                 _ => {}
             }
         }
+        let untold = |lines: &Lines| !lines.best().plies.is_empty() && lines.best().misplaced(sensed).any();
+        if self.array.as_ref() == Some(placement) && !clock.runs() && self.lines.as_ref().is_some_and(untold)
+        {
+            // Something was shown before the game, and the pieces are back.
+            self.lines = Some(Lines::new(Arc::new(stand_of(placement)), sensed, now));
+        }
         if !looks_like_start(placement)
             || self.array.as_ref() == Some(placement)
             || self.is_in_play(placement)

@@ -77,6 +77,12 @@ fn name(kind: IrregularityKind) -> &'static str {
         ClockSettingWrong => "Wrong clock setting",
         PauseWithoutReason => "Clock paused without reason",
         ClaimFromScreen => "Claim based on a display",
+        LateArrival => "Late arrival",
+        ElectronicDevice => "Electronic device",
+        NotRecording => "Moves not recorded",
+        Disturbing => "Opponent disturbed",
+        DrawOfferIrregular => "Irregular draw offer",
+        Other => "Other irregularity",
     }
 }
 
@@ -198,6 +204,10 @@ fn goes_on(o: &Occurrence<'_>, kind: IrregularityKind) -> &'static str {
         ThreefoldClaim | FiftyClaim if o.is_wrong_claim() => {
             "Play continues; a move announced with the claim has to be made."
         }
+        NotRecording if o.is_not_required() => "Play continues; in this game the moves need not be recorded.",
+        DrawOfferIrregular if o.cites("9.1.2") => {
+            "Play continues; where the event allows offers, this one is valid until it is rejected."
+        }
         _ => "Play continues from the present position.",
     }
 }
@@ -317,7 +327,22 @@ impl Language for English {
             ClockSettingWrong => "Time or increment on the clock differs from the regulations.".to_owned(),
             PauseWithoutReason => "The clock was paused and no valid reason is known.".to_owned(),
             ClaimFromScreen => "A claim may not rest only on what a display shows.".to_owned(),
+            LateArrival if o.cites("6.7") => {
+                format!("{who} arrived late. After the default time the game is lost, unless the arbiter decides otherwise.")
+            }
+            LateArrival => {
+                format!("{who} arrived late. After more than an hour the game is lost, unless the rules of the event or the arbiter decide otherwise.")
+            }
+            ElectronicDevice => format!("{who} had an electronic device in the playing venue that was not allowed."),
+            NotRecording => format!("{who} did not record the moves."),
+            Disturbing => format!("{who} distracted or annoyed the opponent."),
+            DrawOfferIrregular => format!("{who} offered a draw otherwise than after a move and before the press."),
+            Other => "The arbiter has written down an irregularity of another kind.".to_owned(),
         }
+    }
+
+    fn note(&self, note: &str) -> String {
+        format!("Note: “{note}”.")
     }
 
     fn position(&self, o: &Occurrence<'_>) -> String {
@@ -377,6 +402,10 @@ impl Language for English {
                     side(to)
                 )
             }
+            (PenaltyKind::Loss, Some(to)) if o.kind == ElectronicDevice => format!(
+                "The game is lost by {}, unless the rules of the event specify a less severe penalty.",
+                side(to.opponent())
+            ),
             (PenaltyKind::Loss, Some(to)) => {
                 let loser = side(to.opponent());
                 match o.offence_number {

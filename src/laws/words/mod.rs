@@ -55,6 +55,8 @@ pub struct Occurrence<'a> {
     pub mate_undetermined: bool,
     /// Whose flag fell first, where both are down and it is known.
     pub first_flag: Option<Side>,
+    /// What the person who reported it wrote beside.
+    pub note: Option<&'a str>,
 }
 
 impl<'a> Occurrence<'a> {
@@ -74,6 +76,7 @@ impl<'a> Occurrence<'a> {
             raised_by_system: false,
             mate_undetermined: false,
             first_flag: None,
+            note: irregularity.note.as_deref(),
         }
     }
 
@@ -87,6 +90,11 @@ impl<'a> Occurrence<'a> {
     /// True where the ruling cites this very article.
     fn cites(&self, article: &str) -> bool {
         self.advice.articles.iter().any(|a| a == article)
+    }
+
+    /// True where the Laws do not ask in this game for what was not done.
+    fn is_not_required(&self) -> bool {
+        self.advice.penalty.kind == PenaltyKind::None
     }
 
     /// True for a draw claim that is wrong: the opponent gets time for it.
@@ -158,6 +166,8 @@ trait Language {
     fn doubt(&self, o: &Occurrence<'_>) -> Option<String>;
     /// What was seen.
     fn fact(&self, o: &Occurrence<'_>) -> String;
+    /// What a person wrote beside.
+    fn note(&self, note: &str) -> String;
     /// What becomes of the position.
     fn position(&self, o: &Occurrence<'_>) -> String;
     /// What becomes of the players.
@@ -181,6 +191,14 @@ fn advice(language: &dyn Language, o: &Occurrence<'_>) -> String {
     let mut sentences = Vec::new();
     sentences.extend(language.doubt(o));
     sentences.push(language.fact(o));
+    // One line, whatever the form had.
+    let note = o
+        .note
+        .map(|note| note.split_whitespace().collect::<Vec<_>>().join(" "));
+    sentences.extend(
+        note.filter(|note| !note.is_empty())
+            .map(|note| language.note(&note)),
+    );
     if o.certainty == Certainty::Suspected {
         sentences.push(language.if_confirmed().to_owned());
     }

@@ -1,6 +1,10 @@
 //! Russian, in the vocabulary of the federation's translation of the Laws.
 
-use shakmaty::Role;
+mod forms;
+
+use forms::{
+    capitalised, counted, ordinal, piece, player, side, side_dative, side_genitive, side_instrumental,
+};
 
 use super::{ActMove, IllegalReason, Language, Occurrence, clock_face};
 use crate::{
@@ -9,69 +13,12 @@ use crate::{
         case::{
             Edition,
             IrregularityKind::{self, *},
-            Side,
         },
         ruling::{Penalty, PenaltyKind, PositionRuling},
     },
 };
 
 pub(super) struct Russian;
-
-/// "белые": the players are plural in Russian.
-fn side(side: Side) -> &'static str {
-    match side {
-        Side::White => "белые",
-        Side::Black => "чёрные",
-    }
-}
-
-fn side_genitive(side: Side) -> &'static str {
-    match side {
-        Side::White => "белых",
-        Side::Black => "чёрных",
-    }
-}
-
-fn side_instrumental(side: Side) -> &'static str {
-    match side {
-        Side::White => "белыми",
-        Side::Black => "чёрными",
-    }
-}
-
-fn side_dative(side: Side) -> &'static str {
-    match side {
-        Side::White => "белым",
-        Side::Black => "чёрным",
-    }
-}
-
-/// At the start of a sentence, before a colon.
-fn player(offender: Option<Side>) -> &'static str {
-    match offender {
-        Some(Side::White) => "Белые",
-        Some(Side::Black) => "Чёрные",
-        None => "Игрок",
-    }
-}
-
-fn piece(role: Role) -> &'static str {
-    match role {
-        Role::Pawn => "пешка",
-        Role::Knight => "конь",
-        Role::Bishop => "слон",
-        Role::Rook => "ладья",
-        Role::Queen => "ферзь",
-        Role::King => "король",
-    }
-}
-
-fn capitalised(word: &str) -> String {
-    let mut letters = word.chars();
-    letters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
 
 fn described(act: ActMove) -> String {
     let name = act.piece.map_or("фигура", piece);
@@ -111,6 +58,12 @@ fn name(kind: IrregularityKind) -> &'static str {
         ClockSettingWrong => "Неверная установка часов",
         PauseWithoutReason => "Часы остановлены без причины",
         ClaimFromScreen => "Требование по показаниям экрана",
+        LateArrival => "Опоздание",
+        ElectronicDevice => "Электронное устройство",
+        NotRecording => "Ходы не записываются",
+        Disturbing => "Помехи сопернику",
+        DrawOfferIrregular => "Неправильное предложение ничьей",
+        Other => "Другое нарушение",
     }
 }
 
@@ -165,17 +118,6 @@ fn illegal_fact(o: &Occurrence<'_>) -> String {
         }
         (None, _) => "Ход противоречит правилам передвижения фигур, и часы уже нажаты.".to_owned(),
     }
-}
-
-/// The form of a noun after a number: 1 минуту, 2 минуты, 5 минут.
-fn counted(n: u32, one: &str, few: &str, many: &str) -> String {
-    let form = match (n % 10, n % 100) {
-        (_, 11..=14) => many,
-        (1, _) => one,
-        (2..=4, _) => few,
-        _ => many,
-    };
-    format!("{n} {form}")
 }
 
 /// In the accusative: what is to be added.
@@ -253,16 +195,11 @@ fn goes_on(o: &Occurrence<'_>, kind: IrregularityKind) -> &'static str {
         ThreefoldClaim | FiftyClaim if o.is_wrong_claim() => {
             "Партия продолжается; ход, заявленный вместе с требованием, должен быть сделан."
         }
+        NotRecording if o.is_not_required() => "Партия продолжается; записывать ходы в ней не обязательно.",
+        DrawOfferIrregular if o.cites("9.1.2") => {
+            "Партия продолжается; если регламент допускает предложения ничьей, это действительно, пока не отклонено."
+        }
         _ => "Партия продолжается с имеющейся позиции.",
-    }
-}
-
-fn ordinal(n: u32) -> String {
-    match n {
-        1 => "первый".to_owned(),
-        2 => "второй".to_owned(),
-        3 => "третий".to_owned(),
-        n => format!("{n}-й"),
     }
 }
 
@@ -357,7 +294,22 @@ impl Language for Russian {
             ClockSettingWrong => "Время или добавление на часах не соответствует регламенту.".to_owned(),
             PauseWithoutReason => "Часы остановлены, и уважительная причина неизвестна.".to_owned(),
             ClaimFromScreen => "Требование нельзя основывать только на показаниях экрана.".to_owned(),
+            LateArrival if o.cites("6.7") => {
+                format!("{who}: опоздание на партию. После истечения времени допустимого опоздания партия проиграна, если арбитр не решит иначе.")
+            }
+            LateArrival => {
+                format!("{who}: опоздание на партию. При опоздании более чем на час партия проиграна, если регламент или арбитр не решит иначе.")
+            }
+            ElectronicDevice => format!("{who}: в игровой зоне обнаружено неразрешённое электронное устройство."),
+            NotRecording => format!("{who}: ходы не записываются."),
+            Disturbing => format!("{who}: сопернику мешали, отвлекая или беспокоя его."),
+            DrawOfferIrregular => format!("{who}: ничья предложена не между ходом и нажатием часов."),
+            Other => "Арбитр записал нарушение другого рода.".to_owned(),
         }
+    }
+
+    fn note(&self, note: &str) -> String {
+        format!("Примечание: «{note}».")
     }
 
     fn position(&self, o: &Occurrence<'_>) -> String {
@@ -415,6 +367,10 @@ impl Language for Russian {
                     side(to)
                 )
             }
+            (PenaltyKind::Loss, Some(to)) if o.kind == ElectronicDevice => format!(
+                "{} проигрывают партию, если регламент соревнования не предусматривает более мягкого наказания.",
+                player(Some(to.opponent()))
+            ),
             (PenaltyKind::Loss, Some(to)) => {
                 let loser = player(Some(to.opponent()));
                 match o.offence_number {

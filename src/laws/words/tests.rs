@@ -130,6 +130,7 @@ fn nothing_lacks_words_in_either_language_and_no_slot_stays_open() {
                                 advice: &advice,
                                 mate_undetermined: false,
                                 first_flag: offender,
+                                note: None,
                                 raised_by_system: offender.is_none(),
                             });
                         }
@@ -192,6 +193,7 @@ fn plain(kind: IrregularityKind, edition: Edition, advice: &Advice) -> Occurrenc
         advice,
         mate_undetermined: false,
         first_flag: None,
+        note: None,
         raised_by_system: false,
     }
 }
@@ -301,6 +303,7 @@ fn every_ruling_has_words_whatever_it_is_about() {
                         advice: &advice,
                         mate_undetermined: false,
                         first_flag: None,
+                        note: None,
                         raised_by_system: false,
                     });
                 }
@@ -378,4 +381,83 @@ fn every_reason_of_the_watcher_is_known() {
         assert_eq!(IllegalReason::parse(reason.as_str()), Some(reason));
     }
     assert_eq!(IllegalReason::parse("no such reason"), None);
+}
+
+#[test]
+fn what_a_person_wrote_is_told_in_one_line_in_both_languages() {
+    let mut event = event(Certainty::Certain, IrregularityKind::Other, None);
+    event.act = None;
+    event.squares.clear();
+    event.note = Some("chair\nmoved  twice".to_owned());
+    let said = words(&Occurrence::of(&event, Edition::Laws2023));
+    assert_eq!(said["en"].title, "Other irregularity: White");
+    assert_eq!(
+        said["en"].advice,
+        "The arbiter has written down an irregularity of another kind. Note: “chair moved twice”. Play continues from the \
+         present position. The Laws leave the penalty to the arbiter. Proposed times: White 1:23:45, Black 0:00:59; White's \
+         clock running. Article 12.9."
+    );
+    assert!(
+        said["ru"].advice.contains("Примечание: «chair moved twice»."),
+        "{}",
+        said["ru"].advice
+    );
+    event.note = Some(" \n".to_owned());
+    let said = words(&Occurrence::of(&event, Edition::Laws2023));
+    assert!(!said["en"].advice.contains("Note") && !said["ru"].advice.contains("Примечание"));
+}
+
+#[test]
+fn what_the_rules_of_an_event_may_say_otherwise_is_told() {
+    let told = |kind, edition, control| {
+        let advice = advice_of(kind, Some(Side::Black), edition, control);
+        let said = check(&plain(kind, edition, &advice));
+        (said["en"].advice.clone(), said["ru"].advice.clone())
+    };
+    let (en, ru) = told(
+        IrregularityKind::ElectronicDevice,
+        Edition::Laws2023,
+        TimeControl::Standard,
+    );
+    let less = "The game is lost by Black, unless the rules of the event specify a less severe penalty.";
+    assert!(
+        en.contains(less) && ru.contains("не предусматривает более мягкого наказания"),
+        "{en} {ru}"
+    );
+    let (en, ru) = told(
+        IrregularityKind::LateArrival,
+        Edition::Laws2023,
+        TimeControl::Standard,
+    );
+    assert!(
+        en.contains("default time") && ru.contains("времени допустимого опоздания"),
+        "{en} {ru}"
+    );
+    let (en, ru) = told(
+        IrregularityKind::LateArrival,
+        Edition::Laws1997,
+        TimeControl::Standard,
+    );
+    assert!(
+        en.contains("more than an hour") && ru.contains("более чем на час"),
+        "{en} {ru}"
+    );
+    let (en, ru) = told(
+        IrregularityKind::NotRecording,
+        Edition::Laws2018,
+        TimeControl::Rapid,
+    );
+    assert!(
+        en.contains("need not be recorded") && ru.contains("не обязательно"),
+        "{en} {ru}"
+    );
+    let (en, ru) = told(
+        IrregularityKind::NotRecording,
+        Edition::Laws2018,
+        TimeControl::Standard,
+    );
+    assert!(
+        !en.contains("need not") && !ru.contains("не обязательно"),
+        "{en} {ru}"
+    );
 }

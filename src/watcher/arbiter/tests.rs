@@ -1,5 +1,7 @@
 //! Commands and what they do.
 
+mod conduct;
+
 use super::*;
 
 use crate::{

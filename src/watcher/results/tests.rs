@@ -1,5 +1,7 @@
 //! Results, corrections and cases, of the present game and of earlier ones.
 
+mod evening;
+
 use super::*;
 
 use crate::{

@@ -284,6 +284,8 @@ impl SavedGame {
         game.parked = self.parked;
         game.table = self.table.clone().unwrap_or_default();
         game.confirmed = self.confirmed;
+        // What is played on is watched again.
+        game.ended_by_hand = self.confirmed && self.result.is_some();
         game.flags = self.flags.clone();
         game.clock_used = self.clock_used;
         game.recall.whole = self.whole.as_ref().map(|(plies, shown)| Whole {

@@ -1,0 +1,100 @@
+//! What an arbiter sees beside the board.
+
+use super::*;
+
+/// What an arbiter sees beside the board, with a note.
+fn conduct() -> Vec<Report> {
+    let of_conduct = IrregularityKind::ALL.into_iter().filter(|kind| kind.is_conduct());
+    let noted = of_conduct.map(|kind| Report {
+        note: "seen by the deputy".to_owned().try_into().ok(),
+        ..Report::of(kind, None)
+    });
+    noted.collect()
+}
+
+#[test]
+fn what_is_seen_beside_the_board_is_of_no_half_move_and_nobody_is_named_for_it() {
+    assert_eq!(conduct().len(), 6);
+    for (ply, told) in [(None, 2), (Some(0), 0), (Some(1), 1), (Some(2), 2)] {
+        for mut report in conduct() {
+            let mut watcher = after_e4();
+            events(&mut watcher);
+            report.ply = ply;
+            let kind = report.kind;
+            watcher
+                .handle_command(Millis(6000), Command::Report(report))
+                .unwrap();
+            let events = events(&mut watcher);
+            let it = said(&events);
+            assert_eq!((it.kind, it.ply, it.offender), (kind, told, None));
+            for language in ["en", "ru"] {
+                let advice = &it.text[language].advice;
+                assert!(advice.contains("seen by the deputy"), "{language}: {advice}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_has_no_words_of_its_own_needs_a_note() {
+    let mut watcher = after_e4();
+    let mut report = Report::of(IrregularityKind::Other, Some(Side::White));
+    assert_eq!(refused(&mut watcher, Command::Report(report.clone())), "refused");
+    report.note = " ".to_owned().try_into().ok();
+    assert_eq!(refused(&mut watcher, Command::Report(report)), "refused");
+}
+
+#[test]
+fn a_device_loses_whatever_the_opponent_can_mate() {
+    let events = reported(
+        &mut after_e4(),
+        IrregularityKind::ElectronicDevice,
+        Some(Side::White),
+    );
+    let ruling = &said(&events).ruling;
+    assert_eq!(
+        (ruling.penalty.kind, ruling.penalty.to),
+        (PenaltyKind::Loss, Some(Side::Black))
+    );
+    assert!(!ruling.provisional, "no mate is looked for");
+}
+
+#[test]
+fn only_a_person_closes_what_was_seen_beside_the_board() {
+    let mut watcher = after_e4();
+    for mut report in conduct() {
+        for ply in [1, 2] {
+            report.ply = Some(ply);
+            let command = Command::Report(report.clone());
+            watcher.handle_command(Millis(6000), command).unwrap();
+        }
+    }
+    // 1...e5, then both half-moves are taken back.
+    answer_e5(&mut watcher);
+    for to_ply in [1, 0] {
+        let retract = Command::Retract { to_ply };
+        watcher.handle_command(Millis(12_000), retract).unwrap();
+    }
+    let mut resumed = Watcher::new(Settings::default(), Some(watcher.snapshot()));
+    let end = Command::result(GameResult::WhiteWins);
+    for watcher in [&mut watcher, &mut resumed] {
+        watcher.handle_command(Millis(13_000), end.clone()).unwrap();
+        assert_eq!(watcher.game().open_irregularities.len(), 12);
+    }
+}
+
+#[test]
+fn what_is_open_beside_the_board_keeps_nobody_from_being_accused_at_it() {
+    let mut watcher = after_e4();
+    for report in conduct() {
+        let command = Command::Report(report);
+        watcher.handle_command(Millis(6000), command).unwrap();
+    }
+    events(&mut watcher);
+    // White moves again, without having the move: 2.d4.
+    knight(&mut watcher, 7000, 51, 0);
+    knight(&mut watcher, 7300, 35, 1);
+    hear(&mut watcher, 12_000, clock(Lever::RightHigh));
+    hear(&mut watcher, 16_000, clock(Lever::RightHigh));
+    assert_eq!(said(&events(&mut watcher)).kind, IrregularityKind::MovedOutOfTurn);
+}
