@@ -61,19 +61,19 @@ fn pairings_are_looked_through_put_in_force_and_the_round_is_closed() {
 
     let head = "board,white,white_elo,black\n1,Moss,2100,Tal\n";
     for (rows, what) in [
-        ("1,Berg,,Dorn\n", "Line 3: line 2 has board 1 already"),
-        ("2,Berg,,Moss\n", "Line 3: \"Moss\" plays in line 2 already"),
+        ("1,Berg,,Dorn\n", "Line 3: board 1 is in line 2 already"),
+        ("2,Berg,,Moss\n", "Line 3: “Moss” plays in line 2 already"),
         (
             "2,Berg,21OO,Dorn\n",
-            "Line 3: the rating \"21OO\" of \"Berg\" is no number",
+            "Line 3: the rating “21OO” of “Berg” is no number",
         ),
         ("7,Berg,,Dorn\n", "Line 3: board 7 does not exist: there are 2"),
         (
             "2,1900,Berg,Dorn\n",
-            "Line 3: \"1900\" stands in the column \"white\"",
+            "Line 3: “1900” stands in the column “white”",
         ),
         ("2,Berg, B,1900,Dorn\n", "Line 3: there are 5 cells for 4 columns"),
-        ("two,Berg,,Dorn\n", "Line 3: the board \"two\" is no number"),
+        ("two,Berg,,Dorn\n", "Line 3: the board “two” is no number"),
     ] {
         paste(&browser, &format!("{head}{rows}"));
         let found = told(&browser);
