@@ -56,6 +56,8 @@ pub(super) struct Core {
     pub(super) gap: bool,
     pub(super) look_again: Option<Millis>,
     pub(super) dump_wanted: bool,
+    /// What is read came together, and nobody knows when each of it happened.
+    pub(super) catches_up: bool,
     /// What is watched in place of a game that is over, or parked.
     pub(super) meanwhile: Option<Box<Meanwhile>>,
     /// When anything was last looked at.
@@ -84,6 +86,7 @@ impl Core {
             gap: false,
             look_again: None,
             dump_wanted: false,
+            catches_up: false,
             meanwhile: None,
             now: Millis(0),
         };
@@ -138,6 +141,7 @@ impl Core {
             out: &mut self.out,
             look_again: &mut self.look_again,
             dump_wanted: &mut self.dump_wanted,
+            catches_up: self.catches_up,
         };
         Some((game, ctx))
     }

@@ -24,6 +24,8 @@ pub(super) struct Ctx<'a> {
     pub(super) look_again: &'a mut Option<Millis>,
     /// The whole board is to be read.
     pub(super) dump_wanted: &'a mut bool,
+    /// What is read came together, and nobody knows when each of it happened.
+    pub(super) catches_up: bool,
 }
 
 impl Ctx<'_> {

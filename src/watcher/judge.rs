@@ -14,6 +14,8 @@ use crate::{
 
 /// The board is looked at for an offence when this long has passed since the press.
 pub(super) const JUDGE_MS: u64 = 900;
+/// The same where the time is not measured.
+const UNMEASURED_JUDGE_MS: u64 = 1600;
 /// How much worse every innocent explanation must be by then.
 const SURE: f32 = 1.0;
 /// An innocent explanation of a press must be so much worse than that it is an offence.
@@ -45,6 +47,16 @@ const DUMP_MS: u64 = 10_000;
 
 /// A lever that springs back does so this soon after a press, and is pressed down again as soon after that.
 const BOUNCE_MS: u64 = 700;
+
+/// How long after a press the board is looked at. Where nobody knows when a reading happened, what belongs to the press may
+/// seem to come later, and is here already.
+fn judged_after(ctx: &Ctx<'_>) -> u64 {
+    if ctx.catches_up {
+        UNMEASURED_JUDGE_MS
+    } else {
+        JUDGE_MS
+    }
+}
 
 impl Game {
     /// `side` presses at `at` for the second time, for the lever had sprung back: nobody pressed in between, and this press
@@ -114,7 +126,7 @@ impl Game {
         else {
             return false;
         };
-        if !ctx.passed(pressed, JUDGE_MS) || self.may_have_lost(ctx, pressed) {
+        if !ctx.passed(pressed, judged_after(ctx)) || self.may_have_lost(ctx, pressed) {
             return true;
         }
         let at_rest = ctx.now.since(pressed.max(ctx.sensed.last_change())) >= AT_REST_MS;
@@ -154,9 +166,10 @@ impl Game {
         if !ctx.passed(press.at, JUDGE_MS) {
             return;
         }
+        let told = ctx.passed(press.at, judged_after(ctx));
         let best = self.lines.best();
         if best.awaits() != Some(press.at) {
-            if self.single_act(ctx, &press) {
+            if self.single_act(ctx, &press, told) || !told {
                 return;
             }
             if self.early_reply(press.side, press.at) && !self.is_unproven(ctx, Some(press.at)) {
@@ -192,7 +205,8 @@ impl Game {
         );
         // That nothing was done is no proof before all must have come.
         let nothing = matches!(explanation, Explanation::Nothing | Explanation::OnlyMissing(_));
-        if nothing && !ctx.passed(press.at, JUDGE_MS + ctx.sensed.slack()) {
+        let all_told = told && ctx.passed(press.at, JUDGE_MS + ctx.sensed.slack());
+        if nothing && !all_told || !told && !promotion {
             return;
         }
         // What stands on the last rank can be seen.
@@ -296,8 +310,9 @@ impl Game {
 
     /// The best line has a legal half-move for the press, but leaves pieces where they do not
     /// belong, and one act of the player explains the whole board: then that is what he did.
-    /// Returns true when he was accused of it.
-    fn single_act(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
+    /// Returns true when he was accused of it. Where not all is `told` that may belong to the press, only what stands on the
+    /// last rank is looked at.
+    fn single_act(&mut self, ctx: &mut Ctx<'_>, press: &Press, told: bool) -> bool {
         let best = self.lines.best();
         let made = best.plies.get(self.announced());
         let Some(made) = made.filter(|ply| ply.pressed == Some(press.at)) else {
@@ -314,11 +329,10 @@ impl Game {
             Explanation::Illegal(act) => {
                 let one = act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved;
                 // No legal half-move takes a king and a rook to where castling does.
-                one && (act.reason == Reason::CastlingNotAllowed || self.nearly_as_likely(ctx, &act))
+                told && one && (act.reason == Reason::CastlingNotAllowed || self.nearly_as_likely(ctx, &act))
             }
-            Explanation::PawnNotReplaced { .. }
-            | Explanation::WrongColour { .. }
-            | Explanation::CastlingIncomplete { .. } => true,
+            Explanation::PawnNotReplaced { .. } | Explanation::WrongColour { .. } => true,
+            Explanation::CastlingIncomplete { .. } => told,
             Explanation::Nothing | Explanation::Legal | Explanation::OnlyMissing(_) => false,
         };
         if !by_one || self.is_unproven(ctx, Some(press.at)) {

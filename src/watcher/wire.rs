@@ -197,7 +197,8 @@ impl Dgt {
             decoder.push(*now, bytes, &mut |message| came.push((*now, Sort::of(&message))));
         }
         let happened = self.late.times(&came);
-        if came.iter().map(|(came, _)| came).ne(&happened) {
+        core.catches_up = came.iter().map(|(came, _)| came).ne(&happened);
+        if core.catches_up {
             core.unmeasured();
         }
         let mut happened = happened.into_iter();
@@ -206,6 +207,7 @@ impl Dgt {
             ahead += self.hear(*now, bytes, core, &mut happened);
             self.late.heard_at(*now);
         }
+        core.catches_up = false;
         ahead
     }
 
