@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+pub use identity::Identity;
+
 use super::{
     command::Command,
     framing::Stats,
@@ -37,23 +39,6 @@ const CLOCK_SILENCE: u64 = 3000;
 const LOG_FETCH: u64 = 12_000;
 /// Bytes "nothing" in a row after which the board is greeted anew (protocol 1.4 rule 7).
 const NOTHINGS: u64 = 64;
-
-/// What a board has said of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
-    short_serial: Option<String>,
-    long_serial: Option<String>,
-    /// Firmware version, main and sub.
-    pub firmware: Option<(u8, u8)>,
-}
-
-impl Identity {
-    /// The serial number: the long one where the board has both.
-    #[must_use]
-    pub fn serial(&self) -> Option<&str> {
-        self.long_serial.as_deref().or(self.short_serial.as_deref())
-    }
-}
 
 /// How far the conversation has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +106,13 @@ pub struct Session {
     nothings_before: u64,
     /// The board was told to be quiet on this link, and has not shown yet what stands on it since.
     hushed: bool,
+    /// It was silent for too long, and has not shown yet what stands on it since.
+    silent: bool,
+    /// So often it was asked for its firmware and has not told it: a board that tells it each time was late, and none of what it
+    /// said is lost.
+    unanswered: u32,
+    /// It has told its serial number since it was greeted. What it was asked before that, it has answered or never will.
+    told_serial: bool,
     /// What the last message showed comes after a time in which the board was quiet.
     is_gap: bool,
 }
@@ -152,6 +144,9 @@ impl Session {
             line: Stats::default(),
             nothings_before: 0,
             hushed: false,
+            silent: false,
+            unanswered: 0,
+            told_serial: false,
             is_gap: false,
         }
     }
@@ -207,17 +202,21 @@ impl Session {
         }
         match message {
             Message::Firmware(main, sub) => {
+                self.unanswered = self.unanswered.saturating_sub(1);
                 self.identity.firmware = Some((*main, *sub));
                 if matches!(self.phase, Phase::Greeting { .. }) {
                     self.open(now);
                 }
             }
-            Message::Serial(serial) => self.learn_serial(serial),
+            Message::Serial(serial) => {
+                self.told_serial = true;
+                self.identity.learn(serial);
+            }
             Message::Field { square, piece } => self.field_changed(now, *square, *piece),
             Message::Dump(squares) => {
                 // One that was asked for before is on its way still while the board is greeted.
                 if matches!(self.phase, Phase::Opening | Phase::Up) {
-                    self.is_gap = std::mem::take(&mut self.hushed);
+                    self.is_gap = self.shows_gap();
                 }
                 self.dumped(squares);
             }
@@ -239,8 +238,19 @@ impl Session {
         self.pump(now);
     }
 
-    /// True once when the last message was the first sight of the board after it was told to be quiet: what happened meanwhile was
-    /// said by nobody.
+    /// A dump came: true where it is the first sight of the board after something that it may not have told.
+    fn shows_gap(&mut self) -> bool {
+        let all_came = self.unanswered == 0;
+        let decided = all_came || self.told_serial || self.phase == Phase::Up;
+        if !self.hushed && !(self.silent && decided) {
+            return false;
+        }
+        self.silent = false;
+        std::mem::take(&mut self.hushed) || !all_came
+    }
+
+    /// True once when the last message was the first sight of the board after it was told to be quiet, or was without power: what
+    /// happened meanwhile was said by nobody.
     pub fn take_gap(&mut self) -> bool {
         std::mem::take(&mut self.is_gap)
     }
@@ -255,7 +265,7 @@ impl Session {
         let stuck = line.nothings.saturating_sub(self.nothings_before) >= NOTHINGS;
         if stuck && matches!(self.phase, Phase::Opening | Phase::Up) {
             self.nothings_before = line.nothings;
-            self.greet(now, 0);
+            self.start_over(now);
             self.pump(now);
         }
     }
@@ -285,7 +295,7 @@ impl Session {
     /// The time of [`Self::poll_timeout`] has come (calling it earlier or later does no harm).
     pub fn handle_timeout(&mut self, now: Millis) {
         match self.phase {
-            Phase::Draining { until } if now >= until => self.greet(now, 0),
+            Phase::Draining { until } if now >= until => self.start_over(now),
             Phase::Greeting { next, tries, heard } if now >= next => self.greet_again(now, tries, heard),
             Phase::Fetching { until } if now >= until => self.fetched(now),
             _ => {}
@@ -323,13 +333,22 @@ impl Session {
     }
 
     /// From the beginning: the board may be in any mode.
-    fn greet(&mut self, now: Millis, tries: u32) {
+    fn start_over(&mut self, now: Millis) {
+        self.hushed |= matches!(self.phase, Phase::Opening | Phase::Up | Phase::Fetching { .. });
+        self.greet(now, Some(Command::Reset), 0);
+    }
+
+    /// A board that has answered before does not: it is without power, or the line stands still. It is not told to be quiet, for
+    /// what it says may be on its way.
+    fn call(&mut self, now: Millis) {
+        self.silent = true;
+        self.greet(now, Some(Command::UpdateNice), 0);
+    }
+
+    fn greet(&mut self, now: Millis, first: Option<Command>, tries: u32) {
         self.log_wanted |= self.queue.contains(&Command::EventLog);
         self.queue.clear();
-        if tries == 0 {
-            self.hushed |= matches!(self.phase, Phase::Opening | Phase::Up | Phase::Fetching { .. });
-            self.ask(Command::Reset);
-        }
+        self.queue.extend(first);
         self.ask(Command::Firmware);
         self.phase = Phase::Greeting {
             next: now + GREETING_RETRY,
@@ -340,7 +359,7 @@ impl Session {
 
     fn greet_again(&mut self, now: Millis, tries: u32, heard: bool) {
         if tries < GREETING_TRIES {
-            self.greet(now, tries);
+            self.greet(now, None, tries);
             if let Phase::Greeting { heard: anything, .. } = &mut self.phase {
                 *anything = heard;
             }
@@ -349,13 +368,14 @@ impl Session {
             self.open(now);
         } else {
             self.wish = Some(Wish::Reopen);
-            self.greet(now, 0);
+            self.start_over(now);
         }
     }
 
     /// The board is there: who is it, what stands on it, and tell what changes from now on.
     fn open(&mut self, now: Millis) {
         self.queue.clear();
+        self.told_serial = false;
         self.phase = Phase::Opening;
         for command in [
             Command::Serial,
@@ -397,7 +417,7 @@ impl Session {
     fn watch(&mut self, now: Millis) {
         if now >= self.life_due() {
             if self.probed.is_some() {
-                self.greet(now, 0);
+                self.call(now);
                 return;
             }
             self.probed = Some(now);
@@ -427,15 +447,6 @@ impl Session {
     fn enter_mode(&mut self) {
         self.ask(Command::UpdateNice);
         self.ask(Command::Clock);
-    }
-
-    fn learn_serial(&mut self, serial: &str) {
-        let slot = if serial.len() > 5 {
-            &mut self.identity.long_serial
-        } else {
-            &mut self.identity.short_serial
-        };
-        *slot = Some(serial.to_owned());
     }
 
     fn field_changed(&mut self, now: Millis, square: u8, piece: PieceCode) {
@@ -481,6 +492,7 @@ impl Session {
         let Some(command) = self.queue.pop_front() else {
             return;
         };
+        self.unanswered += u32::from(command == Command::Firmware);
         self.ready = Some(command);
         self.next_send = now + PACE;
         if self.phase == Phase::Opening && self.queue.iter().all(|c| *c == Command::EventLog) {
@@ -494,5 +506,6 @@ impl Session {
     }
 }
 
+mod identity;
 #[cfg(test)]
 mod tests;

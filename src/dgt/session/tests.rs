@@ -18,6 +18,8 @@ struct Board {
     squares: [PieceCode; 64],
     /// What it still has to send and when it is through with it, as a real line would delay it.
     log_until: Option<Millis>,
+    /// What holds it back is the line: it hears what it is told.
+    line_is_still: bool,
     held_back: Vec<Vec<u8>>,
 }
 
@@ -28,6 +30,7 @@ impl Board {
             reports: false,
             squares: [PieceCode::EMPTY; 64],
             log_until: None,
+            line_is_still: false,
             held_back: Vec::new(),
         }
     }
@@ -84,10 +87,7 @@ impl Bench {
                 }
             }
             if log.is_some_and(|until| self.now >= until) {
-                self.board.log_until = None;
-                for bytes in std::mem::take(&mut self.board.held_back) {
-                    self.deliver(&bytes);
-                }
+                self.come_late();
             }
             self.session.handle_timeout(self.now);
             let next = self.session.poll_timeout();
@@ -97,6 +97,19 @@ impl Bench {
             );
         }
         panic!("the session does not come to rest");
+    }
+
+    /// What was held back comes, and then what is answered to it.
+    fn come_late(&mut self) {
+        let line_is_still = self.board.line_is_still;
+        while !self.board.held_back.is_empty() {
+            self.board.log_until = self.board.log_until.filter(|_| line_is_still);
+            for bytes in std::mem::take(&mut self.board.held_back) {
+                self.deliver(&bytes);
+            }
+        }
+        self.board.log_until = None;
+        self.board.line_is_still = false;
     }
 
     fn drain(&mut self) {
@@ -114,7 +127,7 @@ impl Bench {
             return;
         }
         assert!(
-            self.board.log_until.is_none(),
+            self.board.log_until.is_none() || self.board.line_is_still,
             "{command:?} while the log fills the line"
         );
         let stopped = ClockReading {
@@ -309,7 +322,9 @@ fn silence_replays_the_handshake_and_then_asks_to_reopen() {
     bench.run(6000);
     assert_eq!(bench.session.state(), SessionState::Greeting);
     assert_eq!(bench.wishes, [0_u64; 0]);
-    let greeted = bench.times_of(Command::Reset).last().copied().unwrap();
+    let called = |at: &&u64| **at > dark + KEEP_ALIVE;
+    let modes = bench.times_of(Command::UpdateNice);
+    let greeted = modes.iter().find(called).copied().unwrap();
     assert!(greeted - dark <= 5000 + PACE, "{}", greeted - dark);
     bench.run(10_000);
     assert!(!bench.wishes.is_empty());
@@ -334,6 +349,27 @@ fn what_stands_there_after_a_board_was_told_to_be_quiet_comes_after_a_gap() {
     bench.run(3000);
     assert_eq!(bench.session.state(), SessionState::Up);
     assert_eq!(bench.gaps, 1);
+}
+
+/// A line that stands still for longer than a board may be silent. What the board is told then reaches it at once.
+#[test]
+fn a_board_whose_bytes_are_late_is_not_told_to_be_quiet() {
+    for silence in [5500, 7500, 9500] {
+        let mut bench = Bench::connected();
+        bench.run(10_000);
+        let still = bench.now.0;
+        bench.board.log_until = Some(bench.now + silence);
+        bench.board.line_is_still = true;
+        bench.run(1000);
+        bench.put(52, 0);
+        bench.run(silence - 2000);
+        bench.put(36, 1);
+        bench.run(4000);
+        assert_eq!(bench.session.state(), SessionState::Up, "{silence}");
+        let said = bench.commands_since(still);
+        assert!(!said.contains(&Command::Reset), "{silence}: {said:?}");
+        assert_eq!((bench.gaps, bench.fields), (0, 2), "{silence}: all of it came");
+    }
 }
 
 #[test]
