@@ -11,6 +11,9 @@ async function ask(gateway, verb, fields) {
   return reply.state;
 }
 
+/** Bytes of pairings, at most: what a gateway takes. */
+const MOST = 192 * 1024;
+
 /** Text of a file as pairing programs write it: UTF-8, or what was there before. */
 async function textOf(file) {
   const bytes = await file.arrayBuffer();
@@ -67,8 +70,9 @@ class Rounds {
     this.put.disabled = true;
     for (const control of [this.gateway, this.round, this.text, this.lichess]) control.addEventListener("input", () => this.#changed());
     this.file.addEventListener("change", async () => {
-      if (!this.file.files.length) return;
-      this.text.value = await textOf(this.file.files[0]);
+      const [file] = this.file.files;
+      if (!file || this.#isTooLarge(file.size)) return;
+      this.text.value = await textOf(file);
       await this.#check();
     });
     this.dialog.addEventListener("close", () => this.dialog.remove());
@@ -96,6 +100,14 @@ class Rounds {
     return fields;
   }
 
+  /** Whoever took a wrong file hears it at once. */
+  #isTooLarge(size) {
+    if (size <= MOST) return false;
+    this.#changed();
+    this.found.append(h("p", { class: "refused", "data-code": "too_large" }, t("pairings_too_large", { kb: Math.ceil(size / 1024), most: MOST / 1024 })));
+    return true;
+  }
+
   async #ask(verb, fields) {
     try {
       return await ask(this.gateway.value, verb, fields);
@@ -107,6 +119,7 @@ class Rounds {
 
   async #check() {
     const fields = this.#fields();
+    if (this.#isTooLarge(new Blob([JSON.stringify(fields)]).size)) return;
     const state = await this.#ask("pairings", fields);
     // What was typed meanwhile was not looked through.
     if (!state || JSON.stringify(fields) !== JSON.stringify(this.#fields())) return;

@@ -56,6 +56,7 @@ const WORDS = {
   pairings_opponent_elsewhere: ["the line says that “{player}” plays number {opponent}, whose line does not say so; pair the round again and export it anew", "строка говорит, что «{player}» играет с номером {opponent}, а его строка этого не говорит; составьте пары заново и выгрузите файл ещё раз"],
   pairings_no_games: ["no game of round {round} is in it; is that the round, and is it paired?", "здесь нет ни одной партии тура {round}: тот ли это тур и составлены ли пары?"],
   pairings_boards_without_moves: ["boards {from}–{to} are no boards of this broadcast: their games are listed without moves", "доски {from}–{to} не входят в трансляцию: их партии показаны без ходов"],
+  pairings_too_large: ["These are {kb} KiB, and pairings have {most} at most: is it the right file?", "Здесь {kb} КиБ, а пары занимают не больше {most}: тот ли это файл?"],
   pairings_round_open: ["The round before is not closed: the button “Next round” names the boards without a result, and closes it.", "Предыдущий тур не закрыт: кнопка «Следующий тур» называет доски без результата и закрывает его."],
   pairings_round_older: ["The configuration names a later round: change round there.", "Настройка называет более поздний тур: измените там round."],
   pairings_lichess_round_missing: ["The games go to lichess: give the last part of the round's address there, eight letters and digits.", "Партии идут на lichess: укажите последнюю часть адреса тура там, восемь букв и цифр."],
