@@ -329,8 +329,20 @@ impl Hall {
         Some(changed)
     }
 
-    /// Lets go of what is too much, of the gateway that has most.
+    /// Lets go of what is too much, of the gateway that has most: of earlier games first.
     fn make_room(&mut self) {
+        while let Some(gateway) = self.shares.too_heavy() {
+            let boards = self.boards.iter_mut().filter(|(key, _)| key.gateway == gateway);
+            let heaviest = boards
+                .map(|(_, board)| board)
+                .max_by_key(|board| board.earlier_weight());
+            let Some(board) = heaviest.filter(|board| board.earlier_weight() > 0) else {
+                break;
+            };
+            let before = board.weight();
+            board.forget_earlier();
+            self.shares.weighed(&gateway, before, board.weight());
+        }
         while let Some(gateway) = self.shares.too_much() {
             self.drop_one(&gateway);
             self.revision += 1;
@@ -363,6 +375,8 @@ fn pairing(
     own.get(&full).or_else(of_gateway).cloned()
 }
 
+#[cfg(test)]
+mod day_tests;
 #[cfg(test)]
 mod record_tests;
 #[cfg(test)]
