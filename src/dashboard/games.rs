@@ -244,6 +244,18 @@ impl Board {
         })
     }
 
+    /// The last game, where nobody came to it and none was played after it: its number and its result.
+    pub(super) fn forfeited(&self) -> Option<(u32, GameResult)> {
+        let later = self.events.values().filter(|event| event.game > self.game.game);
+        let ends = later.filter_map(|event| match &event.body {
+            Body::GameEnded { result, .. } => Some((event.game?, event.seq, *result)),
+            Body::GameResumed { .. } => Some((event.game?, event.seq, GameResult::Open)),
+            _ => None,
+        });
+        let (number, _, result) = ends.max_by_key(|(number, seq, _)| (*number, *seq))?;
+        result.is_forfeit().then_some((number, result))
+    }
+
     /// Code of the notice that asks something about the present game.
     pub(super) fn asks(&self) -> Option<&'static str> {
         let present = self.game.game?;
