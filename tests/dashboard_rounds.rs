@@ -205,6 +205,11 @@ fn pairings_are_looked_through_put_in_force_and_the_round_is_closed() {
         "return document.querySelector('.rounds-button').textContent === 'Пары'",
     );
     browser.click(".rounds-button");
+    assert_eq!(
+        browser.run("return document.querySelector('.rounds [name=round]').value"),
+        "2",
+        "the round that is played"
+    );
     paste(&browser, &format!("{head}1,Berg,,Dorn\n"));
     assert_eq!(
         told(&browser),

@@ -46,6 +46,8 @@ pub(super) struct Gateway {
     pub commands: Option<bool>,
     /// Who plays whom at its boards, if it says so.
     pub paired: Paired,
+    /// Number of the round that is played, if it says so.
+    pub round: Option<u32>,
     /// What its operator should see to, in words.
     pub notices: Vec<String>,
     /// The machine of another gateway of its name, which stays away while it is there.
@@ -263,6 +265,7 @@ impl Hall {
                 gateway.version = info["version"].as_str().map(str::to_owned);
                 gateway.boards = serde_json::from_value(info["boards"].clone()).ok();
                 gateway.commands = info["commands"].as_bool();
+                gateway.round = serde_json::from_value(info["round"].clone()).ok().flatten();
                 gateway.paired = serde_json::from_value(info["players"].clone()).unwrap_or_default();
             }
             _ => {

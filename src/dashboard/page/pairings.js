@@ -46,8 +46,10 @@ function seats(boards) {
 /** The dialog, made anew in the language of the page whenever it is opened. */
 class Rounds {
   constructor(gateways) {
-    this.gateway = h("select", { name: "gateway" }, gateways.map((gateway) => h("option", { value: gateway }, gateway)));
-    this.round = h("input", { name: "round", type: "number", min: 1, max: 99, value: 1, required: true });
+    this.gateway = h("select", { name: "gateway" }, gateways.map(({ name }) => h("option", { value: name }, name)));
+    const roundOf = () => gateways.find(({ name }) => name === this.gateway.value)?.round ?? 1;
+    this.round = h("input", { name: "round", type: "number", min: 1, max: 99, value: roundOf(), required: true });
+    this.gateway.addEventListener("input", () => { this.round.value = roundOf(); });
     this.text = h("textarea", { name: "text", rows: 8, spellcheck: "false", placeholder: "board,white,white_elo,black,black_elo" });
     this.file = h("input", { name: "file", type: "file", accept: ".csv,.txt,.trf,.trfx" });
     this.lichess = h("input", { name: "lichess", maxlength: 8, pattern: "[A-Za-z0-9]{8}", autocomplete: "off" });
@@ -131,6 +133,7 @@ class Rounds {
       h("h3", {}, t("pairings_seats", { n: games })),
       seats(boards)].filter(Boolean));
     this.put.disabled = wrong.length > 0 || refused != null;
+    this.found.scrollIntoView({ block: "nearest" });
   }
 
   async #put() {
@@ -163,7 +166,7 @@ class Rounds {
 export function roundButton(hall) {
   const button = h("button", { type: "button", class: "rounds-button", onclick: () => {
     const gateways = [...hall.gateways.values()].filter((gateway) => gateway.online);
-    new Rounds(gateways.map((gateway) => gateway.name)).open();
+    new Rounds(gateways).open();
   } });
   const label = () => say(button, t("pairings"));
   new MutationObserver(label).observe(document.documentElement, { attributeFilter: ["lang"] });
