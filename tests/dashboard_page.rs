@@ -15,9 +15,9 @@ use std::{
 use dgt2mqtt::link::file::read_capture;
 use serde_json::{Value, json};
 
-use broker::{Mosquitto, free_port};
+use broker::{Mosquitto, PATIENCE, free_port};
 use browser::{Browser, Server, checker, http, http_full};
-use hall::{Daemon, Seat, Simulator, configure, vienna};
+use hall::{Daemon, Seat, Simulator, configure, until, vienna};
 
 /// A hall with a broker, boards and a daemon.
 struct Hall {
@@ -169,6 +169,13 @@ fn an_arbiter_reads_and_answers_and_nothing_is_lost() {
     browser.until("a refusal", "return document.querySelector('.toast.bad')");
     hall.broker.resume();
     browser.until("no outage", "return document.getElementById('outage').hidden");
+
+    // The gateway comes back by itself as well, when it likes: it says then that there is no round to close.
+    until("the gateway", PATIENCE, || {
+        let asked = json!({ "gateway": "gw", "verb": "next_round" });
+        let (status, _) = http(server.port, "POST", "/api/round", "", &asked);
+        (status == 200).then_some(())
+    });
 
     // What only a person can see.
     browser.click("[data-verb=report]");

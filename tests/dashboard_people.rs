@@ -187,6 +187,10 @@ fn each_does_what_is_his_and_it_is_written_down_who_it_was() {
     };
     browser.open(&server.url(&format!("?token={}", token("hall screen"))));
     browser.until("a board", "return document.querySelector('.card')");
+    browser.until(
+        "whose link it is",
+        "return document.getElementById('tally').textContent.startsWith('hall screen · boards: ')",
+    );
     browser.open(&server.url("#/board/gw/1"));
     let locked = "const buttons = [...document.querySelectorAll('.detail button[data-verb]')];
         return buttons.length && buttons.every((button) => button.disabled) && document.querySelector('.locked').textContent";

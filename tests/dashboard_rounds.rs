@@ -30,6 +30,33 @@ fn told(browser: &Browser) -> Vec<String> {
     serde_json::from_value(told).unwrap()
 }
 
+/// The file of an open in which everybody plays eleven rounds against a neighbour, as pairing programs export it.
+fn open_of(players: u32) -> String {
+    let line = |number: u32| {
+        let (opponent, colour) = if number % 2 == 1 {
+            (number + 1, 'w')
+        } else {
+            (number - 1, 'b')
+        };
+        let name = format!("Łukasiewicz, Player {number}");
+        let games = format!("{opponent:4} {colour} =  ").repeat(11);
+        format!(
+            "001 {number:4} m    {name:33} 2000 POL 1234567{number:04} 1990/01/01  5.5 {number:4}  {games}\n"
+        )
+    };
+    "012 Large Open\n".to_owned() + &(1..=players).map(line).collect::<String>()
+}
+
+/// Chooses a file with `text`.
+fn choose(browser: &Browser, text: &str) {
+    browser.run(&format!(
+        "const chosen = new DataTransfer(); chosen.items.add(new File([{}], 'open.trf'));
+         document.querySelector('.found').replaceChildren();
+         const file = document.querySelector('.rounds [name=file]'); file.files = chosen.files; file.dispatchEvent(new Event('change'))",
+        json!(text)
+    ));
+}
+
 const PUT_IS_OFF: &str = "return document.querySelector('[data-action=put]').disabled";
 
 #[test]
@@ -146,6 +173,30 @@ fn pairings_are_looked_through_put_in_force_and_the_round_is_closed() {
         "return document.querySelector('.found .done')?.textContent.includes('Round 2')",
     );
 
+    // The file of a large open is taken; one that cannot be pairings is not even sent.
+    let large = open_of(400);
+    assert!(large.len() > 64 << 10);
+    choose(&browser, &large);
+    browser.until(
+        "all its games",
+        "return document.querySelector('.found')?.textContent.includes('(games: 200)')",
+    );
+    browser.click("[data-action=put]");
+    browser.until(
+        "its names at the boards",
+        "return document.querySelector('.hall, main').textContent.includes('Łukasiewicz, Player 1')",
+    );
+    choose(&browser, &"x".repeat(300_000));
+    let said = browser.until(
+        "that it is too large",
+        "return document.querySelector('.found [data-code=too_large]')?.textContent",
+    );
+    assert_eq!(
+        said,
+        "These are 293 KiB, and pairings have 192 at most: is it the right file?"
+    );
+    assert_eq!(browser.run(PUT_IS_OFF), true);
+
     // In Russian.
     browser.click("[data-action=close]");
     browser.click(".tongue");
@@ -154,6 +205,11 @@ fn pairings_are_looked_through_put_in_force_and_the_round_is_closed() {
         "return document.querySelector('.rounds-button').textContent === 'Пары'",
     );
     browser.click(".rounds-button");
+    assert_eq!(
+        browser.run("return document.querySelector('.rounds [name=round]').value"),
+        "2",
+        "the round that is played"
+    );
     paste(&browser, &format!("{head}1,Berg,,Dorn\n"));
     assert_eq!(
         told(&browser),

@@ -179,6 +179,7 @@ fn forty_boards_fit_one_screen_and_the_urgent_ones_come_first() {
         teller.gone("gw", &board.to_string());
     }
     teller.boards("gw", &["1", "2", "3", "4", "5", "6"]);
+    browser.open(&server.url("#/wall"));
     browser.reload();
     browser.until(
         "diagrams",

@@ -274,6 +274,16 @@ impl Config {
         }
     }
 
+    /// Number of the round that is played, where there are rounds.
+    #[must_use]
+    pub fn round(&self) -> Option<u32> {
+        let configured = self
+            .broadcast
+            .as_ref()
+            .map(|broadcast| broadcast.tournament.round);
+        configured.or_else(|| self.in_force.as_ref().map(|in_force| in_force.round))
+    }
+
     /// Who plays at our own boards by the pairings, White and Black, by the board's id.
     #[must_use]
     pub fn paired(&self) -> BTreeMap<String, [Option<String>; 2]> {

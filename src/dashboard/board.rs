@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use jiff::{SignedDuration, Timestamp};
+
+use super::earlier::Earlier;
 use crate::{
     event::{Body, ClockState, Event, GameResult},
     game::pgn::tag,
@@ -14,8 +17,12 @@ pub(super) type Players = [Option<String>; 2];
 /// What a state as JSON and an event take in memory, at worst, by their length.
 const OF_STATE: usize = 8;
 const OF_EVENT: usize = 3;
-/// Events kept of each board; older ones are in the gateway's journal.
+/// Events kept of each board; of older ones the games are kept, and the rest is in the gateway's journal.
 const MAX_EVENTS: usize = 500;
+/// The newest, of which all are kept.
+const NEWEST: usize = 300;
+/// How far before its newest event a board's day begins.
+const DAY: SignedDuration = SignedDuration::from_hours(18);
 /// Games whose players are kept.
 const MAX_GAMES: usize = 64;
 
@@ -39,12 +46,15 @@ pub struct Board {
     pub(super) sat: BTreeMap<u32, Players>,
     /// By `seq`.
     pub(super) events: BTreeMap<u64, Event>,
+    /// Games of the day whose events are not kept any more.
+    pub(super) earlier: Earlier,
     /// Stretches of `seq` that were told, in order, none touching another.
     told: Vec<(u64, u64)>,
     /// What the states weigh.
     state_weights: BTreeMap<String, usize>,
-    /// What the events weigh.
+    /// What events and earlier games weigh.
     event_weight: usize,
+    earlier_weight: usize,
     /// The gateway keeps nothing up to this.
     floor: u64,
     /// Whether the gateway left a question for what was missed without an answer.
@@ -109,7 +119,20 @@ impl Board {
 
     /// About what is kept of it, in bytes.
     pub(super) fn weight(&self) -> usize {
-        self.event_weight + self.state_weights.values().sum::<usize>()
+        self.event_weight + self.earlier_weight + self.state_weights.values().sum::<usize>()
+    }
+
+    /// What its earlier games weigh of that.
+    pub(super) fn earlier_weight(&self) -> usize {
+        self.earlier_weight
+    }
+
+    /// Lets go of the earlier games. What was told is not asked for again.
+    pub(super) fn forget_earlier(&mut self) {
+        self.earlier = Earlier::default();
+        self.earlier_weight = 0;
+        let told = self.told.last().map_or(0, |(from, _)| from.saturating_sub(1));
+        self.floor = self.floor.max(told);
     }
 
     fn keep(&mut self, event: Event) {
@@ -124,8 +147,13 @@ impl Board {
         let oldest = events.first().map_or(before, |event| event.seq);
         // Whoever has more and tells nothing would be asked for ever.
         let is_partial = more && !events.is_empty();
+        // What was told meanwhile may be in an earlier game already.
+        let news: Vec<Event> = events
+            .into_iter()
+            .filter(|event| !self.knows(event.seq))
+            .collect();
         self.mark(if is_partial { oldest } else { after + 1 }, before - 1);
-        for event in events {
+        for event in news {
             self.keep(event);
         }
         self.forget();
@@ -148,8 +176,30 @@ impl Board {
             1 => self.floor,
             count => self.told[count - 2].1,
         };
-        let is_missing = from > below.max(self.floor) + 1 && self.events.len() < MAX_EVENTS;
+        let is_missing = from > below.max(self.floor) + 1 && self.wants_more();
         is_missing.then_some((below.max(self.floor), from))
+    }
+
+    /// Whether older events are wanted: until there are enough, and the games of the day are whole.
+    fn wants_more(&self) -> bool {
+        let few = self.events.len() + self.earlier.events() < MAX_EVENTS;
+        few || self.earlier.has_room() && self.is_of_the_day()
+    }
+
+    /// Whether the oldest that is known is of the same day as the newest.
+    fn is_of_the_day(&self) -> bool {
+        let parse = |time: &str| time.parse::<Timestamp>().ok();
+        let time = |event: &Event| event.time.as_deref().and_then(parse);
+        let newest = self.events.values().rev().find_map(time);
+        let oldest = self.events.values().find_map(time);
+        let oldest = oldest
+            .into_iter()
+            .chain(self.earlier.began().and_then(parse))
+            .min();
+        let age = newest
+            .zip(oldest)
+            .map(|(newest, oldest)| newest.duration_since(oldest));
+        age.is_none_or(|age| age < DAY)
     }
 
     /// The event with this id, as far as it was told.
@@ -208,13 +258,31 @@ impl Board {
         self.told.sort_unstable();
     }
 
+    /// Of what is too much the games are kept. The rest goes, but for a game whose begin is still being asked for.
     fn forget(&mut self) {
+        while self.events.len() > MAX_EVENTS && self.take_earlier() {}
         while self.events.len() > MAX_EVENTS {
+            if self.events.len() <= 2 * MAX_EVENTS && self.wanted().is_some() {
+                return;
+            }
             if let Some((seq, event)) = self.events.pop_first() {
                 self.event_weight -= weigh(&event);
                 self.floor = self.floor.max(seq);
             }
         }
+    }
+
+    /// Keeps the oldest game without its events, if all of it was told. False when there is none.
+    fn take_earlier(&mut self) -> bool {
+        let Some((present, (from, to))) = self.game.game.zip(self.told.last().copied()) else {
+            return false;
+        };
+        let taken = self.earlier.take(&mut self.events, from..=to, present, NEWEST);
+        self.event_weight -= taken.iter().map(weigh).sum::<usize>();
+        if !taken.is_empty() {
+            self.earlier_weight = self.earlier.weight();
+        }
+        !taken.is_empty()
     }
 }
 

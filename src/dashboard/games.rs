@@ -1,6 +1,6 @@
 //! The games of a board as its events tell them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem::size_of, sync::Arc};
 
 use serde::Serialize;
 
@@ -11,6 +11,10 @@ use super::{
 };
 use crate::event::{Body, Event, GameResult, Source, notice};
 
+/// What a game without half-moves takes in memory, and what each of its texts takes besides its letters.
+const OF_GAME: usize = 1024;
+const OF_TEXT: usize = 16;
+
 /// A game while its events are read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Game {
@@ -20,7 +24,8 @@ pub(super) struct Game {
     pub(super) players: Players,
     /// The round of the tournament, where it was told.
     pub(super) round: Option<u32>,
-    moves: Vec<MoveView>,
+    /// Shared with what is looked at: games are read often and change seldom.
+    moves: Arc<Vec<MoveView>>,
     end: Option<End>,
     pub(super) began: Option<String>,
     /// Code of the last notice that asks something, until it was answered.
@@ -81,7 +86,8 @@ pub(super) struct MoveView {
 }
 
 impl Game {
-    fn take(&mut self, event: &Event) {
+    /// Takes its next event.
+    pub(super) fn take(&mut self, event: &Event) {
         match &event.body {
             Body::GameStarted {
                 fen,
@@ -100,15 +106,18 @@ impl Game {
             Body::Move(made) => {
                 let before = (made.ply as usize).saturating_sub(1);
                 self.has_gap |= before > self.moves.len();
-                self.moves.truncate(before);
-                self.moves.push(MoveView {
+                let moves = Arc::make_mut(&mut self.moves);
+                moves.truncate(before);
+                moves.push(MoveView {
                     uci: made.uci.clone(),
                     san: made.san.clone(),
                     fen: Some(made.fen.clone()),
                     time: event.time.clone(),
                 });
             }
-            Body::MovesRetracted { to_ply, .. } => self.moves.truncate(*to_ply as usize),
+            Body::MovesRetracted { to_ply, .. } => {
+                Arc::make_mut(&mut self.moves).truncate(*to_ply as usize);
+            }
             Body::GameEnded { result, reason, note } => {
                 if event.source.is_some() {
                     self.asks = None;
@@ -134,13 +143,49 @@ impl Game {
     fn is_complete(&self) -> bool {
         self.start.is_some() && !self.has_gap
     }
+
+    /// Lets go of the positions, which follow from the half-moves.
+    pub(super) fn lighten(&mut self) {
+        let moves = Arc::make_mut(&mut self.moves);
+        moves.iter_mut().for_each(|made| made.fen = None);
+        moves.shrink_to_fit();
+    }
+
+    /// About what it takes in memory, in bytes.
+    pub(super) fn weight(&self) -> usize {
+        let of_move = |made: &MoveView| {
+            let texts = [
+                Some(&made.uci),
+                made.san.as_ref(),
+                made.fen.as_ref(),
+                made.time.as_ref(),
+            ];
+            let texts = texts.into_iter().flatten();
+            size_of::<MoveView>() + texts.map(|text| text.len() + OF_TEXT).sum::<usize>()
+        };
+        OF_GAME + self.moves.iter().map(of_move).sum::<usize>()
+    }
+
+    /// The half-moves with their positions.
+    fn moves(&self) -> Vec<MoveView> {
+        let mut moves = self.moves.to_vec();
+        if moves.iter().any(|made| made.fen.is_none()) {
+            let played: Vec<String> = moves.iter().map(|made| made.uci.clone()).collect();
+            let start = self.start.as_deref().unwrap_or_default();
+            let fens = replayed(start, self.chess960, &played);
+            for (made, fen) in moves.iter_mut().zip(fens) {
+                made.fen.get_or_insert(fen);
+            }
+        }
+        moves
+    }
 }
 
 impl Board {
     /// By their numbers.
     pub(super) fn folded_games(&self) -> BTreeMap<u32, Game> {
-        let mut games: BTreeMap<u32, Game> = BTreeMap::new();
-        for event in self.events.values() {
+        let mut games = self.earlier.games();
+        for event in self.events.values().filter(|event| !self.earlier.has(event)) {
             if let Some(number) = event.game {
                 games.entry(number).or_default().take(event);
             }
@@ -166,14 +211,13 @@ impl Board {
         };
         let fens = replayed(start, state.chess960, &state.moves);
         let named = state.moves.iter().zip(&state.san).enumerate();
-        game.moves = named
-            .map(|(i, (uci, san))| MoveView {
-                uci: uci.clone(),
-                san: san.clone(),
-                fen: fens.get(i).cloned(),
-                time: None,
-            })
-            .collect();
+        let moves = named.map(|(i, (uci, san))| MoveView {
+            uci: uci.clone(),
+            san: san.clone(),
+            fen: fens.get(i).cloned(),
+            time: None,
+        });
+        game.moves = Arc::new(moves.collect());
         game.start = Some(start.clone());
         game.chess960 = state.chess960;
         game.has_gap = false;
@@ -193,11 +237,23 @@ impl Board {
             gateway: key.gateway.clone(),
             board: key.board.clone(),
             line: self.line(number, &game),
+            moves: game.moves(),
             start_fen: game.start,
             chess960: game.chess960,
-            moves: game.moves,
             asks: game.asks,
         })
+    }
+
+    /// The last game, where nobody came to it and none was played after it: its number and its result.
+    pub(super) fn forfeited(&self) -> Option<(u32, GameResult)> {
+        let later = self.events.values().filter(|event| event.game > self.game.game);
+        let ends = later.filter_map(|event| match &event.body {
+            Body::GameEnded { result, .. } => Some((event.game?, event.seq, *result)),
+            Body::GameResumed { .. } => Some((event.game?, event.seq, GameResult::Open)),
+            _ => None,
+        });
+        let (number, _, result) = ends.max_by_key(|(number, seq, _)| (*number, *seq))?;
+        result.is_forfeit().then_some((number, result))
     }
 
     /// Code of the notice that asks something about the present game.

@@ -46,6 +46,8 @@ pub(super) struct Gateway {
     pub commands: Option<bool>,
     /// Who plays whom at its boards, if it says so.
     pub paired: Paired,
+    /// Number of the round that is played, if it says so.
+    pub round: Option<u32>,
     /// What its operator should see to, in words.
     pub notices: Vec<String>,
     /// The machine of another gateway of its name, which stays away while it is there.
@@ -263,6 +265,7 @@ impl Hall {
                 gateway.version = info["version"].as_str().map(str::to_owned);
                 gateway.boards = serde_json::from_value(info["boards"].clone()).ok();
                 gateway.commands = info["commands"].as_bool();
+                gateway.round = serde_json::from_value(info["round"].clone()).ok().flatten();
                 gateway.paired = serde_json::from_value(info["players"].clone()).unwrap_or_default();
             }
             _ => {
@@ -329,8 +332,20 @@ impl Hall {
         Some(changed)
     }
 
-    /// Lets go of what is too much, of the gateway that has most.
+    /// Lets go of what is too much, of the gateway that has most: of earlier games first.
     fn make_room(&mut self) {
+        while let Some(gateway) = self.shares.too_heavy() {
+            let boards = self.boards.iter_mut().filter(|(key, _)| key.gateway == gateway);
+            let heaviest = boards
+                .map(|(_, board)| board)
+                .max_by_key(|board| board.earlier_weight());
+            let Some(board) = heaviest.filter(|board| board.earlier_weight() > 0) else {
+                break;
+            };
+            let before = board.weight();
+            board.forget_earlier();
+            self.shares.weighed(&gateway, before, board.weight());
+        }
         while let Some(gateway) = self.shares.too_much() {
             self.drop_one(&gateway);
             self.revision += 1;
@@ -363,6 +378,8 @@ fn pairing(
     own.get(&full).or_else(of_gateway).cloned()
 }
 
+#[cfg(test)]
+mod day_tests;
 #[cfg(test)]
 mod record_tests;
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod assets;
 mod board;
 mod cases;
 mod collect;
+mod earlier;
 mod games;
 mod gone;
 mod guesses;

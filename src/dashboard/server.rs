@@ -25,13 +25,13 @@ use super::{
 use crate::{
     config::{Id, Role},
     door,
-    mqtt::command::{BOARD_VERBS, MAX_COMMAND, SENDER},
+    mqtt::command::{BOARD_VERBS, MAX_PAIRINGS, SENDER},
 };
 
 /// A command is small.
 const MAX_BODY: usize = 16 << 10;
-/// Pairings are longer: as long as a gateway takes them.
-const MAX_PAIRINGS: usize = MAX_COMMAND + MAX_BODY;
+/// Pairings are longer: a little more than a gateway takes, so that it says itself what is too much.
+const MAX_ROUND: usize = MAX_PAIRINGS + MAX_BODY;
 /// Commands about the round.
 const ROUND_VERBS: [&str; 2] = ["pairings", "next_round"];
 /// Characters of what could not be read that are repeated.
@@ -67,10 +67,7 @@ pub async fn serve(
         .route("/api/me", get(me))
         .route("/api/command", post(command))
         .route("/api/remove", post(remove))
-        .route(
-            "/api/round",
-            post(round).layer(DefaultBodyLimit::max(MAX_PAIRINGS)),
-        )
+        .route("/api/round", post(round).layer(DefaultBodyLimit::max(MAX_ROUND)))
         .fallback(async |uri: Uri| assets::file(uri.path()))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(access, guard))

@@ -51,18 +51,25 @@ impl Shares {
         }
     }
 
-    /// The gateway of which something has to go, if there is too much: that with the most.
+    fn with_most(&self, measure: fn(&Share) -> usize) -> Option<String> {
+        let most = self.by_gateway.iter().max_by_key(|(_, share)| measure(share));
+        most.map(|(gateway, _)| gateway.clone())
+    }
+
+    /// The gateway that weighs most, if there is too much weight.
+    pub(super) fn too_heavy(&self) -> Option<String> {
+        let is_too_heavy = self.weight > MAX_WEIGHT;
+        is_too_heavy
+            .then(|| self.with_most(|share| share.weight))
+            .flatten()
+    }
+
+    /// The gateway of which a board has to go, if there is too much: that with the most.
     pub(super) fn too_much(&mut self) -> Option<String> {
-        let of = |measure: fn(&Share) -> usize| {
-            let most = self.by_gateway.iter().max_by_key(|(_, share)| measure(share));
-            most.map(|(gateway, _)| gateway.clone())
-        };
         let gateway = if self.boards > MAX_BOARDS {
-            of(|share| share.boards)
-        } else if self.weight > MAX_WEIGHT {
-            of(|share| share.weight)
+            self.with_most(|share| share.boards)
         } else {
-            None
+            self.too_heavy()
         }?;
         self.cut.insert(gateway.clone());
         Some(gateway)

@@ -42,6 +42,8 @@ pub struct GatewayView {
     version: Option<String>,
     /// Whether it takes commands; null where it does not say.
     commands: Option<bool>,
+    /// Number of the round that is played; null where it does not say.
+    round: Option<u32>,
     notices: Vec<String>,
     /// The machine of another gateway of the same name at its broker, which stays away.
     rival: Option<String>,
@@ -220,7 +222,9 @@ impl Hall {
             last_uci: game.moves.last().cloned(),
             last_san: game.san.last().cloned().flatten(),
             last_time: board.last_time(),
-            result: game.result,
+            result: game
+                .result
+                .or_else(|| board.forfeited().map(|(_, result)| result)),
             clock: board.clock,
             clock_age_ms: now_ms.saturating_sub(board.clock_at_ms),
             problems: board.position.problems.clone(),
@@ -242,6 +246,7 @@ impl Hall {
             online: gateway.online,
             version: gateway.version.clone(),
             commands: gateway.commands,
+            round: gateway.round,
             notices: gateway.notices.clone(),
             rival: gateway.rival.clone(),
             doubled: self.owners.is_doubled(name),

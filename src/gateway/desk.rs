@@ -118,15 +118,6 @@ impl Desk {
         (changed, done.reply)
     }
 
-    /// The round that is played.
-    fn round(&self, config: &Config) -> Option<u32> {
-        let configured = config
-            .broadcast
-            .as_ref()
-            .map(|broadcast| broadcast.tournament.round);
-        configured.or_else(|| config.in_force.as_ref().map(|in_force| in_force.round))
-    }
-
     /// What was put in force of the round that is played.
     fn present(&self, round: u32) -> Option<&InForce> {
         self.in_force.as_ref().filter(|in_force| in_force.round == round)
@@ -195,7 +186,7 @@ impl Desk {
         if let Some(first) = first.filter(|first| asked.round < *first) {
             return Some(Refused::Older(first));
         }
-        let round = self.round(config);
+        let round = config.round();
         if let Some(open) = round.filter(|round| asked.round > *round && !self.is_closed(*round)) {
             // A configuration without pairings has no round that anybody could close.
             let is_played = !config.paired().is_empty();
@@ -221,7 +212,7 @@ impl Desk {
     /// it comes later.
     pub(super) fn next_round(&mut self, asked: NextRound, answer: Answer) -> Option<Reply> {
         let config = self.config();
-        let Some(round) = self.round(&config) else {
+        let Some(round) = config.round() else {
             return Some(answer.refused(Refused::NoRound.code(), &Refused::NoRound));
         };
         if !self.work.is_empty() {

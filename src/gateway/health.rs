@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     broadcast::Pushed,
-    config::Config,
+    config::{Board, Config},
     event::SCHEMA_VERSION,
     journal::{Notice, Stats},
     mqtt::{self, Figures},
@@ -29,13 +29,21 @@ pub struct GatewayInfo {
     boards: Vec<String>,
     /// Whether it takes commands.
     commands: bool,
-    /// Names of the players by board, White's and Black's, where the pairings of a broadcast have them.
+    /// Names of the players by board, White's and Black's, by the pairings, else by `table`, where either has them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     players: BTreeMap<String, [Option<String>; 2]>,
+    /// Number of the round that is played, where there are rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    round: Option<u32>,
 }
 
 impl GatewayInfo {
     pub(super) fn new(config: &Config, boot_id: &str) -> Self {
+        let named = |board: &Board| {
+            let players = config.seats(board).players;
+            let is_named = players.iter().any(Option::is_some);
+            is_named.then(|| (board.id.to_string(), players))
+        };
         Self {
             version: env!("CARGO_PKG_VERSION"),
             schema_version: SCHEMA_VERSION,
@@ -43,7 +51,8 @@ impl GatewayInfo {
             host: mqtt::host(),
             boards: config.boards.iter().map(|board| board.id.to_string()).collect(),
             commands: config.commands,
-            players: config.paired(),
+            players: config.boards.iter().filter_map(named).collect(),
+            round: config.round(),
         }
     }
 }

@@ -12,6 +12,8 @@ use crate::{
 
 /// The largest payload of a command, in bytes.
 pub const MAX_COMMAND: usize = 64 << 10;
+/// That of `pairings`: the file of an open of 400 players and eleven rounds is some 90 kB, twice that in letters of two bytes.
+pub const MAX_PAIRINGS: usize = 192 << 10;
 /// The longest reference, as JSON text.
 const MAX_REFERENCE: usize = 128;
 
@@ -121,8 +123,8 @@ pub enum Refusal {
     )]
     Retained,
     /// Larger than any command can be.
-    #[error("the payload has {0} bytes, a command at most {MAX_COMMAND}")]
-    TooLarge(usize),
+    #[error("the payload has {size} bytes, this command at most {most}")]
+    TooLarge { size: usize, most: usize },
     /// Not JSON.
     #[error("the payload is not a JSON object: {0}")]
     BadJson(String),
@@ -160,7 +162,7 @@ impl Refusal {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Retained => "retained",
-            Self::TooLarge(_) => "too_large",
+            Self::TooLarge { .. } => "too_large",
             Self::BadJson(_) => "bad_json",
             Self::BadReference => "bad_ref",
             Self::BadSender => "bad_sender",
@@ -192,7 +194,11 @@ pub fn receive(
         reference: Value::Null,
         sender: None,
     };
-    let judged = fields(&arrived.payload, &mut answer).and_then(|mut fields| {
+    let most = match (board, verb) {
+        (None, "pairings") => MAX_PAIRINGS,
+        _ => MAX_COMMAND,
+    };
+    let judged = fields(&arrived.payload, most, &mut answer).and_then(|mut fields| {
         if arrived.retain {
             return Err(Refusal::Retained);
         }
@@ -223,10 +229,15 @@ pub fn receive(
     })
 }
 
-/// The payload's fields; reference and sender are taken out of them.
-fn fields(payload: &[u8], answer: &mut Answer) -> Result<serde_json::Map<String, Value>, Refusal> {
-    if payload.len() > MAX_COMMAND {
-        return Err(Refusal::TooLarge(payload.len()));
+/// The fields of a payload of `most` bytes; reference and sender are taken out of them.
+fn fields(
+    payload: &[u8],
+    most: usize,
+    answer: &mut Answer,
+) -> Result<serde_json::Map<String, Value>, Refusal> {
+    let size = payload.len();
+    if size > most {
+        return Err(Refusal::TooLarge { size, most });
     }
     if payload.is_empty() {
         return Ok(serde_json::Map::new());
@@ -388,6 +399,10 @@ mod tests {
         );
         assert_eq!(code(new_game, r#"{"verb":"result"}"#), "bad_fields");
         assert_eq!(code(new_game, &" ".repeat(MAX_COMMAND + 1)), "too_large");
+        assert_eq!(
+            code("dgt2mqtt/gw/cmd/pairings", &" ".repeat(MAX_PAIRINGS + 1)),
+            "too_large"
+        );
         assert_eq!(code("dgt2mqtt/gw/board/7/cmd/explode", "{}"), "unknown_verb");
         assert_eq!(code("dgt2mqtt/gw/board/8/cmd/new_game", "{}"), "unknown_board");
         assert_eq!(code("dgt2mqtt/gw/cmd/explode", "{}"), "unknown_verb");

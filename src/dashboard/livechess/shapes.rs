@@ -113,13 +113,10 @@ fn tournament_id(hall: &Hall) -> String {
     uuid(&hall.gateways.keys().cloned().collect::<Vec<_>>().join("/"))
 }
 
+/// The game that is played, or the one after it that nobody came to.
 fn game_id(key: &BoardKey, board: &Board) -> String {
-    uuid(&format!(
-        "{}/{}/{}",
-        key.gateway,
-        key.board,
-        board.game.game.unwrap_or(0)
-    ))
+    let number = board.forfeited().map(|(number, _)| number).or(board.game.game);
+    uuid(&format!("{}/{}/{}", key.gateway, key.board, number.unwrap_or(0)))
 }
 
 /// The hall is one tournament of one round: the one that is played.
@@ -159,7 +156,8 @@ fn player(name: Option<String>) -> Value {
 }
 
 fn result(board: &Board) -> Option<&'static str> {
-    match board.game.result? {
+    let forfeited = board.forfeited().map(|(_, result)| result);
+    match forfeited.or(board.game.result)? {
         GameResult::WhiteWins | GameResult::WhiteByForfeit => Some("WHITEWIN"),
         GameResult::BlackWins | GameResult::BlackByForfeit => Some("BLACKWIN"),
         GameResult::Draw => Some("DRAW"),
@@ -192,7 +190,12 @@ pub(super) fn game(hall: &Hall, id: &str, now: Now) -> Option<Value> {
         })
         .collect();
     // An illegal move has no name, and nobody could follow what comes after it.
-    let names = view.san.iter().map_while(Option::as_ref);
+    let played = if board.forfeited().is_some() {
+        &[][..]
+    } else {
+        &view.san
+    };
+    let names = played.iter().map_while(Option::as_ref);
     let moves: Vec<String> = (1..)
         .zip(names)
         .map(|(ply, san)| match clocks.get(&ply) {

@@ -70,7 +70,7 @@ export async function report(board) {
     field(t("report_who"), select("offender", sides)),
     written,
     field(t("note"), words("note")),
-  ]);
+  ], { send: t("report_button") });
   if (!answer) return;
   const fields = { kind: answer.kind };
   if (answer.ply) fields.ply = Number(answer.ply);

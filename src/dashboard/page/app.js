@@ -5,7 +5,7 @@ import { Grid, inOrder, isSerious, keyOf } from "./grid.js";
 import { Detail } from "./detail.js";
 import { GamePage } from "./game.js";
 import { History, Report } from "./history.js";
-import { introduce } from "./lock.js";
+import { introduce, me } from "./lock.js";
 import { showOutage as showAway } from "./outage.js";
 import { roundButton } from "./pairings.js";
 import { Wall } from "./wall.js";
@@ -174,7 +174,9 @@ function showBar(name) {
   const boards = [...hall.boards.values()];
   const open = boards.reduce((sum, board) => sum + board.open.length, 0);
   const away = boards.filter((board) => !board.online).length;
-  say(document.getElementById("tally"), hall.heard ? t("tally", { boards: boards.length, open, away }) : "…");
+  const tally = hall.heard ? t("tally", { boards: boards.length, open, away }) : "…";
+  // In whose name one answers at this tablet.
+  say(document.getElementById("tally"), [me.name, tally].filter(Boolean).join(" · "));
   document.getElementById("tally").classList.toggle("hot", open > 0);
   showOutage();
 }

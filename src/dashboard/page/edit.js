@@ -56,7 +56,9 @@ export class Editor {
     const before = game.moves.slice(0, ply - 1).map((move) => move.uci).join();
     this.#edit = { game, ply, out, before, put: [], at: { fen, moves: [] }, from: null, isIllegal: false, ways: [], said: "" };
     await this.#look(fen);
-    this.element.querySelector("select")?.focus();
+    this.element.querySelector("select")?.focus({ preventScroll: true });
+    // On a small screen the diagram is not there any more where the button was.
+    this.board.element.closest("figure")?.scrollIntoView({ block: "nearest" });
   }
 
   stop() {
@@ -150,7 +152,7 @@ export class Editor {
     const said = h("p", { class: "said", role: "alert" });
     say(said, edit.said);
     return [
-      h("p", {}, t(edit.put.length ? "to_be_entered" : "play_it", { moves: entered })),
+      h("p", {}, t(edit.ways.length ? "promotes_to" : edit.put.length ? "to_be_entered" : "play_it", { moves: entered })),
       h("div", { class: "pick" }, h("label", { class: "field" }, h("span", {}, t("legal_moves")), list), h("div", { class: "buttons" }, put)),
       edit.ways.length ? h("div", { class: "buttons ways", role: "group", "aria-label": t("promotes_to") }, edit.ways.map((move) => h("button", { type: "button", "data-way": move.uci, onclick: () => this.#enter(move) }, move.san))) : null,
       h("label", { class: "tick" }, illegal, " ", t("illegal_tick")),

@@ -62,7 +62,7 @@ export class History {
   #table(cases) {
     const row = (item) => h("tr", { class: item.open ? "open" : "" },
       h("td", {}, timeText(item.time, item.t)),
-      h("td", {}, h("a", { href: `#/board/${item.gateway}/${item.board}` }, item.board)),
+      h("td", { "data-label": t("board", { id: "" }) }, h("a", { href: `#/board/${item.gateway}/${item.board}` }, item.board)),
       h("td", {}, h("a", { href: `#/report/${item.id}` }, told(item.irregularity).title)),
       h("td", {}, h("span", { class: `badge ${item.irregularity.certainty}` }, t(item.irregularity.certainty))),
       h("td", {}, statusOf(item)));

@@ -11,6 +11,9 @@ async function ask(gateway, verb, fields) {
   return reply.state;
 }
 
+/** Bytes of pairings, at most: what a gateway takes. */
+const MOST = 192 * 1024;
+
 /** Text of a file as pairing programs write it: UTF-8, or what was there before. */
 async function textOf(file) {
   const bytes = await file.arrayBuffer();
@@ -43,8 +46,10 @@ function seats(boards) {
 /** The dialog, made anew in the language of the page whenever it is opened. */
 class Rounds {
   constructor(gateways) {
-    this.gateway = h("select", { name: "gateway" }, gateways.map((gateway) => h("option", { value: gateway }, gateway)));
-    this.round = h("input", { name: "round", type: "number", min: 1, max: 99, value: 1, required: true });
+    this.gateway = h("select", { name: "gateway" }, gateways.map(({ name }) => h("option", { value: name }, name)));
+    const roundOf = () => gateways.find(({ name }) => name === this.gateway.value)?.round ?? 1;
+    this.round = h("input", { name: "round", type: "number", min: 1, max: 99, value: roundOf(), required: true });
+    this.gateway.addEventListener("input", () => { this.round.value = roundOf(); });
     this.text = h("textarea", { name: "text", rows: 8, spellcheck: "false", placeholder: "board,white,white_elo,black,black_elo" });
     this.file = h("input", { name: "file", type: "file", accept: ".csv,.txt,.trf,.trfx" });
     this.lichess = h("input", { name: "lichess", maxlength: 8, pattern: "[A-Za-z0-9]{8}", autocomplete: "off" });
@@ -67,8 +72,9 @@ class Rounds {
     this.put.disabled = true;
     for (const control of [this.gateway, this.round, this.text, this.lichess]) control.addEventListener("input", () => this.#changed());
     this.file.addEventListener("change", async () => {
-      if (!this.file.files.length) return;
-      this.text.value = await textOf(this.file.files[0]);
+      const [file] = this.file.files;
+      if (!file || this.#isTooLarge(file.size)) return;
+      this.text.value = await textOf(file);
       await this.#check();
     });
     this.dialog.addEventListener("close", () => this.dialog.remove());
@@ -96,6 +102,14 @@ class Rounds {
     return fields;
   }
 
+  /** Whoever took a wrong file hears it at once. */
+  #isTooLarge(size) {
+    if (size <= MOST) return false;
+    this.#changed();
+    this.found.append(h("p", { class: "refused", "data-code": "too_large" }, t("pairings_too_large", { kb: Math.ceil(size / 1024), most: MOST / 1024 })));
+    return true;
+  }
+
   async #ask(verb, fields) {
     try {
       return await ask(this.gateway.value, verb, fields);
@@ -107,6 +121,7 @@ class Rounds {
 
   async #check() {
     const fields = this.#fields();
+    if (this.#isTooLarge(new Blob([JSON.stringify(fields)]).size)) return;
     const state = await this.#ask("pairings", fields);
     // What was typed meanwhile was not looked through.
     if (!state || JSON.stringify(fields) !== JSON.stringify(this.#fields())) return;
@@ -118,6 +133,7 @@ class Rounds {
       h("h3", {}, t("pairings_seats", { n: games })),
       seats(boards)].filter(Boolean));
     this.put.disabled = wrong.length > 0 || refused != null;
+    this.found.scrollIntoView({ block: "nearest" });
   }
 
   async #put() {
@@ -150,7 +166,7 @@ class Rounds {
 export function roundButton(hall) {
   const button = h("button", { type: "button", class: "rounds-button", onclick: () => {
     const gateways = [...hall.gateways.values()].filter((gateway) => gateway.online);
-    new Rounds(gateways.map((gateway) => gateway.name)).open();
+    new Rounds(gateways).open();
   } });
   const label = () => say(button, t("pairings"));
   new MutationObserver(label).observe(document.documentElement, { attributeFilter: ["lang"] });
