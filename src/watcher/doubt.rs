@@ -41,6 +41,9 @@ pub(super) struct Doubt {
     pub(super) strayed: bool,
     /// Half-moves of the record when it was told what was played in a gap, and nothing has borne that out.
     pub(super) gap: Option<usize>,
+    /// The game was taken up from what was read on a board that does not read all: pieces may stand there that it does not
+    /// know, for the rest of the game.
+    pub(super) absent: bool,
     /// The record was corrected, or nobody measured when what it tells of happened: accusations are no longer certain, but
     /// they are made.
     pub(super) shaken: bool,
@@ -49,13 +52,13 @@ pub(super) struct Doubt {
 impl Doubt {
     /// True when nobody is to be accused of what the record makes of things.
     pub(super) fn any(&self) -> bool {
-        self.unread || self.strayed || self.gap.is_some()
+        self.unread || self.strayed || self.absent || self.gap.is_some()
     }
 }
 
 impl Game {
     /// True when pieces or squares of this board are known not to be read: what it shows is no proof of an offence.
-    fn is_board_faulty(&self) -> bool {
+    pub(super) fn is_board_faulty(&self) -> bool {
         let lately = &self.record[self.record.len().saturating_sub(LATELY)..];
         let unlanded = lately
             .iter()
@@ -121,6 +124,7 @@ impl Game {
         for _ in 0..untold {
             self.announce_untold(ctx, &act, ctx.now);
         }
+        self.doubt.absent |= self.is_board_faulty();
         self.unbridged = None;
         self.press = None;
         self.later_presses.clear();

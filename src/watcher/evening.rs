@@ -244,11 +244,15 @@ impl Core {
             .as_ref()
             .and_then(|lines| lines.best().plies.first()?.kind.legal());
         let stand = first.and_then(|mv| stand.allowing(mv)).unwrap_or(stand);
-        let in_doubt = matches!(&self.phase, Phase::Waiting(setup) if setup.in_doubt);
+        let (in_doubt, absent) = match &self.phase {
+            Phase::Waiting(setup) => (setup.in_doubt, setup.absent),
+            Phase::Game(_) => (false, false),
+        };
         self.start_game(now, Arc::new(stand));
         let runs = self.clock.runs();
         if let Phase::Game(game) = &mut self.phase {
             game.doubt.gap = in_doubt.then_some(0);
+            game.doubt.absent = absent;
             if let Some(lines) = lines {
                 game.take_lines(lines);
             }
@@ -326,9 +330,11 @@ impl Core {
             return;
         };
         if game.is_watched() && !game.gap && game.given_up(&mut ctx) {
+            let absent = game.doubt.absent || game.is_board_faulty();
             game.end(&mut ctx, GameResult::Open, "moves_missed");
             let setup = Setup {
                 in_doubt: true,
+                absent,
                 ..Setup::default()
             };
             self.phase = Phase::Waiting(Box::new(setup));

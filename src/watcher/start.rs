@@ -37,6 +37,8 @@ pub(super) struct Setup {
     pub(super) presses: Vec<Millis>,
     /// What went on before was lost track of: what stands there may not be all.
     pub(super) in_doubt: bool,
+    /// And the board did not read all that stood there.
+    pub(super) absent: bool,
 }
 
 /// What kind of array a game began from.

@@ -103,6 +103,9 @@ struct SavedUnread {
     strayed: bool,
     /// Half-moves when a gap was told that nothing has borne out.
     gap: Option<Plies>,
+    /// Pieces may stand on the board that the record does not know.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    absent: bool,
     /// The record was corrected, or something came late.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     corrected: bool,
@@ -136,6 +139,7 @@ impl SavedUnread {
             moved: game.doubt.unread,
             strayed: game.doubt.strayed,
             gap: game.doubt.gap.map(Into::into),
+            absent: game.doubt.absent,
             corrected: game.doubt.shaken,
         })
     }
@@ -150,6 +154,7 @@ impl SavedUnread {
         game.doubt.unread = self.moved;
         game.doubt.strayed = self.strayed;
         game.doubt.gap = self.gap.map(Into::into);
+        game.doubt.absent = self.absent;
         game.doubt.shaken = self.corrected;
         game.hidden_before = squares(&self.hidden);
     }
