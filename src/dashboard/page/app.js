@@ -7,7 +7,7 @@ import { GamePage } from "./game.js";
 import { History, Report } from "./history.js";
 import { introduce } from "./lock.js";
 import { showOutage as showAway } from "./outage.js";
-import { roundButton } from "./pairings.js";
+import { roundButton, roundsHear } from "./pairings.js";
 import { Wall } from "./wall.js";
 import { language, setLanguage, t, told } from "./words.js";
 
@@ -41,7 +41,10 @@ function connect() {
     hall.heard = true;
     take(view);
     // What the link is good for may have changed meanwhile.
-    introduce().then(() => show());
+    introduce().then(() => {
+      show();
+      roundsHear([]);
+    });
   });
   source.addEventListener("change", (event) => take(JSON.parse(event.data)));
   source.addEventListener("alive", heard);
@@ -77,6 +80,7 @@ function take(view) {
   }
   ring();
   show(view.boards);
+  roundsHear(view.boards ?? []);
 }
 
 /** Sound and a spoken word for what is new and serious. */
