@@ -1,6 +1,7 @@
 //! Results, corrections and cases, of the present game and of earlier ones.
 
 mod evening;
+mod in_step;
 
 use super::*;
 
