@@ -211,6 +211,7 @@ impl Game {
     fn take_up_again(&mut self, ctx: &mut Ctx<'_>) {
         if !self.is_watched() {
             self.result = None;
+            self.show_spent = true;
             self.parked = false;
             self.emit(ctx, None, Body::GameResumed { reason: None });
         }

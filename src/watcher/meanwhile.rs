@@ -75,11 +75,6 @@ impl Meanwhile {
     }
 }
 
-/// True for a result that a person gave: he may have meant another board, or touched the kings for another reason.
-pub(super) fn is_by_hand(reason: &str) -> bool {
-    matches!(reason, "arbiter" | "kings_in_the_centre" | "special_piece")
-}
-
 impl Core {
     /// Does the same for the game and for what is watched in place of it.
     pub(super) fn each(&mut self, mut what: impl FnMut(&mut Self)) {
@@ -190,6 +185,7 @@ impl Core {
         if mem::take(&mut game.ended_by_hand) && self.meanwhile.is_none() {
             let mut on = game.clone();
             on.result = None;
+            on.show_spent = true;
             let white_side = self.clock.white_side();
             let on = Meanwhile::new(Why::Ended, Phase::Game(on), self.games, white_side);
             self.meanwhile = Some(Box::new(on));
@@ -257,6 +253,7 @@ impl Core {
         }
         if let Some((game, mut ctx)) = self.game_and_ctx(now) {
             game.result = None;
+            game.show_spent = true;
             game.parked = false;
             game.restart_lines(&ctx);
             game.after_gap(&mut ctx);

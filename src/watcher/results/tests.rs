@@ -2,6 +2,7 @@
 
 mod evening;
 mod in_step;
+mod kings;
 
 use super::*;
 
