@@ -54,9 +54,11 @@ class Rounds {
       this.#button("pairings_check", "check", () => this.#check()),
       this.put];
     this.locked = lockNote();
+    this.own = h("p", { class: "note own", role: "status" });
     this.dialog = h("dialog", { class: "rounds", "aria-labelledby": "rounds-title" },
       h("h2", { id: "rounds-title" }, t("pairings")),
       h("p", {}, t("pairings_what")),
+      this.own,
       gateways.length > 1 ? field(t("pairings_gateway"), this.gateway) : null,
       field(t("pairings_round"), this.round),
       field(t("pairings_file"), this.file),
@@ -88,6 +90,9 @@ class Rounds {
     this.put.disabled ||= !fits;
     this.locked.hidden = why == null;
     say(this.locked, why ?? "");
+    const round = this.hall.ownRound;
+    this.own.hidden = round == null;
+    say(this.own, round == null ? "" : t("pairings_own", { round }));
   }
 
   /** The gateways, or what we may do, may be others now. */

@@ -59,6 +59,7 @@ const WORDS = {
   pairings_round_open: ["The round before is not closed: the button “Next round” names the boards without a result, and closes it.", "Предыдущий тур не закрыт: кнопка «Следующий тур» называет доски без результата и закрывает его."],
   pairings_round_older: ["The configuration names a later round: change round there.", "Настройка называет более поздний тур: измените там round."],
   pairings_lichess_round_missing: ["The games go to lichess: give the last part of the round's address there, eight letters and digits.", "Партии идут на lichess: укажите последнюю часть адреса тура там, восемь букв и цифр."],
+  pairings_own: ["This page's program writes a broadcast of its own. That goes by its own configuration, where round {round} is played, and so do the names on this page: what is put in force here is for the gateway. Change `round` and `pairings` there as well, and have it read again (SIGHUP).", "Программа этой страницы ведёт собственную трансляцию. Она следует своей настройке, где идёт тур {round}; имена на этой странице — тоже. То, что введено в действие здесь, действует для шлюза. Измените `round` и `pairings` и там и перечитайте настройку (SIGHUP)."],
   pairings_no_gateway: ["No gateway is there.", "Ни одного шлюза нет на связи."],
   bind: ["Boards and tables…", "Доски и столы…"],
   bind_title: ["Which board stands on which table", "Какая доска на каком столе"],
