@@ -210,6 +210,38 @@ fn the_page_tells_of_a_broadcast_of_its_own_and_what_to_do() {
         "the trouble",
         "return /nothing is taken: .*401.*`token_file`/.test(document.querySelector('.casts.bad')?.textContent)",
     );
+    // What is put in force at a gateway changes nothing of it.
+    browser.click(".rounds-button");
+    let own = browser.until(
+        "whose round it is",
+        "return document.querySelector('.rounds .own:not([hidden])')?.textContent",
+    );
+    assert!(own.as_str().unwrap().contains("where round 1 is played"), "{own}");
+    fs::write(&config, text.to_owned() + "round = 2\n").unwrap();
+    let pid = page.child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-HUP", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    browser.until(
+        "the next round",
+        "return document.querySelector('.rounds .own').textContent.includes('where round 2 is played')",
+    );
+    fs::write(&config, "").unwrap();
+    assert!(
+        Command::new("kill")
+            .args(["-HUP", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    browser.until(
+        "no broadcast",
+        "return document.querySelector('.rounds .own').hidden",
+    );
 }
 
 /// What is retained is shown, and what is not known is not passed over.

@@ -241,6 +241,34 @@ fn buttons_say_what_they_do_and_those_in_vain_say_why() {
     );
     let why = browser.run("return document.querySelector('.locked').textContent");
     assert!(why.as_str().unwrap().contains("`commands = true`"), "{why}");
+    // Nor are there rounds; another gateway has them.
+    browser.click(".rounds-button");
+    browser.until("the dialog", "return document.querySelector('.rounds')?.open");
+    for (gateway, free) in [("deaf", json!([])), ("gw", json!(["bind", "next", "check"]))] {
+        browser.run(&format!(
+            "const of = document.querySelector('.rounds [name=gateway]'); of.value = '{gateway}'; of.dispatchEvent(new Event('input'))"
+        ));
+        let enabled = "return [...document.querySelectorAll('.rounds button:enabled')].map((one) => one.dataset.action).filter((action) => action !== 'close')";
+        assert_eq!(browser.run(enabled), free, "{gateway}");
+        let why = browser.run("return document.querySelector('.rounds .locked').textContent");
+        assert_eq!(
+            why.as_str().unwrap().contains("`commands = true`"),
+            gateway == "deaf",
+            "{why}"
+        );
+    }
+    // It hears what changes while the dialog is open.
+    teller.online("gw", false);
+    browser.until(
+        "why not",
+        "return document.querySelector('.rounds [data-action=check]').disabled",
+    );
+    teller.online("gw", true);
+    browser.until(
+        "that it may",
+        "return !document.querySelector('.rounds [data-action=check]').disabled",
+    );
+    browser.run("const of = document.querySelector('.rounds [name=gateway]'); of.value = 'deaf'; of.dispatchEvent(new Event('input'))");
     if let Some(axe) = checker() {
         let serious = browser.barriers(&axe);
         assert!(serious.is_empty(), "{serious:#?}");

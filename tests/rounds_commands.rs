@@ -70,6 +70,16 @@ impl Arbiter {
     }
 }
 
+/// What `check` says of the configuration.
+fn checked(config: &Path) -> String {
+    let check = program()
+        .args(["check", "--config"])
+        .arg(config)
+        .output()
+        .unwrap();
+    String::from_utf8(check.stdout).unwrap()
+}
+
 fn table(white: &str) -> String {
     format!("board,white,black\n1,{white},Black\n")
 }
@@ -231,13 +241,104 @@ async fn a_hall_without_a_broadcast_has_rounds_too() {
     arbiter.done("pairings", put("Berg", 2)).await;
     arbiter.info(Some("Berg"), &[]).await;
     // Who checks the configuration hears what counts.
-    let check = program()
-        .args(["check", "--config"])
-        .arg(&config)
-        .output()
-        .unwrap();
-    let said = String::from_utf8(check.stdout).unwrap();
+    let said = checked(&config);
     assert!(said.contains("Round 2 was put in force"), "{said}");
     assert!(said.contains("Berg"), "{said}");
+    assert!(daemon.stop());
+}
+
+#[tokio::test]
+async fn boards_are_bound_to_tables_for_all_rounds_and_keep_them_once_they_have_played() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/game-after-a-game.dgtcap");
+    let capture = read_capture(&path).unwrap();
+    let seats = ["1", "2", "3"].map(|id| Seat {
+        id: id.into(),
+        port: ["/nowhere/a", "/nowhere/b", "/nowhere/c"][id.parse::<usize>().unwrap() - 1],
+        capture: &capture,
+    });
+    let config = configure(folder.path(), mosquitto.port, &seats);
+    let broadcast = "[broadcast]\nfolder = \"open\"\nround = 1\n";
+    fs::write(&config, fs::read_to_string(&config).unwrap() + broadcast).unwrap();
+    let arbiter = Arbiter::new(mosquitto.port).await;
+    let daemon = Daemon::start(&config);
+    let first = arbiter.info(None, &[]).await;
+    let tables = |state: &Value| -> Vec<(String, String)> {
+        let tables = state["boards"].as_array().unwrap().iter();
+        tables
+            .map(|seat| {
+                let name = seat["white"]["name"].as_str().unwrap_or_default();
+                (seat["id"].as_str().unwrap().to_owned(), name.to_owned())
+            })
+            .collect()
+    };
+    let seated = |boards: [&str; 3], white: [&str; 3]| -> Vec<(String, String)> {
+        let pairs = boards.into_iter().zip(white);
+        pairs
+            .map(|(board, white)| (board.to_owned(), white.to_owned()))
+            .collect()
+    };
+    let round = |white: [&str; 3], round: u32| {
+        let rows = (1..)
+            .zip(white)
+            .map(|(table, white)| format!("{table},{white},Black {table}\n"));
+        let text = format!("board,white,black\n{}", rows.collect::<String>());
+        json!({ "text": text, "round": round, "put": true })
+    };
+    arbiter.done("pairings", round(["Moss", "Berg", "Lund"], 1)).await;
+    let state = arbiter.done("bind", json!({})).await;
+    assert_eq!(tables(&state), seated(["1", "2", "3"], ["Moss", "Berg", "Lund"]));
+    assert_eq!(state["bound"], false);
+
+    // Each board has one table.
+    for wrong in [json!(["3", "1"]), json!(["3", "1", "3"]), json!(["3", "1", "7"])] {
+        assert_eq!(
+            arbiter.refused("bind", json!({ "boards": wrong })).await,
+            "tables_wrong"
+        );
+    }
+    assert!(!folder.path().join("journal.sqlite.tables").exists());
+    let state = arbiter.done("bind", json!({ "boards": ["3", "1", "2"] })).await;
+    assert_eq!(tables(&state), seated(["3", "1", "2"], ["Moss", "Berg", "Lund"]));
+    assert_eq!(state["bound"], true);
+    arbiter.info(Some("Berg"), &[]).await;
+    daemon.kill();
+    let daemon = Daemon::start(&config);
+    arbiter.info(Some("Berg"), &[&first]).await;
+    let said = checked(&config);
+    assert!(
+        said.contains("bound to their tables by a command") && said.contains("3, 1, 2"),
+        "{said}"
+    );
+
+    // A board with a result of the round keeps its table, the others need not; the public has it at its table.
+    let forfeit = json!({ "ref": "f", "result": "+/-", "game": 1 });
+    arbiter
+        .subscriber
+        .publish("dgt2mqtt/gw/board/1/cmd/result", false, forfeit.to_string(), None)
+        .await;
+    assert_eq!(arbiter.event("game_ended", 1).await["result"], "+/-");
+    until("the file of table 2", PATIENCE, || {
+        let text = fs::read_to_string(folder.path().join("open/round-1/game-2.pgn")).unwrap_or_default();
+        (text.contains("[White \"Berg\"]") && text.contains("[Result \"1-0\"]")).then_some(())
+    });
+    for moved in [json!(["1", "3", "2"]), json!([])] {
+        assert_eq!(
+            arbiter.refused("bind", json!({ "boards": moved })).await,
+            "boards_played"
+        );
+    }
+    arbiter.done("bind", json!({ "boards": ["2", "1", "3"] })).await;
+
+    // The next round is seated in the same order, and may be bound anew.
+    arbiter.done("next_round", json!({ "force": true })).await;
+    arbiter.done("pairings", round(["Tal", "Dorn", "Kolb"], 2)).await;
+    let state = arbiter.done("bind", json!({})).await;
+    assert_eq!(tables(&state), seated(["2", "1", "3"], ["Tal", "Dorn", "Kolb"]));
+    let state = arbiter.done("bind", json!({ "boards": [] })).await;
+    assert_eq!(tables(&state), seated(["1", "2", "3"], ["Tal", "Dorn", "Kolb"]));
+    assert_eq!(state["bound"], false);
+    arbiter.info(Some("Tal"), &[]).await;
     assert!(daemon.stop());
 }

@@ -1,14 +1,13 @@
 //! The round that was put in force by a command: kept beside the journal, so that it outlives the daemon.
 
-use std::{
-    fs::File,
-    io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{note, pairings::Pairings, shared};
+use super::{beside, note, pairings::Pairings};
+
+/// The file has the journal's name, and this.
+const ENDING: &str = "round";
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,29 +25,12 @@ pub struct InForce {
 }
 
 impl InForce {
-    /// The file beside the journal at `path`.
-    fn place(path: &Path) -> Option<(PathBuf, String)> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let name = path.file_name()?.to_str()?;
-        Some((
-            folder.map_or_else(|| PathBuf::from("."), Path::to_owned),
-            format!("{name}.round"),
-        ))
-    }
-
     /// What is kept beside the journal at `path`; none where nothing was ever put in force.
     ///
     /// # Errors
     /// When there is something that cannot be read.
     pub fn kept(path: &Path) -> io::Result<Option<Self>> {
-        let Some((folder, name)) = Self::place(path) else {
-            return Ok(None);
-        };
-        match shared::read(&folder, &name) {
-            Ok(text) => Ok(Some(serde_json::from_str(&text)?)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        beside::read(path, ENDING)
     }
 
     /// Keeps it beside the journal at `path`: when this returns, a loss of power changes nothing of it.
@@ -56,9 +38,7 @@ impl InForce {
     /// # Errors
     /// When it cannot be written; what was kept before still is.
     pub fn keep(&self, path: &Path) -> io::Result<()> {
-        let (folder, name) = Self::place(path).ok_or(io::ErrorKind::InvalidFilename)?;
-        shared::replace(&folder, &name, &serde_json::to_string(self)?)?;
-        File::open(&folder)?.sync_all()
+        beside::write(path, ENDING, self)
     }
 }
 

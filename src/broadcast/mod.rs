@@ -5,6 +5,7 @@
 //! [`broadcast`] has all of them work together.
 #![allow(clippy::disallowed_methods)] // the writer runs on the wall clock and has the disk wait elsewhere.
 
+mod beside;
 pub mod folder;
 mod in_force;
 mod index;
@@ -20,6 +21,7 @@ pub mod round;
 mod rounds;
 mod run;
 mod shared;
+pub mod tables;
 pub mod tail;
 mod writer;
 
@@ -30,5 +32,6 @@ pub use pairings::{Checked, Mistake, Pairing, Pairings, PairingsError, Player};
 pub use record::{Delay, Record, Shown};
 pub use round::{Files, Published, Round, Tournament};
 pub use run::broadcast;
+pub use tables::TablesWrong;
 pub use tail::follow;
 pub use writer::Told;

@@ -201,7 +201,7 @@ pub(super) fn open(
             Ok(())
         });
     }
-    parts.spawn(tell_paired(settings.clone(), shared.clone(), stop.clone()));
+    parts.spawn(tell_own_round(settings.clone(), shared.clone(), stop.clone()));
     let (pushed_sender, pushed) = watch::channel(None);
     let (hall, end) = (shared.clone(), stop.clone());
     parts.spawn(async move {
@@ -231,16 +231,17 @@ fn tables(settings: &Broadcast) -> Vec<BoardKey> {
     settings.boards.iter().filter_map(key).collect()
 }
 
-/// Has the page show who plays whom, if our own pairings say so.
-async fn tell_paired(
+/// Has the page show who plays whom, if our own pairings say so, and that our broadcast goes by its own configuration.
+async fn tell_own_round(
     mut settings: watch::Receiver<Option<Broadcast>>,
     shared: Shared,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     let telling = async {
         loop {
-            let paired = settings.borrow_and_update().as_ref().map(Broadcast::players);
-            shared.paired(paired.unwrap_or_default());
+            let own = settings.borrow_and_update().clone();
+            let round = own.as_ref().map(|own| own.tournament.round);
+            shared.own_round(round, own.as_ref().map(Broadcast::players).unwrap_or_default());
             if settings.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }

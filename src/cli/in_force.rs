@@ -1,14 +1,38 @@
-//! The round that was put in force by a command, as `check` tells it.
+//! The round that was put in force by a command, and the boards that were bound to tables, as `check` tells them.
 
 use std::io;
 
-use crate::{broadcast::InForce, config::Config};
+use crate::{
+    broadcast::{InForce, tables},
+    config::Config,
+};
 
-/// Goes on with the round that is kept beside the journal, as the daemon does, and says so to `out`.
+/// Goes on with what is kept beside the journal, as the daemon does, and says so to `out`.
 ///
 /// # Errors
 /// Those of `out`.
 pub(super) fn take(config: &mut Config, out: &mut dyn io::Write) -> io::Result<()> {
+    take_round(config, out)?;
+    match tables::kept(&config.journal.path) {
+        Ok(None) => Ok(()),
+        Ok(Some(bound)) if config.bind(&bound) => writeln!(
+            out,
+            "The boards were bound to their tables by a command: that counts, from the first table {}.\n",
+            config.tables().join(", ")
+        ),
+        Ok(Some(_)) => writeln!(
+            out,
+            "The boards were bound to their tables by a command, and one of them is not in the file any more: the order of the file counts; \
+             bind them anew.\n"
+        ),
+        Err(error) => writeln!(
+            out,
+            "Whether boards were bound to tables by a command cannot be read here ({error}): the daemon's user can.\n"
+        ),
+    }
+}
+
+fn take_round(config: &mut Config, out: &mut dyn io::Write) -> io::Result<()> {
     match InForce::kept(&config.journal.path) {
         Ok(None) => Ok(()),
         Ok(Some(in_force)) => {

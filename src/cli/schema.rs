@@ -14,7 +14,7 @@ use crate::{
     config::MAX_NAME,
     event::Event,
     gateway::{GatewayInfo, Health},
-    mqtt::{History, NextRound, PairingsAsked, ReplyPayload, command::SENDER},
+    mqtt::{Bind, History, NextRound, PairingsAsked, ReplyPayload, command::SENDER},
     watcher::{BoardInfo, ClockView, Command, GameView, PositionView, Reply, Status},
 };
 
@@ -82,6 +82,7 @@ fn commands() -> Schema {
         "next_round".to_owned(),
         payload(&schema_for!(NextRound).to_value(), &types),
     );
+    verbs.insert("bind".to_owned(), payload(&schema_for!(Bind).to_value(), &types));
     let any: Vec<Value> = verbs
         .keys()
         .map(|verb| json!({ "$ref": format!("#/$defs/{verb}") }))

@@ -34,7 +34,7 @@ pub use problem::{ConfigError, Place, Problem, Problems};
 pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};
 
 use crate::{
-    broadcast::InForce,
+    broadcast::{InForce, tables},
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
     watcher::{ClockSideSetting, OrientationSetting, Protocol, Settings, Table as Seats},
@@ -65,6 +65,8 @@ pub struct Config {
     pub people: Vec<Person>,
     /// The round that was put in force by a command; none of it is in the file.
     pub in_force: Option<InForce>,
+    /// The boards by table as a command bound them; none where they are as configured.
+    pub bound: Option<Vec<String>>,
     /// Where Home Assistant looks for entities, if it is to know of the boards.
     pub home_assistant: Option<BaseTopic>,
 }
@@ -284,27 +286,48 @@ impl Config {
         configured.or_else(|| self.in_force.as_ref().map(|in_force| in_force.round))
     }
 
+    /// Goes on with the boards by table as they were bound. False where one of them is not configured any more: then they are as
+    /// configured.
+    pub fn bind(&mut self, bound: &[String]) -> bool {
+        self.bound = tables::ordered(&self.tables(), bound);
+        if let (Some(broadcast), Some(order)) = (&mut self.broadcast, &self.bound) {
+            broadcast.boards.clone_from(order);
+        }
+        self.bound.is_some()
+    }
+
+    /// The boards in the order of the pairings, by table from the first: `BOARD`, or `GATEWAY/BOARD`.
+    #[must_use]
+    pub fn tables(&self) -> Vec<String> {
+        match (&self.broadcast, &self.bound) {
+            (Some(broadcast), _) => broadcast.boards.clone(),
+            (None, Some(bound)) => bound.clone(),
+            (None, None) => self.boards.iter().map(|board| board.id.to_string()).collect(),
+        }
+    }
+
     /// Who plays at our own boards by the pairings, White and Black, by the board's id.
     #[must_use]
     pub fn paired(&self) -> BTreeMap<String, [Option<String>; 2]> {
         let in_force = self.in_force.as_ref().and_then(|round| round.pairings.as_ref());
         let paired = match (&self.broadcast, in_force) {
             (Some(broadcast), _) => broadcast.players(),
-            (None, Some(pairings)) => {
-                let boards: Vec<String> = self.boards.iter().map(|board| board.id.to_string()).collect();
-                broadcast::seated(&boards, pairings)
-            }
+            (None, Some(pairings)) => broadcast::seated(&self.tables(), pairings),
             (None, None) => BTreeMap::new(),
         };
-        let own = paired.into_iter().filter_map(|(board, players)| {
-            let own = match board.split_once('/') {
-                None => board.as_str(),
-                Some((gateway, board)) if gateway == self.gateway.as_str() => board,
-                Some(_) => return None,
-            };
-            Some((own.to_owned(), players))
-        });
+        let own = paired
+            .into_iter()
+            .filter_map(|(board, players)| Some((self.own(&board)?.to_owned(), players)));
         own.collect()
+    }
+
+    /// The id of one of our own boards that is named as tables are; none for one of another gateway.
+    #[must_use]
+    pub fn own<'n>(&self, name: &'n str) -> Option<&'n str> {
+        match name.split_once('/') {
+            None => Some(name),
+            Some((gateway, board)) => (gateway == self.gateway.as_str()).then_some(board),
+        }
     }
 
     /// Who sits at `board`, White and Black: by pairings that were put in force, else by its table, else by the pairings of

@@ -84,6 +84,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         broadcast,
         people,
         in_force: None,
+        bound: None,
         home_assistant,
     })
 }

@@ -9,7 +9,7 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 
 /// Path, type and content.
-const FILES: [(&str, &str, &str); 25] = [
+const FILES: [(&str, &str, &str); 27] = [
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/boards.css", CSS, include_str!("page/boards.css")),
     ("/game.css", CSS, include_str!("page/game.css")),
@@ -29,6 +29,8 @@ const FILES: [(&str, &str, &str); 25] = [
     ("/detail.js", JAVASCRIPT, include_str!("page/detail.js")),
     ("/pairings.css", CSS, include_str!("page/pairings.css")),
     ("/pairings.js", JAVASCRIPT, include_str!("page/pairings.js")),
+    ("/binding.js", JAVASCRIPT, include_str!("page/binding.js")),
+    ("/tables.js", JAVASCRIPT, include_str!("page/tables.js")),
     ("/history.js", JAVASCRIPT, include_str!("page/history.js")),
     ("/sight.js", JAVASCRIPT, include_str!("page/sight.js")),
     ("/wall.js", JAVASCRIPT, include_str!("page/wall.js")),

@@ -70,6 +70,8 @@ pub struct Hall {
     pub(super) pushes: Pushes,
     /// Who plays whom by the pairings of this program's own broadcast, by `GATEWAY/BOARD`.
     paired: Paired,
+    /// The round that this program broadcasts itself, if it does.
+    pub(super) own_round: Option<u32>,
     /// How much is kept of each gateway.
     pub(super) shares: Shares,
     /// Gateways that are gone for good.
@@ -134,10 +136,12 @@ impl Hall {
         self.push_changed("", pushed);
     }
 
-    /// Who plays whom by the pairings of this program's own broadcast, by `GATEWAY/BOARD`.
-    pub fn take_paired(&mut self, paired: Paired) {
+    /// The round of this program's own broadcast, if it has one, and who plays whom by its pairings, by `GATEWAY/BOARD`.
+    pub fn take_own_round(&mut self, round: Option<u32>, paired: Paired) {
         self.paired = paired;
+        self.own_round = round;
         self.pair();
+        self.brokers_revision = self.revision;
     }
 
     /// Tells the boards who plays there.

@@ -81,9 +81,9 @@ impl Shared {
         self.change(|hall, _| hall.take_pushed(pushed));
     }
 
-    /// Who plays whom in the broadcast of this program.
-    pub fn paired(&self, paired: Paired) {
-        self.change(|hall, _| hall.take_paired(paired));
+    /// The round of the broadcast of this program, if it has one, and who plays whom there.
+    pub fn own_round(&self, round: Option<u32>, paired: Paired) {
+        self.change(|hall, _| hall.take_own_round(round, paired));
     }
 
     /// Takes a gateway that is gone for good off the page.

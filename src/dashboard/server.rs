@@ -33,7 +33,7 @@ const MAX_BODY: usize = 16 << 10;
 /// Pairings are longer: a little more than a gateway takes, so that it says itself what is too much.
 const MAX_ROUND: usize = MAX_PAIRINGS + MAX_BODY;
 /// Commands about the round.
-const ROUND_VERBS: [&str; 2] = ["pairings", "next_round"];
+const ROUND_VERBS: [&str; 3] = ["pairings", "next_round", "bind"];
 /// Characters of what could not be read that are repeated.
 const MOST_WORDS: usize = 300;
 

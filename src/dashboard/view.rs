@@ -32,6 +32,8 @@ pub struct LinksView {
     pub brokers_away: Vec<String>,
     /// What lichess says of the games that are pushed there.
     pub pushes: Vec<PushView>,
+    /// The round that the page's program broadcasts by its own configuration, if it does.
+    pub own_round: Option<u32>,
 }
 
 /// A gateway.
@@ -164,6 +166,7 @@ impl Hall {
             gateways: self.gateway_views(),
             brokers_away: self.brokers_away(),
             pushes: self.pushes.views(),
+            own_round: self.own_round,
         }
     }
 

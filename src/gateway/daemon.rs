@@ -416,6 +416,12 @@ impl Daemon {
                     .into_iter()
                     .for_each(|reply| self.publisher_handle().reply(reply));
             }
+            Target::Bind(asked) => {
+                let reply = self.desk.bind(asked, answer);
+                reply
+                    .into_iter()
+                    .for_each(|reply| self.publisher_handle().reply(reply));
+            }
             Target::Board { board, command } => {
                 let command = BoardCommand {
                     command,

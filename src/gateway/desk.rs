@@ -3,19 +3,18 @@
 //! What is put in force is on the disk before anybody is told of it, and goes before the configuration as long as
 //! that names no later round.
 
-use std::{collections::BTreeMap, path::Path};
+mod games;
+mod tables;
+
+use std::path::Path;
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::{
-    broadcast::{InForce, Pairings, began_ms},
+    broadcast::{InForce, Pairings, TablesWrong, began_ms, tables as order},
     config::{Broadcast, Config, is_lichess_round},
-    event::{Body, Event, GameResult},
-    journal::{
-        query::{Filter, each_event},
-        wall_ms,
-    },
+    journal::wall_ms,
     mqtt::{Answer, NextRound, PairingsAsked, Refusal, Reply},
 };
 
@@ -39,6 +38,12 @@ enum Refused {
         "it cannot be kept ({0}), so nothing was changed: see to the disk of the journal and send it again"
     )]
     NotKept(String),
+    #[error(transparent)]
+    Tables(TablesWrong),
+    #[error(
+        "they have played in round {1} and keep their tables until the next one is in force: {0}; a game that was only tried is given up with `new_game`"
+    )]
+    Played(String, u32),
     #[error("{0}")]
     Unreadable(String),
 }
@@ -52,15 +57,25 @@ impl Refused {
             Self::NoRound => "no_round",
             Self::Lichess(_) => "lichess_round_missing",
             Self::NotKept(_) => "not_kept",
+            Self::Tables(_) => "tables_wrong",
+            Self::Played(..) => "boards_played",
             Self::Unreadable(_) => "journal_unreadable",
         }
     }
 }
 
-/// What came of a command: the round to go on with, if it is another, and the answer.
+/// What is put in force by a command.
+#[derive(Debug)]
+enum Change {
+    Round(InForce),
+    /// The boards by table; none for as configured.
+    Tables(Option<Vec<String>>),
+}
+
+/// What came of a command: what to go on with, if something is another, and the answer.
 #[derive(Debug)]
 pub(super) struct Done {
-    in_force: Option<InForce>,
+    change: Option<Change>,
     reply: Reply,
 }
 
@@ -69,6 +84,8 @@ pub(super) struct Desk {
     /// The configuration as it was read.
     configured: Config,
     in_force: Option<InForce>,
+    /// The boards by table as they were bound.
+    bound: Option<Vec<String>>,
     /// At most one, so that what one command was judged by is still so when it is done.
     work: JoinSet<Done>,
 }
@@ -82,18 +99,35 @@ impl Desk {
             );
             None
         });
-        Self {
+        let bound = order::kept(&configured.journal.path).unwrap_or_else(|error| {
+            tracing::error!(
+                "which boards were bound to which tables cannot be read ({error}): the order of the configuration counts; bind them again"
+            );
+            None
+        });
+        let desk = Self {
             configured,
             in_force,
+            bound,
             work: JoinSet::new(),
-        }
+        };
+        desk.look_at_tables();
+        desk
     }
 
     /// The configuration with what is in force.
     pub(super) fn config(&self) -> Config {
+        self.config_with(self.bound.as_deref())
+    }
+
+    /// The same, were the boards bound so.
+    fn config_with(&self, bound: Option<&[String]>) -> Config {
         let mut config = self.configured.clone();
         if let Some(in_force) = &self.in_force {
             config.put_in_force(in_force);
+        }
+        if let Some(bound) = bound {
+            config.bind(bound);
         }
         config
     }
@@ -101,6 +135,7 @@ impl Desk {
     /// Takes over what the new configuration says of the broadcast. False when something else has changed in it, too.
     pub(super) fn reconfigure(&mut self, config: &Config) -> bool {
         self.configured.broadcast.clone_from(&config.broadcast);
+        self.look_at_tables();
         self.configured == *config
     }
 
@@ -109,11 +144,13 @@ impl Desk {
         self.work.join_next().await
     }
 
-    /// Takes over what was done. True when the round is another, or is closed.
+    /// Takes over what was done. True when the round is another, or is closed, or boards have other tables.
     pub(super) fn take(&mut self, done: Done) -> (bool, Reply) {
-        let changed = done.in_force.is_some();
-        if changed {
-            self.in_force = done.in_force;
+        let changed = done.change.is_some();
+        match done.change {
+            Some(Change::Round(in_force)) => self.in_force = Some(in_force),
+            Some(Change::Tables(bound)) => self.bound = bound,
+            None => {}
         }
         (changed, done.reply)
     }
@@ -126,10 +163,7 @@ impl Desk {
     /// Looks `asked` through, and puts it in force where that is wanted. The answer, unless it comes later.
     pub(super) fn pairings(&mut self, asked: &PairingsAsked, answer: Answer) -> Option<Reply> {
         let config = self.config();
-        let tables = config.broadcast.as_ref().map_or_else(
-            || config.boards.iter().map(|board| board.id.to_string()).collect(),
-            |broadcast| broadcast.boards.clone(),
-        );
+        let tables = config.tables();
         let checked = Pairings::check(&asked.text, asked.round, Some(tables.len()));
         let refused = self.why_not(asked, &config);
         if !asked.put {
@@ -225,7 +259,7 @@ impl Desk {
         self.work.spawn_blocking(move || {
             let since_ms = present.as_ref().map(|present| present.since_ms);
             let since_ms = since_ms.or_else(|| began_ms(&folder?, round)).unwrap_or_default();
-            let open = match without_result(&path, round, since_ms, &paired) {
+            let open = match games::without_result(&path, round, since_ms, &paired) {
                 Ok(open) => open,
                 Err(reason) => return refused(&answer, &Refused::Unreadable(reason)),
             };
@@ -233,7 +267,7 @@ impl Desk {
             let state = json!({ "round": round, "without_result": open, "closed": closes });
             if !closes {
                 return Done {
-                    in_force: None,
+                    change: None,
                     reply: answer.done(state),
                 };
             }
@@ -256,7 +290,7 @@ impl Desk {
 
 fn refused(answer: &Answer, refused: &Refused) -> Done {
     Done {
-        in_force: None,
+        change: None,
         reply: answer.refused(refused.code(), refused),
     }
 }
@@ -265,7 +299,7 @@ fn refused(answer: &Answer, refused: &Refused) -> Done {
 fn finish(path: &Path, in_force: InForce, answer: &Answer, state: Value) -> Done {
     match in_force.keep(path) {
         Ok(()) => Done {
-            in_force: Some(in_force),
+            change: Some(Change::Round(in_force)),
             reply: answer.done(state),
         },
         Err(error) => refused(answer, &Refused::NotKept(error.to_string())),
@@ -287,58 +321,56 @@ fn seats(pairings: &Pairings, tables: &[String]) -> Vec<Value> {
     (1..).zip(tables).zip(paired).map(seat).collect()
 }
 
-/// The boards of `paired` at which no game of the round has a result yet.
-fn without_result(
-    path: &Path,
-    round: u32,
-    since_ms: i64,
-    paired: &BTreeMap<String, [Option<String>; 2]>,
-) -> Result<Vec<Value>, String> {
-    let mut told: Vec<(u64, Event)> = Vec::new();
-    for kind in ["game_started", "game_ended", "game_resumed"] {
-        let filter = Filter {
-            kind: Some(kind.to_owned()),
-            ..Filter::default()
-        };
-        each_event(path, &filter, |kept| {
-            if kept.written_ms >= since_ms {
-                let event = serde_json::from_str(kept.json).ok();
-                told.extend(event.map(|event| (kept.position, event)));
-            }
-            true
-        })
-        .map_err(|error| format!("the journal cannot be read now ({error}): try again"))?;
-    }
-    told.sort_by_key(|(position, _)| *position);
-    let mut games: BTreeMap<(String, Option<u32>), bool> = BTreeMap::new();
-    for (_, event) in told {
-        let game = (event.board, event.game);
-        match event.body {
-            Body::GameStarted { round: of, .. } if of == Some(round) => {
-                games.insert(game, false);
-            }
-            Body::GameEnded { result, .. } => {
-                games
-                    .entry(game)
-                    .and_modify(|over| *over = result != GameResult::Open);
-            }
-            Body::GameResumed { .. } => {
-                games.entry(game).and_modify(|over| *over = false);
-            }
-            _ => {}
-        }
-    }
-    let has_result = |board: &str| games.iter().any(|((of, _), over)| of == board && *over);
-    let open = paired.iter().filter(|(board, _)| !has_result(board));
-    Ok(open
-        .map(|(board, [white, black])| json!({ "board": board, "white": white, "black": black }))
-        .collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::Env;
+
+    /// A configuration of these boards.
+    fn hall(folder: &Path, boards: &[&str], broadcast: &str) -> Config {
+        let tables = boards
+            .iter()
+            .map(|id| format!("[[board]]\nid = \"{id}\"\nport = \"/dev/{id}\"\n"));
+        let text = format!(
+            "[gateway]\nname = \"gw\"\n[journal]\npath = \"journal.sqlite\"\n{}{broadcast}",
+            tables.collect::<String>()
+        );
+        let config = Config::from_text(&text, &folder.join("dgt2mqtt.toml"), &Env::default());
+        config.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn boards_are_bound_for_every_round_and_void_when_one_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let bound = ["b".to_owned(), "a".to_owned()];
+        order::keep(&folder.join("journal.sqlite"), &bound).unwrap();
+        let mut two = Desk::open(hall(folder, &["a", "b"], ""));
+        assert_eq!(two.config().tables(), bound);
+        put(&mut two, 4, None);
+        let paired = two.config().paired();
+        assert_eq!(
+            paired.keys().collect::<Vec<_>>(),
+            ["b"],
+            "the first table has board b"
+        );
+        // A broadcast that is read later has its boards in the same order, and so has its next round.
+        for round in [5, 6] {
+            let cast = format!("[broadcast]\nfolder = \"open\"\nround = {round}\n");
+            two.reconfigure(&hall(folder, &["a", "b"], &cast));
+            let config = two.config();
+            assert_eq!(
+                (config.tables(), config.broadcast.unwrap().boards),
+                (bound.to_vec(), bound.to_vec())
+            );
+        }
+
+        let more = Desk::open(hall(folder, &["a", "b", "c"], "")).config();
+        assert_eq!(more.tables(), ["b", "a", "c"]);
+        let gone = Desk::open(hall(folder, &["a", "c"], "")).config();
+        assert_eq!(gone.tables(), ["a", "c"]);
+        assert_eq!(gone.bound, None);
+    }
 
     /// A desk of one board whose round 3 goes to lichess.
     fn desk(folder: &Path) -> Desk {

@@ -21,7 +21,7 @@ const MAX_REFERENCE: usize = 128;
 pub const SENDER: &str = "sender";
 
 /// What the gateway itself does.
-pub const GATEWAY_VERBS: [&str; 5] = ["republish", "ping", "history", "pairings", "next_round"];
+pub const GATEWAY_VERBS: [&str; 6] = ["republish", "ping", "history", "pairings", "next_round", "bind"];
 /// What a board does.
 pub const BOARD_VERBS: [&str; 14] = [
     "new_game",
@@ -53,6 +53,8 @@ pub enum Target {
     Pairings(PairingsAsked),
     /// Close the round.
     NextRound(NextRound),
+    /// Say which board stands on which table, or put that in force.
+    Bind(Bind),
     /// A board's watcher.
     Board {
         /// The board's id.
@@ -98,6 +100,15 @@ pub struct NextRound {
     /// Closes it although boards are without a result.
     #[serde(default)]
     pub force: bool,
+}
+
+/// Which board stands on which table. With `boards` that is put in force, for this round and all that follow.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bind {
+    /// Each board once, as the answer names them, that of the first table first; an empty list for the order of the
+    /// configuration.
+    pub boards: Option<Vec<String>>,
 }
 
 /// A command that passed the door.
@@ -273,6 +284,7 @@ fn gateway_target(verb: &str, fields: &mut serde_json::Map<String, Value>) -> Re
             Ok(Target::Pairings(asked))
         }
         "next_round" => read(verb, fields).map(Target::NextRound),
+        "bind" => read(verb, fields).map(Target::Bind),
         "republish" => Ok(Target::Republish),
         "ping" => Ok(Target::Ping),
         _ => Err(unknown(verb, &GATEWAY_VERBS)),

@@ -79,15 +79,20 @@ impl Core {
             other => {
                 let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
                 let said = ctx.out.seq;
-                let about_record = matches!(
-                    other,
-                    Command::Retract { .. } | Command::Correct(_) | Command::Promotion { .. }
-                );
+                let correction = match &other {
+                    Command::Correct(order) => Some(order.clone()),
+                    _ => None,
+                };
+                let is_promotion = matches!(other, Command::Promotion { .. });
                 game.command(&mut ctx, other)?;
                 if game.is_watched() {
                     self.unwatch_all();
-                } else if about_record && self.out.seq != said {
-                    self.unwatch();
+                } else if self.out.seq != said {
+                    match correction {
+                        Some(order) => self.keep_in_step(now, &order),
+                        None if is_promotion => self.unwatch(),
+                        None => {}
+                    }
                 }
             }
         }
@@ -206,6 +211,7 @@ impl Game {
     fn take_up_again(&mut self, ctx: &mut Ctx<'_>) {
         if !self.is_watched() {
             self.result = None;
+            self.show_spent = true;
             self.parked = false;
             self.emit(ctx, None, Body::GameResumed { reason: None });
         }

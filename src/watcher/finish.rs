@@ -9,6 +9,15 @@ use crate::{
     time::Millis,
 };
 
+/// Why a game ended that ended as the board showed it.
+const KINGS: &str = "kings_in_the_centre";
+const SPECIAL_PIECE: &str = "special_piece";
+
+/// Whether a game that ended for `reason` ended as the board showed it.
+pub(super) fn is_shown(reason: &str) -> bool {
+    matches!(reason, KINGS | SPECIAL_PIECE)
+}
+
 /// The kings must stand in the centre for this long.
 const KINGS_MS: u64 = 1200;
 /// The same where the board does not know that they are kings.
@@ -75,42 +84,82 @@ fn meaning(kings: [Square; 2]) -> GameResult {
     }
 }
 
+/// A result as the board shows it.
+struct Shown {
+    result: GameResult,
+    since: Millis,
+    /// For so long it must be shown.
+    wait_ms: u64,
+    by_kings: bool,
+}
+
 impl Game {
     /// Looks whether the board says that the game is over.
     pub(super) fn look_for_result(&mut self, ctx: &mut Ctx<'_>) {
         if !self.is_watched() {
             return;
         }
-        let felt = ctx.sensed.is_felt();
-        if let Some(kings) = felt.then(|| felt_kings(self.stand(), ctx.sensed)).flatten() {
-            let since = kings.map(|s| ctx.sensed.since(s));
-            if ctx.passed(since[0].max(since[1]), FELT_KINGS_MS) {
-                self.end_by_kings(ctx, meaning(kings));
-            }
-        } else if let Some(result) = kings_say(ctx.sensed) {
-            let since = |color| king(ctx.sensed, color).map_or(ctx.now, |s| ctx.sensed.since(s));
-            let since = since(Color::White).max(since(Color::Black));
-            if ctx.passed(since, KINGS_MS) {
-                self.end_by_kings(ctx, result);
-            }
-        }
-        if !ctx.sensed.placement().shows_special() {
+        let shown: Vec<_> = self
+            .shown_by_kings(ctx)
+            .into_iter()
+            .chain(self.shown_by_piece(ctx))
+            .collect();
+        if self.show_spent {
+            self.show_spent = !shown.is_empty() || self.gap;
             return;
         }
-        for (code, result) in [
+        let Some(shown) = shown
+            .into_iter()
+            .find(|shown| ctx.passed(shown.since, shown.wait_ms))
+        else {
+            return;
+        };
+        if shown.by_kings {
+            return self.end_by_kings(ctx, shown.result);
+        }
+        self.settle_rest(ctx);
+        self.end_as_shown(ctx, shown.result, SPECIAL_PIECE);
+    }
+
+    fn shown_by_kings(&self, ctx: &Ctx<'_>) -> Option<Shown> {
+        let felt = ctx.sensed.is_felt();
+        let (result, since, wait_ms) =
+            if let Some(kings) = felt.then(|| felt_kings(self.stand(), ctx.sensed)).flatten() {
+                let [one, other] = kings.map(|s| ctx.sensed.since(s));
+                (meaning(kings), one.max(other), FELT_KINGS_MS)
+            } else {
+                let since = |color| king(ctx.sensed, color).map_or(ctx.now, |s| ctx.sensed.since(s));
+                let both = since(Color::White).max(since(Color::Black));
+                (kings_say(ctx.sensed)?, both, KINGS_MS)
+            };
+        Some(Shown {
+            result,
+            since,
+            wait_ms,
+            by_kings: true,
+        })
+    }
+
+    fn shown_by_piece(&self, ctx: &Ctx<'_>) -> Vec<Shown> {
+        if !ctx.sensed.placement().shows_special() {
+            return Vec::new();
+        }
+        let meanings = [
             (13, GameResult::Draw),
             (14, GameResult::WhiteWins),
             (15, GameResult::BlackWins),
-        ] {
-            let square = ctx.sensed.placement().squares_of(Code(code)).single_square();
-            if let Some(square) = square
-                && ctx.sensed.since(square) > self.began
-                && ctx.passed(ctx.sensed.since(square), SPECIAL_MS)
-            {
-                self.settle_rest(ctx);
-                self.end_as_shown(ctx, result, "special_piece");
-            }
-        }
+        ];
+        let shown = |(code, result)| {
+            let square = ctx.sensed.placement().squares_of(Code(code)).single_square()?;
+            let since = ctx.sensed.since(square);
+            (since > self.began).then_some(Shown {
+                result,
+                since,
+                wait_ms: SPECIAL_MS,
+                by_kings: false,
+            })
+        };
+        meanings.into_iter().filter_map(shown).collect()
     }
 
     /// The kings stand in the centre: steps of theirs on the way are no moves of the game.
@@ -121,7 +170,7 @@ impl Game {
         }
         self.retract(ctx, keep, "kings_to_the_centre");
         self.settle_before_kings(ctx);
-        self.end_as_shown(ctx, result, "kings_in_the_centre");
+        self.end_as_shown(ctx, result, KINGS);
     }
 
     /// A king's move at the end of the record that nobody pressed for, on to the centre square where

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Color, Move, uci::UciMove};
 
-use super::{Settings, clock::Clock, meanwhile::is_by_hand, outbox::Outbox};
+use super::{Settings, clock::Clock, finish::is_shown, outbox::Outbox};
 use crate::{
     board::{Act, Lines, PlyKind, Sensed, Stand},
     event::{Body, ClockState, CompletedBy, GameResult, MoveMade, Resolution, Why},
@@ -159,6 +159,10 @@ pub(super) struct Game {
     pub(super) parked: bool,
     /// A person has just ended it: what follows is to be watched.
     pub(super) ended_by_hand: bool,
+    /// The result is what the board showed.
+    pub(super) shown: bool,
+    /// What the board shows now was taken for a result already: it is none again before it has stood otherwise.
+    pub(super) show_spent: bool,
     /// The result is by an arbiter.
     pub(super) confirmed: bool,
     /// Since when another line than the record's is the best.
@@ -210,6 +214,8 @@ impl Game {
             result: None,
             parked: false,
             ended_by_hand: false,
+            shown: false,
+            show_spent: false,
             confirmed: false,
             doubted: None,
             left_since: None,
@@ -452,8 +458,9 @@ impl Game {
     ) {
         self.result = Some(result);
         self.parked = false;
-        self.ended_by_hand = is_by_hand(reason);
         self.confirmed = reason == "arbiter";
+        self.shown = is_shown(reason);
+        self.ended_by_hand = self.confirmed || self.shown;
         self.press = None;
         self.later_presses.clear();
         self.emit(

@@ -3,7 +3,7 @@
 //!
 //! It is watched by the same code as a game, in place of it: what it would say is kept.
 
-use std::mem;
+use std::{collections::BTreeMap, mem};
 
 use super::{
     Table,
@@ -75,16 +75,19 @@ impl Meanwhile {
     }
 }
 
-/// True for a result that a person gave: he may have meant another board, or touched the kings for another reason.
-pub(super) fn is_by_hand(reason: &str) -> bool {
-    matches!(reason, "arbiter" | "kings_in_the_centre" | "special_piece")
-}
-
 impl Core {
     /// Does the same for the game and for what is watched in place of it.
     pub(super) fn each(&mut self, mut what: impl FnMut(&mut Self)) {
         what(self);
         self.in_meanwhile(what);
+    }
+
+    /// Does it for what is watched in place of a game that a person has ended.
+    pub(super) fn after_the_end(&mut self, what: impl FnOnce(&mut Self)) {
+        let why = self.meanwhile.as_ref().map(|meanwhile| meanwhile.why);
+        if why == Some(Why::Ended) {
+            self.in_meanwhile(what);
+        }
     }
 
     fn in_meanwhile(&mut self, what: impl FnOnce(&mut Self)) {
@@ -182,6 +185,7 @@ impl Core {
         if mem::take(&mut game.ended_by_hand) && self.meanwhile.is_none() {
             let mut on = game.clone();
             on.result = None;
+            on.show_spent = true;
             let white_side = self.clock.white_side();
             let on = Meanwhile::new(Why::Ended, Phase::Game(on), self.games, white_side);
             self.meanwhile = Some(Box::new(on));
@@ -249,6 +253,7 @@ impl Core {
         }
         if let Some((game, mut ctx)) = self.game_and_ctx(now) {
             game.result = None;
+            game.show_spent = true;
             game.parked = false;
             game.restart_lines(&ctx);
             game.after_gap(&mut ctx);
@@ -260,45 +265,57 @@ impl Core {
         let unsaid = mem::take(&mut meanwhile.out.events);
         self.phase = meanwhile.phase;
         self.games = meanwhile.games;
-        let first = self.out.seq + 1;
-        let said = |id: &str| -> Option<u64> {
-            let seq: u64 = id.rsplit('/').next()?.parse().ok()?;
-            seq.checked_sub(UNSAID + 1).map(|place| first + place)
-        };
-        let name = format!("{}/{}/", self.settings.gateway, self.settings.board);
-        let rename = |id: &mut String| {
-            if let Some(seq) = said(id) {
-                *id = format!("{name}{seq}");
-            }
-        };
+        let mut names = BTreeMap::new();
         // The players did it, and not the person who says so now.
         let by_command = mem::take(&mut self.out.by_command);
         let by = self.out.by.take();
         for event in unsaid {
-            self.say_now(now, event, &rename);
+            let unsaid = event.id.clone();
+            let id = self.say_now(now, event, &names);
+            names.insert(unsaid, id);
         }
         (self.out.by_command, self.out.by) = (by_command, by);
         if let Phase::Game(game) = &mut self.phase {
             for open in game.open.iter_mut().chain(&mut game.closed) {
-                rename(&mut open.id);
+                rename(&mut open.id, &names);
             }
             self.out.questions.extend(game.open_questions());
         }
     }
 
-    fn say_now(&mut self, now: Millis, event: Event, rename: &impl Fn(&mut String)) {
+    /// Says what was kept, under a name of its own; `names` are those of what was said before it. Returns the new one.
+    fn say_now(&mut self, now: Millis, event: Event, names: &BTreeMap<String, String>) -> String {
         let mut body = event.body;
-        match &mut body {
-            Body::IrregularityResolved { irregularity, .. }
-            | Body::IrregularityReopened { irregularity, .. }
-            | Body::CaseNoted { irregularity, .. } => rename(irregularity),
-            Body::RulingAmended(amendment) => rename(&mut amendment.irregularity),
-            _ => {}
+        if let Some(case) = case_of(&mut body) {
+            rename(case, names);
         }
         // Events tell the daemon's time, in seconds.
         let at = Millis((event.at.unwrap_or(event.t) * 1000.0).round() as u64) + self.out.before;
-        self.out.emit(&self.settings, event.game, now, Some(at), body);
+        self.out.emit(&self.settings, event.game, now, Some(at), body)
     }
+}
+
+fn rename(id: &mut String, names: &BTreeMap<String, String>) {
+    if let Some(name) = names.get(id) {
+        id.clone_from(name);
+    }
+}
+
+/// The irregularity that something is said about.
+pub(super) fn case_of(body: &mut Body) -> Option<&mut String> {
+    match body {
+        Body::IrregularityResolved { irregularity, .. }
+        | Body::IrregularityReopened { irregularity, .. }
+        | Body::CaseNoted { irregularity, .. } => Some(irregularity),
+        Body::RulingAmended(amendment) => Some(&mut amendment.irregularity),
+        _ => None,
+    }
+}
+
+/// Whether an event of this id was not said yet.
+pub(super) fn is_unsaid(id: &str) -> bool {
+    let seq = id.rsplit('/').next().and_then(|seq| seq.parse::<u64>().ok());
+    seq.is_some_and(|seq| seq > UNSAID)
 }
 
 /// True where a person has closed, dismissed or opened again what is otherwise known as `mine`. In a game that is said to be

@@ -27,6 +27,7 @@ mod flags;
 mod game;
 mod gap;
 mod gathers;
+mod in_step;
 mod judge;
 mod late;
 mod matter;

@@ -164,19 +164,23 @@ impl Players {
     }
 
     /// A piece is put where it belongs in the game's position.
-    pub fn put_back(&mut self, squares: &[Square]) {
+    pub fn put_back(&self, squares: &[Square]) {
         for square in squares {
             let piece = code(self.position.board().piece_at(*square));
             self.change(|table| table.put(*square, piece));
         }
     }
 
+    /// A piece is taken in hand.
+    pub fn lift(&self, square: Square) {
+        self.change(|table| table.put(square, PieceCode::EMPTY));
+    }
+
     /// A piece is taken in hand for so long that everybody sees it, and put back.
     pub fn touch(&self, square: Square) {
-        self.change(|table| table.put(square, PieceCode::EMPTY));
+        self.lift(square);
         std::thread::sleep(IN_HAND);
-        let piece = code(self.position.board().piece_at(square));
-        self.change(|table| table.put(square, piece));
+        self.put_back(&[square]);
     }
 
     /// White sits at the left of the clock.

@@ -254,13 +254,16 @@ fn names_are_those_of_the_pairings_where_there_are_some() {
     assert_eq!(names(&hall), json!(["Reti, R", "Tartakower, S"]));
     assert_eq!(hall.changed_boards(seen, 0).len(), 1);
     let own = [Some("Menchik, V".to_owned()), None];
-    hall.take_paired(Paired::from([("gw/7".to_owned(), own)]));
+    let seen = hall.revision();
+    hall.take_own_round(Some(3), Paired::from([("gw/7".to_owned(), own)]));
+    let links = serde_json::to_value(hall.changed_links(seen)).unwrap();
+    assert_eq!(links["own_round"], 3, "and the page says so");
     assert_eq!(
         names(&hall),
         json!(["Menchik, V", null]),
         "our own broadcast knows better"
     );
-    hall.take_paired(Paired::new());
+    hall.take_own_round(None, Paired::new());
     hall.take("gw/info", br#"{"version":"1","boards":["7"]}"#, 0);
     assert_eq!(names(&hall), json!(["A", null]));
 }

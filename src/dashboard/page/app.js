@@ -7,14 +7,14 @@ import { GamePage } from "./game.js";
 import { History, Report } from "./history.js";
 import { introduce, me } from "./lock.js";
 import { showOutage as showAway } from "./outage.js";
-import { roundButton } from "./pairings.js";
+import { roundButton, roundsHear } from "./pairings.js";
 import { Wall } from "./wall.js";
 import { language, setLanguage, t, told } from "./words.js";
 
 /** Nothing heard for so long, though the server speaks every five seconds: the connection is dead. */
 const SILENCE_MS = 13_000;
 
-const hall = { boards: new Map(), gateways: new Map(), brokersAway: [], pushes: [], heard: false };
+const hall = { boards: new Map(), gateways: new Map(), brokersAway: [], pushes: [], ownRound: null, heard: false };
 const grid = new Grid();
 const wall = new Wall();
 const detail = new Detail();
@@ -41,7 +41,10 @@ function connect() {
     hall.heard = true;
     take(view);
     // What the link is good for may have changed meanwhile.
-    introduce().then(() => show());
+    introduce().then(() => {
+      show();
+      roundsHear([]);
+    });
   });
   source.addEventListener("change", (event) => take(JSON.parse(event.data)));
   source.addEventListener("alive", heard);
@@ -74,9 +77,11 @@ function take(view) {
     hall.gateways = new Map(view.links.gateways.map((gateway) => [gateway.name, gateway]));
     hall.brokersAway = view.links.brokers_away;
     hall.pushes = view.links.pushes;
+    hall.ownRound = view.links.own_round;
   }
   ring();
   show(view.boards);
+  roundsHear(view.boards ?? []);
 }
 
 /** Sound and a spoken word for what is new and serious. */

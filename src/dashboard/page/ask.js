@@ -51,6 +51,14 @@ export async function command(board, verb, fields, { known = "", quiet = false }
   return null;
 }
 
+/** Sends a command about the round to a gateway; throws what a person can read. */
+export async function askGateway(gateway, verb, fields) {
+  const body = JSON.stringify({ gateway, verb, fields });
+  const reply = await fetched("/api/round", { method: "POST", headers: { "content-type": "application/json" }, body });
+  if (!reply.ok) throw Object.assign(new Error(reply.error.message), { code: reply.error.code });
+  return reply.state;
+}
+
 /** Asks before anything is sent. `fields` are elements with a name; the result is what they hold. The button says
  * what it does, and looks it where something is lost by it. `item` is the case that it is about; where `closes`
  * is set, the question is void when that was closed meanwhile. */

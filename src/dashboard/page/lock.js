@@ -17,10 +17,10 @@ export async function introduce() {
   Object.assign(me, await response.json());
 }
 
-/** Why a command cannot be sent to a board, in words; none where it can. */
-function obstacle(verb, board, hall) {
+/** Why a command cannot be sent to a gateway or its boards, in words; none where it can. */
+export function obstacle(verb, gateway, hall) {
   if (me.verbs && !me.verbs.includes(verb)) return t(me.verbs.length ? "not_yours" : "read_only");
-  if (hall.gateways.get(board.gateway)?.commands === false) return t("takes_no_commands", { name: board.gateway });
+  if (hall.gateways.get(gateway)?.commands === false) return t("takes_no_commands", { name: gateway });
   return null;
 }
 
@@ -28,7 +28,7 @@ function obstacle(verb, board, hall) {
 export function lock(element, note, board, hall) {
   const reasons = new Set();
   for (const button of element.querySelectorAll("button[data-verb]")) {
-    const reason = obstacle(button.dataset.verb, board, hall);
+    const reason = obstacle(button.dataset.verb, board.gateway, hall);
     button.disabled = reason != null;
     button.title = reason ?? "";
     if (reason) reasons.add(reason);

@@ -1,15 +1,13 @@
 // Rounds: pairings are pasted or taken from a file, looked through, shown and put in force; a round is closed.
 
-import { fetched, h, say } from "./dom.js";
-import { t } from "./words.js";
+import { askGateway, field } from "./ask.js";
+import { h, say } from "./dom.js";
+import { lockNote, obstacle } from "./lock.js";
+import { bindTables, tablesHear } from "./tables.js";
+import { playerName, t } from "./words.js";
 
-/** Asks a gateway; throws what a person can read. */
-async function ask(gateway, verb, fields) {
-  const body = JSON.stringify({ gateway, verb, fields });
-  const reply = await fetched("/api/round", { method: "POST", headers: { "content-type": "application/json" }, body });
-  if (!reply.ok) throw new Error(reply.error.message);
-  return reply.state;
-}
+/** The dialog that is open. */
+let present = null;
 
 /** Bytes of pairings, at most: what a gateway takes. */
 const MOST = 192 * 1024;
@@ -24,8 +22,6 @@ async function textOf(file) {
   }
 }
 
-const field = (label, control) => h("label", { class: "field" }, h("span", {}, label), control);
-const name = (player) => [player?.title, player?.name, player?.elo].filter(Boolean).join(" ");
 const versus = ({ white, black }) => `${white ?? t("white")} – ${black ?? t("black")}`;
 
 const told = (mistake) =>
@@ -37,7 +33,7 @@ function mistakes(title, found, kind) {
 }
 
 function seats(boards) {
-  const row = ({ id, white, black }) => h("tr", {}, h("th", { scope: "row" }, id), h("td", {}, name(white) || "–"), h("td", {}, name(black) || "–"));
+  const row = ({ id, white, black }) => h("tr", {}, h("th", { scope: "row" }, id), h("td", {}, playerName(white) || "–"), h("td", {}, playerName(black) || "–"));
   return h("table", { class: "seats" },
     h("thead", {}, h("tr", {}, ["pairings_board", "white", "black"].map((key) => h("th", { scope: "col" }, t(key))))),
     h("tbody", {}, boards.map(row)));
@@ -45,7 +41,9 @@ function seats(boards) {
 
 /** The dialog, made anew in the language of the page whenever it is opened. */
 class Rounds {
-  constructor(gateways) {
+  constructor(hall) {
+    this.hall = hall;
+    const gateways = [...hall.gateways.values()].filter((gateway) => gateway.online);
     this.gateway = h("select", { name: "gateway" }, gateways.map(({ name }) => h("option", { value: name }, name)));
     const roundOf = () => gateways.find(({ name }) => name === this.gateway.value)?.round ?? 1;
     this.round = h("input", { name: "round", type: "number", min: 1, max: 99, value: roundOf(), required: true });
@@ -55,21 +53,27 @@ class Rounds {
     this.lichess = h("input", { name: "lichess", maxlength: 8, pattern: "[A-Za-z0-9]{8}", autocomplete: "off" });
     this.found = h("div", { class: "found", role: "status" });
     this.put = this.#button("pairings_put", "put", () => this.#put(), "primary");
+    this.sends = [
+      this.#button("bind", "bind", () => this.#bind()),
+      this.#button("next_round", "next", () => this.#next(false)),
+      this.#button("pairings_check", "check", () => this.#check()),
+      this.put];
+    this.locked = lockNote();
+    this.own = h("p", { class: "note own", role: "status" });
     this.dialog = h("dialog", { class: "rounds", "aria-labelledby": "rounds-title" },
       h("h2", { id: "rounds-title" }, t("pairings")),
       h("p", {}, t("pairings_what")),
+      this.own,
       gateways.length > 1 ? field(t("pairings_gateway"), this.gateway) : null,
       field(t("pairings_round"), this.round),
       field(t("pairings_file"), this.file),
       field(t("pairings_text"), this.text),
       field(t("pairings_lichess"), this.lichess),
+      this.locked,
       this.found,
       h("div", { class: "buttons" },
         this.#button("pairings_close", "close", () => this.dialog.close()),
-        this.#button("next_round", "next", () => this.#next(false)),
-        this.#button("pairings_check", "check", () => this.#check()),
-        this.put));
-    this.put.disabled = true;
+        this.sends));
     for (const control of [this.gateway, this.round, this.text, this.lichess]) control.addEventListener("input", () => this.#changed());
     this.file.addEventListener("change", async () => {
       const [file] = this.file.files;
@@ -77,10 +81,33 @@ class Rounds {
       this.text.value = await textOf(file);
       await this.#check();
     });
-    this.dialog.addEventListener("close", () => this.dialog.remove());
+    this.dialog.addEventListener("close", () => {
+      this.dialog.remove();
+      present = null;
+    });
+    this.#allow(false);
+  }
+
+  /** What can be sent now, and why nothing can. `fits` says whether what is there may be put in force. */
+  #allow(fits) {
+    this.fits = fits;
+    const why = this.gateway.value ? obstacle("pairings", this.gateway.value, this.hall) : t("pairings_no_gateway");
+    for (const button of this.sends) button.disabled = why != null;
+    this.put.disabled ||= !fits;
+    this.locked.hidden = why == null;
+    say(this.locked, why ?? "");
+    const round = this.hall.ownRound;
+    this.own.hidden = round == null;
+    say(this.own, round == null ? "" : t("pairings_own", { round }));
+  }
+
+  /** The gateways, or what we may do, may be others now. */
+  look() {
+    this.#allow(this.fits);
   }
 
   open() {
+    present = this;
     document.body.append(this.dialog);
     this.dialog.showModal();
     this.text.focus();
@@ -92,7 +119,7 @@ class Rounds {
 
   /** What was looked through is another text. */
   #changed() {
-    this.put.disabled = true;
+    this.#allow(false);
     this.found.replaceChildren();
   }
 
@@ -112,9 +139,9 @@ class Rounds {
 
   async #ask(verb, fields) {
     try {
-      return await ask(this.gateway.value, verb, fields);
+      return await askGateway(this.gateway.value, verb, fields);
     } catch (error) {
-      this.found.replaceChildren(h("p", { class: "refused" }, String(error.message ?? error)));
+      this.#refused(error);
       return null;
     }
   }
@@ -132,15 +159,31 @@ class Rounds {
       refused ? h("p", { class: "refused", "data-code": refused.code }, t(`pairings_${refused.code}`, refused)) : null,
       h("h3", {}, t("pairings_seats", { n: games })),
       seats(boards)].filter(Boolean));
-    this.put.disabled = wrong.length > 0 || refused != null;
-    this.found.scrollIntoView({ block: "nearest" });
+    this.#allow(!wrong.length && refused == null);
   }
 
   async #put() {
     const state = await this.#ask("pairings", { ...this.#fields(), put: true });
     if (!state) return;
-    this.put.disabled = true;
-    this.found.replaceChildren(h("p", { class: "done" }, t("pairings_done", state)));
+    this.#done(t("pairings_done", state));
+  }
+
+  /** It is in force: what was looked through before was looked through with something else. */
+  #done(text) {
+    this.#allow(false);
+    this.found.replaceChildren(h("p", { class: "done" }, text));
+  }
+
+  async #bind() {
+    try {
+      await bindTables(this.gateway.value, this.hall, ({ bound }) => this.#done(t(bound ? "bind_done" : "bind_taken_back")));
+    } catch (error) {
+      this.#refused(error);
+    }
+  }
+
+  #refused(error) {
+    this.found.replaceChildren(h("p", { class: "refused" }, String(error.message ?? error)));
   }
 
   async #next(force) {
@@ -149,8 +192,7 @@ class Rounds {
     const open = state.without_result;
     if (state.closed) {
       this.round.value = state.round + 1;
-      this.put.disabled = true;
-      this.found.replaceChildren(h("p", { class: "done" }, t("next_round_done", { ...state, next: state.round + 1 })));
+      this.#done(t("next_round_done", { ...state, next: state.round + 1 }));
       this.text.focus();
       return;
     }
@@ -164,12 +206,15 @@ class Rounds {
 
 /** The button that opens the dialog, in the language of the page. */
 export function roundButton(hall) {
-  const button = h("button", { type: "button", class: "rounds-button", onclick: () => {
-    const gateways = [...hall.gateways.values()].filter((gateway) => gateway.online);
-    new Rounds(gateways).open();
-  } });
+  const button = h("button", { type: "button", class: "rounds-button", onclick: () => new Rounds(hall).open() });
   const label = () => say(button, t("pairings"));
   new MutationObserver(label).observe(document.documentElement, { attributeFilter: ["lang"] });
   label();
   return button;
+}
+
+/** `boards` have changed, and gateways may have. */
+export function roundsHear(boards) {
+  present?.look();
+  tablesHear(boards);
 }

@@ -60,6 +60,26 @@ const WORDS = {
   pairings_round_open: ["The round before is not closed: the button “Next round” names the boards without a result, and closes it.", "Предыдущий тур не закрыт: кнопка «Следующий тур» называет доски без результата и закрывает его."],
   pairings_round_older: ["The configuration names a later round: change round there.", "Настройка называет более поздний тур: измените там round."],
   pairings_lichess_round_missing: ["The games go to lichess: give the last part of the round's address there, eight letters and digits.", "Партии идут на lichess: укажите последнюю часть адреса тура там, восемь букв и цифр."],
+  pairings_own: ["This page's program writes a broadcast of its own. That goes by its own configuration, where round {round} is played, and so do the names on this page: what is put in force here is for the gateway. Change `round` and `pairings` there as well, and have it read again (SIGHUP).", "Программа этой страницы ведёт собственную трансляцию. Она следует своей настройке, где идёт тур {round}; имена на этой странице — тоже. То, что введено в действие здесь, действует для шлюза. Измените `round` и `pairings` и там и перечитайте настройку (SIGHUP)."],
+  pairings_no_gateway: ["No gateway is there.", "Ни одного шлюза нет на связи."],
+  bind: ["Boards and tables…", "Доски и столы…"],
+  bind_title: ["Which board stands on which table", "Какая доска на каком столе"],
+  bind_what: ["Somebody goes from table to table, lifts a king there and puts it back. The board that sees it belongs to the table that is named here. Nothing changes until it is put in force; then it lasts, for later rounds, too.", "Кто-нибудь идёт от стола к столу, поднимает там короля и ставит обратно. Доска, которая это увидела, относится к названному здесь столу. Ничего не меняется, пока это не введено в действие; затем это действует и для следующих туров."],
+  bind_now: ["Table {n}: lift a king and put it back.", "Стол {n}: поднимите короля и поставьте обратно."],
+  bind_all: ["Put in force what was found out, or choose a table.", "Введите найденное в действие или выберите стол."],
+  bind_a_table: ["Table", "Стол"],
+  bind_table: ["Table {n}", "Стол {n}"],
+  bind_lifted: ["Board {boards}: the king is lifted. Put it back.", "Доска {boards}: король поднят. Поставьте его обратно."],
+  bind_bound: ["Table {n} has board {boards}.", "На столе {n} доска {boards}."],
+  bind_twice: ["Board {boards} belongs to table {n} already. To change that, undo, or choose that table.", "Доска {boards} уже относится к столу {n}. Чтобы изменить это, отмените шаг или выберите тот стол."],
+  bind_together: ["Kings are lifted at several boards: {boards}. None of them is bound. Put the kings back, and lift one.", "Короли подняты сразу на нескольких досках: {boards}. Ни одна не отнесена к столу. Поставьте королей обратно и поднимите одного."],
+  bind_playing: ["Board {boards} is playing: its game has half-moves. Lift a king at a board that waits for its game.", "На доске {boards} идёт партия: в ней есть полуходы. Поднимите короля на доске, которая ждёт партии."],
+  bind_boards_played: ["These boards have played in this round and keep their tables until the next one is in force: {boards}. A game that was only tried is given up with “New game”.", "Эти доски уже играли в этом туре и остаются на своих столах до следующего тура: {boards}. Пробная партия отменяется кнопкой «Новая партия»."],
+  bind_undo: ["Undo", "Отменить шаг"],
+  bind_skip: ["Skip this table", "Пропустить стол"],
+  bind_configured: ["As configured", "Как в настройке"],
+  bind_done: ["The boards are bound to their tables. Games that have begun keep their names.", "Доски отнесены к своим столам. Начатые партии сохраняют имена."],
+  bind_taken_back: ["The boards stand as the configuration says.", "Доски стоят так, как сказано в настройке."],
   next_round: ["Next round", "Следующий тур"],
   next_round_open: ["Round {round} is still without results: {n}", "В туре {round} ещё нет результатов: {n}"],
   next_round_force: ["Close the round all the same", "Всё равно закрыть тур"],
@@ -362,6 +382,9 @@ export function moveName(first, i, move) {
   const ply = first + i;
   return `${Math.floor(ply / 2)}${ply % 2 ? "…" : "."} ${move.san ?? seenMove(move.uci)}`;
 }
+
+/** A player of the pairings, with title and rating. */
+export const playerName = (player) => [player?.title, player?.name, player?.elo].filter(Boolean).join(" ");
 
 /** White's name (0) or Black's (1), or the colour. */
 export const nameOf = (players, i) => players[i] ?? t(i ? "black" : "white");

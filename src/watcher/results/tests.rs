@@ -1,6 +1,8 @@
 //! Results, corrections and cases, of the present game and of earlier ones.
 
 mod evening;
+mod in_step;
+mod kings;
 
 use super::*;
 

@@ -60,6 +60,12 @@ pub(super) struct SavedGame {
     /// The result is by an arbiter.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     confirmed: bool,
+    /// The result is what the board showed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    shown: bool,
+    /// What the board shows is none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    show_spent: bool,
     #[serde(default)]
     flags: Flags,
     clock_used: bool,
@@ -249,6 +255,8 @@ impl SavedGame {
             parked: game.parked,
             table: Some(game.table.clone()),
             confirmed: game.confirmed,
+            shown: game.shown,
+            show_spent: game.show_spent,
             flags: game.flags.clone(),
             clock_used: game.clock_used,
             whole: game
@@ -290,7 +298,9 @@ impl SavedGame {
         game.table = self.table.clone().unwrap_or_default();
         game.confirmed = self.confirmed;
         // What is played on is watched again.
-        game.ended_by_hand = self.confirmed && self.result.is_some();
+        game.shown = self.shown;
+        game.show_spent = self.show_spent;
+        game.ended_by_hand = (self.confirmed || self.shown) && self.result.is_some();
         game.flags = self.flags.clone();
         game.clock_used = self.clock_used;
         game.recall.whole = self.whole.as_ref().map(|(plies, shown)| Whole {

@@ -1,0 +1,40 @@
+//! What was put in force by commands is kept in files beside the journal, so that it outlives the daemon.
+
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::shared;
+
+/// Folder and name of the file that is called as the journal, with `ending`.
+fn place(journal: &Path, ending: &str) -> Option<(PathBuf, String)> {
+    let folder = journal.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let name = journal.file_name()?.to_str()?;
+    Some((
+        folder.map_or_else(|| PathBuf::from("."), Path::to_owned),
+        format!("{name}.{ending}"),
+    ))
+}
+
+/// What is kept; none where nothing ever was.
+pub(super) fn read<T: DeserializeOwned>(journal: &Path, ending: &str) -> io::Result<Option<T>> {
+    let Some((folder, name)) = place(journal, ending) else {
+        return Ok(None);
+    };
+    match shared::read(&folder, &name) {
+        Ok(text) => Ok(Some(serde_json::from_str(&text)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Keeps `value`: when this returns, a loss of power changes nothing of it. Where it fails, what was kept before still is.
+pub(super) fn write(journal: &Path, ending: &str, value: &impl Serialize) -> io::Result<()> {
+    let (folder, name) = place(journal, ending).ok_or(io::ErrorKind::InvalidFilename)?;
+    shared::replace(&folder, &name, &serde_json::to_string(value)?)?;
+    File::open(&folder)?.sync_all()
+}

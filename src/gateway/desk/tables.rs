@@ -1,0 +1,80 @@
+//! Which board stands on which table: an order that somebody found out in the hall is put in force.
+//!
+//! It has nothing to do with rounds, and outlives them: boards are carried about less often than players.
+
+use serde_json::{Value, json};
+
+use super::{Change, Desk, Done, Refused, games, refused, seats};
+use crate::{
+    broadcast::{Pairings, began_ms, tables},
+    config::Config,
+    mqtt::{Answer, Bind, Refusal, Reply},
+};
+
+impl Desk {
+    /// Says so where the order that was bound cannot be used.
+    pub(super) fn look_at_tables(&self) {
+        let Some(bound) = &self.bound else { return };
+        if !self.configured.clone().bind(bound) {
+            tracing::error!(
+                "boards are bound to tables that are not configured any more, so the order of the configuration counts: bind them anew \
+                 (`bind`, or Pairings on the arbiter's page)"
+            );
+        }
+    }
+
+    /// Says which board stands on which table, and puts another order in force where that is wanted. The answer, unless it
+    /// comes later.
+    pub(in crate::gateway) fn bind(&mut self, asked: Bind, answer: Answer) -> Option<Reply> {
+        let config = self.config();
+        let Some(asked) = asked.boards else {
+            return Some(answer.done(state(&config)));
+        };
+        let bound = (!asked.is_empty()).then_some(asked);
+        let present = config.tables();
+        if let Some(bound) = &bound
+            && let Err(wrong) = tables::check(&present, bound)
+        {
+            let wrong = Refused::Tables(wrong);
+            return Some(answer.refused(wrong.code(), &wrong));
+        }
+        if !self.work.is_empty() {
+            return Some(answer.refused(Refusal::Busy.code(), &Refusal::Busy));
+        }
+        let next = self.config_with(bound.as_deref());
+        let round = config.round();
+        let since_ms = round.and_then(|round| Some(self.present(round)?.since_ms));
+        let path = config.journal.path.clone();
+        let folder = config.broadcast.map(|broadcast| broadcast.folder);
+        self.work.spawn_blocking(move || {
+            if let Some(round) = round {
+                let since_ms = since_ms.or_else(|| began_ms(&folder?, round)).unwrap_or_default();
+                let order = next.tables();
+                let moved = tables::moved(&present, &order).into_iter();
+                let moved: Vec<&str> = moved.filter_map(|name| next.own(name)).collect();
+                match games::played(&path, since_ms, &moved) {
+                    Ok(played) if played.is_empty() => {}
+                    Ok(played) => return refused(&answer, &Refused::Played(played.join(", "), round)),
+                    Err(reason) => return refused(&answer, &Refused::Unreadable(reason)),
+                }
+            }
+            match tables::keep(&path, bound.as_deref().unwrap_or_default()) {
+                Ok(()) => Done {
+                    change: Some(Change::Tables(bound)),
+                    reply: answer.done(state(&next)),
+                },
+                Err(error) => refused(&answer, &Refused::NotKept(error.to_string())),
+            }
+        });
+        None
+    }
+}
+
+/// The boards by table, and who sits there.
+fn state(config: &Config) -> Value {
+    let in_force = config.in_force.as_ref().and_then(|round| round.pairings.as_ref());
+    let configured = config.broadcast.as_ref().map(|broadcast| &broadcast.pairings);
+    let none = Pairings::default();
+    let pairings = configured.or(in_force).unwrap_or(&none);
+    json!({ "boards": seats(pairings, &config.tables()), "bound": config.bound.is_some() })
+}
