@@ -42,7 +42,7 @@ impl Run {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let config = self.file.load()?;
         logging::init();
-        run::run(config, || self.file.load())
+        run::run(config, move || self.file.load())
     }
 }
 

@@ -71,6 +71,10 @@ fn commands() -> Schema {
         payload(&nothing("The gateway answers."), &types),
     );
     verbs.insert(
+        "reload".to_owned(),
+        payload(&nothing("The configuration is read again."), &types),
+    );
+    verbs.insert(
         "history".to_owned(),
         payload(&schema_for!(History).to_value(), &types),
     );

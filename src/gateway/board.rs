@@ -31,6 +31,7 @@ use super::{
     ports::{Claim, Ports},
     quota::Quota,
     serials::Serials,
+    standing::Standings,
     timed::{Timed, to_board},
     trouble::Trouble,
 };
@@ -74,6 +75,8 @@ pub(super) struct Shared {
     /// One search for a mate at a time.
     pub(super) mates: Turn,
     pub(super) tables: watch::Receiver<Tables>,
+    /// How each board stands.
+    pub(super) standings: Standings,
 }
 
 /// One board's part of the configuration.

@@ -98,10 +98,14 @@ impl Desk {
         config
     }
 
-    /// Takes over what the new configuration says of the broadcast. False when something else has changed in it, too.
-    pub(super) fn reconfigure(&mut self, config: &Config) -> bool {
-        self.configured.broadcast.clone_from(&config.broadcast);
-        self.configured == *config
+    /// The configuration as it was read.
+    pub(super) fn configured(&self) -> &Config {
+        &self.configured
+    }
+
+    /// Goes on with another configuration.
+    pub(super) fn reconfigure(&mut self, config: Config) {
+        self.configured = config;
     }
 
     /// The next command that is done, once there is one.

@@ -24,8 +24,9 @@ mod metrics;
 mod ports;
 mod quota;
 mod serials;
+mod standing;
 mod timed;
 mod trouble;
 
-pub use daemon::{GatewayError, run, run_changing};
+pub use daemon::{GatewayError, Reading, run, run_changing};
 pub use health::{GatewayInfo, Health};

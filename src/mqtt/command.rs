@@ -19,7 +19,7 @@ const MAX_REFERENCE: usize = 128;
 pub const SENDER: &str = "sender";
 
 /// What the gateway itself does.
-pub const GATEWAY_VERBS: [&str; 5] = ["republish", "ping", "history", "pairings", "next_round"];
+pub const GATEWAY_VERBS: [&str; 6] = ["republish", "ping", "history", "pairings", "next_round", "reload"];
 /// What a board does.
 pub const BOARD_VERBS: [&str; 14] = [
     "new_game",
@@ -51,6 +51,8 @@ pub enum Target {
     Pairings(PairingsAsked),
     /// Close the round.
     NextRound(NextRound),
+    /// Read the configuration again.
+    Reload,
     /// A board's watcher.
     Board {
         /// The board's id.
@@ -264,6 +266,7 @@ fn gateway_target(verb: &str, fields: &mut serde_json::Map<String, Value>) -> Re
         "next_round" => read(verb, fields).map(Target::NextRound),
         "republish" => Ok(Target::Republish),
         "ping" => Ok(Target::Ping),
+        "reload" => Ok(Target::Reload),
         _ => Err(unknown(verb, &GATEWAY_VERBS)),
     }
 }

@@ -45,6 +45,7 @@ fn shared(journal: Journal) -> Shared {
         clock_interval: Duration::from_secs(1),
         mates: Turn::default(),
         tables: watch::channel(Default::default()).1,
+        standings: Standings::default(),
     }
 }
 
