@@ -9,10 +9,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::reload;
+use super::{logging, reload};
 use crate::{
     config::{Config, ConfigError},
-    gateway::{self, Reading},
+    gateway::{self, Controls},
 };
 
 /// Runs the daemon until SIGTERM or SIGINT, then stops it within its bound; a second signal ends it
@@ -56,9 +56,10 @@ async fn run_until_signal(
             let _ = sender.send(()).await;
         },
     );
-    let reading = Reading {
+    let controls = Controls {
         read: Box::new(read),
         asked,
+        log: Box::new(logging::set),
     };
     let signals = async {
         let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
@@ -77,10 +78,24 @@ async fn run_until_signal(
         }
         anyhow::bail!("ended at once by a second signal; what was not delivered is in the journal")
     };
-    let daemon = gateway::run_changing(config, reading, shutdown.clone());
+    let louder = async {
+        let mut more = signal(SignalKind::user_defined1()).context("cannot listen to SIGUSR1")?;
+        let mut as_ever = signal(SignalKind::user_defined2()).context("cannot listen to SIGUSR2")?;
+        loop {
+            let wanted = tokio::select! {
+                _ = more.recv() => Some(logging::MORE),
+                _ = as_ever.recv() => None,
+            };
+            if let Err(error) = logging::set(wanted) {
+                tracing::error!("the log stays as it is: {error}");
+            }
+        }
+    };
+    let daemon = gateway::run_changing(config, controls, shutdown.clone());
     tokio::select! {
         outcome = daemon => outcome.map_err(Into::into),
         ended = signals => ended,
         ended = again => ended,
+        ended = louder => ended,
     }
 }

@@ -33,6 +33,7 @@ use super::{
     serials::Serials,
     standing::Standings,
     timed::{Timed, to_board},
+    told::Told,
     trouble::Trouble,
 };
 use crate::{
@@ -124,6 +125,8 @@ pub(super) struct BoardTask {
     answered: Option<Millis>,
     notices: broadcast::Receiver<Notice>,
     losses: Losses,
+    /// What the log says of its evening.
+    evening: Told,
     /// Up to when a line that tells its own times has told what happened.
     told: Option<Millis>,
     /// How much of an arbiter it takes.
@@ -153,8 +156,11 @@ impl BoardTask {
             ..plan.settings.clone()
         };
         let mates = Mates::new(shared.mates.clone());
+        let players = settings.players.clone();
+        let watcher = Watcher::new(settings, Some(snapshot));
         Self {
-            watcher: Watcher::new(settings, Some(snapshot)),
+            evening: Told::resumed(players, watcher.game().moves.len()),
+            watcher,
             plan,
             shared,
             pulse,
@@ -457,7 +463,7 @@ impl BoardTask {
             self.shared.publisher.reply(refused);
             return;
         }
-        let (reply, record) = command.carry_out(&mut self.watcher, now, past);
+        let (reply, record) = command.carry_out(&mut self.watcher, &board, now, past);
         self.replies.push(reply);
         self.changed |= self.watcher.take_changed();
         let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();

@@ -45,7 +45,7 @@ use crate::{
     notify::notify,
 };
 use parts::{dial, journal_settings, metrics, plans, publisher_settings, tables};
-pub use reload::Reading;
+pub use reload::{Controls, LogSwitch};
 
 /// Commands that may wait, for all boards and for one.
 const COMMANDS: (usize, usize) = (64, 8);
@@ -79,8 +79,8 @@ pub enum GatewayError {
 /// # Errors
 /// When it cannot start (journal, ports), or when its publisher fails.
 pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), GatewayError> {
-    let reading = Reading::of(config.clone());
-    run_changing(config, reading, shutdown).await
+    let controls = Controls::of(config.clone());
+    run_changing(config, controls, shutdown).await
 }
 
 /// As [`run`]; the configuration is read again where that is asked for, and taken over while the games go on.
@@ -89,10 +89,10 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), Gate
 /// As there.
 pub async fn run_changing(
     config: Config,
-    reading: Reading,
+    controls: Controls,
     shutdown: CancellationToken,
 ) -> Result<(), GatewayError> {
-    let mut daemon = Daemon::start(config, reading).await?;
+    let mut daemon = Daemon::start(config, controls).await?;
     notify(&NotifyState::Ready);
     let outcome = daemon.work(&shutdown).await;
     notify(&NotifyState::Stopping);
@@ -130,7 +130,7 @@ struct Daemon {
     /// Boards of one serial number, as was said.
     doubled: Vec<Notice>,
     metrics: Option<Metrics>,
-    reading: Reading,
+    controls: Controls,
     redials: mpsc::Sender<Redial<RumqttDial>>,
     /// What ends the task of each board.
     stops: BTreeMap<Id, CancellationToken>,
@@ -139,7 +139,7 @@ struct Daemon {
 }
 
 impl Daemon {
-    async fn start(config: Config, reading: Reading) -> Result<Self, GatewayError> {
+    async fn start(config: Config, controls: Controls) -> Result<Self, GatewayError> {
         let desk = Desk::open(config);
         let config = desk.config();
         let (tables, seats) = watch::channel(tables(&config));
@@ -208,7 +208,7 @@ impl Daemon {
             rival: None,
             doubled: Vec::new(),
             metrics: metrics(&config).await,
-            reading,
+            controls,
             redials,
             stops: BTreeMap::new(),
             waiting: BTreeSet::new(),
@@ -284,7 +284,7 @@ impl Daemon {
                 }
                 Some(request) = self.requests.recv() => self.dispatch(request).await,
                 Some(done) = self.desk.done() => self.desk_done(done),
-                Some(()) = self.reading.asked.recv() => drop(self.reload().await),
+                Some(()) = self.controls.asked.recv() => drop(self.reload().await),
                 Ok(()) = disputed.changed() => {
                     let is_disputed = *disputed.borrow_and_update();
                     if is_disputed {

@@ -26,7 +26,8 @@ mod quota;
 mod serials;
 mod standing;
 mod timed;
+mod told;
 mod trouble;
 
-pub use daemon::{GatewayError, Reading, run, run_changing};
+pub use daemon::{Controls, GatewayError, LogSwitch, run, run_changing};
 pub use health::{GatewayInfo, Health};

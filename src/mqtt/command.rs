@@ -19,7 +19,15 @@ const MAX_REFERENCE: usize = 128;
 pub const SENDER: &str = "sender";
 
 /// What the gateway itself does.
-pub const GATEWAY_VERBS: [&str; 6] = ["republish", "ping", "history", "pairings", "next_round", "reload"];
+pub const GATEWAY_VERBS: [&str; 7] = [
+    "republish",
+    "ping",
+    "history",
+    "pairings",
+    "next_round",
+    "reload",
+    "log",
+];
 /// What a board does.
 pub const BOARD_VERBS: [&str; 14] = [
     "new_game",
@@ -53,6 +61,8 @@ pub enum Target {
     NextRound(NextRound),
     /// Read the configuration again.
     Reload,
+    /// Say more or less in the log.
+    Log(LogAsked),
     /// A board's watcher.
     Board {
         /// The board's id.
@@ -98,6 +108,15 @@ pub struct NextRound {
     /// Closes it although boards are without a result.
     #[serde(default)]
     pub force: bool,
+}
+
+/// The log says more, or less, until the daemon ends.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogAsked {
+    /// What of it, as `DGT2MQTT_LOG` names it: `debug`, `info,dgt2mqtt::link=trace`. Without it the log is as at the start.
+    #[schemars(length(max = 256))]
+    pub filter: Option<String>,
 }
 
 /// A command that passed the door.
@@ -267,6 +286,7 @@ fn gateway_target(verb: &str, fields: &mut serde_json::Map<String, Value>) -> Re
         "republish" => Ok(Target::Republish),
         "ping" => Ok(Target::Ping),
         "reload" => Ok(Target::Reload),
+        "log" => read(verb, fields).map(Target::Log),
         _ => Err(unknown(verb, &GATEWAY_VERBS)),
     }
 }

@@ -30,7 +30,7 @@ mod unfit;
 mod window;
 
 pub use claim::host;
-pub use command::{History, NextRound, PairingsAsked, Refusal, Request, Target};
+pub use command::{History, LogAsked, NextRound, PairingsAsked, Refusal, Request, Target};
 pub use link::{Arrived, BrokerLink, Dial, LinkEvent, Message, Qos};
 pub use publisher::{Figures, Publisher, PublisherHandle, PublisherSettings, Redial};
 pub use reply::{Answer, Reply, ReplyPayload};

@@ -55,6 +55,7 @@ impl BoardTask {
 
     pub(super) async fn append(&mut self, events: Vec<Event>, command: Option<CommandRecord>) {
         self.save_at = None;
+        events.iter().for_each(|event| self.evening.tell(event));
         let entry = Entry {
             board: self.plan.id.to_string(),
             events,

@@ -14,21 +14,26 @@ use crate::{
     mqtt::{Redial, StateKey},
 };
 
-/// How the configuration is read again, and when.
-pub struct Reading {
+/// What of the program around the daemon can be told from within and without.
+pub struct Controls {
     /// Reads it.
     pub read: Box<dyn Fn() -> Result<Config, ConfigError> + Send + Sync>,
     /// Somebody wants it to be read.
     pub asked: mpsc::Receiver<()>,
+    /// Has the log say more or less: what of it, or as at the start. What it says then, or what is wrong with the words.
+    pub log: LogSwitch,
 }
 
-impl std::fmt::Debug for Reading {
+/// See [`Controls::log`].
+pub type LogSwitch = Box<dyn Fn(Option<&str>) -> Result<String, String> + Send + Sync>;
+
+impl std::fmt::Debug for Controls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Reading")
+        f.write_str("Controls")
     }
 }
 
-impl Reading {
+impl Controls {
     /// A configuration that never becomes another.
     #[must_use]
     pub fn of(config: Config) -> Self {
@@ -36,6 +41,7 @@ impl Reading {
         Self {
             read: Box::new(move || Ok(config.clone())),
             asked,
+            log: Box::new(|_| Err("the log of this program stays as it is".to_owned())),
         }
     }
 }
@@ -93,7 +99,7 @@ impl Daemon {
     /// # Errors
     /// Why it is not taken over: then nothing changes.
     pub(super) async fn reload(&mut self) -> Result<Value, String> {
-        let read = (self.reading.read)().map_err(|error| error.to_string());
+        let read = (self.controls.read)().map_err(|error| error.to_string());
         let read = read.and_then(|next| plans(&next).map(|_| next).map_err(|error| error.to_string()));
         let next = read.inspect_err(|error| {
             tracing::error!("the configuration was read again and is not taken over: {error}");

@@ -1,5 +1,7 @@
 //! Commands to the gateway, and those that are handed on to its boards.
 
+use std::time::Instant;
+
 use super::{Daemon, MAX_READERS};
 use crate::{
     gateway::{
@@ -7,6 +9,7 @@ use crate::{
         history,
     },
     mqtt::{Answer, History, Refusal, Request, Target},
+    throttle::Throttle,
 };
 
 impl Daemon {
@@ -17,6 +20,9 @@ impl Daemon {
             payload,
             answer,
         } = request;
+        if changes_something(&target) {
+            log_command(&verb, answer.sender.as_deref());
+        }
         match target {
             Target::Ping => {
                 let state = pong(&self.boot_id, self.clock.now());
@@ -31,6 +37,13 @@ impl Daemon {
                 let reply = match self.reload().await {
                     Ok(state) => answer.done(state),
                     Err(reason) => answer.refused("configuration_wrong", &reason),
+                };
+                self.publisher_handle().reply(reply);
+            }
+            Target::Log(asked) => {
+                let reply = match (self.controls.log)(asked.filter.as_deref()) {
+                    Ok(filter) => answer.done(serde_json::json!({ "filter": filter })),
+                    Err(reason) => answer.refused("bad_filter", &reason),
                 };
                 self.publisher_handle().reply(reply);
             }
@@ -80,5 +93,26 @@ impl Daemon {
                 Err(reason) => answer.refused("journal_unreadable", &reason),
             });
         });
+    }
+}
+
+/// Whether a command to the gateway is worth a line; what boards are told they tell themselves.
+fn changes_something(target: &Target) -> bool {
+    match target {
+        Target::Ping | Target::History(_) | Target::Board { .. } => false,
+        Target::Pairings(asked) => asked.put,
+        Target::Republish | Target::Reload | Target::Log(_) | Target::NextRound(_) => true,
+    }
+}
+
+fn log_command(verb: &str, by: Option<&str>) {
+    static SAID: Throttle = Throttle::new();
+    if let Some(left_out) = SAID.pass(Instant::now()) {
+        let who = by.unwrap_or("somebody without a name");
+        let more = match left_out {
+            0 => String::new(),
+            count => format!("; before it {count} that are not told one by one"),
+        };
+        tracing::info!(verb, by, "command {verb} of {who}{more}");
     }
 }
