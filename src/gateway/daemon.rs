@@ -32,16 +32,16 @@ use super::{
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
     mates::Turn,
-    metrics::Metrics,
+    metrics::{Look, Metrics},
     ports::Ports,
     serials::Serials,
-    standing::Standings,
+    standing::{Standing, Standings},
 };
 use crate::{
     config::{Config, Id},
     journal::{Journal, JournalError, Notice},
     link::SourceSyntaxError,
-    mqtt::{Publisher, PublisherHandle, Redial, Request, StateKey, Topics, rumqtt::RumqttDial},
+    mqtt::{Figures, Publisher, PublisherHandle, Redial, Request, StateKey, Topics, rumqtt::RumqttDial},
     notify::notify,
 };
 use parts::{dial, journal_settings, metrics, plans, publisher_settings, tables};
@@ -325,27 +325,30 @@ impl Daemon {
         if Instant::now() < self.next_health && self.metrics.is_none() {
             return;
         }
-        let interval = self.config.limits.health_interval;
-        let mut notices = self.notices.clone();
-        notices.extend(troubles.into_iter().chain(slow).chain(doubled));
-        let restarts = self.failures.values().map(|count| u64::from(*count)).sum();
-        let boards = self.plans.len();
-        let pushed = self.caster.pushed();
+        let troubles: Vec<Notice> = troubles.into_iter().chain(slow).collect();
+        let not_ready = not_ready(&figures, &troubles);
+        let notices = [self.notices.clone(), troubles, doubled].concat();
         let health = Health::new(
             self.clock.now(),
-            boards,
-            restarts,
+            self.plans.len(),
+            self.failures.values().map(|count| u64::from(*count)).sum(),
             stats,
             figures,
             notices,
-            pushed,
+            self.caster.pushed(),
         );
         if let Some(metrics) = &self.metrics {
-            metrics.tell(&health);
+            metrics.tell(&Look {
+                health: &health,
+                boards: self.standings(),
+                stuck,
+                troubles: not_ready,
+            });
             if Instant::now() < self.next_health {
                 return;
             }
         }
+        let interval = self.config.limits.health_interval;
         self.next_health = Instant::now() + interval;
         let expiry = u32::try_from(interval.as_secs().saturating_mul(3)).unwrap_or(u32::MAX);
         match serde_json::to_vec(&health) {
@@ -355,6 +358,15 @@ impl Daemon {
                 .set(StateKey::health(&self.shared.topics, expiry.max(3)), json),
             Err(error) => tracing::error!(%error, "cannot write `health` as JSON"),
         }
+    }
+
+    /// How each board stands, and how often its task failed.
+    fn standings(&self) -> Vec<(Id, Standing, u32)> {
+        let boards = self.plans.keys().map(|id| {
+            let failures = self.failures.get(id).copied().unwrap_or_default();
+            (id.clone(), self.shared.standings.of(id), failures)
+        });
+        boards.collect()
     }
 
     /// Boards that say one serial number, once each. It is no part of a game: the log has it, and `health` while it is so.
@@ -411,6 +423,17 @@ impl Daemon {
             tracing::error!("the journal did not close in time");
         }
     }
+}
+
+/// Why what happens at the boards does not reach the broker now.
+fn not_ready(broker: &Figures, troubles: &[Notice]) -> Vec<String> {
+    let away = (!broker.connected).then(|| "no broker is connected".to_owned());
+    let rival = broker.rival.as_ref();
+    let rival = rival.map(|host| format!("another gateway has our name, on the machine {host}"));
+    let troubles = troubles
+        .iter()
+        .map(|notice| format!("{}: {}", notice.code, notice.message));
+    away.into_iter().chain(rival).chain(troubles).collect()
 }
 
 fn task_name(board: &Id) -> String {
