@@ -152,8 +152,9 @@ async fn another_configuration_is_taken_over_and_the_game_goes_on() {
 
     // A board, names, figures.
     let metrics = free_port();
-    settings.more =
-        format!("[metrics]\nlisten = \"127.0.0.1:{metrics}\"\n[limits]\nclock_interval_ms = 999\n");
+    settings.more = format!(
+        "[[alert]]\nform = \"webhook\"\nurl = \"http://127.0.0.1:1/\"\n[metrics]\nlisten = \"127.0.0.1:{metrics}\"\n[limits]\nclock_interval_ms = 999\n"
+    );
     settings.boards = vec![
         board("1", &simulator.ports[0], "table = { white = \"Anna\" }"),
         board("2", &simulator.ports[1], ""),
@@ -164,6 +165,7 @@ async fn another_configuration_is_taken_over_and_the_game_goes_on() {
         "board 2 is new",
         "names of board 1",
         "[metrics]",
+        "[[alert]]",
         "restart: limits.clock_interval_ms",
     ] {
         assert!(said.contains(word), "{word}: {said}");

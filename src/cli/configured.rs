@@ -169,7 +169,7 @@ impl Backup {
     }
 }
 
-/// Put back what `backup` wrote, while no daemon runs.
+/// Put back what backup wrote, while no daemon runs.
 #[derive(Debug, Args)]
 pub(super) struct PutBack {
     #[command(flatten)]

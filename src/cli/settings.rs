@@ -89,9 +89,11 @@ fn hide_value(table: &str, key: &str, value: &mut Value) {
             let is_secret = SECRET
                 .iter()
                 .any(|secret| key == *secret || key.ends_with(&format!("_{secret}")));
+            // The path of such an address is as good as a password.
+            let is_alert = table == "alert" && key == "url";
             let is_name = NAMED.contains(&table) && ["name", "white", "black"].contains(&key);
             // `client_key` names a file.
-            if is_secret && key != "client_key" || is_name || key == "username" {
+            if is_secret && key != "client_key" || is_name || is_alert || key == "username" {
                 LEFT_OUT.clone_into(text);
             } else {
                 *text = without_logins(text);
@@ -121,6 +123,8 @@ mod tests {
         [[board]]
         id = "1"
         table = { white = "hunter6", black = "hunter7" }
+        [[alert]]
+        url = "https://ntfy.sh/hunter0"
         [[dashboard.people]]
         name = "hunter8"
         role = "arbiter"

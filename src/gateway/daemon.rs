@@ -21,6 +21,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    alerts::Alerts,
     announce::Announcer,
     board::{BoardError, BoardPlan, BoardTask, Shared, Tables},
     caster::Caster,
@@ -119,6 +120,7 @@ struct Daemon {
     stop_boards: CancellationToken,
     stop_publisher: CancellationToken,
     caster: Caster,
+    alerts: Alerts,
     readers: JoinSet<()>,
     disk: Disk,
     announcer: Announcer,
@@ -169,6 +171,7 @@ impl Daemon {
         let publisher = publisher.redialled(redial);
         // What the boards say at the end is written, too.
         let caster = Caster::start(&config, &journal, stop_publisher.clone());
+        let alerts = Alerts::start(&config, &journal);
         let mut publishers = JoinSet::new();
         publishers.spawn(publisher.run(stop_publisher.clone()));
         let mut daemon = Self {
@@ -199,6 +202,7 @@ impl Daemon {
             stop_boards: CancellationToken::new(),
             stop_publisher,
             caster,
+            alerts,
             readers: JoinSet::new(),
             disk: Disk::default(),
             announcer: Announcer::new(plans.len()),

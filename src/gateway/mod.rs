@@ -5,6 +5,7 @@
 //! not notice.
 #![allow(clippy::disallowed_methods)] // the daemon is where the wall clock and the tasks are.
 
+mod alerts;
 mod allowance;
 mod announce;
 mod board;

@@ -12,6 +12,7 @@
 #![allow(clippy::disallowed_methods)] // a thread of its own, and rows carry the wall clock.
 
 mod age;
+pub mod alerted;
 pub mod backup;
 mod budget;
 mod entry;

@@ -194,6 +194,15 @@ pub fn each_standing(path: &Path, mut show: impl FnMut(Standing)) -> rusqlite::R
     Ok(())
 }
 
+/// The position of the last event.
+///
+/// # Errors
+/// When the file is missing, is no journal or cannot be read.
+pub fn last_position(path: &Path) -> rusqlite::Result<u64> {
+    let sql = "SELECT coalesce(max(n), 0) FROM events";
+    open(path)?.query_row(sql, [], |row| row.get(0))
+}
+
 /// The boot id of the daemon that writes the journal, or last did; none where there is no journal, or it does not say.
 #[must_use]
 pub fn boot(path: &Path) -> Option<String> {

@@ -151,6 +151,10 @@ impl Daemon {
         if former.limits != next.limits {
             taken.push("[limits]".to_owned());
         }
+        if former.alerts != next.alerts {
+            self.alerts.change(&next).await;
+            taken.push("[[alert]]".to_owned());
+        }
         if former.broadcast != next.broadcast {
             taken.push("[broadcast]".to_owned());
         }
