@@ -193,7 +193,7 @@ async fn filled(folder: &Path, seqs: std::ops::RangeInclusive<u64>) -> (Journal,
     let config = folder.join("dgt2mqtt.toml");
     let text = "[gateway]\nname = \"gw\"\n[journal]\npath = \"journal.sqlite\"\n[[board]]\nid = \"1\"\nport = \"/dev/none\"\n";
     fs::write(&config, text).unwrap();
-    let settings = JournalSettings::at(&folder.join("journal.sqlite"));
+    let settings = JournalSettings::at(folder.join("journal.sqlite"));
     let (journal, _) = Journal::open(settings, "gw").unwrap();
     append(&journal, seqs).await;
     (journal, config)

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::message::Message;
 use crate::{
-    config::{Alert, AlertForm},
+    config::{Alert, AlertForm, Secret},
     event::Certainty,
     outgoing::{AGENT, CallError, Server, peace},
 };
@@ -89,7 +89,7 @@ impl Place {
     }
 
     fn secrets(&self) -> impl Iterator<Item = &str> {
-        let token = self.alert.token.as_ref().map(|token| token.reveal());
+        let token = self.alert.token.as_ref().map(Secret::reveal);
         let topic = self
             .alert
             .path

@@ -83,7 +83,7 @@ impl Archive {
             tar.into_inner()?.finish()?.sync_all()?;
             fs::rename(&self.part, &self.path)?;
             let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+            File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()
         };
         end().with_context(|| format!("cannot write {}", self.path.display()))
     }

@@ -25,7 +25,7 @@ pub(super) fn read(text: &str) -> anyhow::Result<Table> {
 /// The file with the pairings, if the configuration at `path` names one.
 pub(super) fn pairings(settings: &Table, path: &Path) -> Option<PathBuf> {
     let named = settings.get("broadcast")?.get("pairings")?.as_str()?;
-    Some(path.parent().unwrap_or(Path::new("")).join(named))
+    Some(path.parent().unwrap_or_else(|| Path::new("")).join(named))
 }
 
 /// The files with secrets and certificates that it names.

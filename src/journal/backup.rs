@@ -111,7 +111,7 @@ impl Restore {
     pub fn finish(self) -> Result<(), JournalError> {
         let fresh = self.fresh();
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
+        let folder = folder.unwrap_or_else(|| Path::new("."));
         for file in [
             fresh.clone(),
             beside(&self.path, ".lock"),
