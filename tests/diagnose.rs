@@ -18,7 +18,7 @@ use dgt2mqtt::{
     dgt::{Decoder, Message},
     link::file::read_capture,
 };
-use hall::{Daemon, Simulator, one_board, program, until, vienna};
+use hall::{Daemon, Simulator, one_board, program, replay, until, vienna};
 
 const SECRETS: [&str; 4] = [
     "hunter-password",
@@ -74,6 +74,7 @@ async fn an_archive_has_what_was_listed_and_no_secret() {
         "keep_alive",
         &format!("username = \"{}\"\nkeep_alive", SECRETS[1]),
     );
+    let text = text.replace("[journal]", "[journal]\ncaptures = true");
     fs::write(at("token"), "0123456789abcdefgh").unwrap();
     let text = format!(
         "# {}\n{text}table = {{ white = \"{}\" }}\n[[dashboard.people]]\nname = \"{}\"\nrole = \"arbiter\"\ntoken_file = \"token\"\n",
@@ -140,6 +141,16 @@ async fn an_archive_has_what_was_listed_and_no_secret() {
         fs::read_to_string(vienna()).unwrap()
     );
     assert!(daemon.stop());
+    // What was said over the line is with it, and plays again.
+    listed(&diagnose(&config, &archive, &more));
+    let line = at("line.dgtcap");
+    fs::write(&line, &files(&archive)["line/1.dgtcap"]).unwrap();
+    let moves = |events: Vec<serde_json::Value>| {
+        let moves = events.into_iter().filter(|event| event["type"] == "move");
+        moves.map(|event| event["uci"].clone()).collect::<Vec<_>>()
+    };
+    let played = moves(hall::journal(&config, "1"));
+    assert!(!played.is_empty() && moves(replay(&line, "1")).starts_with(&played));
 }
 
 #[test]

@@ -17,7 +17,10 @@ use super::{archive::Archive, settings};
 use crate::{
     config::{Config, ConfigError},
     event::SCHEMA_VERSION,
-    journal::query::{Filter, each_event, each_standing},
+    journal::{
+        captures,
+        query::{Filter, each_event, each_standing},
+    },
     link::file::read_capture,
     mqtt::{Topics, look::retained},
 };
@@ -85,6 +88,10 @@ fn parts(wanted: &Wanted<'_>) -> Vec<Part> {
         parts.push(("game.jsonl".to_owned(), what));
         let what = format!("what the daemon keeps of board {board} to go on after a restart");
         parts.push(("state.json".to_owned(), what));
+        let what = format!(
+            "what came and went over the line of board {board} last, where `captures` under [journal] keeps that"
+        );
+        parts.push(("line/".to_owned(), what));
     }
     let captures = wanted.captures.iter().zip(1..);
     parts
@@ -124,6 +131,13 @@ pub(super) fn diagnose(
         if let Some(board) = wanted.board {
             archive.text("game.jsonl", &or_why(last_game(&config.journal.path, board)))?;
             archive.text("state.json", &or_why(state(&config.journal.path, board)))?;
+            for path in captures(&config.journal.path, board)
+                .iter()
+                .filter(|path| path.exists())
+            {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                archive.file(&format!("line/{name}"), path)?;
+            }
         }
     }
     for (capture, n) in wanted.captures.iter().zip(1..) {

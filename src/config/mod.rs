@@ -182,6 +182,8 @@ pub struct Journal {
     pub max_size: u64,
     /// Acknowledged events older than this are dropped.
     pub max_age: Duration,
+    /// Whether what came and went over the boards' lines is kept beside it for a while.
+    pub captures: bool,
 }
 
 /// Bounds and intervals.

@@ -107,6 +107,7 @@ pub(super) struct RawJournal {
     pub(super) path: Option<PathBuf>,
     pub(super) max_size_mib: Option<Spanned<u32>>,
     pub(super) max_age_days: Option<Spanned<u32>>,
+    pub(super) captures: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -350,6 +350,7 @@ fn journal(raw: RawJournal, document: &mut Document<'_>, env: &Env) -> Option<Jo
         path: path?,
         max_size: u64::from(size) * 1024 * 1024,
         max_age: DAY * age,
+        captures: raw.captures.unwrap_or(false),
     })
 }
 

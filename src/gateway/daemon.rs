@@ -184,6 +184,7 @@ impl Daemon {
                 clock,
                 journal,
                 journal_path: config.journal.path.clone(),
+                captures: config.journal.captures,
                 publisher: handle,
                 topics,
                 ports: Ports::default(),

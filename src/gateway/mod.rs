@@ -26,6 +26,7 @@ mod ports;
 mod quota;
 mod serials;
 mod standing;
+mod tape;
 mod timed;
 mod told;
 mod trouble;

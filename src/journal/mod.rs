@@ -31,6 +31,8 @@ pub use entry::{
 };
 pub use handle::{Committed, Journal};
 pub use open::JournalError;
+pub use place::captures;
+pub(crate) use place::former;
 
 /// Unix time in milliseconds.
 pub(crate) fn wall_ms() -> i64 {

@@ -38,6 +38,7 @@ fn shared(journal: Journal) -> Shared {
         clock: Clock::start(),
         journal,
         journal_path: config.journal.path,
+        captures: false,
         publisher,
         topics,
         ports: Ports::default(),
