@@ -296,3 +296,48 @@ async fn other_rules_wait_for_the_end_of_the_game_and_another_port_does_not() {
     assert_eq!(games, 1);
     assert!(hall.daemon.stop());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_knows_later_numbers_is_gone_on_above() {
+    const KNOWN: u64 = 5_000;
+    let brokers = tempfile::tempdir().unwrap();
+    let places = ["one", "two"].map(|name| brokers.path().join(name));
+    for place in &places {
+        fs::create_dir(place).unwrap();
+    }
+    let [first, second] = places.each_ref().map(|place| Mosquitto::start(place, ""));
+    let (here, there) = (
+        Subscriber::new(first.port, "#").await,
+        Subscriber::new(second.port, "#").await,
+    );
+    let known = json!({ "last_seq": KNOWN }).to_string();
+    there.publish("dgt2mqtt/gw/board/1/game", true, known, None).await;
+    let simulator = Simulator::start(&["--speed", "2"], &[vienna()]);
+    let mut settings = Settings {
+        name: "gw",
+        broker: first.port,
+        more: String::new(),
+        boards: vec![board("1", &simulator.ports[0], "")],
+    };
+    let hall = Hall::start(&settings);
+    ply(&here, 2).await;
+    settings.broker = second.port;
+    hall.write(&settings);
+    hall.reload("taken over: [broker]");
+    there
+        .wait("the notice", |got| {
+            got.topic.ends_with("/1/event/notice") && got.json()["code"] == "journal_behind"
+        })
+        .await;
+    ply(&there, 4).await;
+    let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+    events(&here, &mut before);
+    events(&there, &mut after);
+    // What the first broker has stays as it was; whatever the second one gets is new to it.
+    assert!(after.keys().all(|seq| *seq > KNOWN), "{:?}", after.keys());
+    let kept = hall::journal(&hall.config(), "1");
+    for event in before.values() {
+        assert!(kept.contains(event), "{event} has another number now");
+    }
+    assert!(hall.daemon.stop());
+}
