@@ -6,6 +6,7 @@
 //! milliseconds and `replay` and `run` are the same code. See `ARCHITECTURE.md`.
 #![forbid(unsafe_code)]
 
+pub mod alert;
 pub mod board;
 pub mod broadcast;
 pub mod capture;
@@ -25,6 +26,7 @@ pub mod mate;
 pub mod mqtt;
 mod notify;
 pub mod occ1;
+mod outgoing;
 pub mod sim;
 mod throttle;
 pub mod time;

@@ -99,7 +99,7 @@ fn the_next_round_begins_at_sighup_and_the_former_one_is_completed_when_it_may()
     round(4);
     let text = fs::read_to_string(&config)
         .unwrap()
-        .replace("commands = true", "commands = false");
+        .replace("[journal]", "[journal]\nmax_age_days = 89");
     fs::write(&config, text).unwrap();
     hang_up(daemon.id());
     said("wants a restart");

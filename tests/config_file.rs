@@ -73,6 +73,7 @@ fn certificates() -> tempfile::TempDir {
     }
     fs::write(folder.path().join("lichess-token"), "lip_abc\n").expect("a file");
     fs::write(folder.path().join("anna-token"), "0123456789abcdef\n").expect("a file");
+    fs::write(folder.path().join("ntfy-token"), "tk_abc\n").expect("a file");
     fs::write(folder.path().join("pairings.csv"), "board,white,black\n1,A,B\n").expect("a file");
     folder
 }
@@ -138,6 +139,7 @@ fn the_example_and_the_manual_name_every_key() {
         ("broadcast", "[broadcast]\n"),
         ("home_assistant", "[home_assistant]\n"),
         ("dashboard", "[dashboard]\n"),
+        ("alert", "[[alert]]\n"),
         ("dashboard.people", "[[dashboard.people]]\n"),
         ("broadcast.lichess", "[broadcast.lichess]\n"),
     ] {
@@ -693,4 +695,40 @@ fn people_of_the_page() {
         assert!(error.contains(told), "{other}: {error}");
         assert!(!error.contains("0123456789abcde"), "{error}");
     }
+}
+
+#[test]
+fn an_alert_is_refused_with_what_to_do_and_without_its_address() {
+    let told = |lines: &str| problem(&format!("{SMALL}[[alert]]\n{lines}"));
+    for (lines, what) in [
+        ("form = \"ntfy\"\n", "needs `form` and `url`"),
+        ("form = \"ntfy\"\nurl = \"https://ntfy.sh\"\n", "no address"),
+        ("form = \"ntfy\"\nurl = \"ntfy.sh/s3cret\"\n", "no address"),
+        (
+            "form = \"webhook\"\nurl = \"https://anna:s3cret@host/\"\n",
+            "no address",
+        ),
+        (
+            "form = \"webhook\"\nurl = \"http://192.0.2.1/s3cret\"\ntoken_file = \"token\"\n",
+            "unencrypted",
+        ),
+        (
+            "form = \"webhook\"\nurl = \"http://host/\"\nkinds = [\"ilegal\"]\n",
+            "\"ilegal\" is nothing",
+        ),
+        (
+            "form = \"webhook\"\nurl = \"http://host/a\"\n[[alert]]\nform = \"ntfy\"\nurl = \"http://host/a\"\n",
+            "told already",
+        ),
+    ] {
+        let (_, _, said) = told(lines);
+        assert!(said.contains(what), "{lines}: {said}");
+        assert!(!said.contains("s3cret"), "{said}");
+    }
+    let config = good(&format!(
+        "{SMALL}[[alert]]\nform = \"webhook\"\nurl = \"http://hook\"\n"
+    ));
+    let alert = &config.alerts[0];
+    assert_eq!((&*alert.server, &*alert.path), ("http://hook", "/"));
+    assert!(alert.wants("notice") && alert.wants("two_hands"));
 }

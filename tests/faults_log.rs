@@ -140,7 +140,8 @@ async fn a_journal_of_systemd_that_nobody_reads() {
         let mut entry = [0; 65_536];
         let count = socket.recv(&mut entry).unwrap();
         heard += std::str::from_utf8(&entry[..count]).unwrap();
-        (heard.contains("\nF_BOARD=1\n") && heard.contains("\nMESSAGE=connected to the broker")).then_some(())
+        (heard.contains("\nDGT_BOARD=1\n") && heard.contains("\nMESSAGE=connected to the broker"))
+            .then_some(())
     });
     let form = "PRIORITY=5\nSYSLOG_IDENTIFIER=dgt2mqtt\nTARGET=dgt2mqtt::";
     assert!(heard.contains(form), "{heard}");

@@ -358,7 +358,7 @@ async fn depth_age_and_drops_can_be_had_by_prometheus() {
     };
     let answer = until("events wait", &|answer| figure(answer, "outbox_depth") >= 2.0).await;
     assert!(
-        answer.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4"),
+        answer.starts_with("HTTP/1.1 200 OK\r\ncontent-type: text/plain; version=0.0.4"),
         "{answer}"
     );
     until("they get older", &|answer| {
@@ -378,7 +378,7 @@ async fn depth_age_and_drops_can_be_had_by_prometheus() {
     let manual = include_str!("../docs/reliability.md");
     let (body, mut explained) = (answer.split("\r\n\r\n").nth(1).unwrap(), 0);
     for line in body.lines().filter(|line| !line.starts_with('#')) {
-        let name = line.split(' ').next().unwrap();
+        let name = line.split([' ', '{']).next().unwrap();
         assert!(
             body.contains(&format!("# HELP {name} ")) && body.contains(&format!("# TYPE {name} ")),
             "{name}"
@@ -392,10 +392,8 @@ async fn depth_age_and_drops_can_be_had_by_prometheus() {
     assert!(explained >= 15);
     assert!(ask(port, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
     assert!(ask(port, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
-    assert_eq!(
-        ask(port, &format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(4096))),
-        ""
-    );
+    let long = ask(port, &format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(40_000)));
+    assert!(long.starts_with("HTTP/1.1 4"), "{long}");
     // Six that say nothing hold nobody up for longer than their time.
     let silent: Vec<_> = (0..6)
         .map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap())

@@ -6,7 +6,8 @@ use std::{fs, path::Path};
 const PURE: [&str; 9] = [
     "dgt", "occ1", "board", "game", "laws", "mate", "event", "capture", "watcher",
 ];
-const SHELL: [&str; 10] = [
+const SHELL: [&str; 11] = [
+    "alert",
     "link",
     "journal",
     "mqtt",

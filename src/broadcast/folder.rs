@@ -1,6 +1,9 @@
 //! The folder on the disk: each file is replaced whole, and only when it changes.
 
-use std::{io, path::PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use super::{round::Files, shared};
 
@@ -35,6 +38,41 @@ impl Folder {
         }
     }
 
+    /// What the folder at `root` has of rounds. What cannot be read is left out.
+    #[must_use]
+    pub fn kept(root: &Path) -> Files {
+        let rounds = fs::read_dir(root).into_iter().flatten().flatten();
+        let rounds = rounds.filter_map(|round| round.file_name().into_string().ok());
+        let mut kept = Files::new();
+        for round in rounds.filter(|round| is_round(round)) {
+            let files = fs::read_dir(root.join(&round)).into_iter().flatten().flatten();
+            for name in files.filter_map(|file| file.file_name().into_string().ok()) {
+                let name = format!("{round}/{name}");
+                if let Ok(text) = shared::read(root, &name) {
+                    kept.insert(name, text);
+                }
+            }
+        }
+        kept
+    }
+
+    /// Puts back what [`Self::kept`] gave, where there is nothing of that name. Other names are left out.
+    ///
+    /// # Errors
+    /// The first file that cannot be written.
+    pub fn put_back(root: &Path, files: &Files) -> Result<(), FolderError> {
+        for (name, text) in files {
+            let is_ours = name.split_once('/').is_some_and(|(round, file)| {
+                is_round(round) && !file.contains('/') && !["", ".", ".."].contains(&file)
+            });
+            if is_ours && shared::read(root, name).is_err() {
+                shared::replace(root, name, text)
+                    .map_err(|source| FolderError::new(root.join(name), source))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes what has changed. Who reads a file sees the old or the new one, never half of it, and
     /// a file that did not change is not touched: its time would tell the public of a move held back.
     ///
@@ -65,10 +103,14 @@ impl Folder {
     }
 }
 
+/// Whether a folder of this name holds a round.
+fn is_round(name: &str) -> bool {
+    name.strip_prefix("round-")
+        .is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     fn files(text: &str) -> Files {
@@ -99,6 +141,32 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "two, longer");
         let left = fs::read_dir(root.path().join("round-1")).unwrap().count();
         assert_eq!(left, 1, "nothing temporary stays");
+    }
+
+    #[test]
+    fn what_is_kept_is_put_back_where_nothing_is_and_nowhere_else() {
+        let from = tempfile::tempdir().unwrap();
+        Folder::new(from.path().to_owned()).write(files("one")).unwrap();
+        fs::write(from.path().join("round-1/.begun"), "7").unwrap();
+        fs::write(from.path().join("notes"), "not ours").unwrap();
+        let mut kept = Folder::kept(from.path());
+        let names: Vec<_> = kept.keys().map(String::as_str).collect();
+        assert_eq!(names, ["round-1/.begun", "round-1/game-1.pgn"]);
+        let outside = tempfile::tempdir().unwrap();
+        let root = outside.path().join("public");
+        for name in ["../out", "round-1/../../out", "round-1/..", "out", "round-x/out"] {
+            kept.insert(name.to_owned(), "harm".to_owned());
+        }
+        fs::create_dir_all(root.join("round-1")).unwrap();
+        fs::write(root.join("round-1/.begun"), "8").unwrap();
+        Folder::put_back(&root, &kept).unwrap();
+        let names: Vec<_> = Folder::kept(&root).into_iter().collect();
+        let expected = [("round-1/.begun", "8"), ("round-1/game-1.pgn", "one")];
+        assert_eq!(
+            names,
+            expected.map(|(name, text)| (name.to_owned(), text.to_owned()))
+        );
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `dgt2mqtt check`: says in words what a configuration means, and on request tries what it names.
 
+mod outward;
+
 use std::{
     fmt::Write as _,
     io,
@@ -12,13 +14,13 @@ use anyhow::bail;
 
 use super::in_force;
 use crate::{
-    broadcast::Delay,
-    config::{Board, Broadcast, Broker, BrokerUrl, Config, Env, Id, Person, Port, Role, Rules},
+    config::{Board, Broker, BrokerUrl, Config, Env, Id, Port, Rules},
     game::Period,
     laws::{Edition, Supervision, TimeControl},
     link::same_number,
     watcher::{ClockSideSetting, OrientationSetting, Protocol},
 };
+use outward::{describe_alerts, describe_broadcast, describe_people};
 
 /// How long an address may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -169,6 +171,7 @@ fn describe(config: &Config) -> String {
         describe_broadcast(&mut text, broadcast);
     }
     describe_people(&mut text, &config.people);
+    describe_alerts(&mut text, &config.alerts);
     let limits = &config.limits;
     let _ = writeln!(
         text,
@@ -176,58 +179,6 @@ fn describe(config: &Config) -> String {
         limits.clock_interval, limits.health_interval, limits.shutdown_timeout,
     );
     text
-}
-
-fn describe_people(text: &mut String, people: &[Person]) {
-    for person in people {
-        let role = match person.role {
-            Role::Arbiter => "as an arbiter",
-            Role::Operator => "as an operator",
-            Role::ReadOnly => "to read only",
-        };
-        let _ = writeln!(text, "{:?} may open the arbiter's page {role}.", person.name);
-    }
-}
-
-fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
-    let tournament = &broadcast.tournament;
-    let Delay { ms, moves, result_ms } = tournament.delay;
-    let mut parts = Vec::new();
-    for (count, unit) in [
-        (ms / 60_000, "minutes"),
-        (ms / 1000 % 60, "seconds"),
-        (i64::from(moves), "moves"),
-    ] {
-        if count > 0 {
-            parts.push(format!("{count} {unit}"));
-        }
-    }
-    let delay = if parts.is_empty() {
-        "at once".to_owned()
-    } else {
-        format!("{} later", parts.join(" and "))
-    };
-    let games = broadcast.pairings.boards.iter().flatten().count();
-    let _ = writeln!(
-        text,
-        "Broadcast of round {} from {} boards into {}, {delay}; {games} of them paired.",
-        tournament.round,
-        broadcast.boards.len(),
-        broadcast.folder.display(),
-    );
-    if result_ms > 0 {
-        let _ = writeln!(text, "  Results are held for {} seconds more.", result_ms / 1000);
-    }
-    if let Some(listen) = broadcast.listen {
-        let _ = writeln!(text, "  Anybody may look at it at http://{listen}/.");
-    }
-    if let Some(lichess) = &broadcast.lichess {
-        let _ = writeln!(
-            text,
-            "  Pushed to the round {} on {}.",
-            lichess.round, lichess.server
-        );
-    }
 }
 
 fn describe_board(text: &mut String, board: &Board, players: &[Option<String>; 2]) {

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use clap::Args;
 
-use super::{check, journal, logging, names, pgn, reach, run};
+use super::{backup, check, diagnose, journal, logging, names, pgn, reach, restore, run};
 use crate::{
     config::{Config, ConfigError, Env},
     journal::query::Filter,
@@ -19,10 +19,15 @@ struct File {
 }
 
 impl File {
-    fn load(&self) -> Result<Config, ConfigError> {
+    fn find(&self) -> Result<(PathBuf, Config), ConfigError> {
         let env = Env::from_process();
         let path = Config::find(self.config.as_deref(), &env)?;
-        Config::load(&path, &env)
+        let config = Config::load(&path, &env)?;
+        Ok((path, config))
+    }
+
+    fn load(&self) -> Result<Config, ConfigError> {
+        self.find().map(|(_, config)| config)
     }
 }
 
@@ -37,7 +42,7 @@ impl Run {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let config = self.file.load()?;
         logging::init();
-        run::run(config, || self.file.load())
+        run::run(config, move || self.file.load())
     }
 }
 
@@ -141,5 +146,91 @@ impl ShowGames {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let (path, filter) = self.kept.find()?;
         pgn::print(&path, &filter, &mut io::stdout().lock())
+    }
+}
+
+/// Write what makes the evening whole into one file; the daemon may be running.
+#[derive(Debug, Args)]
+pub(super) struct Backup {
+    #[command(flatten)]
+    file: File,
+    /// The backup to write (.tar.gz)
+    #[arg(value_name = "FILE")]
+    to: PathBuf,
+    /// Overwrite a file that is there
+    #[arg(long)]
+    force: bool,
+}
+
+impl Backup {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let (path, config) = self.file.find()?;
+        backup::backup(&path, &config, &self.to, self.force)
+    }
+}
+
+/// Put back what backup wrote, while no daemon runs.
+#[derive(Debug, Args)]
+pub(super) struct PutBack {
+    #[command(flatten)]
+    file: File,
+    /// The backup
+    #[arg(value_name = "FILE")]
+    from: PathBuf,
+    /// Set a journal aside that is there
+    #[arg(long)]
+    force: bool,
+}
+
+impl PutBack {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        restore::restore(&self.from, self.file.config.as_deref(), self.force)
+    }
+}
+
+/// Write one archive for a report of what went wrong, after saying what is in it.
+#[derive(Debug, Args)]
+pub(super) struct Diagnose {
+    #[command(flatten)]
+    file: File,
+    /// The archive to write (.tar.gz)
+    #[arg(value_name = "FILE")]
+    to: PathBuf,
+    /// Overwrite a file that is there
+    #[arg(long)]
+    force: bool,
+    /// Only say what would be in it
+    #[arg(long)]
+    list: bool,
+    /// Add the last game of this board and what is kept of it
+    #[arg(long, value_parser = names::board_id)]
+    board: Option<String>,
+    /// Add a capture; may be given several times
+    #[arg(long, value_name = "FILE")]
+    capture: Vec<PathBuf>,
+    /// A file with the log, where it does not go to the system's
+    #[arg(long, value_name = "FILE", conflicts_with = "unit")]
+    log: Option<PathBuf>,
+    /// The service whose log is taken
+    #[arg(long, value_name = "NAME", default_value = "dgt2mqtt")]
+    unit: String,
+}
+
+impl Diagnose {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let wanted = diagnose::Wanted {
+            log: self.log.as_deref(),
+            unit: &self.unit,
+            board: self.board.as_deref(),
+            captures: &self.capture,
+        };
+        diagnose::list(&wanted);
+        if self.list {
+            return Ok(());
+        }
+        let env = Env::from_process();
+        let path = Config::find(self.file.config.as_deref(), &env)?;
+        let config = Config::load(&path, &env);
+        diagnose::diagnose(&path, &config, &wanted, &self.to, self.force)
     }
 }

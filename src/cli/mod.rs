@@ -1,11 +1,14 @@
 //! The command line: one file for each command. Standard output carries data only.
 #![allow(clippy::disallowed_methods)] // commands run on the wall clock and start the runtime.
 
+mod archive;
+mod backup;
 mod check;
 mod configured;
 mod dashboard;
 #[cfg(feature = "demo")]
 mod demo;
+mod diagnose;
 mod exit;
 mod forward;
 mod in_force;
@@ -19,9 +22,11 @@ mod reach;
 mod record;
 mod reload;
 mod replay;
+mod restore;
 pub mod rule;
 mod run;
 pub mod schema;
+mod settings;
 mod simulate;
 
 use std::{io, process::ExitCode};
@@ -50,6 +55,9 @@ enum Command {
     Check(configured::Check),
     Journal(configured::ShowJournal),
     Pgn(configured::ShowGames),
+    Backup(configured::Backup),
+    Restore(configured::PutBack),
+    Diagnose(configured::Diagnose),
     Schema(schema::PrintSchema),
     /// Say what the Laws prescribe: one JSON case a line in, one ruling a line out
     Rule,
@@ -86,6 +94,9 @@ pub fn main() -> ExitCode {
         Command::Check(check) => check.run(),
         Command::Journal(journal) => journal.run(),
         Command::Pgn(pgn) => pgn.run(),
+        Command::Backup(backup) => backup.run(),
+        Command::Restore(restore) => restore.run(),
+        Command::Diagnose(diagnose) => diagnose.run(),
         Command::Schema(schema) => schema.run(),
         Command::Rule => rule::run(io::stdin().lock(), io::stdout().lock()),
         Command::Mate => mate::run(io::stdin().lock(), io::stdout().lock()),

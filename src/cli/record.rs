@@ -17,7 +17,7 @@ use tokio::{
 use super::names;
 use crate::{
     capture::{Act, Header, Record as Line},
-    dgt::{Decoder, Session, Wish},
+    dgt::{Decoder, Mask, Session, Wish},
     link::{
         Backoff, Opened, Source,
         file::{CaptureFileError, CaptureWriter},
@@ -38,6 +38,9 @@ pub(super) struct Record {
     /// Overwrite a file that is there
     #[arg(long)]
     force: bool,
+    /// Leave out what says whose board it is and when it was: serial number, date, the board's id
+    #[arg(long, conflicts_with = "board")]
+    anonymous: bool,
     /// What the board speaks; to one that speaks occ1 nothing is said
     #[arg(long, value_parser = names::one_of::<Protocol, 2>(names::PROTOCOLS), default_value = "dgt")]
     protocol: Protocol,
@@ -85,6 +88,7 @@ impl Record {
             protocol: self.protocol,
             session: Session::new(),
             decoder: Decoder::new(),
+            mask: self.anonymous.then(Mask::default),
         };
         runtime.block_on(async {
             tokio::select! {
@@ -117,8 +121,10 @@ impl Record {
         if let Some(ms) = self.gathered {
             header.push("gathered", &format!("{ms} ms"))?;
         }
-        let now = Timestamp::now();
-        header.push("start", &format!("{now:.3}"))?;
+        if !self.anonymous {
+            let now = Timestamp::now();
+            header.push("start", &format!("{now:.3}"))?;
+        }
         Ok(header)
     }
 }
@@ -129,6 +135,8 @@ struct Recorder {
     protocol: Protocol,
     session: Session,
     decoder: Decoder,
+    /// Hides who the board is.
+    mask: Option<Mask>,
 }
 
 impl Recorder {
@@ -157,6 +165,7 @@ impl Recorder {
                 self.session.link_up(now);
             }
             self.decoder.clear();
+            self.mask = self.mask.take().map(|_| Mask::default());
             self.follow(&mut opened).await?;
             drop(opened); // before it can be found again
             let now = self.now();
@@ -211,7 +220,11 @@ impl Recorder {
 
     fn heard(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         let now = self.now();
-        self.write(now, Act::FromBoard(bytes.to_vec()))?;
+        let mut recorded = bytes.to_vec();
+        if let Some(mask) = &mut self.mask {
+            mask.hide(&mut recorded);
+        }
+        self.write(now, Act::FromBoard(recorded))?;
         let Self { session, decoder, .. } = self;
         decoder.push(now, bytes, &mut |message| session.heard(now, &message));
         session.check_line(now, decoder.stats());

@@ -1,5 +1,7 @@
 //! `dgt2mqtt run`: the daemon.
 
+use std::convert::Infallible;
+
 use anyhow::Context;
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -7,18 +9,21 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::reload;
+use super::{logging, reload};
 use crate::{
     config::{Config, ConfigError},
-    gateway,
+    gateway::{self, Controls},
 };
 
 /// Runs the daemon until SIGTERM or SIGINT, then stops it within its bound; a second signal ends it
-/// at once. At SIGHUP the configuration is read again by `read`.
+/// at once. At SIGHUP, or where a command asks for it, the configuration is read again by `read`.
 ///
 /// # Errors
 /// When the daemon cannot start, fails, or is ended by a second signal.
-pub(super) fn run(config: Config, read: impl Fn() -> Result<Config, ConfigError>) -> anyhow::Result<()> {
+pub(super) fn run(
+    config: Config,
+    read: impl Fn() -> Result<Config, ConfigError> + Send + Sync + 'static,
+) -> anyhow::Result<()> {
     let boards: Vec<_> = config.boards.iter().map(|board| board.id.as_str()).collect();
     tracing::info!(
         "dgt2mqtt {}, gateway {:?}, boards: {}; journal: {}",
@@ -39,11 +44,23 @@ pub(super) fn run(config: Config, read: impl Fn() -> Result<Config, ConfigError>
 
 async fn run_until_signal(
     config: Config,
-    read: impl Fn() -> Result<Config, ConfigError>,
+    read: impl Fn() -> Result<Config, ConfigError> + Send + Sync + 'static,
 ) -> anyhow::Result<()> {
     let shutdown = CancellationToken::new();
-    let (sender, changes) = mpsc::channel(1);
-    let again = reload::at_hangup(read, async |config| drop(sender.send(config).await));
+    let (sender, asked) = mpsc::channel(1);
+    // The gateway reads it, as for those who ask by a command.
+    let again = reload::at_hangup(
+        || Ok::<_, Infallible>(()),
+        async |()| {
+            // Where nobody listens any more, it ends anyway.
+            let _ = sender.send(()).await;
+        },
+    );
+    let controls = Controls {
+        read: Box::new(read),
+        asked,
+        log: Box::new(logging::set),
+    };
     let signals = async {
         let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
         let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
@@ -61,10 +78,24 @@ async fn run_until_signal(
         }
         anyhow::bail!("ended at once by a second signal; what was not delivered is in the journal")
     };
-    let daemon = gateway::run_changing(config, changes, shutdown.clone());
+    let louder = async {
+        let mut more = signal(SignalKind::user_defined1()).context("cannot listen to SIGUSR1")?;
+        let mut as_ever = signal(SignalKind::user_defined2()).context("cannot listen to SIGUSR2")?;
+        loop {
+            let wanted = tokio::select! {
+                _ = more.recv() => Some(logging::MORE),
+                _ = as_ever.recv() => None,
+            };
+            if let Err(error) = logging::set(wanted) {
+                tracing::error!("the log stays as it is: {error}");
+            }
+        }
+    };
+    let daemon = gateway::run_changing(config, controls, shutdown.clone());
     tokio::select! {
         outcome = daemon => outcome.map_err(Into::into),
         ended = signals => ended,
         ended = again => ended,
+        ended = louder => ended,
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     config::MAX_NAME,
     event::Event,
     gateway::{GatewayInfo, Health},
-    mqtt::{Bind, History, NextRound, PairingsAsked, ReplyPayload, command::SENDER},
+    mqtt::{Bind, History, LogAsked, NextRound, PairingsAsked, ReplyPayload, command::SENDER},
     watcher::{BoardInfo, ClockView, Command, GameView, PositionView, Reply, Status},
 };
 
@@ -69,6 +69,14 @@ fn commands() -> Schema {
     verbs.insert(
         "ping".to_owned(),
         payload(&nothing("The gateway answers."), &types),
+    );
+    verbs.insert(
+        "reload".to_owned(),
+        payload(&nothing("The configuration is read again."), &types),
+    );
+    verbs.insert(
+        "log".to_owned(),
+        payload(&schema_for!(LogAsked).to_value(), &types),
     );
     verbs.insert(
         "history".to_owned(),

@@ -350,7 +350,7 @@ pub fn is_lichess_round(id: &str) -> bool {
 }
 
 /// Whether `host`, perhaps with a port, cannot be anything but this machine.
-fn is_this_machine(host: &str) -> bool {
+pub(super) fn is_this_machine(host: &str) -> bool {
     if let Ok(address) = host.parse::<SocketAddr>() {
         return address.ip().is_loopback();
     }

@@ -7,6 +7,7 @@
 //!
 //! The keys are described in `docs/configuration.md`; `docs/dgt2mqtt.example.toml` shows them all.
 
+mod alert;
 mod broadcast;
 mod broker;
 mod dashboard;
@@ -26,6 +27,7 @@ use std::{
     time::Duration,
 };
 
+pub use alert::{Alert, AlertForm, Language};
 pub use broadcast::{Broadcast, Lichess, is_lichess_round};
 pub use broker::system_authorities;
 pub use dashboard::{MAX_NAME, Person, Role, is_name, is_token};
@@ -63,6 +65,8 @@ pub struct Config {
     pub broadcast: Option<Broadcast>,
     /// Who may open the arbiter's page by a link of his own.
     pub people: Vec<Person>,
+    /// Who is told on a phone.
+    pub alerts: Vec<Alert>,
     /// The round that was put in force by a command; none of it is in the file.
     pub in_force: Option<InForce>,
     /// The boards by table as a command bound them; none where they are as configured.
@@ -180,6 +184,8 @@ pub struct Journal {
     pub max_size: u64,
     /// Acknowledged events older than this are dropped.
     pub max_age: Duration,
+    /// Whether what came and went over the boards' lines is kept beside it for a while.
+    pub captures: bool,
 }
 
 /// Bounds and intervals.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{broadcast::RawBroadcast, dashboard::RawDashboard, value::Secret};
+use super::{alert::RawAlert, broadcast::RawBroadcast, dashboard::RawDashboard, value::Secret};
 use crate::{
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
@@ -27,6 +27,7 @@ pub(super) struct RawConfig {
     pub(super) metrics: RawMetrics,
     pub(super) broadcast: Option<Spanned<RawBroadcast>>,
     pub(super) dashboard: RawDashboard,
+    pub(super) alert: Vec<Spanned<RawAlert>>,
     pub(super) home_assistant: Option<RawHomeAssistant>,
 }
 
@@ -106,6 +107,7 @@ pub(super) struct RawJournal {
     pub(super) path: Option<PathBuf>,
     pub(super) max_size_mib: Option<Spanned<u32>>,
     pub(super) max_age_days: Option<Spanned<u32>>,
+    pub(super) captures: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -11,7 +11,7 @@ use std::{
 use toml::Spanned;
 
 use super::{
-    BaseTopic, Board, Collector, Config, Env, Id, Journal, Limits, Port, Rules, Table,
+    BaseTopic, Board, Collector, Config, Env, Id, Journal, Limits, Port, Rules, Table, alert,
     broadcast::broadcast,
     broker, dashboard,
     raw::{RawBoard, RawConfig, RawHomeAssistant, RawJournal, RawLimits},
@@ -67,6 +67,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         None => None,
     };
     let people = dashboard::people(&raw.dashboard, document);
+    let alerts = alert::alerts(&raw.alert, document);
     let home_assistant = match raw.home_assistant {
         Some(RawHomeAssistant { prefix: Some(prefix) }) => Some(parse::<BaseTopic>(prefix, document)?),
         Some(RawHomeAssistant { prefix: None }) => "homeassistant".parse().ok(),
@@ -83,6 +84,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         metrics,
         broadcast,
         people,
+        alerts: alerts?,
         in_force: None,
         bound: None,
         home_assistant,
@@ -349,6 +351,7 @@ fn journal(raw: RawJournal, document: &mut Document<'_>, env: &Env) -> Option<Jo
         path: path?,
         max_size: u64::from(size) * 1024 * 1024,
         max_age: DAY * age,
+        captures: raw.captures.unwrap_or(false),
     })
 }
 

@@ -227,6 +227,12 @@ impl Hall {
             .filter_map(|(key, board)| board.wanted().map(|(after, before)| (key, after, before)))
     }
 
+    /// Of each broker whether it is connected.
+    #[must_use]
+    pub fn connections(&self) -> Vec<bool> {
+        self.brokers.values().copied().collect()
+    }
+
     /// Whether the gateway is connected to its broker.
     #[must_use]
     pub fn is_online(&self, gateway: &str) -> bool {

@@ -71,12 +71,27 @@ pub async fn serve(
         .fallback(async |uri: Uri| assets::file(uri.path()))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(access, guard))
+        // Nobody's secret, and asked by machines that have no token.
+        .route("/healthz", get(async || door::verdict(&[])))
+        .route("/readyz", get(readyz))
         .with_state(page);
     door::serve(listener, "the page", router, stop).await;
 }
 
 async fn changes(State(page): State<Page>, Extension(guest): Extension<Guest>) -> impl IntoResponse {
     stream::changes(page.shared, [page.stop, guest.gone])
+}
+
+/// Whether the page shows what happens: each broker is connected.
+async fn readyz(State(page): State<Page>) -> Response {
+    let brokers = page.shared.hall().connections();
+    let away = brokers.iter().filter(|connected| !**connected).count();
+    let wrong = match (brokers.len(), away) {
+        (0, _) => Some("no broker was reached yet".to_owned()),
+        (_, 0) => None,
+        (all, away) => Some(format!("{away} of {all} brokers are not connected")),
+    };
+    door::verdict(wrong.as_slice())
 }
 
 async fn detail(State(page): State<Page>, Path((gateway, board)): Path<(String, String)>) -> Response {

@@ -6,6 +6,7 @@
 //! decides what to say when. [`bus`] is another dialect with its own codec: ids mean other things there.
 
 pub mod ack;
+mod anonymous;
 pub mod bus;
 pub mod clock;
 pub mod clock_command;
@@ -21,6 +22,7 @@ pub mod property;
 pub mod session;
 
 pub use ack::{AckMeaning, ClockAck};
+pub use anonymous::Mask;
 pub use clock::{ClockReading, ClockSide, ClockTime, Lever};
 pub use clock_command::ClockCommand;
 pub use command::Command;

@@ -2,6 +2,7 @@
 //! have little time and are few, so that half-sent requests lock nobody out.
 #![allow(clippy::disallowed_methods)] // connections live on the wall clock.
 
+mod answers;
 mod crowd;
 
 use std::{
@@ -27,6 +28,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use answers::{answer, verdict};
 use crowd::Crowd;
 
 use crate::descriptors;

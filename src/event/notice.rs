@@ -48,6 +48,8 @@ codes! {
     JOURNAL_MISSING = "journal_missing",
     /// Another file was put in its place.
     JOURNAL_REPLACED = "journal_replaced",
+    /// It was put back from a backup.
+    JOURNAL_RESTORED = "journal_restored",
     /// A broker knows of events that it does not have.
     JOURNAL_BEHIND = "journal_behind",
     /// It cannot be written.

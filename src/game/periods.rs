@@ -1,6 +1,8 @@
 //! The periods of the time control, and in which of them a player is (6.4: at the fall of a flag it
 //! is first asked whether the moves of the period were complete).
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 
@@ -15,6 +17,20 @@ pub struct Period {
     /// Seconds added for each move.
     #[serde(default)]
     pub increment: u32,
+}
+
+/// As [`parse`] reads it.
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(moves) = self.moves {
+            write!(f, "{moves}/")?;
+        }
+        write!(f, "{}", self.minutes)?;
+        if self.increment > 0 {
+            write!(f, "+{}", self.increment)?;
+        }
+        Ok(())
+    }
 }
 
 /// A time control of periods as text: `40/90+30, 20/50+30, 15+30`, in moves, minutes and seconds.

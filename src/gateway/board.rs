@@ -31,11 +31,14 @@ use super::{
     ports::{Claim, Ports},
     quota::Quota,
     serials::Serials,
+    standing::Standings,
+    tape::Tape,
     timed::{Timed, to_board},
+    told::Told,
     trouble::Trouble,
 };
 use crate::{
-    capture::stream::StreamError,
+    capture::{Act, stream::StreamError},
     config::Id,
     event::{Event, notice},
     journal::{AppendError, Journal, Notice},
@@ -66,6 +69,8 @@ pub(super) struct Shared {
     pub(super) journal: Journal,
     /// Where the journal's file is, to read what the watchers do not keep.
     pub(super) journal_path: PathBuf,
+    /// Whether what comes and goes over the lines is kept beside it.
+    pub(super) captures: bool,
     pub(super) publisher: PublisherHandle,
     pub(super) topics: Topics,
     pub(super) ports: Ports,
@@ -74,6 +79,8 @@ pub(super) struct Shared {
     /// One search for a mate at a time.
     pub(super) mates: Turn,
     pub(super) tables: watch::Receiver<Tables>,
+    /// How each board stands.
+    pub(super) standings: Standings,
 }
 
 /// One board's part of the configuration.
@@ -121,6 +128,10 @@ pub(super) struct BoardTask {
     answered: Option<Millis>,
     notices: broadcast::Receiver<Notice>,
     losses: Losses,
+    /// What came and went over its line, where that is kept.
+    tape: Option<Tape>,
+    /// What the log says of its evening.
+    evening: Told,
     /// Up to when a line that tells its own times has told what happened.
     told: Option<Millis>,
     /// How much of an arbiter it takes.
@@ -150,8 +161,14 @@ impl BoardTask {
             ..plan.settings.clone()
         };
         let mates = Mates::new(shared.mates.clone());
+        let players = settings.players.clone();
+        let watcher = Watcher::new(settings, Some(snapshot));
         Self {
-            watcher: Watcher::new(settings, Some(snapshot)),
+            tape: shared
+                .captures
+                .then(|| Tape::new(&shared.journal_path, &plan.settings)),
+            evening: Told::resumed(players, watcher.game().moves.len()),
+            watcher,
             plan,
             shared,
             pulse,
@@ -195,6 +212,7 @@ impl BoardTask {
             if let Some((line, name)) = line {
                 self.answered = None;
                 self.told = line.timed.is_some().then(|| self.now());
+                self.record(self.now(), || Act::LinkUp);
                 self.watcher.handle_link_up(self.now(), &name);
                 let reason = self.serve(Some(line), commands, stop, None).await?;
                 self.told = None;
@@ -289,6 +307,7 @@ impl BoardTask {
                 reason: reason.to_owned(),
             });
         }
+        self.record(self.now(), || Act::LinkDown);
         self.watcher.handle_link_down(self.now(), reason);
     }
 
@@ -372,7 +391,11 @@ impl BoardTask {
                 (irregularity, verdict) = self.mates.answer() => {
                     self.watcher.handle_verdict(self.now(), &irregularity, &verdict);
                 }
-                _ = tick.tick() => self.look_at_the_wall_clock(),
+                _ = tick.tick() => {
+                    self.look_at_the_wall_clock();
+                    let now = self.shared.clock.now();
+                    self.tape.iter_mut().for_each(|tape| tape.save(now));
+                }
                 () = stop.cancelled() => return Ok(String::new()),
             }
         }
@@ -381,6 +404,7 @@ impl BoardTask {
     /// What came over the line is heard, at the times that it tells, or now.
     fn hear(&mut self, timed: Option<&mut Timed>, bytes: &[u8]) -> Result<(), StreamError> {
         let Some(timed) = timed else {
+            self.record(self.now(), || Act::FromBoard(bytes.to_vec()));
             self.watcher.handle_bytes(self.now(), bytes);
             return Ok(());
         };
@@ -391,11 +415,18 @@ impl BoardTask {
                 self.watcher.handle_timeout(due);
             }
             if !heard.bytes.is_empty() {
+                self.record(heard.at, || Act::FromBoard(heard.bytes.clone()));
                 self.watcher.handle_bytes(heard.at, &heard.bytes);
             }
             self.told = Some(heard.at);
         }
         Ok(())
+    }
+
+    fn record(&mut self, at: Millis, act: impl FnOnce() -> Act) {
+        if let Some(tape) = &mut self.tape {
+            tape.take(at, act());
+        }
     }
 
     /// When the line may be read again, where it has cost the others too much; none when now.
@@ -421,6 +452,7 @@ impl BoardTask {
             return None;
         };
         while let Some(command) = self.watcher.poll_transmit() {
+            self.record(self.now(), || Act::ToBoard(command.bytes().to_vec()));
             match line.timed {
                 Some(_) => line.unsent.extend(to_board(&command.bytes()).bytes()),
                 None => line.unsent.extend(command.bytes().iter()),
@@ -454,7 +486,7 @@ impl BoardTask {
             self.shared.publisher.reply(refused);
             return;
         }
-        let (reply, record) = command.carry_out(&mut self.watcher, now, past);
+        let (reply, record) = command.carry_out(&mut self.watcher, &board, now, past);
         self.replies.push(reply);
         self.changed |= self.watcher.take_changed();
         let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
@@ -500,6 +532,9 @@ impl BoardTask {
     /// The last entry, with the state as it is now, and nobody at the board any more.
     async fn finish(mut self) -> Result<(), BoardError> {
         self.watcher.handle_stop(self.now());
+        if let Some(tape) = &mut self.tape {
+            tape.finish().await;
+        }
         if let Some(pending) = &mut self.pending {
             let answer = (&mut pending.committed).await;
             self.committed(answer)?;

@@ -53,6 +53,7 @@ impl BoardCommand {
     pub(super) fn carry_out(
         &self,
         watcher: &mut Watcher,
+        board: &str,
         now: Millis,
         past: Option<Vec<Event>>,
     ) -> (Reply, CommandRecord) {
@@ -62,7 +63,10 @@ impl BoardCommand {
             past,
         };
         let reply = match watcher.handle_command(now, order) {
-            Ok(state) => self.answer.done(state),
+            Ok(state) => {
+                self.log_done(board);
+                self.answer.done(state)
+            }
             Err(error) => self.answer.refused(error.code(), &error),
         };
         let record = CommandRecord {
@@ -72,6 +76,17 @@ impl BoardCommand {
             reply: reply.payload.clone(),
         };
         (reply, record)
+    }
+
+    fn log_done(&self, board: &str) {
+        let (verb, by) = (self.verb.as_str(), self.answer.sender.as_deref());
+        let who = by.unwrap_or("somebody without a name");
+        tracing::info!(
+            board,
+            verb,
+            by,
+            "board {board}: command {verb} of {who} was carried out"
+        );
     }
 
     /// The board was told too much. One line of the log in a minute says so.

@@ -1,11 +1,13 @@
 //! Puts the daemon together and takes it apart again.
 
 mod parts;
+mod reload;
 mod renumber;
+mod requests;
 mod rounds;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::Duration,
 };
@@ -19,40 +21,37 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    alerts::Alerts,
     announce::Announcer,
     board::{BoardError, BoardPlan, BoardTask, Shared, Tables},
     caster::Caster,
     clock::Clock,
-    commands::{BoardCommand, pong},
+    commands::BoardCommand,
     desk::Desk,
     discovery,
     disk::Disk,
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
-    history,
     mates::Turn,
-    metrics::Metrics,
+    metrics::{Look, Metrics},
     ports::Ports,
     serials::Serials,
+    standing::{Standing, Standings},
 };
 use crate::{
     config::{Config, Id},
     journal::{Journal, JournalError, Notice},
     link::SourceSyntaxError,
-    mqtt::{
-        Answer, History, Publisher, PublisherHandle, Refusal, Request, StateKey, Target, Topics,
-        rumqtt::RumqttDial,
-    },
+    mqtt::{Figures, Publisher, PublisherHandle, Redial, Request, StateKey, Topics, rumqtt::RumqttDial},
     notify::notify,
 };
-use parts::{broker_of, journal_settings, metrics, plans, publisher_settings, tables};
+use parts::{dial, journal_settings, metrics, plans, publisher_settings, tables};
+pub use reload::{Controls, LogSwitch};
 
 /// Commands that may wait, for all boards and for one.
 const COMMANDS: (usize, usize) = (64, 8);
 /// Reads of the journal for `history` at the same time.
 const MAX_READERS: usize = 8;
-/// How long a connection attempt may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The journal's housekeeping, and the loop's own pulse.
 const TICK: Duration = Duration::from_secs(1);
 /// A board's task that failed is started again after one second, then two, up to about a minute.
@@ -81,22 +80,22 @@ pub enum GatewayError {
 /// # Errors
 /// When it cannot start (journal, ports), or when its publisher fails.
 pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), GatewayError> {
-    let (_none, changes) = mpsc::channel(1);
-    run_changing(config, changes, shutdown).await
+    let controls = Controls::of(config.clone());
+    run_changing(config, controls, shutdown).await
 }
 
-/// As [`run`]; what `changes` say of the broadcast is taken over while everything else goes on.
+/// As [`run`]; the configuration is read again where that is asked for, and taken over while the games go on.
 ///
 /// # Errors
 /// As there.
 pub async fn run_changing(
     config: Config,
-    changes: mpsc::Receiver<Config>,
+    controls: Controls,
     shutdown: CancellationToken,
 ) -> Result<(), GatewayError> {
-    let mut daemon = Daemon::start(config).await?;
+    let mut daemon = Daemon::start(config, controls).await?;
     notify(&NotifyState::Ready);
-    let outcome = daemon.work(changes, &shutdown).await;
+    let outcome = daemon.work(&shutdown).await;
     notify(&NotifyState::Stopping);
     daemon.stop().await;
     outcome
@@ -121,6 +120,7 @@ struct Daemon {
     stop_boards: CancellationToken,
     stop_publisher: CancellationToken,
     caster: Caster,
+    alerts: Alerts,
     readers: JoinSet<()>,
     disk: Disk,
     announcer: Announcer,
@@ -132,10 +132,16 @@ struct Daemon {
     /// Boards of one serial number, as was said.
     doubled: Vec<Notice>,
     metrics: Option<Metrics>,
+    controls: Controls,
+    redials: mpsc::Sender<Redial<RumqttDial>>,
+    /// What ends the task of each board.
+    stops: BTreeMap<Id, CancellationToken>,
+    /// Boards whose rules are others when their game is over.
+    waiting: BTreeSet<Id>,
 }
 
 impl Daemon {
-    async fn start(config: Config) -> Result<Self, GatewayError> {
+    async fn start(config: Config, controls: Controls) -> Result<Self, GatewayError> {
         let desk = Desk::open(config);
         let config = desk.config();
         let (tables, seats) = watch::channel(tables(&config));
@@ -153,7 +159,7 @@ impl Daemon {
         let stop_publisher = CancellationToken::new();
         let pulse = heartbeat.pulse("publisher");
         let (publisher, handle) = Publisher::new(
-            RumqttDial::new(broker_of(&config, &boot_id), topics.status(), CONNECT_TIMEOUT),
+            dial(&config, &boot_id),
             publisher_settings(&config, &boot_id),
             topics.clone(),
             plans.keys().cloned().collect(),
@@ -161,8 +167,11 @@ impl Daemon {
             request_sender,
             Arc::new(move || pulse.beat()),
         );
+        let (redials, redial) = mpsc::channel(1);
+        let publisher = publisher.redialled(redial);
         // What the boards say at the end is written, too.
         let caster = Caster::start(&config, &journal, stop_publisher.clone());
+        let alerts = Alerts::start(&config, &journal);
         let mut publishers = JoinSet::new();
         publishers.spawn(publisher.run(stop_publisher.clone()));
         let mut daemon = Self {
@@ -175,6 +184,7 @@ impl Daemon {
                 clock,
                 journal,
                 journal_path: config.journal.path.clone(),
+                captures: config.journal.captures,
                 publisher: handle,
                 topics,
                 ports: Ports::default(),
@@ -182,6 +192,7 @@ impl Daemon {
                 clock_interval: config.limits.clock_interval,
                 mates: Turn::default(),
                 tables: seats,
+                standings: Standings::default(),
             },
             boards: JoinSet::new(),
             running: HashMap::new(),
@@ -192,6 +203,7 @@ impl Daemon {
             stop_boards: CancellationToken::new(),
             stop_publisher,
             caster,
+            alerts,
             readers: JoinSet::new(),
             disk: Disk::default(),
             announcer: Announcer::new(plans.len()),
@@ -201,6 +213,10 @@ impl Daemon {
             rival: None,
             doubled: Vec::new(),
             metrics: metrics(&config).await,
+            controls,
+            redials,
+            stops: BTreeMap::new(),
+            waiting: BTreeSet::new(),
             config,
         };
         daemon.say_info();
@@ -233,13 +249,6 @@ impl Daemon {
         }
     }
 
-    /// What Home Assistant was told of boards that are not configured any more is taken back.
-    fn clear_entities(&self, former: &[Id]) {
-        for topic in former.iter().flat_map(|id| discovery::topics(&self.config, id)) {
-            self.publisher_handle().states.set(StateKey::discovery(topic), "");
-        }
-    }
-
     fn start_board(&mut self, id: &Id, delay: Duration) {
         let Some(plan) = self.plans.get(id).cloned() else {
             return;
@@ -250,8 +259,9 @@ impl Daemon {
             self.shared.clone(),
             self.announcer.listen(),
             self.heartbeat.clone(),
-            self.stop_boards.clone(),
+            self.stop_boards.child_token(),
         );
+        self.stops.insert(id.clone(), stop.clone());
         let handle = self.boards.spawn(async move {
             tokio::select! {
                 () = tokio::time::sleep(delay) => {}
@@ -265,11 +275,7 @@ impl Daemon {
     }
 
     /// Until `shutdown`, or a failure that only a restart of the process can mend.
-    async fn work(
-        &mut self,
-        mut changes: mpsc::Receiver<Config>,
-        shutdown: &CancellationToken,
-    ) -> Result<(), GatewayError> {
+    async fn work(&mut self, shutdown: &CancellationToken) -> Result<(), GatewayError> {
         let watchdog = sd_notify::watchdog_enabled();
         let mut disputed = self.shared.journal.disputed();
         let mut former = self.publisher_handle().former.clone();
@@ -281,9 +287,9 @@ impl Daemon {
                     let reason = ended.err().map_or_else(|| "it ended by itself".to_owned(), |error| error.to_string());
                     return Err(GatewayError::Publisher(reason));
                 }
-                Some(request) = self.requests.recv() => self.dispatch(request),
+                Some(request) = self.requests.recv() => self.dispatch(request).await,
                 Some(done) = self.desk.done() => self.desk_done(done),
-                Some(config) = changes.recv() => self.change(&config),
+                Some(()) = self.controls.asked.recv() => drop(self.reload().await),
                 Ok(()) = disputed.changed() => {
                     let is_disputed = *disputed.borrow_and_update();
                     if is_disputed {
@@ -306,6 +312,7 @@ impl Daemon {
         }
         let troubles = self.shared.journal.trouble().borrow().clone();
         self.announcer.look(self.clock.now(), &troubles);
+        self.begin_waiting();
         let doubled = self.shared.serials.doubled();
         self.say_doubled(&doubled);
         let stuck = self.heartbeat.stuck();
@@ -323,27 +330,30 @@ impl Daemon {
         if Instant::now() < self.next_health && self.metrics.is_none() {
             return;
         }
-        let interval = self.config.limits.health_interval;
-        let mut notices = self.notices.clone();
-        notices.extend(troubles.into_iter().chain(slow).chain(doubled));
-        let restarts = self.failures.values().map(|count| u64::from(*count)).sum();
-        let boards = self.plans.len();
-        let pushed = self.caster.pushed();
+        let troubles: Vec<Notice> = troubles.into_iter().chain(slow).collect();
+        let not_ready = not_ready(&figures, &troubles);
+        let notices = [self.notices.clone(), troubles, doubled].concat();
         let health = Health::new(
             self.clock.now(),
-            boards,
-            restarts,
+            self.plans.len(),
+            self.failures.values().map(|count| u64::from(*count)).sum(),
             stats,
             figures,
             notices,
-            pushed,
+            self.caster.pushed(),
         );
         if let Some(metrics) = &self.metrics {
-            metrics.tell(&health);
+            metrics.tell(&Look {
+                health: &health,
+                boards: self.standings(),
+                stuck,
+                troubles: not_ready,
+            });
             if Instant::now() < self.next_health {
                 return;
             }
         }
+        let interval = self.config.limits.health_interval;
         self.next_health = Instant::now() + interval;
         let expiry = u32::try_from(interval.as_secs().saturating_mul(3)).unwrap_or(u32::MAX);
         match serde_json::to_vec(&health) {
@@ -353,6 +363,15 @@ impl Daemon {
                 .set(StateKey::health(&self.shared.topics, expiry.max(3)), json),
             Err(error) => tracing::error!(%error, "cannot write `health` as JSON"),
         }
+    }
+
+    /// How each board stands, and how often its task failed.
+    fn standings(&self) -> Vec<(Id, Standing, u32)> {
+        let boards = self.plans.keys().map(|id| {
+            let failures = self.failures.get(id).copied().unwrap_or_default();
+            (id.clone(), self.shared.standings.of(id), failures)
+        });
+        boards.collect()
     }
 
     /// Boards that say one serial number, once each. It is no part of a game: the log has it, and `health` while it is so.
@@ -376,6 +395,9 @@ impl Daemon {
             return;
         };
         self.heartbeat.forget(&task_name(&id));
+        if self.stops.get(&id).is_some_and(CancellationToken::is_cancelled) {
+            return self.board_stopped(&id);
+        }
         let failures = self.failures.entry(id.clone()).or_default();
         let delay = Duration::from_secs(1 << (*failures).min(MAX_RESTART_DOUBLINGS));
         *failures += 1;
@@ -384,77 +406,6 @@ impl Daemon {
             "board {id}: its task failed ({reason}) and is started again in {delay:?}"
         );
         self.start_board(&id, delay);
-    }
-
-    fn dispatch(&mut self, request: Request) {
-        let Request {
-            target,
-            verb,
-            payload,
-            answer,
-        } = request;
-        match target {
-            Target::Ping => {
-                let state = pong(&self.boot_id, self.clock.now());
-                self.publisher_handle().reply(answer.done(state));
-            }
-            Target::Republish => {
-                let topics = self.publisher_handle().states.republish();
-                let state = serde_json::json!({ "topics": topics });
-                self.publisher_handle().reply(answer.done(state));
-            }
-            Target::History(asked) => self.tell_history(asked, answer),
-            Target::Pairings(asked) => {
-                let reply = self.desk.pairings(&asked, answer);
-                reply
-                    .into_iter()
-                    .for_each(|reply| self.publisher_handle().reply(reply));
-            }
-            Target::NextRound(asked) => {
-                let reply = self.desk.next_round(asked, answer);
-                reply
-                    .into_iter()
-                    .for_each(|reply| self.publisher_handle().reply(reply));
-            }
-            Target::Bind(asked) => {
-                let reply = self.desk.bind(asked, answer);
-                reply
-                    .into_iter()
-                    .for_each(|reply| self.publisher_handle().reply(reply));
-            }
-            Target::Board { board, command } => {
-                let command = BoardCommand {
-                    command,
-                    verb,
-                    payload,
-                    answer,
-                };
-                let sender = self.commands.iter().find(|(id, _)| id.as_str() == board);
-                let refused = match sender.map(|(_, sender)| sender.try_reserve()) {
-                    Some(Ok(place)) => return place.send(command),
-                    Some(Err(_)) => Refusal::Busy,
-                    None => Refusal::UnknownBoard(board),
-                };
-                self.publisher_handle().reply(command.refuse(&refused));
-            }
-        }
-    }
-
-    /// The journal is read off this thread, a few at a time.
-    fn tell_history(&mut self, asked: History, answer: Answer) {
-        while self.readers.try_join_next().is_some() {}
-        if self.readers.len() >= MAX_READERS {
-            let refused = answer.refused(Refusal::Busy.code(), &Refusal::Busy);
-            return self.publisher_handle().reply(refused);
-        }
-        let publisher = self.publisher_handle().clone();
-        let path = self.config.journal.path.clone();
-        self.readers.spawn_blocking(move || {
-            publisher.reply(match history::read(&path, &asked) {
-                Ok(state) => answer.done(state),
-                Err(reason) => answer.refused("journal_unreadable", &reason),
-            });
-        });
     }
 
     /// Boards first, then what they left for the broker, then the journal: each within its share.
@@ -477,6 +428,17 @@ impl Daemon {
             tracing::error!("the journal did not close in time");
         }
     }
+}
+
+/// Why what happens at the boards does not reach the broker now.
+fn not_ready(broker: &Figures, troubles: &[Notice]) -> Vec<String> {
+    let away = (!broker.connected).then(|| "no broker is connected".to_owned());
+    let rival = broker.rival.as_ref();
+    let rival = rival.map(|host| format!("another gateway has our name, on the machine {host}"));
+    let troubles = troubles
+        .iter()
+        .map(|notice| format!("{}: {}", notice.code, notice.message));
+    away.into_iter().chain(rival).chain(troubles).collect()
 }
 
 fn task_name(board: &Id) -> String {

@@ -132,11 +132,15 @@ impl Desk {
         config
     }
 
-    /// Takes over what the new configuration says of the broadcast. False when something else has changed in it, too.
-    pub(super) fn reconfigure(&mut self, config: &Config) -> bool {
-        self.configured.broadcast.clone_from(&config.broadcast);
+    /// The configuration as it was read.
+    pub(super) fn configured(&self) -> &Config {
+        &self.configured
+    }
+
+    /// Goes on with another configuration.
+    pub(super) fn reconfigure(&mut self, config: Config) {
+        self.configured = config;
         self.look_at_tables();
-        self.configured == *config
     }
 
     /// The next command that is done, once there is one.
@@ -357,7 +361,7 @@ mod tests {
         // A broadcast that is read later has its boards in the same order, and so has its next round.
         for round in [5, 6] {
             let cast = format!("[broadcast]\nfolder = \"open\"\nround = {round}\n");
-            two.reconfigure(&hall(folder, &["a", "b"], &cast));
+            two.reconfigure(hall(folder, &["a", "b"], &cast));
             let config = two.config();
             assert_eq!(
                 (config.tables(), config.broadcast.unwrap().boards),

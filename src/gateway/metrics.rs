@@ -1,31 +1,57 @@
-//! Figures for Prometheus on a loopback port, where one is configured: the text format 0.0.4 over HTTP/1.1, one
-//! question a connection.
+//! Figures for Prometheus and whether all is well, on a loopback port where one is configured: `/metrics`, `/healthz`, `/readyz`.
 
-use std::{fmt::Write, io, net::SocketAddr, time::Duration};
+use std::{fmt::Write, io, net::SocketAddr, sync::Arc, time::Duration};
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-    sync::watch,
-    task::JoinSet,
-    time::timeout,
+use axum::{
+    Router,
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    middleware,
+    response::Response,
+    routing::get,
 };
+use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::Instant};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::health::Health;
-use crate::descriptors;
+use super::{health::Health, standing::Standing};
+use crate::{config::Id, door};
 
-/// Connections at a time; more wait.
-const MOST: usize = 4;
-/// How long one may take.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes of a question.
-const MOST_BYTES: usize = 4096;
+/// What nobody has said anything new of for this long is stuck.
+const STALE: Duration = Duration::from_secs(15);
+/// The format of OpenMetrics, and the older one that all can read.
+const OPEN: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What there is.
+const HERE: &str = "there are /metrics, /healthz and /readyz\n";
+
+/// How it is now.
+pub(super) struct Look<'a> {
+    pub(super) health: &'a Health,
+    /// Each board, and how often its task failed.
+    pub(super) boards: Vec<(Id, Standing, u32)>,
+    /// Tasks that do not answer.
+    pub(super) stuck: Vec<String>,
+    /// Why events do not go their way now.
+    pub(super) troubles: Vec<String>,
+}
+
+/// What is answered.
+struct Told {
+    at: Instant,
+    figures: Vec<Family>,
+    stuck: Vec<String>,
+    troubles: Vec<String>,
+}
+
+type Shown = watch::Receiver<Arc<Told>>;
 
 /// The port, gone with the value.
 #[derive(Debug)]
 pub(super) struct Metrics {
-    text: watch::Sender<String>,
+    told: watch::Sender<Arc<Told>>,
     _server: JoinSet<()>,
+    _stop: DropGuard,
 }
 
 impl Metrics {
@@ -35,189 +61,283 @@ impl Metrics {
     /// What the system says of the port.
     pub(super) async fn listen(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
-        let (text, reader) = watch::channel(String::new());
+        let (told, shown) = watch::channel(Arc::new(Told {
+            at: Instant::now(),
+            figures: Vec::new(),
+            stuck: Vec::new(),
+            troubles: vec!["it is starting".to_owned()],
+        }));
+        let router = Router::new()
+            .route("/metrics", get(metrics))
+            .route("/healthz", get(healthz))
+            .route("/readyz", get(readyz))
+            .fallback(async || door::answer(StatusCode::NOT_FOUND, PLAIN, HERE.to_owned()))
+            .layer(middleware::map_response(closing))
+            .with_state(shown);
+        let stop = CancellationToken::new();
+        let ended = stop.clone();
         let mut server = JoinSet::new();
-        server.spawn(serve(listener, reader));
+        server.spawn(async move { door::serve(listener, "the metrics", router, ended).await });
         Ok(Self {
-            text,
+            told,
             _server: server,
+            _stop: stop.drop_guard(),
         })
     }
 
     /// What is to be answered from now on.
-    pub(super) fn tell(&self, health: &Health) {
-        self.text.send_replace(render(health));
+    pub(super) fn tell(&self, look: &Look<'_>) {
+        self.told.send_replace(Arc::new(Told {
+            at: Instant::now(),
+            figures: figures(look),
+            stuck: look.stuck.clone(),
+            troubles: look.troubles.clone(),
+        }));
     }
 }
 
-async fn serve(listener: TcpListener, text: watch::Receiver<String>) {
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            (stream, _) = descriptors::accept(&listener, "the metrics"), if connections.len() < MOST => {
-                let text = text.clone();
-                connections.spawn(async move {
-                    if let Ok(Err(error)) = timeout(PATIENCE, answer(stream, &text)).await {
-                        tracing::debug!(%error, "a question for the metrics broke off");
-                    }
-                });
-            }
-            Some(_) = connections.join_next() => {}
-        }
+impl std::fmt::Debug for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Told")
     }
 }
 
-async fn answer(mut stream: TcpStream, text: &watch::Receiver<String>) -> io::Result<()> {
-    let mut question = Vec::new();
-    while !question.windows(4).any(|end| end == b"\r\n\r\n") {
-        let mut part = [0; 512];
-        let count = stream.read(&mut part).await?;
-        if count == 0 || question.len() + count > MOST_BYTES {
-            return Ok(());
-        }
-        question.extend_from_slice(&part[..count]);
-    }
-    let line = question.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
-    let (status, body) = match words[..] {
-        [b"GET", b"/metrics", _] => ("200 OK", text.borrow().clone()),
-        [b"GET", ..] => ("404 Not Found", "the figures are at /metrics\n".to_owned()),
-        _ => ("405 Method Not Allowed", "GET /metrics\n".to_owned()),
-    };
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\n\
-         Allow: GET\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).await?;
-    stream.write_all(body.as_bytes()).await?;
-    stream.shutdown().await
+/// One answer a connection: whoever asks comes again seconds later.
+async fn closing(mut answer: Response) -> Response {
+    let close = HeaderValue::from_static("close");
+    answer.headers_mut().insert(header::CONNECTION, close);
+    answer
 }
 
-/// Figures in the text format.
-#[derive(Default)]
-struct Page(String);
+async fn metrics(State(shown): State<Shown>, headers: HeaderMap) -> Response {
+    let told = Arc::clone(&shown.borrow());
+    let accepted = headers
+        .get(header::ACCEPT)
+        .and_then(|accept| accept.to_str().ok());
+    let is_open = accepted.is_some_and(|accepted| accepted.contains("application/openmetrics-text"));
+    let kind = if is_open { OPEN } else { PLAIN };
+    door::answer(StatusCode::OK, kind, text(&told.figures, is_open))
+}
 
-impl Page {
-    fn figure(&mut self, name: &str, kind: &str, help: &str, value: f64) {
+/// Whether the daemon works: what a new start would mend.
+async fn healthz(State(shown): State<Shown>) -> Response {
+    let told = Arc::clone(&shown.borrow());
+    door::verdict(&wrong(&told, Instant::now()))
+}
+
+fn wrong(told: &Told, now: Instant) -> Vec<String> {
+    let stuck = told.stuck.iter().map(|task| format!("{task} does not answer"));
+    let is_stale = now.saturating_duration_since(told.at) > STALE;
+    stuck
+        .chain(is_stale.then(|| "the daemon does not answer".to_owned()))
+        .collect()
+}
+
+/// Whether what happens at the boards reaches the broker.
+async fn readyz(State(shown): State<Shown>) -> Response {
+    let told = Arc::clone(&shown.borrow());
+    door::verdict(&told.troubles)
+}
+
+/// A figure of one name, with its value, or one for each board.
+struct Family {
+    /// Without `_total`.
+    name: &'static str,
+    is_counter: bool,
+    help: &'static str,
+    samples: Vec<(Option<Id>, f64)>,
+}
+
+fn text(families: &[Family], is_open: bool) -> String {
+    let mut text = String::new();
+    for family in families {
+        let (name, kind, total) = match family.is_counter {
+            true => (family.name, "counter", "_total"),
+            false => (family.name, "gauge", ""),
+        };
+        // OpenMetrics names the family, the older format the samples.
+        let title = if is_open { "" } else { total };
         // Writing to a string cannot fail.
-        let _ = write!(
-            self.0,
-            "# HELP dgt2mqtt_{name} {help}\n# TYPE dgt2mqtt_{name} {kind}\ndgt2mqtt_{name} {value}\n"
-        );
+        let _ = writeln!(text, "# HELP dgt2mqtt_{name}{title} {}", family.help);
+        let _ = writeln!(text, "# TYPE dgt2mqtt_{name}{title} {kind}");
+        for (board, value) in &family.samples {
+            // An id has no letter that would have to be quoted.
+            let label = board
+                .as_ref()
+                .map_or_else(String::new, |id| format!("{{board=\"{id}\"}}"));
+            let _ = writeln!(text, "dgt2mqtt_{name}{total}{label} {value}");
+        }
     }
+    if is_open {
+        text += "# EOF\n";
+    }
+    text
 }
 
 fn number(count: u64) -> f64 {
     count as f64
 }
 
-/// The figures in the text format.
-fn render(health: &Health) -> String {
-    let mut page = Page::default();
-    of_the_daemon(&mut page, health);
-    of_the_journal(&mut page, health);
-    of_the_broker(&mut page, health);
-    page.0
+fn truth(is_so: bool) -> f64 {
+    f64::from(u8::from(is_so))
 }
 
-fn of_the_daemon(page: &mut Page, health: &Health) {
-    page.figure(
-        "uptime_seconds",
-        "gauge",
-        "Time since the daemon's start.",
-        health.uptime_s,
-    );
-    page.figure(
-        "boards",
-        "gauge",
-        "Boards of the configuration.",
-        health.boards as f64,
-    );
-    page.figure(
-        "board_restarts_total",
-        "counter",
-        "How often a board's task failed and was started again.",
-        number(health.board_restarts),
-    );
-    page.figure(
-        "outbox_depth",
-        "gauge",
-        "Events that the broker has not acknowledged.",
-        number(health.outbox_depth),
-    );
-    page.figure(
-        "outbox_oldest_seconds",
-        "gauge",
-        "Age of the oldest of them; 0 when there is none.",
-        health.oldest_unacknowledged_s.unwrap_or(0.0),
-    );
+fn gauge(name: &'static str, help: &'static str, value: f64) -> Family {
+    Family {
+        name,
+        is_counter: false,
+        help,
+        samples: vec![(None, value)],
+    }
 }
 
-fn of_the_journal(page: &mut Page, health: &Health) {
+fn counter(name: &'static str, help: &'static str, value: u64) -> Family {
+    Family {
+        is_counter: true,
+        ..gauge(name, help, number(value))
+    }
+}
+
+fn figures(look: &Look<'_>) -> Vec<Family> {
+    let mut figures = of_the_daemon(look.health);
+    figures.extend(of_the_journal(look.health));
+    figures.extend(of_the_broker(look.health));
+    figures.extend(of_the_boards(&look.boards));
+    figures
+}
+
+fn of_the_daemon(health: &Health) -> Vec<Family> {
+    let oldest = health.oldest_unacknowledged_s.unwrap_or(0.0);
+    vec![
+        gauge(
+            "uptime_seconds",
+            "Time since the daemon's start.",
+            health.uptime_s,
+        ),
+        gauge("boards", "Boards of the configuration.", health.boards as f64),
+        gauge(
+            "outbox_depth",
+            "Events that the broker has not acknowledged.",
+            number(health.outbox_depth),
+        ),
+        gauge(
+            "outbox_oldest_seconds",
+            "Age of the oldest of them; 0 when there is none.",
+            oldest,
+        ),
+    ]
+}
+
+fn of_the_journal(health: &Health) -> Vec<Family> {
     let journal = &health.journal;
-    page.figure(
-        "events_lost_total",
-        "counter",
-        "Events that neither disk nor memory took.",
-        number(journal.refused),
-    );
-    page.figure(
-        "journal_pruned_total",
-        "counter",
-        "Acknowledged events dropped for age or size.",
-        number(journal.pruned),
-    );
-    page.figure(
-        "journal_in_memory",
-        "gauge",
-        "Events in memory only, because the disk refuses.",
-        number(journal.in_memory),
-    );
-    page.figure(
-        "journal_bytes",
-        "gauge",
-        "What the journal takes.",
-        number(journal.bytes),
-    );
+    vec![
+        counter(
+            "events_lost",
+            "Events that neither disk nor memory took.",
+            journal.refused,
+        ),
+        counter(
+            "journal_pruned",
+            "Acknowledged events dropped for age or size.",
+            journal.pruned,
+        ),
+        gauge(
+            "journal_in_memory",
+            "Events in memory only, because the disk refuses.",
+            number(journal.in_memory),
+        ),
+        gauge("journal_bytes", "What the journal takes.", number(journal.bytes)),
+    ]
 }
 
-fn of_the_broker(page: &mut Page, health: &Health) {
+fn of_the_broker(health: &Health) -> Vec<Family> {
     let broker = &health.broker;
-    page.figure(
-        "events_acknowledged_total",
-        "counter",
-        "Events that the broker has acknowledged.",
-        number(broker.events_acked),
+    vec![
+        counter(
+            "events_acknowledged",
+            "Events that the broker has acknowledged.",
+            broker.events_acked,
+        ),
+        gauge(
+            "broker_connected",
+            "1 while the broker is connected.",
+            truth(broker.connected),
+        ),
+        counter(
+            "broker_connects",
+            "Connections made to a broker.",
+            broker.connects,
+        ),
+        counter(
+            "messages_refused",
+            "Messages that the broker refused.",
+            broker.refused,
+        ),
+        counter("commands", "Commands received.", broker.commands),
+        counter(
+            "commands_refused",
+            "Commands refused at the door.",
+            broker.commands_refused,
+        ),
+    ]
+}
+
+/// A name, what it says, and its value.
+type OfBoard = (&'static str, &'static str, fn(&Standing, u32) -> f64);
+
+fn of_the_boards(boards: &[(Id, Standing, u32)]) -> Vec<Family> {
+    let gauges: [OfBoard; 4] = [
+        ("board_online", "1 while the board answers.", |standing, _| {
+            truth(standing.online)
+        }),
+        (
+            "board_playing",
+            "1 while a game without a result is on the board.",
+            |standing, _| truth(standing.playing),
+        ),
+        ("board_plies", "Half-moves of the board's game.", |standing, _| {
+            number(standing.plies)
+        }),
+        (
+            "board_open_irregularities",
+            "Irregularities that nobody has answered yet.",
+            |standing, _| number(standing.open),
+        ),
+    ];
+    let family = |is_counter, (name, help, value): OfBoard| Family {
+        name,
+        is_counter,
+        help,
+        samples: boards
+            .iter()
+            .map(|(id, standing, restarts)| (Some(id.clone()), value(standing, *restarts)))
+            .collect(),
+    };
+    let restarts: OfBoard = (
+        "board_restarts",
+        "How often the board's task failed and was started again.",
+        |_, restarts| f64::from(restarts),
     );
-    page.figure(
-        "broker_connected",
-        "gauge",
-        "1 while the broker is connected.",
-        f64::from(u8::from(broker.connected)),
-    );
-    page.figure(
-        "broker_connects_total",
-        "counter",
-        "Connections made to a broker.",
-        number(broker.connects),
-    );
-    page.figure(
-        "messages_refused_total",
-        "counter",
-        "Messages that the broker refused.",
-        number(broker.refused),
-    );
-    page.figure(
-        "commands_total",
-        "counter",
-        "Commands received.",
-        number(broker.commands),
-    );
-    page.figure(
-        "commands_refused_total",
-        "counter",
-        "Commands refused at the door.",
-        number(broker.commands_refused),
-    );
+    let mut figures: Vec<Family> = gauges.map(|gauge| family(false, gauge)).into();
+    figures.push(family(true, restarts));
+    figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stuck_or_silent_is_not_well() {
+        let told = |stuck: &[&str]| Told {
+            at: Instant::now(),
+            figures: Vec::new(),
+            stuck: stuck.iter().map(ToString::to_string).collect(),
+            troubles: Vec::new(),
+        };
+        let now = told(&[]).at;
+        assert_eq!(wrong(&told(&[]), now), [""; 0]);
+        assert_eq!(wrong(&told(&["board 7"]), now), ["board 7 does not answer"]);
+        assert_eq!(wrong(&told(&[]), now + STALE * 2), ["the daemon does not answer"]);
+    }
 }

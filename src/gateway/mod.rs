@@ -5,6 +5,7 @@
 //! not notice.
 #![allow(clippy::disallowed_methods)] // the daemon is where the wall clock and the tasks are.
 
+mod alerts;
 mod allowance;
 mod announce;
 mod board;
@@ -24,8 +25,11 @@ mod metrics;
 mod ports;
 mod quota;
 mod serials;
+mod standing;
+mod tape;
 mod timed;
+mod told;
 mod trouble;
 
-pub use daemon::{GatewayError, run, run_changing};
+pub use daemon::{Controls, GatewayError, LogSwitch, run, run_changing};
 pub use health::{GatewayInfo, Health};

@@ -12,6 +12,8 @@
 #![allow(clippy::disallowed_methods)] // a thread of its own, and rows carry the wall clock.
 
 mod age;
+pub mod alerted;
+pub mod backup;
 mod budget;
 mod entry;
 mod handle;
@@ -29,6 +31,8 @@ pub use entry::{
 };
 pub use handle::{Committed, Journal};
 pub use open::JournalError;
+pub use place::captures;
+pub(crate) use place::former;
 
 /// Unix time in milliseconds.
 pub(crate) fn wall_ms() -> i64 {

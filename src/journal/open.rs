@@ -45,6 +45,9 @@ pub enum JournalError {
     /// An SQLite file of something else.
     #[error("{path} is an SQLite file but no journal of this program: give another path")]
     Foreign { path: PathBuf },
+    /// It is not as it was written.
+    #[error("{path} is a damaged journal ({damage}): take another backup")]
+    Damaged { path: PathBuf, damage: String },
     /// The file system refuses.
     #[error("cannot {act} {path}: {source}")]
     Io {
@@ -149,6 +152,12 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
             salvage.put_into(&mut store).map_err(sqlite)?;
         }
     }
+    if let Some(base) = store.take_restored().map_err(sqlite)? {
+        let text = format!(
+            "the journal was restored from a backup: what was sent after the backup is not in it, and the numbers of the boards that it has jump to {base}"
+        );
+        notices.push(Notice::new(notice::JOURNAL_RESTORED, text));
+    }
     store.prepare_ages().map_err(sqlite)?;
     store.prepare_commanded().map_err(sqlite)?;
     if let Some(former) = store.set_gateway(gateway).map_err(sqlite)? {
@@ -176,7 +185,7 @@ fn sound_or_fresh(path: &Path, notices: &mut Vec<Notice>) -> Result<(Store, Salv
         Err(damage) => damage,
     };
     let salvage = Salvage::from(path);
-    let aside = set_aside(path)?;
+    let aside = set_aside(path, "damaged", &FILES)?;
     let text = format!(
         "the journal was damaged ({damage}) and is now {}; a new one begins with the {} unsent events that could be read, and every board's numbers go on far above the old ones",
         aside.display(),
@@ -191,7 +200,7 @@ fn sound_or_fresh(path: &Path, notices: &mut Vec<Notice>) -> Result<(Store, Salv
 }
 
 /// Opens the file and checks it: `Err(damage)` inside when it must be set aside.
-fn open_sound(path: &Path) -> Result<Result<Store, String>, JournalError> {
+pub(super) fn open_sound(path: &Path) -> Result<Result<Store, String>, JournalError> {
     let judge = |error: rusqlite::Error| {
         if is_damage(&error) {
             Ok(Err(error.to_string()))
@@ -339,11 +348,14 @@ pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Renames the file and what belongs to it; returns the new name.
-pub(super) fn set_aside(path: &Path) -> Result<PathBuf, JournalError> {
+/// The file and what SQLite keeps beside it.
+pub(super) const FILES: [&str; 3] = ["", "-wal", "-shm"];
+
+/// Renames the file and its `parts`, by the endings of their names, saying `why`; returns the new name.
+pub(super) fn set_aside(path: &Path, why: &str, parts: &[&str]) -> Result<PathBuf, JournalError> {
     let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ").to_string();
-    let aside = beside(path, &format!(".damaged-{stamp}"));
-    for suffix in ["", "-wal", "-shm"] {
+    let aside = beside(path, &format!(".{why}-{stamp}"));
+    for suffix in parts {
         let from = beside(path, suffix);
         let to = beside(&aside, suffix);
         match fs::rename(&from, &to) {
@@ -396,7 +408,7 @@ pub(super) fn lock(path: &Path) -> Result<File, JournalError> {
     Ok(file)
 }
 
-fn io_error(act: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> JournalError {
+pub(super) fn io_error(act: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> JournalError {
     let path = path.to_owned();
     move |source| JournalError::Io { act, path, source }
 }

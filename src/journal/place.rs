@@ -14,6 +14,19 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
+/// Where the captures of a board are kept: the present one, and the one before.
+#[must_use]
+pub fn captures(journal: &Path, board: &str) -> [PathBuf; 2] {
+    let present = journal.with_file_name("captures").join(format!("{board}.dgtcap"));
+    let before = former(&present);
+    [present, before]
+}
+
+/// The capture before the one at `path`.
+pub(crate) fn former(path: &Path) -> PathBuf {
+    path.with_extension("before.dgtcap")
+}
+
 /// What is wrong with the place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {

@@ -156,6 +156,53 @@ pub fn each_command(
     Ok(())
 }
 
+/// How a board stands in the journal.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The board's id.
+    pub board: String,
+    /// The last number of its events.
+    pub last_seq: u64,
+    /// Its events.
+    pub events: u64,
+    /// Those that no broker has acknowledged.
+    pub unacknowledged: u64,
+    /// What is kept of it over a restart, as JSON.
+    pub state: Option<String>,
+}
+
+/// Calls `show` with each board.
+///
+/// # Errors
+/// When the file is missing, is no journal or cannot be read.
+pub fn each_standing(path: &Path, mut show: impl FnMut(Standing)) -> rusqlite::Result<()> {
+    let connection = open(path)?;
+    let mut statement = connection.prepare(
+        "SELECT s.board, s.last_seq, count(e.n), count(e.n) FILTER (WHERE e.acked = 0), s.json
+         FROM snapshots s LEFT JOIN events e ON e.board = s.board GROUP BY s.board ORDER BY s.board",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        show(Standing {
+            board: row.get(0)?,
+            last_seq: row.get(1)?,
+            events: row.get(2)?,
+            unacknowledged: row.get(3)?,
+            state: row.get(4)?,
+        });
+    }
+    Ok(())
+}
+
+/// The position of the last event.
+///
+/// # Errors
+/// When the file is missing, is no journal or cannot be read.
+pub fn last_position(path: &Path) -> rusqlite::Result<u64> {
+    let sql = "SELECT coalesce(max(n), 0) FROM events";
+    open(path)?.query_row(sql, [], |row| row.get(0))
+}
+
 /// The boot id of the daemon that writes the journal, or last did; none where there is no journal, or it does not say.
 #[must_use]
 pub fn boot(path: &Path) -> Option<String> {
@@ -163,7 +210,7 @@ pub fn boot(path: &Path) -> Option<String> {
     open(path).ok()?.query_row(sql, [], |row| row.get(0)).ok()
 }
 
-fn open(path: &Path) -> rusqlite::Result<Connection> {
+pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     Ok(connection)

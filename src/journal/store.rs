@@ -299,6 +299,23 @@ impl Store {
         Ok(())
     }
 
+    /// Leaves word for the next start that the file is a backup, whose boards go on above `base`.
+    pub(crate) fn say_restored(&self, base: u64) -> rusqlite::Result<()> {
+        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('restored', ?1)";
+        self.connection.execute(sql, [base.to_string()]).map(|_| ())
+    }
+
+    /// What [`Self::say_restored`] left, once.
+    pub(crate) fn take_restored(&self) -> rusqlite::Result<Option<String>> {
+        self.connection
+            .query_row(
+                "DELETE FROM meta WHERE key = 'restored' RETURNING value",
+                [],
+                |row| row.get(0),
+            )
+            .optional()
+    }
+
     /// Leaves the boot id of the daemon that writes it.
     pub(crate) fn set_boot(&self, boot: &str) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('boot', ?1)";

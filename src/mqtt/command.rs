@@ -21,7 +21,16 @@ const MAX_REFERENCE: usize = 128;
 pub const SENDER: &str = "sender";
 
 /// What the gateway itself does.
-pub const GATEWAY_VERBS: [&str; 6] = ["republish", "ping", "history", "pairings", "next_round", "bind"];
+pub const GATEWAY_VERBS: [&str; 8] = [
+    "republish",
+    "ping",
+    "history",
+    "pairings",
+    "next_round",
+    "bind",
+    "reload",
+    "log",
+];
 /// What a board does.
 pub const BOARD_VERBS: [&str; 14] = [
     "new_game",
@@ -55,6 +64,10 @@ pub enum Target {
     NextRound(NextRound),
     /// Say which board stands on which table, or put that in force.
     Bind(Bind),
+    /// Read the configuration again.
+    Reload,
+    /// Say more or less in the log.
+    Log(LogAsked),
     /// A board's watcher.
     Board {
         /// The board's id.
@@ -109,6 +122,15 @@ pub struct Bind {
     /// Each board once, as the answer names them, that of the first table first; an empty list for the order of the
     /// configuration.
     pub boards: Option<Vec<String>>,
+}
+
+/// The log says more, or less, until the daemon ends.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogAsked {
+    /// What of it, as `DGT2MQTT_LOG` names it: `debug`, `info,dgt2mqtt::link=trace`. Without it the log is as at the start.
+    #[schemars(length(max = 256))]
+    pub filter: Option<String>,
 }
 
 /// A command that passed the door.
@@ -287,6 +309,8 @@ fn gateway_target(verb: &str, fields: &mut serde_json::Map<String, Value>) -> Re
         "bind" => read(verb, fields).map(Target::Bind),
         "republish" => Ok(Target::Republish),
         "ping" => Ok(Target::Ping),
+        "reload" => Ok(Target::Reload),
+        "log" => read(verb, fields).map(Target::Log),
         _ => Err(unknown(verb, &GATEWAY_VERBS)),
     }
 }

@@ -1,10 +1,11 @@
 //! Looking whether a broker takes us, and who has our name there, beside a daemon that may be running: under another client
 //! id, and without a word on any topic.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::Deserialize;
 use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::bytes::Bytes;
 
 use super::{
     link::{BrokerLink, Dial, LinkEvent},
@@ -62,21 +63,47 @@ async fn connect(broker: &Broker, url: &BrokerUrl, patience: Duration) -> Result
     }
 }
 
-/// What the broker tells of our name, if we may read it. It answers in order: what it has retained comes before the answer to
-/// what is asked next. There are brokers that tell it a little later.
+/// What the broker tells of our name, if we may read it.
 async fn look(link: &mut RumqttLink, topics: &Topics) -> Option<Holder> {
     let (status, info) = (topics.status(), topics.info());
-    link.subscribe(&[status.clone(), info.clone()], true).ok()?;
-    link.subscribe(std::slice::from_ref(&info), false).ok()?;
-    let (mut is_online, mut holder, mut answers) = (None, None, 0);
+    let told = gather(link, &[status.clone(), info.clone()]).await;
+    let is_online = told.get(&status).is_some_and(|payload| payload == "online");
+    let holder = told
+        .get(&info)
+        .map(|payload| serde_json::from_slice(payload).ok());
+    is_online.then(|| holder.flatten().unwrap_or_default())
+}
+
+/// What the broker at `url` has retained at `topics`, as far as it tells it.
+///
+/// # Errors
+/// Why it does not take us, for a person.
+pub async fn retained(
+    broker: &Broker,
+    url: &BrokerUrl,
+    topics: &[String],
+    patience: Duration,
+) -> Result<BTreeMap<String, Bytes>, String> {
+    let mut link = connect(broker, url, patience).await?;
+    let told = gather(&mut link, topics).await;
+    leave(link).await;
+    Ok(told)
+}
+
+/// What the broker tells. It answers in order: what it has retained comes before the answer to
+/// what is asked next. There are brokers that tell it a little later.
+async fn gather(link: &mut RumqttLink, topics: &[String]) -> BTreeMap<String, Bytes> {
+    let mut told = BTreeMap::new();
+    let last = topics.len().saturating_sub(1)..;
+    if link.subscribe(topics, true).is_err() || link.subscribe(&topics[last], false).is_err() {
+        return told;
+    }
+    let mut answers = 0;
     let mut until = Instant::now() + TELLING;
-    while is_online.is_none() || holder.is_none() {
+    while told.len() < topics.len() {
         match timeout_at(until, link.next()).await {
-            Ok(LinkEvent::Arrived(arrived)) if arrived.topic == status => {
-                is_online = Some(arrived.payload == "online");
-            }
-            Ok(LinkEvent::Arrived(arrived)) if arrived.topic == info => {
-                holder = serde_json::from_slice(&arrived.payload).ok();
+            Ok(LinkEvent::Arrived(arrived)) if topics.contains(&arrived.topic) => {
+                told.insert(arrived.topic, arrived.payload);
             }
             Ok(LinkEvent::Subscribed | LinkEvent::SubscriptionRefused(_)) => {
                 answers += 1;
@@ -88,7 +115,7 @@ async fn look(link: &mut RumqttLink, topics: &Topics) -> Option<Holder> {
             Ok(_) => {}
         }
     }
-    is_online.unwrap_or(false).then(|| holder.unwrap_or_default())
+    told
 }
 
 /// Until the broker has closed, so that it does not log a broken connection.

@@ -30,9 +30,9 @@ mod unfit;
 mod window;
 
 pub use claim::host;
-pub use command::{Bind, History, NextRound, PairingsAsked, Refusal, Request, Target};
+pub use command::{Bind, History, LogAsked, NextRound, PairingsAsked, Refusal, Request, Target};
 pub use link::{Arrived, BrokerLink, Dial, LinkEvent, Message, Qos};
-pub use publisher::{Figures, Publisher, PublisherHandle, PublisherSettings};
+pub use publisher::{Figures, Publisher, PublisherHandle, PublisherSettings, Redial};
 pub use reply::{Answer, Reply, ReplyPayload};
 pub use states::{StateKey, States};
 pub use topic::{BoardState, Topics};

@@ -80,9 +80,22 @@ pub struct Figures {
     pub last_error: Option<String>,
 }
 
+/// Another broker, or another way to it.
+#[derive(Clone, Debug)]
+pub struct Redial<D> {
+    /// How connections are made from now on.
+    pub dial: D,
+    /// Tried in turn.
+    pub urls: Vec<BrokerUrl>,
+    /// Whether commands are subscribed to.
+    pub commands: bool,
+}
+
 /// What the gateway holds of the publisher.
 #[derive(Clone, Debug)]
 pub struct PublisherHandle {
+    /// The boards that there are.
+    pub boards: watch::Sender<Vec<Id>>,
     /// The table of last values.
     pub states: States,
     /// Boards whose states lay with the broker and that are not ours any more.
@@ -116,6 +129,9 @@ pub type Beat = Arc<dyn Fn() + Send + Sync>;
 /// The task that owns the broker link.
 pub struct Publisher<D> {
     dial: D,
+    redials: mpsc::Receiver<Redial<D>>,
+    /// The one for which a connection was left.
+    next: Option<Redial<D>>,
     core: Core,
 }
 
@@ -123,7 +139,7 @@ pub struct Publisher<D> {
 pub(super) struct Core {
     pub(super) topics: Topics,
     pub(super) settings: PublisherSettings,
-    pub(super) boards: Vec<Id>,
+    pub(super) boards: watch::Receiver<Vec<Id>>,
     /// Boards that were ours.
     pub(super) former: watch::Sender<Vec<Id>>,
     pub(super) journal: Journal,
@@ -195,8 +211,11 @@ impl<D: Dial> Publisher<D> {
         let (reply_sender, replies) = mpsc::channel(REPLIES);
         let states = States::default();
         let (former_sender, former) = watch::channel(Vec::new());
+        let (boards_sender, boards) = watch::channel(boards);
+        let (_none, redials) = mpsc::channel(1);
         let figures = Arc::new(Mutex::new(Figures::default()));
         let handle = PublisherHandle {
+            boards: boards_sender,
             states: states.clone(),
             former,
             replies: reply_sender,
@@ -227,7 +246,19 @@ impl<D: Dial> Publisher<D> {
             leaves_birth_out: false,
             wants_retained: true,
         };
-        (Self { dial, core }, handle)
+        let publisher = Self {
+            dial,
+            redials,
+            next: None,
+            core,
+        };
+        (publisher, handle)
+    }
+
+    /// Goes on with each other broker that `redials` names.
+    #[must_use]
+    pub fn redialled(self, redials: mpsc::Receiver<Redial<D>>) -> Self {
+        Self { redials, ..self }
     }
 
     /// Keeps a connection until `stop`, then drains, says `offline` and ends.
@@ -242,6 +273,10 @@ impl<D: Dial> Publisher<D> {
         let mut turn = 0;
         let mut log = StateLog::default();
         while !stop.is_cancelled() {
+            if let Some(redial) = self.next.take().or_else(|| self.redials.try_recv().ok()) {
+                self.redial(redial).await;
+                (turn, backoff) = (0, Backoff::new(first, longest, stable));
+            }
             let urls = &self.core.settings.urls;
             let count = urls.len().max(1);
             let Some(url) = urls.get(turn % count).cloned() else {
@@ -251,11 +286,7 @@ impl<D: Dial> Publisher<D> {
             };
             let address = url.to_string();
             let end = match self.dial.dial(&url) {
-                Ok(link) => {
-                    Session::new(link, &mut self.core)
-                        .run(&address, &stop, &mut log)
-                        .await
-                }
+                Ok(link) => self.hold(link, &address, &stop, &mut log).await,
                 Err(reason) => End::failed(reason),
             };
             if let Some(at) = end.connected_at {
@@ -266,7 +297,8 @@ impl<D: Dial> Publisher<D> {
                 turn += 1;
             }
             let Some(Closed { reason, oversize }) = end.closed else {
-                return;
+                // It was left for another one, or for good.
+                continue;
             };
             if oversize {
                 self.core.wants_retained = false;
@@ -291,8 +323,53 @@ impl<D: Dial> Publisher<D> {
         }
     }
 
+    /// A connection until it ends, until `stop`, or until there is another broker: that is told good-bye as at a stop.
+    async fn hold(
+        &mut self,
+        link: D::Link,
+        address: &str,
+        stop: &CancellationToken,
+        log: &mut StateLog,
+    ) -> End {
+        let leave = stop.child_token();
+        let Self {
+            core, redials, next, ..
+        } = self;
+        let session = Session::new(link, core).run(address, &leave, log);
+        tokio::pin!(session);
+        loop {
+            tokio::select! {
+                end = &mut session => return end,
+                Some(redial) = redials.recv() => {
+                    *next = Some(redial);
+                    leave.cancel();
+                }
+            }
+        }
+    }
+
+    /// What this broker knows of our numbers is asked anew: what was said to the former one, it need not know.
+    async fn redial(&mut self, redial: Redial<D>) {
+        let core = &mut self.core;
+        core.journal.stand_by(!core.readback.wants_numbers()).await;
+        core.count(|figures| {
+            figures.connected = false;
+            figures.broker = None;
+            figures.last_error = None;
+        });
+        core.settings.urls = redial.urls;
+        core.settings.commands = redial.commands;
+        core.claim = Claim::new(core.settings.boot_id.clone(), claim::host());
+        core.readback = ReadBack::default();
+        core.suspicion = Suspicion::default();
+        core.alarms.clear();
+        core.patience = core.settings.ack_timeout;
+        (core.events_first, core.leaves_birth_out, core.wants_retained) = (false, false, true);
+        self.dial = redial.dial;
+    }
+
     /// Waits, showing that the task lives.
-    async fn rest(&self, delay: Duration, stop: &CancellationToken) {
+    async fn rest(&mut self, delay: Duration, stop: &CancellationToken) {
         let until = tokio::time::Instant::now() + delay;
         loop {
             (self.core.beat)();
@@ -300,8 +377,9 @@ impl<D: Dial> Publisher<D> {
             tokio::select! {
                 () = tokio::time::sleep_until(step) => {}
                 () = stop.cancelled() => return,
+                Some(redial) = self.redials.recv() => self.next = Some(redial),
             }
-            if tokio::time::Instant::now() >= until {
+            if self.next.is_some() || tokio::time::Instant::now() >= until {
                 return;
             }
         }

@@ -403,11 +403,12 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         if !core.claim.holds() {
             return;
         }
-        let boards = &self.core.boards;
+        let boards = self.core.boards.borrow();
         let is_board = |id: &str| boards.iter().any(|board| board.as_str() == id);
         let Some(judged) = command::receive(&self.core.topics, arrived, is_board) else {
             return;
         };
+        drop(boards);
         let judged = judged.and_then(|request| self.core.pass_on(request));
         self.core.count(|figures| figures.commands += 1);
         if let Err(refused) = judged {

@@ -149,7 +149,7 @@ impl States {
     }
 
     /// A board that is no more leaves nothing behind.
-    pub(super) fn clear(&self, topics: &Topics, board: &Id) {
+    pub(crate) fn clear(&self, topics: &Topics, board: &Id) {
         for state in BoardState::ALL {
             self.set(StateKey::board(topics, board, state), Bytes::new());
         }

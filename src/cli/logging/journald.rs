@@ -1,5 +1,5 @@
 //! Lines for the journal of systemd in its own protocol: what a person reads, how urgent it is, and the fields, each
-//! as `F_NAME`.
+//! as `DGT_NAME`.
 
 use std::{fmt, io, os::unix::net::UnixDatagram};
 
@@ -79,7 +79,7 @@ impl Fields<'_> {
         let name: String = match field.name() {
             "message" => "MESSAGE".to_owned(),
             name => format!(
-                "F_{}",
+                "DGT_{}",
                 name.to_uppercase()
                     .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
             ),

@@ -13,17 +13,34 @@ use std::{
     time::Duration,
 };
 
-use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_subscriber::{
+    EnvFilter, Registry,
+    layer::SubscriberExt,
+    reload::{Handle, Layer},
+    util::SubscriberInitExt,
+};
 
 use self::{journald::Journald, queue::Queue};
 
 /// Names what is logged, as `RUST_LOG` does elsewhere: `debug`, `dgt2mqtt::link=trace`.
 const VARIABLE: &str = "DGT2MQTT_LOG";
 const DEFAULT: &str = "info,rumqttc=warn";
+/// What is logged when somebody looks for a mistake.
+pub(super) const MORE: &str = "info,dgt2mqtt=debug,rumqttc=warn";
 /// How long the last lines may take at the end.
 const FAREWELL: Duration = Duration::from_millis(500);
 
+/// The longest filter that is taken while the program runs.
+const LONGEST: usize = 256;
+
 static QUEUE: OnceLock<Queue> = OnceLock::new();
+static SWITCH: OnceLock<Switch> = OnceLock::new();
+
+/// What is logged, and what was at the start.
+struct Switch {
+    handle: Handle<EnvFilter, Registry>,
+    start: String,
+}
 
 /// Starts logging.
 pub(super) fn init() {
@@ -33,6 +50,10 @@ pub(super) fn init() {
         Some(Ok(filter)) => (filter, None),
         Some(Err(error)) => (EnvFilter::new(DEFAULT), Some(error)),
     };
+    let start = wanted.filter(|_| wrong.is_none());
+    let start = start.unwrap_or_else(|| DEFAULT.to_owned());
+    let (filter, handle) = Layer::new(filter);
+    SWITCH.get_or_init(|| Switch { handle, start });
     let registry = tracing_subscriber::registry().with(filter);
     // systemd sets it for services whose output goes to its journal.
     let journald = std::env::var_os("JOURNAL_STREAM").and_then(|_| Journald::open().ok());
@@ -61,6 +82,24 @@ pub(super) fn init() {
     if let Some(error) = wrong {
         tracing::warn!("{VARIABLE} cannot be understood ({error}): logging as without it, `{DEFAULT}`");
     }
+}
+
+/// From now on logs what `wanted` names, or what was logged at the start; says which.
+///
+/// # Errors
+/// When it cannot be understood.
+pub(super) fn set(wanted: Option<&str>) -> Result<String, String> {
+    let switch = SWITCH.get().ok_or("nothing is logged")?;
+    let wanted = wanted.unwrap_or(&switch.start);
+    if wanted.len() > LONGEST {
+        return Err(format!("a filter has at most {LONGEST} characters"));
+    }
+    let filter = EnvFilter::try_new(wanted).map_err(|error| {
+        format!("{wanted:?} cannot be understood ({error}): write `debug`, or `info,dgt2mqtt::link=trace`")
+    })?;
+    switch.handle.reload(filter).map_err(|error| error.to_string())?;
+    tracing::info!("the log has `{wanted}` from here on");
+    Ok(wanted.to_owned())
 }
 
 /// Has the last lines written.

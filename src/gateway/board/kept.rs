@@ -3,6 +3,7 @@
 use super::{BoardError, BoardTask};
 use crate::{
     event::{Event, notice},
+    gateway::standing::Standing,
     journal::{AppendError, CommandRecord, Committed, Entry, Written},
     mqtt::{BoardState, Reply, StateKey},
     watcher::{Heard, StateSet},
@@ -54,6 +55,7 @@ impl BoardTask {
 
     pub(super) async fn append(&mut self, events: Vec<Event>, command: Option<CommandRecord>) {
         self.save_at = None;
+        events.iter().for_each(|event| self.evening.tell(event));
         let entry = Entry {
             board: self.plan.id.to_string(),
             events,
@@ -100,6 +102,10 @@ impl BoardTask {
     }
 
     pub(super) fn publish(&self, changed: StateSet) {
+        if changed.status || changed.game {
+            let standing = Standing::of(self.watcher.status(), &self.watcher.game());
+            self.shared.standings.set(&self.plan.id, standing);
+        }
         let (topics, states, id) = (&self.shared.topics, &self.shared.publisher.states, &self.plan.id);
         let set = |state: BoardState, payload: serde_json::Result<Vec<u8>>| match payload {
             Ok(payload) => states.set(StateKey::board(topics, id, state), payload),

@@ -38,6 +38,7 @@ fn shared(journal: Journal) -> Shared {
         clock: Clock::start(),
         journal,
         journal_path: config.journal.path,
+        captures: false,
         publisher,
         topics,
         ports: Ports::default(),
@@ -45,6 +46,7 @@ fn shared(journal: Journal) -> Shared {
         clock_interval: Duration::from_secs(1),
         mates: Turn::default(),
         tables: watch::channel(Default::default()).1,
+        standings: Standings::default(),
     }
 }
 

@@ -14,13 +14,15 @@ use crate::{
         metrics::Metrics,
     },
     journal::JournalSettings,
-    mqtt::PublisherSettings,
+    mqtt::{PublisherSettings, Topics, rumqtt::RumqttDial},
 };
 
 /// Events kept in memory while the disk refuses.
 const MAX_IN_MEMORY: usize = 10_000;
 /// How long an acknowledgement may take.
 const ACK_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a connection attempt may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The port of the figures. Boards go before figures: where it cannot be had, the daemon works without.
 pub(super) async fn metrics(config: &Config) -> Option<Metrics> {
@@ -78,9 +80,14 @@ pub(super) fn journal_settings(config: &Config) -> JournalSettings {
     }
 }
 
-/// Its client id is another one at each start, unless one is configured: a second gateway of the same name is then
+/// How the broker is spoken to. Its client id is another one at each start, unless one is configured: a second gateway of the same name is then
 /// connected beside this one, and each hears of the other.
-pub(super) fn broker_of(config: &Config, boot_id: &str) -> Broker {
+pub(super) fn dial(config: &Config, boot_id: &str) -> RumqttDial {
+    let status = Topics::new(&config.base_topic, &config.gateway).status();
+    RumqttDial::new(broker_of(config, boot_id), status, CONNECT_TIMEOUT)
+}
+
+fn broker_of(config: &Config, boot_id: &str) -> Broker {
     let mut broker = config.broker.clone();
     if broker.client_id == format!("dgt2mqtt-{}", config.gateway) {
         broker.client_id = format!("{}-{}", broker.client_id, &boot_id[..8]);

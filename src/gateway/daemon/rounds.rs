@@ -1,25 +1,13 @@
-//! Going on with another round: by a reload of the configuration, or by a command.
+//! Going on with another round.
 
 use tokio::task::JoinError;
 
 use super::{Daemon, parts::tables};
-use crate::{config::Config, gateway::desk::Done};
+use crate::gateway::desk::Done;
 
 impl Daemon {
-    /// Takes over what the new configuration says of the broadcast: the next round.
-    pub(super) fn change(&mut self, config: &Config) {
-        if self.desk.reconfigure(config) {
-            tracing::info!("the configuration was read again");
-        } else {
-            tracing::warn!(
-                "the configuration was read again, and only [broadcast] was taken over: what else has changed in it wants a restart"
-            );
-        }
-        self.begin_round();
-    }
-
     /// Goes on with the round that is in force: the boards are told who sits there, and so is everybody else.
-    fn begin_round(&mut self) {
+    pub(super) fn begin_round(&mut self) {
         self.config = self.desk.config();
         self.tables.send_if_modified(|present| {
             let next = tables(&self.config);

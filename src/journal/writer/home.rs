@@ -122,7 +122,10 @@ impl Writer {
             remove(&fresh)?;
             self.write_what_is_known(&fresh)?;
         }
-        let aside = path.exists().then(|| open::set_aside(&path)).transpose()?;
+        let aside = path
+            .exists()
+            .then(|| open::set_aside(&path, "damaged", &open::FILES))
+            .transpose()?;
         // It removes the write-ahead log at its place when it is closed: that must not be the new one's.
         self.store = Store::in_memory(&self.gateway)?;
         remove(&path)?;
@@ -214,7 +217,7 @@ impl Writer {
 
 /// Removes a file of SQLite with what belongs to it, as far as it is there.
 fn remove(path: &std::path::Path) -> std::io::Result<()> {
-    for suffix in ["", "-wal", "-shm"] {
+    for suffix in open::FILES {
         match std::fs::remove_file(beside(path, suffix)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}

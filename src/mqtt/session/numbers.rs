@@ -77,7 +77,7 @@ impl<L: BrokerLink> Session<'_, L> {
     /// The journal has compared: nothing speaks against sending any more.
     pub(super) fn settled(&mut self) {
         self.core.readback.finish();
-        let former = self.core.readback.former(&self.core.boards);
+        let former = self.core.readback.former(&self.core.boards.borrow());
         for board in &former {
             tracing::info!("board {board} is not configured any more: its states are taken from the broker");
             self.core.states.clear(&self.core.topics, board);

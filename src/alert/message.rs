@@ -1,0 +1,152 @@
+//! What a phone shows of an event.
+
+use serde::Serialize;
+
+use crate::{
+    config::Alert,
+    event::{Body, Certainty, Event},
+};
+
+/// A message, as a webhook gets it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Message {
+    /// One line.
+    pub(super) title: String,
+    /// What the Laws say, or what happened.
+    pub(super) text: String,
+    /// The board's id.
+    board: String,
+    /// Of an irregularity its kind, else the type of the event.
+    kind: String,
+    /// Of an irregularity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) certainty: Option<Certainty>,
+    /// The whole event.
+    event: Event,
+}
+
+impl Message {
+    /// What `alert` wants to be told of `event`, if anything.
+    pub(super) fn of(event: &Event, alert: &Alert) -> Option<Self> {
+        let board = &event.board;
+        let (kind, title, text) = match &event.body {
+            Body::Irregularity(irregularity) => {
+                if irregularity.certainty < alert.certainty {
+                    return None;
+                }
+                let words = irregularity.text.get(alert.language.as_str());
+                let words = words.or_else(|| irregularity.text.get("en"))?;
+                (
+                    irregularity.kind.as_str(),
+                    words.title.clone(),
+                    words.advice.clone(),
+                )
+            }
+            Body::Notice { code, message } => ("notice", code.clone(), message.clone()),
+            Body::BoardDisconnected { reason } => (
+                "board_disconnected",
+                alert.language.away().to_owned(),
+                reason.clone(),
+            ),
+            _ => return None,
+        };
+        if !alert.wants(kind) {
+            return None;
+        }
+        let certainty = match &event.body {
+            Body::Irregularity(irregularity) => Some(irregularity.certainty),
+            _ => None,
+        };
+        Some(Self {
+            title: format!("{} {board}: {title}", alert.language.board()),
+            text,
+            board: board.clone(),
+            kind: kind.to_owned(),
+            certainty,
+            event: event.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{AlertForm, Language};
+
+    fn alert(certainty: Certainty, kinds: &[&str], language: Language) -> Alert {
+        Alert {
+            form: AlertForm::Webhook,
+            server: "http://localhost".to_owned(),
+            path: "/".to_owned(),
+            token: None,
+            ca_file: None,
+            certainty,
+            kinds: kinds.iter().map(ToString::to_string).collect(),
+            language,
+        }
+    }
+
+    /// Events of a game with an illegal move that is certain.
+    fn events() -> Vec<Event> {
+        let text = include_str!("../../fixtures/illegal-stands-rapid.jsonl");
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn what_is_told_goes_by_kind_and_certainty() {
+        let kinds = |alert: &Alert, events: &[Event]| {
+            let messages = events.iter().filter_map(|event| Message::of(event, alert));
+            messages.map(|message| message.kind).collect::<Vec<_>>()
+        };
+        let mut events = events();
+        let all = alert(Certainty::Suspected, &[], Language::En);
+        assert_eq!(kinds(&all, &events), ["illegal_move"]);
+        let only = |kind| alert(Certainty::Suspected, &[kind], Language::En);
+        assert_eq!(kinds(&only("illegal_move"), &events), ["illegal_move"]);
+        assert_eq!(kinds(&only("two_hands"), &events), [""; 0]);
+        for event in &mut events {
+            if let Body::Irregularity(irregularity) = &mut event.body {
+                irregularity.certainty = Certainty::Probable;
+            }
+        }
+        assert_eq!(
+            kinds(&alert(Certainty::Probable, &[], Language::En), &events),
+            ["illegal_move"]
+        );
+        assert_eq!(
+            kinds(&alert(Certainty::Certain, &[], Language::En), &events),
+            [""; 0]
+        );
+        events[0].body = Body::Notice {
+            code: "disk_full".to_owned(),
+            message: "no room".to_owned(),
+        };
+        events[1].body = Body::BoardDisconnected {
+            reason: "the port is gone".to_owned(),
+        };
+        assert_eq!(
+            kinds(&all, &events),
+            ["notice", "board_disconnected", "illegal_move"]
+        );
+        assert_eq!(kinds(&only("notice"), &events), ["notice"]);
+    }
+
+    #[test]
+    fn it_is_told_in_the_language_that_is_wanted() {
+        for (language, board, word) in [
+            (Language::En, "Board 1: ", "llegal"),
+            (Language::Ru, "Доска 1: ", "евозможн"),
+        ] {
+            let alert = alert(Certainty::Certain, &[], language);
+            let message = events()
+                .iter()
+                .find_map(|event| Message::of(event, &alert))
+                .unwrap();
+            assert!(message.title.starts_with(board), "{}", message.title);
+            assert!(message.title.contains(word), "{}", message.title);
+            assert!(!message.text.is_empty());
+        }
+    }
+}

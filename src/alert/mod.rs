@@ -1,0 +1,197 @@
+//! Notices pushed to phones: what an arbiter must hear of goes to a webhook or to ntfy.
+//!
+//! Events are read in the journal beside everything else, as a broadcast reads them, so no board ever waits for a phone. How far
+//! each place was told is kept beside the journal: a restart repeats nothing but what was under way.
+#![allow(clippy::disallowed_methods)] // phones live on the wall clock.
+
+mod message;
+mod place;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use fastrand::Rng;
+use tokio::{sync::watch, time::sleep};
+use tokio_util::sync::CancellationToken;
+
+use self::{
+    message::Message,
+    place::{Place, SendError},
+};
+use crate::{
+    config::Alert,
+    event::Event,
+    journal::{
+        alerted,
+        query::{Filter, each_event, last_position},
+        wall_ms,
+    },
+    link::Backoff,
+    time::Millis,
+};
+
+/// Events read at a time.
+const BATCH: usize = 256;
+/// A journal that cannot be read is tried again after this.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// What happened longer ago is no news: an arbiter looks at the page.
+const OLDEST_MS: i64 = 15 * 60_000;
+/// First and longest wait after a failure that may pass.
+const RETRY_MS: (u64, u64) = (1_000, 60_000);
+
+/// An event that may be worth a message: its position, when it was written, and what it says.
+type Kept = (u64, i64, Event);
+
+/// Tells `alert`'s place what is written to the journal at `path`, until `stop`; `news` wakes it up.
+pub async fn tell(alert: Alert, path: PathBuf, mut news: watch::Receiver<u64>, stop: CancellationToken) {
+    let mut teller = Teller {
+        key: alert.key(),
+        place: Place::new(&alert),
+        alert,
+        path,
+        failing: false,
+        stale: 0,
+    };
+    let mut after = teller.begin().await;
+    loop {
+        news.mark_unchanged();
+        let work = async {
+            let Some(batch) = teller.read(after).await else {
+                sleep(PATIENCE).await;
+                return (after, true);
+            };
+            let more = batch.len() >= BATCH;
+            let mut last = after;
+            for (position, written_ms, event) in batch {
+                teller.consider(position, written_ms, &event).await;
+                last = position;
+            }
+            (last, more)
+        };
+        let (last, more) = tokio::select! {
+            done = work => done,
+            () = stop.cancelled() => return,
+        };
+        after = last;
+        if !more {
+            tokio::select! {
+                changed = news.changed() => if changed.is_err() { return },
+                () = stop.cancelled() => return,
+            }
+        }
+    }
+}
+
+struct Teller {
+    alert: Alert,
+    /// Names the place in the file of positions.
+    key: String,
+    place: Place,
+    path: PathBuf,
+    /// It was said that the place cannot be told.
+    failing: bool,
+    /// Messages that grew old meanwhile.
+    stale: u64,
+}
+
+impl Teller {
+    /// Where to go on: behind what was told, or, at the first time, behind what there is.
+    async fn begin(&self) -> u64 {
+        let (path, key) = (self.path.clone(), self.key.clone());
+        let begin = move || {
+            let last = last_position(&path).unwrap_or(0);
+            // A journal that was restored has fewer.
+            let told = alerted::read(&path, &key).map_or(last, |told| told.min(last));
+            note(&path, &key, told);
+            told
+        };
+        tokio::task::spawn_blocking(begin).await.unwrap_or(0)
+    }
+
+    /// The next events; none where they cannot be read now.
+    async fn read(&self, after: u64) -> Option<Vec<Kept>> {
+        let path = self.path.clone();
+        let read = tokio::task::spawn_blocking(move || batch(&path, after))
+            .await
+            .ok()?;
+        read.inspect_err(|error| tracing::debug!("alerts: cannot read the journal: {error}"))
+            .ok()
+    }
+
+    /// Tells the event, if it is wanted and still news.
+    async fn consider(&mut self, position: u64, written_ms: i64, event: &Event) {
+        let Some(message) = Message::of(event, &self.alert) else {
+            return;
+        };
+        let mut backoff = Backoff::new(RETRY_MS.0, RETRY_MS.1, 0);
+        let mut rng = Rng::new();
+        loop {
+            if wall_ms().saturating_sub(written_ms) > OLDEST_MS {
+                self.stale += 1;
+                break;
+            }
+            match self.place.send(&message).await {
+                Ok(()) => {
+                    self.worked();
+                    break;
+                }
+                Err(error) => {
+                    self.failed(&error);
+                    if error.is_final() {
+                        break;
+                    }
+                    let wait = backoff.failed(Millis(0), &mut rng);
+                    let wait = Duration::from_millis(wait).max(error.peace().unwrap_or_default());
+                    sleep(wait).await;
+                }
+            }
+        }
+        let (path, key) = (self.path.clone(), self.key.clone());
+        // It ends with the runtime at the latest.
+        let _ = tokio::task::spawn_blocking(move || note(&path, &key, position)).await;
+    }
+
+    fn worked(&mut self) {
+        if std::mem::take(&mut self.failing) {
+            let left_out = match std::mem::take(&mut self.stale) {
+                0 => String::new(),
+                count => format!(
+                    "; {count} messages grew older than a quarter of an hour meanwhile and were left out"
+                ),
+            };
+            tracing::info!("alerts: {} takes messages again{left_out}", self.place.name());
+        }
+    }
+
+    /// One line for a failure, none for each attempt.
+    fn failed(&mut self, error: &SendError) {
+        if !std::mem::replace(&mut self.failing, true) {
+            tracing::warn!("alerts: a message is not taken: {error}");
+        }
+    }
+}
+
+fn note(path: &Path, key: &str, position: u64) {
+    if let Err(error) = alerted::keep(path, key, position) {
+        tracing::debug!("alerts: cannot keep how far {key} was told: {error}");
+    }
+}
+
+/// The next events.
+fn batch(path: &Path, after: u64) -> rusqlite::Result<Vec<Kept>> {
+    let mut batch = Vec::new();
+    let filter = Filter {
+        after: Some(after),
+        ..Filter::default()
+    };
+    each_event(path, &filter, |kept| {
+        match serde_json::from_str(kept.json) {
+            Ok(event) => batch.push((kept.position, kept.written_ms, event)),
+            Err(error) => tracing::warn!("alerts: an event of the journal cannot be read: {error}"),
+        }
+        batch.len() < BATCH
+    })?;
+    Ok(batch)
+}

@@ -1,0 +1,210 @@
+//! Archives (`.tar.gz`) of files that belong together. One is there under its name when it is whole, and not before; what was
+//! cut off later is not taken for whole, because its checksum is at its end.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+
+/// An archive that is being written, readable by its owner alone; gone with the value unless it is finished.
+pub(super) struct Archive {
+    tar: Option<tar::Builder<GzEncoder<File>>>,
+    path: PathBuf,
+    part: PathBuf,
+    made: u64,
+}
+
+impl Archive {
+    /// Begins the archive `path`. One that is there is only replaced with `force`.
+    ///
+    /// # Errors
+    /// When it is there, or cannot be written.
+    pub(super) fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
+        if !force && path.exists() {
+            bail!("{} is there already; --force overwrites it", path.display());
+        }
+        let part = with_ending(path, ".part");
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&part)
+            .with_context(|| format!("cannot write {}", part.display()))?;
+        let made = jiff::Timestamp::now().as_second();
+        Ok(Self {
+            tar: Some(tar::Builder::new(GzEncoder::new(file, Compression::fast()))),
+            path: path.to_owned(),
+            part,
+            made: u64::try_from(made).unwrap_or(0),
+        })
+    }
+
+    /// A file beside the archive for what is put into it, that is not there yet.
+    pub(super) fn scratch(&self) -> anyhow::Result<Scratch> {
+        let scratch = Scratch(with_ending(&self.path, ".part.journal"));
+        scratch.clear();
+        Ok(scratch)
+    }
+
+    /// Adds a text.
+    pub(super) fn text(&mut self, name: &str, text: &str) -> anyhow::Result<()> {
+        self.add(name, text.len() as u64, text.as_bytes())
+    }
+
+    /// Adds what the file at `path` has.
+    pub(super) fn file(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
+        let (file, size) = File::open(path)
+            .and_then(|file| file.metadata().map(|data| (file, data.len())))
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        // One that grows meanwhile is taken as it was.
+        self.add(name, size, file.take(size))
+    }
+
+    fn add(&mut self, name: &str, size: u64, content: impl Read) -> anyhow::Result<()> {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(size);
+        header.set_mode(0o600);
+        header.set_mtime(self.made);
+        let tar = self.tar.as_mut().context("the archive is finished already")?;
+        tar.append_data(&mut header, name, content)
+            .with_context(|| format!("cannot write {}", self.part.display()))
+    }
+
+    /// Ends it and gives it its name: when this returns, a loss of power changes nothing of it.
+    pub(super) fn finish(mut self) -> anyhow::Result<()> {
+        let tar = self.tar.take().context("the archive is finished already")?;
+        let end = || -> io::Result<()> {
+            tar.into_inner()?.finish()?.sync_all()?;
+            fs::rename(&self.part, &self.path)?;
+            let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()
+        };
+        end().with_context(|| format!("cannot write {}", self.path.display()))
+    }
+}
+
+impl Drop for Archive {
+    fn drop(&mut self) {
+        // Nothing is there any more where it was finished.
+        let _ = fs::remove_file(&self.part);
+    }
+}
+
+/// A file for a while.
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn clear(&self) {
+        for ending in ["", "-wal", "-shm", "-journal"] {
+            // What was never there need not be removed.
+            let _ = fs::remove_file(with_ending(&self.0, ending));
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Hands each file of the archive at `path` to `take`, and looks whether all of it is as it was written.
+///
+/// # Errors
+/// When it cannot be read, or is not whole; those of `take`.
+pub(super) fn read(
+    path: &Path,
+    mut take: impl FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let not_whole = || {
+        format!(
+            "{} is no whole archive: it was cut off, damaged, or is something else; take another one",
+            path.display()
+        )
+    };
+    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut tar = tar::Archive::new(GzDecoder::new(file));
+    for entry in tar.entries().with_context(not_whole)? {
+        let mut entry = entry.with_context(not_whole)?;
+        let name = entry
+            .path()
+            .with_context(not_whole)?
+            .to_string_lossy()
+            .into_owned();
+        take(&name, &mut entry)?;
+    }
+    // The checksum comes behind the last file.
+    io::copy(&mut tar.into_inner(), &mut io::sink())
+        .map(|_| ())
+        .with_context(not_whole)
+}
+
+pub(super) fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        let mut archive = Archive::create(path, true).unwrap();
+        archive.text("one", "1").unwrap();
+        archive.text("two", text).unwrap();
+        archive.finish().unwrap();
+    }
+
+    fn names(path: &Path) -> anyhow::Result<Vec<String>> {
+        let mut names = Vec::new();
+        read(path, |name, content| {
+            io::copy(content, &mut io::sink())?;
+            names.push(name.to_owned());
+            Ok(())
+        })
+        .map(|()| names)
+    }
+
+    #[test]
+    fn what_is_cut_off_or_changed_is_not_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.tar.gz");
+        let mut rng = fastrand::Rng::with_seed(1);
+        let text: String = (0..20_000).map(|_| rng.alphanumeric()).collect();
+        write(&path, &text);
+        assert_eq!(names(&path).unwrap(), ["one", "two"]);
+        let whole = fs::read(&path).unwrap();
+        for length in (0..whole.len()).step_by(97).chain([whole.len() - 1]) {
+            fs::write(&path, &whole[..length]).unwrap();
+            assert!(names(&path).is_err(), "{length} of {}", whole.len());
+        }
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        assert!(names(&path).is_err());
+    }
+
+    #[test]
+    fn what_is_not_finished_leaves_nothing_and_what_is_there_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.tar.gz");
+        write(&path, "first");
+        assert!(Archive::create(&path, false).is_err());
+        let mut archive = Archive::create(&path, true).unwrap();
+        archive.text("three", "3").unwrap();
+        drop(archive);
+        assert_eq!(names(&path).unwrap(), ["one", "two"]);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,90 @@
+//! `dgt2mqtt backup`: one file with what makes the evening whole, while the daemon works.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+use super::{archive::Archive, settings};
+use crate::{
+    broadcast::{Folder, InForce, tables},
+    config::Config,
+    journal::backup,
+};
+
+/// Version of what a backup has.
+pub(super) const FORMAT: u32 = 1;
+
+// The names in a backup.
+pub(super) const LABEL: &str = "backup.json";
+pub(super) const CONFIGURATION: &str = "dgt2mqtt.toml";
+pub(super) const PAIRINGS: &str = "pairings";
+pub(super) const ROUND: &str = "round.json";
+pub(super) const TABLES: &str = "tables.json";
+pub(super) const BROADCAST: &str = "broadcast/";
+pub(super) const JOURNAL: &str = "journal.sqlite";
+
+/// What a backup says of itself, before all else.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Label {
+    pub(super) format: u32,
+    /// Version of the program.
+    pub(super) program: String,
+    pub(super) made: String,
+    pub(super) gateway: String,
+    /// Where the configuration was.
+    pub(super) configuration: PathBuf,
+}
+
+/// Writes the backup of what runs by the configuration at `path` to `file`.
+///
+/// # Errors
+/// When there is no journal, or a file cannot be read or written. No backup is there then, or the one that was there.
+pub(super) fn backup(path: &Path, config: &Config, file: &Path, force: bool) -> anyhow::Result<()> {
+    let mut archive = Archive::create(file, force)?;
+    // First, because whatever else there is belongs to it or is older.
+    let journal = archive.scratch()?;
+    backup::copy(&config.journal.path, journal.path())?;
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let label = Label {
+        format: FORMAT,
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        made: format!("{:.0}", jiff::Timestamp::now()),
+        gateway: config.gateway.to_string(),
+        configuration: std::path::absolute(path)?,
+    };
+    archive.text(LABEL, &serde_json::to_string_pretty(&label)?)?;
+    archive.text(CONFIGURATION, &text)?;
+    let settings = settings::read(&text)?;
+    if let Some(pairings) = settings::pairings(&settings, path) {
+        archive.file(PAIRINGS, &pairings)?;
+    }
+    let in_force = InForce::kept(&config.journal.path).context("cannot read the round that is in force")?;
+    if let Some(in_force) = &in_force {
+        archive.text(ROUND, &serde_json::to_string(in_force)?)?;
+    }
+    let bound =
+        tables::kept(&config.journal.path).context("cannot read which board stands on which table")?;
+    if let Some(bound) = &bound {
+        archive.text(TABLES, &serde_json::to_string(bound)?)?;
+    }
+    let shown = config
+        .broadcast
+        .as_ref()
+        .map(|broadcast| Folder::kept(&broadcast.folder));
+    for (name, text) in shown.iter().flatten() {
+        archive.text(&format!("{BROADCAST}{name}"), text)?;
+    }
+    archive.file(JOURNAL, journal.path())?;
+    archive.finish()?;
+    eprintln!(
+        "Backed up the configuration, the journal and what belongs to them to {}.",
+        file.display()
+    );
+    let left_out = settings::files_elsewhere(&settings);
+    if !left_out.is_empty() {
+        eprintln!("Not in it are the passwords, tokens and certificates, which the configuration names:");
+        left_out.iter().for_each(|file| eprintln!("    {file}"));
+    }
+    Ok(())
+}

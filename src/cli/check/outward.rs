@@ -1,0 +1,80 @@
+//! Who sees and hears of the games, in sentences.
+
+use std::fmt::Write as _;
+
+use crate::{
+    broadcast::Delay,
+    config::{Alert, AlertForm, Broadcast, Person, Role},
+};
+
+pub(super) fn describe_people(text: &mut String, people: &[Person]) {
+    for person in people {
+        let role = match person.role {
+            Role::Arbiter => "as an arbiter",
+            Role::Operator => "as an operator",
+            Role::ReadOnly => "to read only",
+        };
+        let _ = writeln!(text, "{:?} may open the arbiter's page {role}.", person.name);
+    }
+}
+
+pub(super) fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
+    let tournament = &broadcast.tournament;
+    let Delay { ms, moves, result_ms } = tournament.delay;
+    let mut parts = Vec::new();
+    for (count, unit) in [
+        (ms / 60_000, "minutes"),
+        (ms / 1000 % 60, "seconds"),
+        (i64::from(moves), "moves"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {unit}"));
+        }
+    }
+    let delay = if parts.is_empty() {
+        "at once".to_owned()
+    } else {
+        format!("{} later", parts.join(" and "))
+    };
+    let games = broadcast.pairings.boards.iter().flatten().count();
+    let _ = writeln!(
+        text,
+        "Broadcast of round {} from {} boards into {}, {delay}; {games} of them paired.",
+        tournament.round,
+        broadcast.boards.len(),
+        broadcast.folder.display(),
+    );
+    if result_ms > 0 {
+        let _ = writeln!(text, "  Results are held for {} seconds more.", result_ms / 1000);
+    }
+    if let Some(listen) = broadcast.listen {
+        let _ = writeln!(text, "  Anybody may look at it at http://{listen}/.");
+    }
+    if let Some(lichess) = &broadcast.lichess {
+        let _ = writeln!(
+            text,
+            "  Pushed to the round {} on {}.",
+            lichess.round, lichess.server
+        );
+    }
+}
+
+/// Without the rest of the address, which may be as good as a password.
+pub(super) fn describe_alerts(text: &mut String, alerts: &[Alert]) {
+    for alert in alerts {
+        let form = match alert.form {
+            AlertForm::Ntfy => "a topic of ntfy",
+            AlertForm::Webhook => "a webhook",
+        };
+        let kinds = match alert.kinds.as_slice() {
+            [] => "every kind".to_owned(),
+            kinds => kinds.join(", "),
+        };
+        let _ = writeln!(
+            text,
+            "Pushed to {form} at {}: {kinds}; irregularities that are {} at least.",
+            alert.server,
+            alert.certainty.in_words()
+        );
+    }
+}

@@ -1,0 +1,276 @@
+//! Going on with another configuration while the games go on.
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::{
+    Daemon,
+    parts::{dial, metrics, plans},
+    task_name,
+};
+use crate::{
+    config::{Board, Config, ConfigError, Id},
+    gateway::discovery,
+    mqtt::{Redial, StateKey},
+};
+
+/// What of the program around the daemon can be told from within and without.
+pub struct Controls {
+    /// Reads it.
+    pub read: Box<dyn Fn() -> Result<Config, ConfigError> + Send + Sync>,
+    /// Somebody wants it to be read.
+    pub asked: mpsc::Receiver<()>,
+    /// Has the log say more or less: what of it, or as at the start. What it says then, or what is wrong with the words.
+    pub log: LogSwitch,
+}
+
+/// See [`Controls::log`].
+pub type LogSwitch = Box<dyn Fn(Option<&str>) -> Result<String, String> + Send + Sync>;
+
+impl std::fmt::Debug for Controls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Controls")
+    }
+}
+
+impl Controls {
+    /// A configuration that never becomes another.
+    #[must_use]
+    pub fn of(config: Config) -> Self {
+        let (_none, asked) = mpsc::channel(1);
+        Self {
+            read: Box::new(move || Ok(config.clone())),
+            asked,
+            log: Box::new(|_| Err("the log of this program stays as it is".to_owned())),
+        }
+    }
+}
+
+/// What is done with a change of a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// It is watched in another way: its task begins anew, and its game goes on.
+    Now,
+    /// Its rules are others when no game is played there.
+    Later,
+}
+
+fn change(old: &Board, new: &Board) -> Option<Change> {
+    let link = |board: &Board| {
+        (
+            board.port.clone(),
+            board.protocol,
+            board.gathered_ms,
+            board.orientation,
+            board.clock_side,
+        )
+    };
+    if link(old) != link(new) {
+        Some(Change::Now)
+    } else {
+        // Who sits there is told to it in another way.
+        (old.rules != new.rules).then_some(Change::Later)
+    }
+}
+
+/// What a running daemon cannot change: it stays as it is in `next`, and is named.
+fn keep(present: &Config, next: &mut Config) -> Vec<&'static str> {
+    let mut kept = Vec::new();
+    let mut keep = |is_same: bool, what: &'static str| {
+        if !is_same {
+            kept.push(what);
+        }
+    };
+    keep(present.gateway == next.gateway, "gateway.name");
+    keep(present.base_topic == next.base_topic, "gateway.base_topic");
+    keep(present.journal == next.journal, "[journal]");
+    let interval = |config: &Config| config.limits.clock_interval;
+    keep(interval(present) == interval(next), "limits.clock_interval_ms");
+    next.gateway.clone_from(&present.gateway);
+    next.base_topic.clone_from(&present.base_topic);
+    next.journal.clone_from(&present.journal);
+    next.limits.clock_interval = present.limits.clock_interval;
+    kept
+}
+
+impl Daemon {
+    /// Reads the configuration again and goes on with it; what was taken over and what wants a restart.
+    ///
+    /// # Errors
+    /// Why it is not taken over: then nothing changes.
+    pub(super) async fn reload(&mut self) -> Result<Value, String> {
+        let read = (self.controls.read)().map_err(|error| error.to_string());
+        let read = read.and_then(|next| plans(&next).map(|_| next).map_err(|error| error.to_string()));
+        let next = read.inspect_err(|error| {
+            tracing::error!("the configuration was read again and is not taken over: {error}");
+        })?;
+        let (taken, kept) = self.go_on_with(next).await;
+        let words = |what: &[String]| match what {
+            [] => "nothing has changed".to_owned(),
+            what => format!("taken over: {}", what.join(", ")),
+        };
+        if kept.is_empty() {
+            tracing::info!("the configuration was read again; {}", words(&taken));
+        } else {
+            tracing::warn!(
+                "the configuration was read again; {}; this wants a restart: {}",
+                words(&taken),
+                kept.join(", ")
+            );
+        }
+        Ok(json!({ "taken_over": taken, "wants_restart": kept }))
+    }
+
+    async fn go_on_with(&mut self, mut next: Config) -> (Vec<String>, Vec<&'static str>) {
+        let former = self.desk.configured().clone();
+        let kept = keep(&former, &mut next);
+        self.desk.reconfigure(next.clone());
+        let mut taken = Vec::new();
+        if former.broker != next.broker || former.commands != next.commands {
+            self.speak_to_another(&next).await;
+            taken.push(
+                if former.broker == next.broker {
+                    "gateway.commands"
+                } else {
+                    "[broker]"
+                }
+                .to_owned(),
+            );
+        }
+        if former.metrics != next.metrics {
+            // The port is free again before it is listened on anew.
+            self.metrics = None;
+            self.metrics = metrics(&next).await;
+            taken.push("[metrics]".to_owned());
+        }
+        if former.home_assistant != next.home_assistant {
+            let ids: Vec<_> = former.boards.iter().map(|board| board.id.clone()).collect();
+            self.clear_entities(&ids);
+            taken.push("[home_assistant]".to_owned());
+        }
+        if former.limits != next.limits {
+            taken.push("[limits]".to_owned());
+        }
+        if former.alerts != next.alerts {
+            self.alerts.change(&next).await;
+            taken.push("[[alert]]".to_owned());
+        }
+        if former.broadcast != next.broadcast {
+            taken.push("[broadcast]".to_owned());
+        }
+        let in_force = self.desk.config();
+        self.change_boards(&former, &next, &in_force, &mut taken);
+        self.begin_round();
+        (taken, kept)
+    }
+
+    async fn speak_to_another(&self, config: &Config) {
+        let redial = Redial {
+            dial: dial(config, &self.boot_id),
+            urls: config.broker.urls.clone(),
+            commands: config.commands,
+        };
+        if self.redials.send(redial).await.is_err() {
+            tracing::error!("the publisher is gone: the broker stays as it is");
+        }
+    }
+
+    /// Boards come, go, and are watched in another way.
+    fn change_boards(&mut self, former: &Config, next: &Config, in_force: &Config, taken: &mut Vec<String>) {
+        // It was looked at when it was read.
+        let Ok(mut plans) = plans(in_force) else { return };
+        let gone: Vec<Id> = self
+            .plans
+            .keys()
+            .filter(|id| !plans.contains_key(*id))
+            .cloned()
+            .collect();
+        for id in &gone {
+            taken.push(format!("board {id} is gone"));
+            self.plans.remove(id);
+            self.stop_board(id);
+        }
+        if !gone.is_empty() {
+            // By the configuration that named them.
+            self.clear_entities(&gone);
+        }
+        let ids = next.boards.iter().map(|board| board.id.clone());
+        self.publisher_handle().boards.send_replace(ids.collect());
+        for board in &next.boards {
+            let id = &board.id;
+            let Some(plan) = plans.remove(id) else { continue };
+            let known = former.boards.iter().find(|known| known.id == *id);
+            match known.map(|known| (known, change(known, board))) {
+                None => {
+                    taken.push(format!("board {id} is new"));
+                    self.plans.insert(id.clone(), plan);
+                    self.begin_board(id);
+                }
+                Some((_, Some(change))) => {
+                    taken.push(match change {
+                        Change::Now => format!("board {id}"),
+                        Change::Later => format!("rules of board {id}, from its next game on"),
+                    });
+                    self.plans.insert(id.clone(), plan);
+                    self.waiting.insert(id.clone());
+                    if change == Change::Now {
+                        self.stop_board(id);
+                    }
+                }
+                Some((known, None)) => {
+                    if known.table != board.table {
+                        taken.push(format!("names of board {id}"));
+                    }
+                    // For a task that begins anew.
+                    self.plans.insert(id.clone(), plan);
+                }
+            }
+        }
+    }
+
+    /// A board that is new, or comes back while its former task is ending.
+    fn begin_board(&mut self, id: &Id) {
+        if !self.running.values().any(|running| running == id) {
+            self.start_board(id, std::time::Duration::ZERO);
+        }
+    }
+
+    fn stop_board(&mut self, id: &Id) {
+        self.commands.remove(id);
+        if let Some(stop) = self.stops.get(id) {
+            stop.cancel();
+        }
+    }
+
+    /// The task of a board that was told to end has ended: it begins anew by the plan that there is, or the board is gone.
+    pub(super) fn board_stopped(&mut self, id: &Id) {
+        self.waiting.remove(id);
+        if self.plans.contains_key(id) {
+            self.start_board(id, std::time::Duration::ZERO);
+            return;
+        }
+        self.stops.remove(id);
+        self.failures.remove(id);
+        self.heartbeat.forget(&task_name(id));
+        self.shared.standings.forget(id);
+        self.publisher_handle().states.clear(&self.shared.topics, id);
+        tracing::info!(board = id.as_str(), "board {id}: it is not configured any more");
+    }
+
+    /// Boards whose rules are others begin anew as soon as no game is played there.
+    pub(super) fn begin_waiting(&mut self) {
+        let over = |id: &Id| !self.shared.standings.of(id).playing;
+        let ready: Vec<Id> = self.waiting.iter().filter(|id| over(id)).cloned().collect();
+        for id in ready {
+            self.waiting.remove(&id);
+            self.stop_board(&id);
+        }
+    }
+
+    /// What Home Assistant was told of boards that are not configured any more is taken back.
+    pub(super) fn clear_entities(&self, former: &[Id]) {
+        for topic in former.iter().flat_map(|id| discovery::topics(&self.config, id)) {
+            self.publisher_handle().states.set(StateKey::discovery(topic), "");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Commands to the gateway, and those that are handed on to its boards.
+
+use std::time::Instant;
+
+use super::{Daemon, MAX_READERS};
+use crate::{
+    gateway::{
+        commands::{BoardCommand, pong},
+        history,
+    },
+    mqtt::{Answer, History, Refusal, Request, Target},
+    throttle::Throttle,
+};
+
+impl Daemon {
+    pub(super) async fn dispatch(&mut self, request: Request) {
+        let Request {
+            target,
+            verb,
+            payload,
+            answer,
+        } = request;
+        if changes_something(&target) {
+            log_command(&verb, answer.sender.as_deref());
+        }
+        match target {
+            Target::Ping => {
+                let state = pong(&self.boot_id, self.clock.now());
+                self.publisher_handle().reply(answer.done(state));
+            }
+            Target::Republish => {
+                let topics = self.publisher_handle().states.republish();
+                let state = serde_json::json!({ "topics": topics });
+                self.publisher_handle().reply(answer.done(state));
+            }
+            Target::Reload => {
+                let reply = match self.reload().await {
+                    Ok(state) => answer.done(state),
+                    Err(reason) => answer.refused("configuration_wrong", &reason),
+                };
+                self.publisher_handle().reply(reply);
+            }
+            Target::Log(asked) => {
+                let reply = match (self.controls.log)(asked.filter.as_deref()) {
+                    Ok(filter) => answer.done(serde_json::json!({ "filter": filter })),
+                    Err(reason) => answer.refused("bad_filter", &reason),
+                };
+                self.publisher_handle().reply(reply);
+            }
+            Target::History(asked) => self.tell_history(asked, answer),
+            Target::Pairings(asked) => {
+                let reply = self.desk.pairings(&asked, answer);
+                reply
+                    .into_iter()
+                    .for_each(|reply| self.publisher_handle().reply(reply));
+            }
+            Target::NextRound(asked) => {
+                let reply = self.desk.next_round(asked, answer);
+                reply
+                    .into_iter()
+                    .for_each(|reply| self.publisher_handle().reply(reply));
+            }
+            Target::Bind(asked) => {
+                let reply = self.desk.bind(asked, answer);
+                reply
+                    .into_iter()
+                    .for_each(|reply| self.publisher_handle().reply(reply));
+            }
+            Target::Board { board, command } => {
+                let command = BoardCommand {
+                    command,
+                    verb,
+                    payload,
+                    answer,
+                };
+                let sender = self.commands.iter().find(|(id, _)| id.as_str() == board);
+                let refused = match sender.map(|(_, sender)| sender.try_reserve()) {
+                    Some(Ok(place)) => return place.send(command),
+                    Some(Err(_)) => Refusal::Busy,
+                    None => Refusal::UnknownBoard(board),
+                };
+                self.publisher_handle().reply(command.refuse(&refused));
+            }
+        }
+    }
+
+    /// The journal is read off this thread, a few at a time.
+    fn tell_history(&mut self, asked: History, answer: Answer) {
+        while self.readers.try_join_next().is_some() {}
+        if self.readers.len() >= MAX_READERS {
+            let refused = answer.refused(Refusal::Busy.code(), &Refusal::Busy);
+            return self.publisher_handle().reply(refused);
+        }
+        let publisher = self.publisher_handle().clone();
+        let path = self.config.journal.path.clone();
+        self.readers.spawn_blocking(move || {
+            publisher.reply(match history::read(&path, &asked) {
+                Ok(state) => answer.done(state),
+                Err(reason) => answer.refused("journal_unreadable", &reason),
+            });
+        });
+    }
+}
+
+/// Whether a command to the gateway is worth a line; what boards are told they tell themselves.
+fn changes_something(target: &Target) -> bool {
+    match target {
+        Target::Ping | Target::History(_) | Target::Board { .. } => false,
+        Target::Pairings(asked) => asked.put,
+        Target::Bind(asked) => asked.boards.is_some(),
+        Target::Republish | Target::Reload | Target::Log(_) | Target::NextRound(_) => true,
+    }
+}
+
+fn log_command(verb: &str, by: Option<&str>) {
+    static SAID: Throttle = Throttle::new();
+    if let Some(left_out) = SAID.pass(Instant::now()) {
+        let who = by.unwrap_or("somebody without a name");
+        let more = match left_out {
+            0 => String::new(),
+            count => format!("; before it {count} that are not told one by one"),
+        };
+        tracing::info!(verb, by, "command {verb} of {who}{more}");
+    }
+}

@@ -1,0 +1,62 @@
+//! How the boards stand, for those who look at all of them.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::{
+    config::Id,
+    event::GameResult,
+    watcher::{GameView, Status},
+};
+
+/// How a board stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Standing {
+    /// It answers.
+    pub(super) online: bool,
+    /// A game goes on.
+    pub(super) playing: bool,
+    /// Half-moves of its game.
+    pub(super) plies: u64,
+    /// Irregularities that are open.
+    pub(super) open: u64,
+    /// The number of its last event.
+    pub(super) last_seq: u64,
+}
+
+impl Standing {
+    pub(super) fn of(status: Status, game: &GameView) -> Self {
+        Self {
+            online: status == Status::Online,
+            playing: game.game.is_some() && game.result == Some(GameResult::Open),
+            plies: game.moves.len() as u64,
+            open: game.open_irregularities.len() as u64,
+            last_seq: game.last_seq,
+        }
+    }
+}
+
+/// Of all boards.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Standings(Arc<Mutex<BTreeMap<Id, Standing>>>);
+
+impl Standings {
+    pub(super) fn set(&self, board: &Id, standing: Standing) {
+        self.lock().insert(board.clone(), standing);
+    }
+
+    /// The board is not watched any more.
+    pub(super) fn forget(&self, board: &Id) {
+        self.lock().remove(board);
+    }
+
+    pub(super) fn of(&self, board: &Id) -> Standing {
+        self.lock().get(board).copied().unwrap_or_default()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Id, Standing>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

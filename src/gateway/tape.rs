@@ -1,0 +1,242 @@
+//! What came and went over a board's line, kept for a while beside the journal where that is wanted: the captures of a report.
+//!
+//! Two files for each board, the present one and the one before, each bounded. They are written elsewhere and now and then: no
+//! board waits for them, and a disk that refuses costs lines of them alone.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio::task::JoinSet;
+
+use crate::{
+    capture::{Act, Header, HeaderError, Record, write_header, write_record},
+    journal,
+    time::Millis,
+    watcher::{Protocol, Settings},
+};
+
+/// Characters of a file: some hours of a game.
+const MOST: usize = 1 << 20;
+/// Characters that may wait for the disk.
+const MOST_WAITING: usize = 256 << 10;
+/// How often what waits is written.
+const EVERY: Duration = Duration::from_secs(20);
+
+/// The captures of one board.
+#[derive(Debug)]
+pub(super) struct Tape {
+    path: PathBuf,
+    header: String,
+    /// When the present file began; none before its first record.
+    began: Option<Millis>,
+    /// The last time that was written down.
+    last: Millis,
+    /// Characters of the present file.
+    size: usize,
+    waiting: String,
+    written: Millis,
+    writing: JoinSet<io::Result<()>>,
+    failing: bool,
+}
+
+impl Tape {
+    /// For the board with these settings, whose journal is at `journal`.
+    pub(super) fn new(journal: &Path, settings: &Settings) -> Self {
+        Self {
+            path: journal::captures(journal, &settings.board)[0].clone(),
+            // What cannot be said of the board is left out.
+            header: header(settings).unwrap_or_default(),
+            began: None,
+            last: Millis(0),
+            size: 0,
+            waiting: String::new(),
+            written: Millis(0),
+            writing: JoinSet::new(),
+            failing: false,
+        }
+    }
+
+    /// Takes down what happened at `now`.
+    pub(super) fn take(&mut self, now: Millis, act: Act) {
+        let is_link = matches!(act, Act::LinkUp | Act::LinkDown);
+        if self.size > MOST && self.waiting.is_empty() {
+            self.began = None;
+        }
+        let Some(began) = self.began else {
+            // A file begins with a line that is up.
+            if is_link && act == Act::LinkDown {
+                return;
+            }
+            self.began = Some(now);
+            self.last = now;
+            self.size = 0;
+            self.waiting = self.head();
+            return self.put(now, &act, now);
+        };
+        if self.waiting.len() < MOST_WAITING {
+            self.put(now, &act, began);
+        }
+    }
+
+    fn put(&mut self, now: Millis, act: &Act, began: Millis) {
+        self.last = self.last.max(now);
+        let record = Record {
+            at: Millis(self.last.since(began)),
+            act: act.clone(),
+        };
+        // A file begins with a line that is up; writing into a string does not fail.
+        if *act != Act::LinkUp || record.at > Millis(0) {
+            let _ = write_record(&mut self.waiting, &record);
+        }
+    }
+
+    fn head(&self) -> String {
+        let now = Timestamp::now();
+        format!("{}# start: {now:.3}\n", self.header)
+    }
+
+    /// Hands what waits to the disk, if it is time and the disk has taken what was before.
+    pub(super) fn save(&mut self, now: Millis) {
+        while let Some(written) = self.writing.try_join_next() {
+            self.look(written.unwrap_or_else(|error| Err(io::Error::other(error))));
+        }
+        let is_due = now.since(self.written) >= EVERY.as_millis() as u64;
+        if is_due && self.writing.is_empty() && !self.waiting.is_empty() {
+            self.written = now;
+            let (path, text, is_new) = self.hand_over();
+            self.writing.spawn_blocking(move || write(&path, &text, is_new));
+        }
+    }
+
+    fn hand_over(&mut self) -> (PathBuf, String, bool) {
+        let text = std::mem::take(&mut self.waiting);
+        let is_new = self.size == 0;
+        self.size += text.len();
+        (self.path.clone(), text, is_new)
+    }
+
+    /// Hands all of it to the disk.
+    pub(super) async fn finish(&mut self) {
+        while self.writing.join_next().await.is_some() {}
+        let (path, text, is_new) = self.hand_over();
+        if !text.is_empty() {
+            self.writing.spawn_blocking(move || write(&path, &text, is_new));
+            while self.writing.join_next().await.is_some() {}
+        }
+    }
+
+    fn look(&mut self, written: io::Result<()>) {
+        match written {
+            Ok(()) => self.failing = false,
+            Err(error) if !std::mem::replace(&mut self.failing, true) => {
+                tracing::warn!(
+                    "the capture {} cannot be written ({error}): it has a gap",
+                    self.path.display()
+                );
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Adds to the file, or begins another one: then the present one is the one before.
+fn write(path: &Path, text: &str, is_new: bool) -> io::Result<()> {
+    if is_new {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        match fs::rename(path, journal::former(path)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600);
+    options.open(path)?.write_all(text.as_bytes())
+}
+
+/// What `replay` must know of the board.
+fn header(settings: &Settings) -> Result<String, HeaderError> {
+    let mut header = Header::default();
+    header.push("board", &settings.board)?;
+    if settings.protocol == Protocol::Occ1 {
+        header.push("protocol", "occ1")?;
+    }
+    if settings.gathered_ms > 0 {
+        header.push("gathered", &format!("{} ms", settings.gathered_ms))?;
+    }
+    header.push("laws", &named(&settings.laws))?;
+    header.push("time-control", &named(&settings.time_control))?;
+    header.push("supervision", &named(&settings.supervision))?;
+    if !settings.periods.is_empty() {
+        let periods: Vec<String> = settings.periods.iter().map(ToString::to_string).collect();
+        header.push("periods", &periods.join(", "))?;
+    }
+    let mut text = String::new();
+    // Writing into a string does not fail.
+    let _ = write_header(&mut text, &header);
+    Ok(text)
+}
+
+/// A name as the payloads spell it.
+fn named(value: &impl Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{game::periods, link::file::read_capture};
+
+    #[tokio::test]
+    async fn two_files_of_a_bounded_size_are_kept_and_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("journal.sqlite");
+        let settings = Settings {
+            board: "7".to_owned(),
+            periods: periods::parse("40/90+30, 15").unwrap(),
+            ..Settings::default()
+        };
+        let mut tape = Tape::new(&journal, &settings);
+        tape.take(Millis(5_000), Act::LinkUp);
+        for second in 5..40_000 {
+            let now = Millis(second * 1000);
+            tape.take(now, Act::FromBoard(vec![0x8d, 0, 10, 0, 0, 0, 0, 0, 0, 0]));
+            tape.save(now);
+            tokio::task::yield_now().await;
+            // The disk of a test is faster than a day of board time.
+            while let Some(written) = tape.writing.join_next().await {
+                written.unwrap().unwrap();
+            }
+        }
+        tape.take(Millis(40_000_000), Act::LinkDown);
+        tape.finish().await;
+        let [present, before] = journal::captures(&journal, "7");
+        for path in [&present, &before] {
+            let capture = read_capture(path).unwrap();
+            assert_eq!(capture.header.board(), Some("7"));
+            assert_eq!(capture.header.periods(), settings.periods);
+            assert!(capture.header.laws().is_some() && capture.header.epoch_ms().is_some());
+            let size = fs::metadata(path).unwrap().len() as usize;
+            assert!(size <= MOST + MOST_WAITING, "{size}");
+        }
+        let last = read_capture(&present).unwrap().records.pop().unwrap();
+        assert_eq!(last.act, Act::LinkDown);
+        assert_eq!(fs::read_dir(present.parent().unwrap()).unwrap().count(), 2);
+        // Another run leaves the last one for what was before.
+        let mut tape = Tape::new(&journal, &settings);
+        tape.take(Millis(100), Act::LinkUp);
+        tape.take(Millis(200), Act::ToBoard(vec![0x42]));
+        tape.finish().await;
+        assert_eq!(read_capture(&present).unwrap().records.len(), 1);
+        assert_eq!(read_capture(&before).unwrap().records.pop(), Some(last));
+    }
+}

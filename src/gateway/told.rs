@@ -1,0 +1,134 @@
+//! The evening in the log: a line for each game that begins and ends, each irregularity and what became of it.
+//!
+//! `journalctl` shows the message alone, so a person finds there what he must know; the fields are for filters.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    event::{Body, Event},
+    laws::IrregularityKind,
+};
+
+/// What a line about a board needs to know of those before it.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// White and Black of the game that is played.
+    players: [Option<String>; 2],
+    /// Its half-moves.
+    plies: u32,
+    /// Irregularities of that game, each with its half-move.
+    cases: BTreeMap<String, (IrregularityKind, u32)>,
+}
+
+impl Told {
+    /// Of a game that goes on after a restart.
+    pub(super) fn resumed(players: [Option<String>; 2], plies: usize) -> Self {
+        Self {
+            players,
+            plies: u32::try_from(plies).unwrap_or(u32::MAX),
+            cases: BTreeMap::new(),
+        }
+    }
+
+    /// Says what `event` is about, where it is worth a line.
+    pub(super) fn tell(&mut self, event: &Event) {
+        self.note(event);
+        let Some((ply, words)) = self.words(event) else {
+            return;
+        };
+        let board = event.board.as_str();
+        let by = event
+            .by
+            .as_ref()
+            .map_or_else(String::new, |by| format!(" (by {by})"));
+        let [white, black] = self.players.each_ref().map(Option::as_deref);
+        let kind = match &event.body {
+            Body::Irregularity(irregularity) => Some(irregularity.kind.as_str()),
+            Body::IrregularityResolved { irregularity, .. }
+            | Body::IrregularityReopened { irregularity, .. } => {
+                self.cases.get(irregularity).map(|(kind, _)| kind.as_str())
+            }
+            _ => None,
+        };
+        tracing::info!(
+            board,
+            game = event.game,
+            ply,
+            kind,
+            white,
+            black,
+            by = event.by.as_deref(),
+            event = event.id.as_str(),
+            "board {board}: {words}{by}"
+        );
+    }
+
+    fn note(&mut self, event: &Event) {
+        match &event.body {
+            Body::GameStarted { white, black, .. } => {
+                self.players = [white.clone(), black.clone()];
+                self.plies = 0;
+                self.cases.clear();
+            }
+            Body::Move(made) => self.plies = made.ply,
+            Body::MovesRetracted { to_ply, .. } => self.plies = *to_ply,
+            Body::Irregularity(irregularity) => {
+                let case = (irregularity.kind, irregularity.ply);
+                self.cases.insert(event.id.clone(), case);
+            }
+            _ => {}
+        }
+    }
+
+    /// The half-move, and what is said.
+    fn words(&self, event: &Event) -> Option<(u32, String)> {
+        let game = event.game.unwrap_or_default();
+        let names = match &self.players {
+            [None, None] => String::new(),
+            players => {
+                let [white, black] = players.each_ref().map(|name| name.as_deref().unwrap_or("?"));
+                format!(": {white} - {black}")
+            }
+        };
+        let case = |id: &str| match self.cases.get(id) {
+            Some((kind, ply)) => (*ply, format!("half-move {ply}: {}", kind.as_str())),
+            // It was said before the last restart, or of an earlier game.
+            None => (self.plies, format!("irregularity {id}")),
+        };
+        Some(match &event.body {
+            Body::GameStarted { .. } => (0, format!("game {game} began{names}")),
+            Body::GameEnded { result, reason, .. } => {
+                let plies = self.plies;
+                let result = result.as_str();
+                (
+                    plies,
+                    format!("game {game} ended {result} ({reason}) after {plies} half-moves{names}"),
+                )
+            }
+            Body::GameResumed { .. } => (
+                self.plies,
+                format!("game {game} goes on, its result was taken back{names}"),
+            ),
+            Body::Irregularity(irregularity) => {
+                let kind = irregularity.kind.as_str();
+                let title = irregularity.text.get("en").map_or(kind, |words| &words.title);
+                let ply = irregularity.ply;
+                let certainty = irregularity.certainty.in_words();
+                (
+                    ply,
+                    format!("half-move {ply}: {title} ({kind}, {certainty}){names}"),
+                )
+            }
+            Body::IrregularityResolved { irregularity, how } => {
+                let (ply, words) = case(irregularity);
+                (ply, format!("{words}: {}", how.in_words()))
+            }
+            Body::IrregularityReopened { irregularity, open } => {
+                let (ply, words) = case(irregularity);
+                let what = if *open { "open again" } else { "counts again" };
+                (ply, format!("{words}: {what}"))
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,157 @@
+//! A copy of the journal, made beside the daemon that writes it, and put in its place again.
+//!
+//! What a broker was sent after the copy was made is not in it, so all boards go on above every number that can have been
+//! given out since. A copy becomes the journal by one renaming, the last thing that is done: whoever is interrupted before
+//! has none, and never half of one.
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::{MetadataExt, chown},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    numbers::fresh_range,
+    open::{JournalError, io_error, lock, open_sound, set_aside},
+    place::{beside, make_folder},
+    store::{Batch, Store},
+    wall_ms,
+};
+
+/// What belongs to a journal and goes aside with it.
+const PARTS: [&str; 5] = ["", "-wal", "-shm", ".round", ".tables"];
+
+/// Writes what the journal at `path` has at this moment into the fresh file `to`. The daemon may be running.
+///
+/// # Errors
+/// When there is no journal, or one of the files cannot be used.
+pub fn copy(path: &Path, to: &Path) -> Result<(), JournalError> {
+    let sqlite = |source| JournalError::Sqlite {
+        path: path.to_owned(),
+        source,
+    };
+    fs::metadata(path).map_err(io_error("read", path))?;
+    let reader = super::query::open(path).map_err(sqlite)?;
+    let name = to.to_string_lossy();
+    reader.execute("VACUUM INTO ?1", [name]).map_err(sqlite)?;
+    Ok(())
+}
+
+/// The place to which a journal is restored. As long as this lives no daemon works there.
+#[derive(Debug)]
+pub struct Restore {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Restore {
+    /// Takes the place of the journal at `path`.
+    ///
+    /// # Errors
+    /// [`JournalError::Locked`] when a daemon works there; when the file system refuses.
+    pub fn begin(path: &Path) -> Result<Self, JournalError> {
+        if let Some(folder) = path.parent() {
+            make_folder(folder).map_err(io_error("create the folder", folder))?;
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            _lock: lock(path)?,
+        })
+    }
+
+    /// Where the copy is to be put: a name that nobody takes for a journal.
+    #[must_use]
+    pub fn fresh(&self) -> PathBuf {
+        beside(&self.path, ".restoring")
+    }
+
+    /// Whether a journal is there already.
+    #[must_use]
+    pub fn is_taken(&self) -> bool {
+        self.path.exists()
+    }
+
+    /// Looks whether the copy at [`Self::fresh`] is a sound journal, and has its boards go on above all numbers that can
+    /// have been given out since it was made.
+    ///
+    /// # Errors
+    /// When it is none, or is damaged.
+    pub fn check(&self) -> Result<(), JournalError> {
+        let path = self.fresh();
+        let sqlite = |source| JournalError::Sqlite {
+            path: path.clone(),
+            source,
+        };
+        let mut store = open_sound(&path)?.map_err(|damage| JournalError::Damaged {
+            path: path.clone(),
+            damage,
+        })?;
+        if store.tables_version().map_err(sqlite)? == 0 {
+            return Err(JournalError::Foreign { path });
+        }
+        go_on_above(&mut store).map_err(sqlite)
+    }
+
+    /// Renames what is there; its new name, if there was something.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn set_aside(&self) -> Result<Option<PathBuf>, JournalError> {
+        let is_there = PARTS.iter().any(|part| beside(&self.path, part).exists());
+        is_there
+            .then(|| set_aside(&self.path, "replaced", &PARTS))
+            .transpose()
+    }
+
+    /// Makes the copy the journal. What is here then belongs to whom the folder belongs.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn finish(self) -> Result<(), JournalError> {
+        let fresh = self.fresh();
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or_else(|| Path::new("."));
+        for file in [
+            fresh.clone(),
+            beside(&self.path, ".lock"),
+            beside(&self.path, ".round"),
+            beside(&self.path, ".tables"),
+        ] {
+            belong(&file, folder).map_err(io_error("give to the owner of its folder", &file))?;
+        }
+        let moved = File::open(&fresh)
+            .and_then(|file| file.sync_all())
+            .and_then(|()| fs::rename(&fresh, &self.path));
+        moved.map_err(io_error("put in its place", &fresh))?;
+        let kept = File::open(folder).and_then(|folder| folder.sync_all());
+        kept.map_err(io_error("write through", folder))
+    }
+}
+
+/// Every board goes on above what was given out since the copy was made, which nobody here knows; the next start says so.
+fn go_on_above(store: &mut Store) -> rusqlite::Result<()> {
+    let resumes = store.resumes()?;
+    let highest = resumes.values().map(|resume| resume.last_seq).max();
+    let base = fresh_range(highest.unwrap_or(0).max(store.seq_base()?));
+    let boards = resumes.into_keys().map(|board| (board, (base, None)));
+    let batch = Batch {
+        snapshots: boards.collect(),
+        ..Batch::default()
+    };
+    store.write(&batch, wall_ms())?;
+    store.set_seq_base(base)?;
+    store.say_restored(base)
+}
+
+/// Gives a file that root made in the daemon's folder to the daemon.
+fn belong(file: &Path, folder: &Path) -> io::Result<()> {
+    let owner = fs::metadata(folder)?;
+    match fs::metadata(file) {
+        Ok(own) if (own.uid(), own.gid()) != (owner.uid(), owner.gid()) => {
+            chown(file, Some(owner.uid()), Some(owner.gid()))
+        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
