@@ -23,7 +23,7 @@ pub mod session;
 pub use ack::{AckMeaning, ClockAck};
 pub use clock::{ClockReading, ClockSide, ClockTime, Lever};
 pub use clock_command::ClockCommand;
-pub use command::Command;
+pub use command::{Command, CommandBytes};
 pub use decoder::Decoder;
 pub use framing::Stats;
 pub use host::{Heard, HostDecoder};

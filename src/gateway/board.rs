@@ -220,7 +220,11 @@ impl BoardTask {
 
     async fn open(&mut self) -> Option<(Line, String)> {
         self.pulse.beat();
-        let opened = beating(&self.pulse, self.plan.source.open()).await;
+        let opened = beating(
+            &self.pulse,
+            self.plan.source.open_as(self.plan.settings.protocol.line()),
+        )
+        .await;
         match opened
             .map_err(Trouble::from)
             .and_then(|opened| self.claim(opened))
@@ -422,8 +426,8 @@ impl BoardTask {
         };
         while let Some(command) = self.watcher.poll_transmit() {
             match line.timed {
-                Some(_) => line.unsent.extend(to_board(&command.bytes()).bytes()),
-                None => line.unsent.extend(command.bytes().iter()),
+                Some(_) => line.unsent.extend(to_board(&command).bytes()),
+                None => line.unsent.extend(command.iter()),
             }
         }
         if line.unsent.len() > MAX_UNSENT {

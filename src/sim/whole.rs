@@ -1,106 +1,131 @@
-//! A board that feels only whether something stands on its squares: what it would have said of a
-//! game that was recorded on one that knows its pieces. It has no clock.
+//! A board of another family: what it would have said of a game that was recorded on, or made up for, a DGT board. It has no clock.
 
+use super::player::{Cue, Way};
 use crate::{
     capture::{Act, Capture, Header, HeaderError, Record},
     dgt::{Decoder, Message, PieceCode},
-    occ1::Occupancy,
+    families::Family,
     time::Millis,
 };
 
-/// A board says again what it feels when it has said nothing for so long.
+/// A board says again what stands on it when it has said nothing for so long.
 const REPEAT_MS: u64 = 1000;
 
-/// The capture as an `occ1` board would have made it.
+/// The capture as a board of `family` would have made it.
 ///
 /// # Errors
 /// When the capture's header says already what the board speaks.
-pub fn occupied(capture: &Capture) -> Result<Capture, HeaderError> {
+pub fn told_by(family: &Family, capture: &Capture) -> Result<Capture, HeaderError> {
     let mut header = Header::default();
-    header.push("protocol", "occ1")?;
+    header.push("protocol", family.name)?;
     for (key, value) in capture.header.lines() {
         header.push(key, value)?;
     }
-    let mut board = Board::default();
-    for record in &capture.records {
-        match &record.act {
-            Act::FromBoard(bytes) => board.follow(record.at, bytes),
-            Act::ToBoard(_) => {}
-            Act::LinkDown | Act::LinkUp => {
-                board.repeat(record.at);
-                board.records.push(record.clone());
-                // A board that is plugged in again says what it feels.
-                board.told = None;
-            }
-        }
-    }
-    board.repeat(capture.end());
+    let cues = capture
+        .records
+        .iter()
+        .cloned()
+        .map(Cue::plain)
+        .collect::<Vec<_>>();
+    let records = cues_of(family, &cues).into_iter().map(|cue| cue.record);
     Ok(Capture {
         header,
-        records: board.records,
+        records: records.collect(),
     })
 }
 
-#[derive(Default)]
-struct Board {
-    decoder: Decoder,
-    feels: Occupancy,
-    told: Option<(Millis, Occupancy)>,
-    records: Vec<Record>,
+/// The cues of a DGT board as those of a board of `family`.
+#[must_use]
+pub fn cues_of(family: &Family, cues: &[Cue]) -> Vec<Cue> {
+    let mut teller = Teller {
+        board: (family.board)(),
+        decoder: Decoder::new(),
+        squares: [PieceCode::EMPTY; 64],
+        told: None,
+        followed: false,
+        cues: Vec::new(),
+    };
+    for cue in cues {
+        teller.play(cue);
+    }
+    if let Some(last) = cues.last() {
+        teller.repeat(last.record.at);
+    }
+    teller.cues
 }
 
-impl Board {
+struct Teller {
+    board: Box<dyn crate::families::Board>,
+    decoder: Decoder,
+    squares: [PieceCode; 64],
+    told: Option<(Millis, [PieceCode; 64])>,
+    /// What happened while the cable was out is known.
+    followed: bool,
+    cues: Vec<Cue>,
+}
+
+impl Teller {
+    fn play(&mut self, cue: &Cue) {
+        let at = cue.record.at;
+        match &cue.record.act {
+            Act::FromBoard(bytes) if !bytes.is_empty() && cue.way != Way::Noise => {
+                self.follow(at, bytes);
+                self.repeat(at);
+                // An update that is lost is told when something else changes, or when all is told again.
+                let changed = self.told.is_none_or(|(_, told)| told != self.squares);
+                if changed && cue.way == Way::Plain {
+                    self.say(at);
+                }
+            }
+            Act::FromBoard(_) => {
+                self.repeat(at);
+                self.cues.push(cue.clone());
+            }
+            Act::ToBoard(_) => {}
+            Act::LinkDown | Act::LinkUp => {
+                self.repeat(at);
+                self.cues.push(cue.clone());
+                // A board that is plugged in again says what stands on it.
+                self.told = None;
+                if cue.record.act == Act::LinkUp && self.followed {
+                    self.say(at);
+                }
+                self.followed = false;
+            }
+        }
+    }
+
     fn follow(&mut self, at: Millis, bytes: &[u8]) {
-        let mut changed = false;
-        let feels = &mut self.feels;
+        let (squares, followed) = (&mut self.squares, &mut self.followed);
         self.decoder.push(at, bytes, &mut |message| match message {
-            Message::Dump(squares) => {
-                *feels = of(squares);
-                changed = true;
-            }
-            Message::Field { square, piece } => {
-                let bit = 1 << (63 - square);
-                feels.0 = if piece == PieceCode::EMPTY {
-                    feels.0 & !bit
-                } else {
-                    feels.0 | bit
-                };
-                changed = true;
-            }
+            Message::Dump(all) => (*squares, *followed) = (*all, true),
+            Message::Field { square, piece } => (squares[usize::from(square)], *followed) = (piece, true),
             _ => {}
         });
-        self.repeat(at);
-        if changed && self.told.is_none_or(|(_, told)| told != self.feels) {
-            self.say(at, self.feels);
-        }
     }
 
     /// What was said last is said again until `until`.
     fn repeat(&mut self, until: Millis) {
         while let Some((at, told)) = self.told.filter(|(at, _)| until.since(*at) > REPEAT_MS) {
-            self.say(at + REPEAT_MS, told);
+            self.tell(at + REPEAT_MS, told);
         }
     }
 
-    fn say(&mut self, at: Millis, reading: Occupancy) {
-        self.told = Some((at, reading));
-        self.records.push(Record {
-            at,
-            act: Act::FromBoard(format!("{reading}\n").into_bytes()),
-        });
+    fn say(&mut self, at: Millis) {
+        self.tell(at, self.squares);
     }
-}
 
-fn of(squares: &[PieceCode; 64]) -> Occupancy {
-    let bits = squares
-        .iter()
-        .fold(0, |bits, piece| bits << 1 | u64::from(*piece != PieceCode::EMPTY));
-    Occupancy(bits)
+    fn tell(&mut self, at: Millis, squares: [PieceCode; 64]) {
+        self.told = Some((at, squares));
+        let act = Act::FromBoard(self.board.tell(&squares));
+        self.cues.push(Cue::plain(Record { at, act }));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::families::Protocol;
 
     #[test]
     fn changes_are_said_at_once_and_the_rest_every_second() {
@@ -109,7 +134,8 @@ mod tests {
             text += if (16..48).contains(&raw) { " 00" } else { " 01" };
         }
         text += "\n0.500 < 8e 00 05 34 00\n2.200 < 8e 00 05 24 01\n2.300 ! down\n";
-        let capture = occupied(&Capture::parse(text.as_bytes()).unwrap()).unwrap();
+        let occ1 = Protocol::Occ1.family().unwrap();
+        let capture = told_by(occ1, &Capture::parse(text.as_bytes()).unwrap()).unwrap();
         let said: Vec<_> = capture
             .records
             .iter()

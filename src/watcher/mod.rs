@@ -49,12 +49,14 @@ mod testing;
 mod touch;
 mod unread;
 mod view;
+mod whole;
 mod wire;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::families::Protocol;
 use crate::{
-    dgt,
+    dgt::CommandBytes,
     event::{Body, Event, notice},
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
@@ -70,7 +72,6 @@ pub use past::Needed;
 pub use snapshot::Snapshot;
 pub use state::{BoardInfo, ClockView, GameView, Model, PositionView, StateSet, Status};
 pub use table::Table;
-pub use wire::Protocol;
 use wire::Wire;
 
 /// Which way round the board lies.
@@ -323,7 +324,7 @@ impl Watcher {
     }
 
     /// The next command to send to the board, never split.
-    pub fn poll_transmit(&mut self) -> Option<dgt::Command> {
+    pub fn poll_transmit(&mut self) -> Option<CommandBytes> {
         self.wire.poll_transmit()
     }
 

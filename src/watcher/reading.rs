@@ -49,10 +49,7 @@ impl Core {
     /// The board answers. It is connected once it shows what stands on it: by then it has said who
     /// it is, if it ever does.
     fn hear(&mut self, now: Millis, identity: &Identity, shows: bool) {
-        if self.identity != *identity {
-            self.identity = identity.clone();
-            self.out.changed.info = true;
-        }
+        self.identified(identity);
         if shows && !self.connected && self.link.is_some() {
             self.connected = true;
             self.out.changed.status = true;
@@ -63,6 +60,14 @@ impl Core {
                 port: self.link.clone(),
             };
             self.emit(now, body);
+        }
+    }
+
+    /// What the board has said of itself.
+    pub(super) fn identified(&mut self, identity: &Identity) {
+        if self.identity != *identity {
+            self.identity = identity.clone();
+            self.out.changed.info = true;
         }
     }
 

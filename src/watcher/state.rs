@@ -58,6 +58,10 @@ pub enum Model {
     Revelation,
     /// A board that speaks the line protocol `occ1`.
     Occ1,
+    /// A board with Millennium's ChessLink.
+    Chesslink,
+    /// A board by Chessnut.
+    Chessnut,
 }
 
 impl Model {
