@@ -6,6 +6,7 @@
 //! decides what to say when. [`bus`] is another dialect with its own codec: ids mean other things there.
 
 pub mod ack;
+mod battery;
 pub mod bus;
 pub mod clock;
 pub mod clock_command;
@@ -15,6 +16,7 @@ pub mod encode;
 pub mod eventlog;
 mod framing;
 pub mod host;
+pub mod identity;
 pub mod message;
 #[doc(hidden)]
 pub mod property;
@@ -27,5 +29,6 @@ pub use command::{Command, CommandBytes};
 pub use decoder::Decoder;
 pub use framing::Stats;
 pub use host::{Heard, HostDecoder};
+pub use identity::Identity;
 pub use message::{Battery, Message, PieceCode};
-pub use session::{Identity, Session, SessionState, Wish};
+pub use session::{Session, SessionState, Wish};

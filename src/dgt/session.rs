@@ -7,8 +7,10 @@
 use std::collections::VecDeque;
 
 use super::{
+    battery::BatteryWatch,
     command::Command,
     framing::Stats,
+    identity::Identity,
     message::{Message, PieceCode},
 };
 use crate::time::Millis;
@@ -37,23 +39,6 @@ const CLOCK_SILENCE: u64 = 3000;
 const LOG_FETCH: u64 = 12_000;
 /// Bytes "nothing" in a row after which the board is greeted anew (protocol 1.4 rule 7).
 const NOTHINGS: u64 = 64;
-
-/// What a board has said of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
-    short_serial: Option<String>,
-    long_serial: Option<String>,
-    /// Firmware version, main and sub.
-    pub firmware: Option<(u8, u8)>,
-}
-
-impl Identity {
-    /// The serial number: the long one where the board has both.
-    #[must_use]
-    pub fn serial(&self) -> Option<&str> {
-        self.long_serial.as_deref().or(self.short_serial.as_deref())
-    }
-}
 
 /// How far the conversation has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +96,7 @@ pub struct Session {
     /// When the sign of life was asked for that has not come yet.
     probed: Option<Millis>,
     dump_due: Millis,
+    battery: BatteryWatch,
     last_clock: Millis,
     /// When a running clock must have spoken.
     clock_due: Option<Millis>,
@@ -146,6 +132,7 @@ impl Session {
             last_heard: Millis::default(),
             probed: None,
             dump_due: Millis::default(),
+            battery: BatteryWatch::default(),
             last_clock: Millis::default(),
             clock_due: None,
             squares: None,
@@ -212,7 +199,8 @@ impl Session {
                     self.open(now);
                 }
             }
-            Message::Serial(serial) => self.learn_serial(serial),
+            Message::Battery(_) => self.battery.answered(now),
+            Message::Serial(serial) => self.identity.learn_serial(serial),
             Message::Field { square, piece } => self.field_changed(now, *square, *piece),
             Message::Dump(squares) => {
                 // One that was asked for before is on its way still while the board is greeted.
@@ -305,10 +293,16 @@ impl Session {
             Phase::Draining { until } | Phase::Fetching { until } => Some(until),
             Phase::Greeting { next, .. } => Some(send.map_or(next, |send| send.min(next))),
             Phase::Opening => send,
-            Phase::Up => [Some(self.dump_due), Some(self.life_due()), self.clock_due, send]
-                .into_iter()
-                .flatten()
-                .min(),
+            Phase::Up => [
+                Some(self.dump_due),
+                Some(self.life_due()),
+                self.clock_due,
+                self.battery.due(),
+                send,
+            ]
+            .into_iter()
+            .flatten()
+            .min(),
         }
     }
 
@@ -377,6 +371,7 @@ impl Session {
     /// The handshake is said. What changed between its dump and its mode shows in another dump.
     fn opened(&mut self, now: Millis) {
         self.up(now);
+        self.battery.opened(now);
         self.dump_due = now + MEND;
     }
 
@@ -410,6 +405,9 @@ impl Session {
             }
             self.dump_due = now + QUIET_DUMP;
         }
+        if self.battery.is_due(now) {
+            self.ask(Command::Battery);
+        }
         if self.clock_due.is_some_and(|due| now >= due) {
             self.enter_mode();
             self.clock_due = Some(now + CLOCK_SILENCE);
@@ -427,15 +425,6 @@ impl Session {
     fn enter_mode(&mut self) {
         self.ask(Command::UpdateNice);
         self.ask(Command::Clock);
-    }
-
-    fn learn_serial(&mut self, serial: &str) {
-        let slot = if serial.len() > 5 {
-            &mut self.identity.long_serial
-        } else {
-            &mut self.identity.short_serial
-        };
-        *slot = Some(serial.to_owned());
     }
 
     fn field_changed(&mut self, now: Millis, square: u8, piece: PieceCode) {

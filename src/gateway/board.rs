@@ -24,6 +24,7 @@ use super::{
     allowance::Allowance,
     clock::{Clock, has_stepped},
     commands::BoardCommand,
+    hardware::Hardware,
     heartbeat::Pulse,
     history,
     losses::Losses,
@@ -70,6 +71,7 @@ pub(super) struct Shared {
     pub(super) topics: Topics,
     pub(super) ports: Ports,
     pub(super) serials: Serials,
+    pub(super) hardware: Hardware,
     pub(super) clock_interval: Duration,
     /// One search for a mate at a time.
     pub(super) mates: Turn,
@@ -376,7 +378,10 @@ impl BoardTask {
                 (irregularity, verdict) = self.mates.answer() => {
                     self.watcher.handle_verdict(self.now(), &irregularity, &verdict);
                 }
-                _ = tick.tick() => self.look_at_the_wall_clock(),
+                _ = tick.tick() => {
+                    self.look_at_the_wall_clock();
+                    self.shared.hardware.tells(self.plan.id.as_str(), self.watcher.hardware());
+                }
                 () = stop.cancelled() => return Ok(String::new()),
             }
         }

@@ -27,6 +27,7 @@ use super::{
     desk::Desk,
     discovery,
     disk::Disk,
+    hardware::Hardware,
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
     history,
@@ -179,6 +180,7 @@ impl Daemon {
                 topics,
                 ports: Ports::default(),
                 serials: Serials::default(),
+                hardware: Hardware::default(),
                 clock_interval: config.limits.clock_interval,
                 mates: Turn::default(),
                 tables: seats,
@@ -337,7 +339,8 @@ impl Daemon {
             figures,
             notices,
             pushed,
-        );
+        )
+        .with(self.shared.hardware.all());
         if let Some(metrics) = &self.metrics {
             metrics.tell(&health);
             if Instant::now() < self.next_health {

@@ -27,6 +27,7 @@ mod flags;
 mod game;
 mod gap;
 mod gathers;
+mod hardware;
 mod judge;
 mod late;
 mod matter;
@@ -70,7 +71,9 @@ pub use gathers::MOST_MS as MOST_GATHERED_MS;
 pub use outbox::{Heard, MateQuestion};
 pub use past::Needed;
 pub use snapshot::Snapshot;
-pub use state::{BoardInfo, ClockView, GameView, Model, PositionView, StateSet, Status};
+pub use state::{
+    BatteryView, BoardInfo, ClockView, GameView, HardwareView, Model, PositionView, StateSet, Status,
+};
 pub use table::Table;
 use wire::Wire;
 
@@ -370,6 +373,12 @@ impl Watcher {
     #[must_use]
     pub fn info(&self) -> BoardInfo {
         self.core.info()
+    }
+
+    /// What is known of its hardware.
+    #[must_use]
+    pub fn hardware(&self) -> HardwareView {
+        self.core.hardware_view()
     }
 
     /// What stands on the board now.

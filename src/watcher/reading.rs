@@ -30,6 +30,7 @@ impl Core {
                 if self.clock.attached != Some(true) {
                     self.emit(now, Body::ClockConnected);
                 }
+                self.clock_battery(now, reading.battery_low);
                 self.clock.heard(now, *reading);
                 self.out.changed.clock = true;
                 self.clock_events();
@@ -38,10 +39,12 @@ impl Core {
                 if self.clock.attached == Some(true) {
                     self.emit(now, Body::ClockDisconnected);
                 }
+                self.clock_battery_gone();
                 self.clock.gone();
                 self.out.changed.clock = true;
                 self.thaw(now);
             }
+            Message::Battery(battery) => self.battery(now, *battery),
             _ => {}
         }
     }
@@ -271,6 +274,7 @@ impl Core {
 
     /// A dump differs from what the updates said: some were lost.
     fn lost_updates(&mut self, now: Millis) {
+        self.hardware.lost_updates += 1;
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };

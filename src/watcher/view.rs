@@ -24,7 +24,10 @@ impl Core {
     }
 
     pub(super) fn info(&self) -> BoardInfo {
+        let (battery, clock_battery_low) = self.batteries();
         BoardInfo {
+            battery,
+            clock_battery_low,
             model: match self.settings.protocol {
                 Protocol::Occ1 => Some(Model::Occ1),
                 Protocol::Chesslink => Some(Model::Chesslink),

@@ -22,6 +22,8 @@ pub(super) struct Whole {
     told: Option<[PieceCode; 64]>,
     /// When the core looked last at what stands there.
     looked: Millis,
+    /// How much of what was garbled is counted.
+    garbled: u64,
 }
 
 impl Whole {
@@ -32,6 +34,7 @@ impl Whole {
             identity: Identity::default(),
             told: None,
             looked: Millis(0),
+            garbled: 0,
         }
     }
 
@@ -68,8 +71,11 @@ impl Whole {
                 identity.firmware = Some((main, sub));
                 core.identified(identity);
             }
-            Told::Battery(_) => {}
+            Told::Battery(battery) => core.battery(now, battery),
         });
+        let garbled = self.driver.garbled();
+        core.hardware.line_errors += garbled.saturating_sub(self.garbled);
+        self.garbled = garbled;
     }
 
     pub(super) fn handle_timeout(&mut self, now: Millis, core: &mut Core) {

@@ -221,6 +221,7 @@ impl Dgt {
             core.review(then);
         });
         session.check_line(now, decoder.stats());
+        core.hardware.line_errors = decoder.stats().damage();
         ahead
     }
 
