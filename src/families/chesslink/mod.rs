@@ -3,7 +3,7 @@
 //!
 //! The line is told to be of 38400 baud with seven data bits and odd parity. A byte of eight bits without parity has the same
 //! ten bits on the wire, so the port is opened so and the parity bit is made and checked here: then it is checked on a bridge
-//! and a pseudo terminal as well ([`frame`]).
+//! and a pseudo terminal as well ([`mod@frame`]).
 //!
 //! A board tells its position at each scan (24 times a second), at each change, or when it is asked, as its memory says. That is
 //! asked for and never written: [`Command`] has nothing that writes, resets or lights lamps.
