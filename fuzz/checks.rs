@@ -8,6 +8,7 @@ use dgt2mqtt::{
     cli,
     config::{Config, Env},
     event::{Body, Event, notice},
+    families::{self, FAMILIES},
     mqtt::{Arrived, Topics, command},
     time::Millis,
     watcher::{Settings, Snapshot, Watcher},
@@ -17,13 +18,14 @@ use dgt2mqtt::{
 pub(crate) type Door = (&'static str, fn(&[u8]));
 
 /// All doors but the wire.
-pub(crate) const DOORS: [Door; 6] = [
+pub(crate) const DOORS: [Door; 7] = [
     ("capture", capture),
     ("configuration", configuration),
     ("command", message),
     ("case", case),
     ("fen", fen),
     ("journal", journal),
+    ("families", families),
 ];
 
 /// A capture is refused or read; what was read is written so that the same is read again, and is watched to its end.
@@ -153,6 +155,26 @@ pub(crate) fn journal(data: &[u8]) {
     assert_eq!(events.iter().take_while(|event| set_aside(event)).count(), lost);
     let _ = (watcher.pgn(), watcher.account(Millis(40_000)));
     taken_up_again(&mut watcher);
+}
+
+/// What boards say that tell whole positions, and hosts to them: the first byte chooses the family. A watcher takes it as well.
+pub(crate) fn families(data: &[u8]) {
+    let Some((first, said)) = data.split_first() else {
+        return;
+    };
+    let protocol = FAMILIES[usize::from(*first) % FAMILIES.len()].protocol;
+    families::property::fuzz(protocol, said);
+    let settings = Settings {
+        protocol,
+        ..Settings::default()
+    };
+    let mut watcher = Watcher::new(settings, None);
+    watcher.handle_link_up(Millis(0), "fuzz");
+    for (at, chunk) in (1..).zip(said.chunks(200)) {
+        watcher.handle_bytes(Millis(at * 500), chunk);
+        watcher.handle_timeout(Millis(at * 500 + 100));
+    }
+    watcher.handle_end(Millis(60_000));
 }
 
 /// What a watcher keeps is read again, and another goes on from there.

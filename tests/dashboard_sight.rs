@@ -203,6 +203,9 @@ fn buttons_say_what_they_do_and_those_in_vain_say_why() {
     teller.online("deaf", false);
     teller.board("deaf", "2", NAMES[1].into(), 61);
     teller.case("deaf", "2", "suspected", &ago(60));
+    let info = json!({ "model": null, "serial": null, "firmware": null, "port": null,
+        "battery": { "percent": 12, "charging": false }, "clock_battery_low": true });
+    teller.tell("deaf/board/2/info", &info.to_string());
     browser.resize(1280, 1000);
     browser.open(&server.url("#/board/gw/1"));
     browser.until("the case", "return document.querySelector('.case h2')");
@@ -238,6 +241,11 @@ fn buttons_say_what_they_do_and_those_in_vain_say_why() {
             .iter()
             .all(|disabled| disabled == true),
         "{buttons}"
+    );
+    let batteries = "const part = document.querySelector('.batteries'); return [part.textContent, part.querySelectorAll('.refused').length]";
+    assert_eq!(
+        browser.run(batteries),
+        json!(["BatteriesBoard: 12 %The clock's battery is low.", 2])
     );
     let why = browser.run("return document.querySelector('.locked').textContent");
     assert!(why.as_str().unwrap().contains("`commands = true`"), "{why}");

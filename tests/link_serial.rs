@@ -11,6 +11,7 @@ use std::{
 
 use dgt2mqtt::{
     capture::Capture,
+    families::{Line, Protocol},
     link::{OpenError, Opened, PortMatch, Source, ask},
     sim::{
         board::Identity,
@@ -18,6 +19,10 @@ use dgt2mqtt::{
         port::Place,
         serve::{Serving, Station},
     },
+};
+use rustix::{
+    pty::{OpenptFlags, openpt, ptsname, unlockpt},
+    termios::{ControlModes, tcgetattr},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -162,6 +167,34 @@ async fn what_cannot_be_opened_has_a_code() {
     for (source, code) in codes {
         let error = source.parse::<Source>().unwrap().open().await.unwrap_err();
         assert_eq!(error.code(), code, "{source}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_port_is_opened_as_its_board_speaks() {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let source: Source = name.to_str().unwrap().parse().unwrap();
+    for (protocol, baud) in [(Protocol::Dgt, 9600), (Protocol::Chesslink, 38_400)] {
+        let _held = source.open_as(protocol.line()).await.unwrap();
+        let settings = tcgetattr(&master).unwrap();
+        assert_eq!(settings.output_speed(), baud, "{protocol:?}");
+        let modes = settings.control_modes;
+        assert!(modes.contains(ControlModes::CS8) && !modes.contains(ControlModes::PARENB));
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_hid_device_has_a_code() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for (path, code) in [
+        ("/dev/no-such-hidraw", "port_not_found"),
+        (file.path().to_str().unwrap(), "port_unusable"),
+    ] {
+        let source: Source = path.parse().unwrap();
+        let error = source.open_as(Line::Reports).await.unwrap_err();
+        assert_eq!(error.code(), code, "{error}");
     }
 }
 

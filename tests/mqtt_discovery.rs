@@ -11,12 +11,14 @@ use dgt2mqtt::link::file::read_capture;
 use broker::{Mosquitto, Subscriber};
 use hall::{Daemon, Seat, Simulator, configure, one_board, vienna};
 
-const ENTITIES: [(&str, &str); 5] = [
+const ENTITIES: [(&str, &str); 7] = [
     ("binary_sensor", "link"),
     ("sensor", "game"),
     ("sensor", "open"),
     ("sensor", "white_time"),
     ("sensor", "black_time"),
+    ("sensor", "battery"),
+    ("binary_sensor", "clock_battery"),
 ];
 
 /// Where an entity of a board lies.
@@ -72,7 +74,7 @@ async fn entities_of_a_board_that_was_renamed_are_taken_back() {
     let lie = |board| ENTITIES.map(|entity| lies(entity, board));
     let daemon = Daemon::start(&config);
     subscriber
-        .wait("the entities", |_| lie("1") == [Some(true); 5])
+        .wait("the entities", |_| lie("1") == [Some(true); 7])
         .await;
     subscriber
         .wait("the game", |got| got.topic == "dgt2mqtt/gw/board/1/game")
@@ -84,10 +86,10 @@ async fn entities_of_a_board_that_was_renamed_are_taken_back() {
     fs::write(&config, renamed).unwrap();
     let daemon = Daemon::start(&config);
     subscriber
-        .wait("their end", |_| lie("1") == [Some(false); 5])
+        .wait("their end", |_| lie("1") == [Some(false); 7])
         .await;
     subscriber
-        .wait("the new ones", |_| lie("2") == [Some(true); 5])
+        .wait("the new ones", |_| lie("2") == [Some(true); 7])
         .await;
     assert!(daemon.stop());
 }

@@ -6,7 +6,7 @@ mod broker;
 
 use std::{
     fs,
-    io::{Read, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     os::unix::fs::PermissionsExt,
     path::Path,
@@ -306,4 +306,88 @@ fn a_real_systemd_serves_the_page() {
     assert!(systemd.control(&["stop", SERVICE]).0);
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     assert_eq!(systemd.show(&["ActiveState", "Result"]), ["inactive", "success"]);
+}
+
+/// A program in the place of BlueZ's: it gives the node its name for as long as the connection holds.
+const FAKE_RFCOMM: &str = "#!/bin/sh\n\
+    case \"$1\" in\n\
+    connect) echo \"to $3, channel $4\"; ln -s \"$(cat /etc/dgt2mqtt/terminal)\" \"/dev/rfcomm$2\"; exec sleep infinity;;\n\
+    release) rm -f \"/dev/rfcomm$2\";;\n\
+    esac\n";
+
+/// A simulated board on a pseudo terminal, which goes with it.
+struct Board(Child, String);
+
+impl Board {
+    fn new() -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
+            .args(["simulate", "--boards", "1", "--keep"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let terminal = lines.next().unwrap().unwrap();
+        Self(child, terminal)
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_lost_bluetooth_connection_is_made_anew() {
+    const SERVICE: &str = "dgt2mqtt-rfcomm@0";
+    const UNIT: &str = include_str!("../systemd/dgt2mqtt-rfcomm@.service");
+    let folder = tempfile::tempdir().unwrap();
+    let mut board = Board::new();
+    let config = "[gateway]\nname = \"hall\"\n[broker]\nurls = [\"mqtt://127.0.0.1:1\"]\n[[board]]\nid = \"1\"\nport = \"/dev/rfcomm0\"\n";
+    let files = [
+        (CONFIG, config),
+        ("etc/dgt2mqtt/rfcomm0.conf", "ADDRESS=00:11:22:33:44:55\n"),
+        ("etc/dgt2mqtt/terminal", &board.1),
+        ("usr/bin/rfcomm", FAKE_RFCOMM),
+        // It says nothing to a watchdog.
+        (
+            "etc/systemd/system/dgt2mqtt-rfcomm@0.service.d/zz.conf",
+            "[Service]\nWatchdogSec=0\n",
+        ),
+    ];
+    let Some(systemd) = Systemd::boot(folder.path(), SERVICE, UNIT, &files) else {
+        return;
+    };
+    systemd.inside("chmod", &["755", "/usr/bin/rfcomm"]);
+    let answers = |s: &Systemd| {
+        let arguments = ["check", "--connect", "--config", &format!("/{CONFIG}")];
+        s.inside("dgt2mqtt", &arguments)
+            .1
+            .contains("a board with the serial number")
+    };
+    assert!(systemd.control(&["start", SERVICE]).0, "{}", systemd.log());
+    systemd.wait("the board answers", answers);
+    assert!(
+        systemd.log().contains("to 00:11:22:33:44:55, channel 1"),
+        "{}",
+        systemd.log()
+    );
+    for lost in ["1", "2"] {
+        drop(board);
+        board = Board::new();
+        let change = format!("echo {} > /etc/dgt2mqtt/terminal", board.1);
+        systemd.inside("sh", &["-c", &change]);
+        let pid = systemd.show(&["MainPID"]).remove(0);
+        systemd.inside("kill", &["-KILL", &pid]);
+        systemd.wait("the connection is made anew", |s| {
+            s.show(&["ActiveState", "NRestarts"]) == ["active", lost] && s.show(&["MainPID"])[0] != pid
+        });
+        systemd.wait("the board answers again", answers);
+    }
+    assert!(systemd.control(&["stop", SERVICE]).0);
+    assert!(
+        !systemd.inside("test", &["-L", "/dev/rfcomm0"]).0,
+        "nothing is left of it"
+    );
 }

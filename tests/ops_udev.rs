@@ -62,6 +62,7 @@ fn check(token: &Token) -> Result<(), String> {
     let fits = match name {
         "ACTION" | "KERNEL" | "SUBSYSTEM" | "DRIVER" => token.is_match() && !with_attribute,
         "ATTRS" => token.is_match() && with_attribute,
+        "IMPORT" => token.operator == "=" && token.key == "IMPORT{builtin}",
         "ATTR" | "ENV" => with_attribute && matches!(token.operator, "==" | "!=" | "="),
         "GOTO" | "LABEL" | "GROUP" | "MODE" => token.operator == "=" && !with_attribute,
         "TAG" | "SYMLINK" => token.operator == "+=" && !with_attribute,
@@ -131,7 +132,8 @@ fn apply(device: &Properties<'_>) -> Vec<String> {
         for token in rule.iter().filter(|token| !token.is_match()) {
             match token.key.as_str() {
                 "GOTO" => label = Some(token.value.clone()),
-                "LABEL" => {}
+                // What the built-in programs find is given to the test's devices.
+                "LABEL" | "IMPORT{builtin}" => {}
                 key => {
                     let mut value = token.value.clone();
                     for (property, known) in &seen {
@@ -178,11 +180,7 @@ fn every_jump_has_its_label_further_down() {
 
 #[test]
 fn a_board_gets_permission_names_and_peace() {
-    for device in [
-        tty("ttyUSB0", "0403", "6001"),
-        tty("ttyACM3", "045b", "8111"),
-        tty("ttyACM0", "2d80", "1234"),
-    ] {
+    for device in [tty("ttyUSB0", "0403", "6001"), tty("ttyACM3", "045b", "8111")] {
         let given = apply(&device);
         for wanted in [
             "ENV{ID_MM_PORT_IGNORE}=1",
@@ -197,6 +195,33 @@ fn a_board_gets_permission_names_and_peace() {
                 "{wanted} is not in {given:?}"
             );
         }
+    }
+}
+
+#[test]
+fn a_board_by_chessnut_gets_permission_and_names_and_no_other_hid_device_does() {
+    let hid = |vendor, product| {
+        let mut device = tty("hidraw3", vendor, product);
+        device.insert("SUBSYSTEM", "hidraw");
+        device.insert("ATTRS{idProduct}", product);
+        device
+    };
+    let given = apply(&hid("2d80", "8003"));
+    for wanted in [
+        "GROUP=dialout",
+        "MODE=0660",
+        "TAG=uaccess",
+        "SYMLINK=dgt2mqtt/hid-A9X",
+        "SYMLINK=dgt2mqtt/hid-path-pci-0_1",
+    ] {
+        assert!(
+            given.iter().any(|got| got == wanted),
+            "{wanted} is not in {given:?}"
+        );
+    }
+    // A keyboard, and a tablet of the same vendor id.
+    for (vendor, product) in [("046d", "c31c"), ("2d80", "3013")] {
+        assert_eq!(apply(&hid(vendor, product)), [""; 0]);
     }
 }
 
@@ -231,15 +256,12 @@ fn modem_manager_is_told_of_the_whole_device() {
             ("ATTR{idProduct}", product),
         ])
     };
-    for (vendor, product) in [
-        ("0403", "6001"),
-        ("045b", "8111"),
-        ("04d8", "000a"),
-        ("2d80", "0001"),
-    ] {
+    for (vendor, product) in [("0403", "6001"), ("045b", "8111"), ("04d8", "000a")] {
         assert_eq!(apply(&device(vendor, product)), ["ENV{ID_MM_DEVICE_IGNORE}=1"]);
     }
     assert_eq!(apply(&device("12d1", "1506")), [""; 0]);
+    // A board by Chessnut has no serial port.
+    assert_eq!(apply(&device("2d80", "8003")), [""; 0]);
 }
 
 #[test]

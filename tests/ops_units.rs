@@ -5,6 +5,11 @@ use std::{fs, path::Path, process::Command};
 const UNIT: &str = include_str!("../systemd/dgt2mqtt.service");
 const PAGE: &str = include_str!("../systemd/dgt2mqtt-dashboard.service");
 const UNITS: [(&str, &str); 2] = [("dgt2mqtt.service", UNIT), ("dgt2mqtt-dashboard.service", PAGE)];
+/// The connection to a Bluetooth board, which a program of BlueZ makes that is not installed everywhere.
+const RFCOMM: (&str, &str) = (
+    "dgt2mqtt-rfcomm@0.service",
+    include_str!("../systemd/dgt2mqtt-rfcomm@.service"),
+);
 
 /// The exposure that systemd may compute at most, in tenths.
 const THRESHOLD: &str = "25";
@@ -33,7 +38,8 @@ fn has_systemd_analyze() -> bool {
 fn installed(folder: &Path, (name, unit): (&str, &str)) -> std::path::PathBuf {
     let path = folder.join(name);
     let program = env!("CARGO_BIN_EXE_dgt2mqtt");
-    fs::write(&path, unit.replace("/usr/bin/dgt2mqtt ", &format!("{program} "))).expect("a unit");
+    let unit = unit.replace("/usr/bin/dgt2mqtt ", &format!("{program} "));
+    fs::write(&path, unit.replace("/usr/bin/rfcomm ", &format!("{program} "))).expect("a unit");
     path
 }
 
@@ -43,7 +49,7 @@ fn systemd_accepts_the_units() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    for unit in UNITS {
+    for unit in UNITS.into_iter().chain([RFCOMM]) {
         let output = Command::new("systemd-analyze")
             .args(["verify", "--man=no"])
             .arg(installed(folder.path(), unit))

@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 const PURE: [&str; 9] = [
-    "dgt", "occ1", "board", "game", "laws", "mate", "event", "capture", "watcher",
+    "dgt", "families", "board", "game", "laws", "mate", "event", "capture", "watcher",
 ];
 const SHELL: [&str; 11] = [
     "alert",

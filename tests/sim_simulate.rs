@@ -12,8 +12,10 @@ use std::{
 use assert_cmd::cargo::CommandCargoExt;
 use dgt2mqtt::{
     capture::{Act, Capture},
-    dgt::{Decoder, Message},
+    dgt::{Decoder, Message, PieceCode},
+    families::{Family, Told},
     link::file::read_capture,
+    sim::whole::told_by,
     time::Millis,
 };
 
@@ -95,17 +97,20 @@ fn told(capture: &Capture) -> Vec<String> {
     told
 }
 
-fn record_from(port: &str, output: &Path, simulator: &mut Simulator) {
+fn record_from(port: &str, output: &Path, simulator: &mut Simulator, options: &[&str]) {
     let mut recorder = program()
-        .args(["record", "-p", port, "--board", "7", "-o"])
+        .args(["record", "-p", port, "--board", "7"])
+        .args(options)
+        .arg("-o")
         .arg(output)
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    assert_eq!(simulator.ended(), Some(0));
+    let ended = simulator.ended();
     std::thread::sleep(Duration::from_millis(200));
     interrupt(&recorder);
     assert_eq!(recorder.wait().unwrap().code(), Some(0));
+    assert_eq!(ended, Some(0));
 }
 
 #[test]
@@ -121,7 +126,7 @@ fn what_is_recorded_from_a_simulated_board_is_what_it_played() {
         let mut simulator = Simulator::start(1, &args);
         let port = simulator.1[0].clone();
         let output = folder.path().join(name);
-        record_from(&port, &output, &mut simulator);
+        record_from(&port, &output, &mut simulator, &[]);
         let recorded = read_capture(&output).unwrap();
         assert_eq!(recorded.header.board(), Some("7"));
         assert!(recorded.header.epoch_ms().is_some());
@@ -149,6 +154,107 @@ fn what_is_recorded_from_a_simulated_board_is_what_it_played() {
     assert_eq!(output.status.code(), Some(1));
     assert!(!nothing.exists(), "a mistyped port leaves no file behind");
     assert!(!Path::new(link).exists(), "the link goes with the board");
+}
+
+/// What stood on the board, from change to change.
+fn positions(family: &Family, capture: &Capture) -> Vec<[PieceCode; 64]> {
+    let (mut driver, mut positions) = ((family.driver)(), Vec::new());
+    for record in &capture.records {
+        if let Act::FromBoard(bytes) = &record.act {
+            driver.bytes(record.at, bytes, &mut |told| match told {
+                Told::Squares(squares) if positions.last() != Some(&squares) => positions.push(squares),
+                _ => {}
+            });
+        }
+    }
+    positions
+}
+
+/// The half-moves that `replay` reads from a capture.
+fn moves_of(capture: &Path) -> Vec<String> {
+    let output = program().arg("replay").arg(capture).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let events = String::from_utf8(output.stdout).unwrap();
+    let events = events
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let moves = events.filter(|event| event["type"] == "move");
+    moves
+        .map(|event| event["uci"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn boards_of_other_families_are_asked_recorded_and_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = fixture();
+    for protocol in ["occ1", "chesslink", "chessnut"] {
+        let link = folder.path().join(protocol);
+        let link = link.to_str().unwrap();
+        let args = [
+            fixture.to_str().unwrap(),
+            "--protocol",
+            protocol,
+            "--link",
+            link,
+            "--speed",
+            "15",
+            "--keep",
+        ];
+        // Nothing is played before a host comes: it is asked for what stands there.
+        let mut simulator = Simulator::start(1, &args);
+        let configuration = folder.path().join("dgt2mqtt.toml");
+        let board = format!(
+            "[gateway]\nname = \"g\"\n[broker]\nurls = [\"mqtt://127.0.0.1:1\"]\n[[board]]\nid = \"1\"\nport = \"{link}\"\nprotocol = \"{protocol}\"\n"
+        );
+        fs::write(&configuration, board).unwrap();
+        let check = program()
+            .args(["check", "--connect", "-c"])
+            .arg(&configuration)
+            .output()
+            .unwrap();
+        let said =
+            String::from_utf8_lossy(&check.stdout).into_owned() + &String::from_utf8_lossy(&check.stderr);
+        let stands = if protocol == "occ1" {
+            "a board that says FFFF00000000FFFF"
+        } else {
+            "a board on which rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR stands"
+        };
+        assert!(said.contains(stands), "{protocol}: {said}");
+        drop(simulator);
+        let args = [&args[..7], &["--linger", "2"]].concat();
+        simulator = Simulator::start(1, &args);
+        let output = folder.path().join(format!("{protocol}.dgtcap"));
+        record_from(link, &output, &mut simulator, &["--protocol", protocol]);
+        let recorded = read_capture(&output).unwrap();
+        assert_eq!(recorded.header.protocol().unwrap().name(), protocol);
+        let asked = recorded.records.iter().any(|r| matches!(r.act, Act::ToBoard(_)));
+        assert_eq!(asked, protocol != "occ1", "{protocol}");
+        let family = recorded.header.protocol().unwrap().family().unwrap();
+        let played = told_by(family, &read_capture(&fixture).unwrap()).unwrap();
+        let (heard, said) = (positions(family, &recorded), positions(family, &played));
+        assert!(
+            heard == said,
+            "{protocol}: {} of {} positions",
+            heard.len(),
+            said.len()
+        );
+        if !family.knows_pieces {
+            continue;
+        }
+        // It was played faster than hands are: without a clock the times say what belongs together.
+        let mut slow = recorded.clone();
+        for record in &mut slow.records {
+            record.at = Millis(record.at.0 * 15);
+        }
+        fs::write(&output, slow.to_string()).unwrap();
+        let game = moves_of(&fixture);
+        assert_eq!(moves_of(&output), game, "{protocol}");
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::{
     game::Period,
     laws::{Edition, Supervision, TimeControl},
     link::same_number,
-    watcher::{ClockSideSetting, OrientationSetting, Protocol},
+    watcher::{ClockSideSetting, OrientationSetting},
 };
 use outward::{describe_alerts, describe_broadcast, describe_people};
 
@@ -189,10 +189,16 @@ fn describe_board(text: &mut String, board: &Board, players: &[Option<String>; 2
         port_words(&board.port)
     );
     let _ = writeln!(text, "  Rules: {}.", rules_words(&board.rules));
-    if board.protocol == Protocol::Occ1 {
+    if let Some(family) = board.protocol.family() {
+        let tells = if family.knows_pieces {
+            "what stands on each square"
+        } else {
+            "only which squares are occupied; what stands there follows from the game"
+        };
         let _ = writeln!(
             text,
-            "  It speaks occ1: only which squares are occupied. What stands there follows from the game."
+            "  It speaks {}: {tells}. It has no clock (docs/boards.md).",
+            family.name
         );
     }
     if board.gathered_ms > 0 {
@@ -203,7 +209,7 @@ fn describe_board(text: &mut String, board: &Board, players: &[Option<String>; 2
         );
     }
     let orientation = match board.orientation {
-        OrientationSetting::Auto if board.protocol == Protocol::Occ1 => {
+        OrientationSetting::Auto if !board.protocol.knows_pieces() => {
             "which way round it lies is found from White's first move"
         }
         OrientationSetting::Auto => "which way round it lies is found from the start position",

@@ -19,11 +19,12 @@ use tokio::{
     time::{interval, sleep},
 };
 
+use super::names;
 use crate::{
     capture::{Act, Header, Record as Line, stream::NOW, write_header, write_record},
-    dgt,
     link::{Backoff, Opened, Source},
     time::Millis,
+    watcher::Protocol,
 };
 
 /// How often it is said that nothing was heard.
@@ -42,6 +43,9 @@ pub(super) struct Forward {
     /// The port: /dev/serial/by-id/..., usb:SERIAL, board:SERIAL, board:SERIAL@PORT
     #[arg(long, short)]
     port: Source,
+    /// What the board speaks
+    #[arg(long, value_parser = names::one_of::<Protocol, 4>(Protocol::NAMES), default_value = "dgt")]
+    protocol: Protocol,
     /// Where the daemon is waited for: 0.0.0.0:2000
     #[arg(long, short, value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
@@ -58,6 +62,7 @@ impl Forward {
             eprintln!("Listening at {}; Ctrl-C ends.", listener.local_addr()?);
             let mut forwarder = Forwarder {
                 listener,
+                protocol: self.protocol,
                 origin: Instant::now(),
                 client: None,
             };
@@ -71,6 +76,7 @@ impl Forward {
 
 struct Forwarder {
     listener: TcpListener,
+    protocol: Protocol,
     origin: Instant,
     /// The newest who came: one that was here before has lost its connection.
     client: Option<Client>,
@@ -93,7 +99,7 @@ impl Forwarder {
         let (mut backoff, mut rng) = (Backoff::new(250, 5000, 10_000), Rng::new());
         let mut said = String::new();
         loop {
-            match source.open().await {
+            match source.open_as(self.protocol.line()).await {
                 Ok(mut opened) => {
                     eprintln!("Forwarding {}.", opened.name);
                     said.clear();
@@ -140,8 +146,8 @@ impl Forwarder {
                 read = read_some(reading, &mut asked), if has_client => match read {
                     Ok(0) | Err(_) => self.client = None,
                     Ok(n) => {
-                        for byte in self.asked(&asked[..n]) {
-                            if board.io.write_all(&[byte]).await.is_err() {
+                        for command in self.asked(&asked[..n]) {
+                            if board.io.write_all(&command).await.is_err() {
                                 return Ok(());
                             }
                         }
@@ -180,8 +186,8 @@ impl Forwarder {
         client.waiting.extend(text);
     }
 
-    /// The commands that are complete: those of one byte that only ask. Others are not handed on.
-    fn asked(&mut self, bytes: &[u8]) -> Vec<u8> {
+    /// The commands that are complete: those that only ask. Others are not handed on.
+    fn asked(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         let mut commands = Vec::new();
         let Some(client) = &mut self.client else {
             return commands;
@@ -197,8 +203,8 @@ impl Forwarder {
                 continue;
             }
             let line = std::mem::take(&mut client.line);
-            match command(&line) {
-                Some(code) => commands.push(code),
+            match command(&line, self.protocol) {
+                Some(command) => commands.push(command),
                 None => eprintln!("Not handed on: {}", shown(&line)),
             }
         }
@@ -221,11 +227,12 @@ impl Client {
     }
 }
 
-/// The byte of `> 42`, if it is one of the commands that cannot harm a board.
-fn command(line: &[u8]) -> Option<u8> {
+/// The bytes of `> 42`, if they are one of the commands that cannot harm a board.
+fn command(line: &[u8], protocol: Protocol) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?.trim().strip_prefix('>')?.trim();
-    let code = u8::from_str_radix(text, 16).ok().filter(|_| text.len() == 2)?;
-    dgt::Command::from_code(code).map(|_| code)
+    let byte = |byte: &str| u8::from_str_radix(byte, 16).ok().filter(|_| byte.len() == 2);
+    let bytes: Option<Vec<u8>> = text.split(' ').map(byte).collect();
+    bytes.filter(|bytes| protocol.may_be_said(bytes))
 }
 
 fn shown(line: &[u8]) -> String {
@@ -252,12 +259,13 @@ async fn write_some(stream: Option<&mut OwnedWriteHalf>, bytes: &[u8]) -> std::i
 
 #[cfg(test)]
 mod tests {
-    use super::command;
+    use super::{Protocol, command};
 
     #[test]
     fn only_what_asks_is_handed_on() {
-        assert_eq!(command(b"> 42"), Some(0x42));
-        assert_eq!(command(b">4d\r"), Some(0x4d));
+        let dgt = |line: &str| command(line.as_bytes(), Protocol::Dgt);
+        assert_eq!(dgt("> 42"), Some(vec![0x42]));
+        assert_eq!(dgt(">4d\r"), Some(vec![0x4d]));
         for line in [
             "",
             "42",
@@ -269,7 +277,19 @@ mod tests {
             "> 71",
             "! down",
         ] {
-            assert_eq!(command(line.as_bytes()), None, "{line}");
+            assert_eq!(dgt(line), None, "{line}");
         }
+        let chessnut = |line: &str| command(line.as_bytes(), Protocol::Chessnut);
+        assert_eq!(chessnut("> 21 01 00"), Some(vec![0x21, 1, 0]));
+        assert_eq!(
+            (chessnut("> 21 01 01"), chessnut("> 42")),
+            (None, None),
+            "another mode, another board"
+        );
+        assert_eq!(
+            command(b"> d6 b5 b6", Protocol::Occ1),
+            None,
+            "it is never said anything"
+        );
     }
 }

@@ -6,7 +6,6 @@ use serde::de::{DeserializeOwned, IntoDeserializer, value};
 
 pub(super) const LAWS: [&str; 5] = ["1997-fritz", "2014", "2017-rc-proposal", "2018", "2023"];
 pub(super) const TIME_CONTROLS: [&str; 3] = ["standard", "rapid", "blitz"];
-pub(super) const PROTOCOLS: [&str; 2] = ["dgt", "occ1"];
 pub(super) const SUPERVISIONS: [&str; 2] = ["adequate", "not_adequate"];
 
 /// One of `names`, as the type that spells them so.

@@ -10,7 +10,7 @@ use crate::link::{
     enumerate::{Kind, Port, UsbDevice, board_ids, ports},
 };
 
-/// List serial ports, what is known about each, and the name to configure.
+/// List serial ports and boards by Chessnut, what is known about each, and the name to configure.
 #[derive(Debug, Args)]
 pub(super) struct Ports {}
 
@@ -18,7 +18,7 @@ impl Ports {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let mut ports = ports().context("cannot list the serial ports")?;
         // Those that may be boards first.
-        ports.sort_by_key(|port| !port.may_be_board());
+        ports.sort_by_key(|port| !(port.may_be_board() || port.is_hid()));
         if ports.is_empty() {
             eprintln!(
                 "No serial ports. Is the board plugged in, and is this not a container without its devices?"
@@ -35,17 +35,18 @@ impl Ports {
 /// Whether another port carries the same USB serial number, as cheap converters do.
 fn is_shared(port: &Port, ports: &[Port]) -> bool {
     let number = |port: &Port| match &port.kind {
-        Kind::Usb(usb) => usb.serial.clone(),
-        _ => None,
+        Kind::Usb(usb) | Kind::Hid(usb) => usb.serial.clone(),
+        Kind::Bluetooth | Kind::BuiltIn => None,
     };
-    let same = |other: &&Port| number(other) == number(port);
+    let same = |other: &&Port| number(other) == number(port) && other.is_hid() == port.is_hid();
     number(port).is_some() && ports.iter().filter(same).count() > 1
 }
 
 /// The port, what it is, and the line for the configuration. A serial number that is shared names no port.
 fn describe(port: &Port, is_shared: bool) -> String {
     let what = match &port.kind {
-        Kind::Usb(usb) => describe_usb(usb),
+        Kind::Usb(usb) => describe_usb(usb, board_ids(usb.id).unwrap_or("no board that is known")),
+        Kind::Hid(usb) => describe_usb(usb, "board by Chessnut"),
         Kind::Bluetooth => "Bluetooth; a board if you paired one".to_owned(),
         Kind::BuiltIn => "built in; a board only if you wired one to it".to_owned(),
     };
@@ -56,10 +57,15 @@ fn describe(port: &Port, is_shared: bool) -> String {
         );
     }
     let name = stable_name(port);
-    format!("{path}\n    {what}\n    port = \"{name}\"")
+    let protocol = if port.is_hid() {
+        "\n    protocol = \"chessnut\""
+    } else {
+        ""
+    };
+    format!("{path}\n    {what}\n    port = \"{name}\"{protocol}")
 }
 
-fn describe_usb(usb: &UsbDevice) -> String {
+fn describe_usb(usb: &UsbDevice, guess: &str) -> String {
     let (vendor, product) = usb.id;
     let name = usb.product.as_deref().unwrap_or("unnamed");
     let serial = usb
@@ -67,7 +73,6 @@ fn describe_usb(usb: &UsbDevice) -> String {
         .as_deref()
         .map(|s| format!(", serial number {s}"))
         .unwrap_or_default();
-    let guess = board_ids(usb.id).unwrap_or("no board that is known");
     format!("USB {vendor:04x}:{product:04x} {name}{serial}: {guess}")
 }
 
@@ -78,6 +83,9 @@ fn stable_name(port: &Port) -> String {
     }
     match &port.kind {
         Kind::Usb(UsbDevice {
+            serial: Some(serial), ..
+        })
+        | Kind::Hid(UsbDevice {
             serial: Some(serial), ..
         }) => Source::Serial(PortMatch::Usb(serial.clone())).to_string(),
         _ => port.path.display().to_string(),
@@ -117,7 +125,17 @@ mod tests {
         );
         port.by_id = None;
         assert_eq!(stable_name(&port), "usb:A5");
-        port.kind = Kind::BuiltIn;
+        port.kind = Kind::Hid(UsbDevice {
+            id: (0x2d80, 0x8003),
+            serial: None,
+            product: Some("Chessnut Air".into()),
+        });
+        port.path = "/dev/hidraw1".into();
+        assert_eq!(
+            describe(&port, false),
+            "/dev/hidraw1\n    USB 2d80:8003 Chessnut Air: board by Chessnut\n    port = \"/dev/hidraw1\"\n    protocol = \"chessnut\""
+        );
+        (port.kind, port.path) = (Kind::BuiltIn, "/dev/ttyUSB0".into());
         assert_eq!(stable_name(&port), "/dev/ttyUSB0");
         assert!(stable_name(&port).parse::<Source>().is_ok());
     }

@@ -6,14 +6,16 @@ use tokio::runtime::Runtime;
 
 use super::check::Found;
 use crate::{
+    board::Orientation,
     config::{Board, BrokerUrl, Config},
+    dgt::PieceCode,
+    families::{Family, occ1::Occupancy},
     journal::query::boot,
-    link::{Source, ask, hear_occupancy},
+    link::{Source, ask, hear_position},
     mqtt::{
         Topics,
         look::{Holder, holder},
     },
-    watcher::Protocol,
 };
 
 /// How long a session may take to open.
@@ -43,14 +45,14 @@ pub(super) fn port(board: &Board) -> Result<Found, String> {
         // Another who listens would take the daemon's place there.
         return Ok(words("not tried: only one can listen there".to_owned()));
     }
-    if board.protocol == Protocol::Occ1 {
-        return match runtime()?.block_on(hear_occupancy(&source)) {
-            Ok(Some(reading)) => Ok(words(format!("a board that says {reading}"))),
-            Ok(None) => Err(
-                "the port opens, but nothing is said there that occ1 knows: a board says a line when it starts, \
-                 at each change and, best, every second (docs/occ1.md)"
-                    .to_owned(),
-            ),
+    if let Some(family) = board.protocol.family() {
+        return match runtime()?.block_on(hear_position(&source, family)) {
+            Ok(Some(squares)) => Ok(words(shown(family, &squares))),
+            Ok(None) => Err(format!(
+                "the port opens, but nothing is said there that {} knows: is it the right port, and is the board switched on? \
+                 (docs/boards.md)",
+                family.name
+            )),
             Err(error) => Err(full(&error)),
         };
     }
@@ -63,6 +65,18 @@ pub(super) fn port(board: &Board) -> Result<Found, String> {
             serials,
         }),
         Err(error) => Err(full(&error)),
+    }
+}
+
+/// What a board says that stands on it, in its own numbering.
+fn shown(family: &Family, squares: &[PieceCode; 64]) -> String {
+    if family.knows_pieces {
+        format!(
+            "a board on which {} stands",
+            Orientation::Normal.placement(squares).fen()
+        )
+    } else {
+        format!("a board that says {}", Occupancy::of(squares))
     }
 }
 

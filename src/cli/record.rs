@@ -17,7 +17,8 @@ use tokio::{
 use super::names;
 use crate::{
     capture::{Act, Header, Record as Line},
-    dgt::{Decoder, Mask, Session, Wish},
+    dgt::{CommandBytes, Decoder, Mask, Session, Wish},
+    families::Driver,
     link::{
         Backoff, Opened, Source,
         file::{CaptureFileError, CaptureWriter},
@@ -41,8 +42,8 @@ pub(super) struct Record {
     /// Leave out what says whose board it is and when it was: serial number, date, the board's id
     #[arg(long, conflicts_with = "board")]
     anonymous: bool,
-    /// What the board speaks; to one that speaks occ1 nothing is said
-    #[arg(long, value_parser = names::one_of::<Protocol, 2>(names::PROTOCOLS), default_value = "dgt")]
+    /// What the board speaks
+    #[arg(long, value_parser = names::one_of::<Protocol, 4>(Protocol::NAMES), default_value = "dgt")]
     protocol: Protocol,
     /// How long what stands between gathers bytes before it hands them on, in milliseconds, for the header
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=MOST_GATHERED_MS))]
@@ -81,13 +82,12 @@ impl Record {
             .enable_all()
             .build()?;
         // The file is begun when there is something to record: a mistyped port leaves none behind.
-        let opened = runtime.block_on(self.port.open())?;
+        let opened = runtime.block_on(self.port.open_as(self.protocol.line()))?;
         let mut recorder = Recorder {
             writer: CaptureWriter::create(&self.output, &self.header()?, self.force)?,
             origin: Instant::now(),
             protocol: self.protocol,
-            session: Session::new(),
-            decoder: Decoder::new(),
+            talk: Talk::new(self.protocol),
             mask: self.anonymous.then(Mask::default),
         };
         runtime.block_on(async {
@@ -115,8 +115,8 @@ impl Record {
                 header.push(key, value)?;
             }
         }
-        if self.protocol == Protocol::Occ1 {
-            header.push("protocol", "occ1")?;
+        if self.protocol != Protocol::Dgt {
+            header.push("protocol", self.protocol.name())?;
         }
         if let Some(ms) = self.gathered {
             header.push("gathered", &format!("{ms} ms"))?;
@@ -133,10 +133,77 @@ struct Recorder {
     writer: CaptureWriter,
     origin: Instant,
     protocol: Protocol,
-    session: Session,
-    decoder: Decoder,
+    talk: Talk,
     /// Hides who the board is.
     mask: Option<Mask>,
+}
+
+/// The conversation with the board.
+enum Talk {
+    Dgt(Box<Session>, Decoder),
+    Whole(Box<dyn Driver>),
+}
+
+impl Talk {
+    fn new(protocol: Protocol) -> Self {
+        match protocol.family() {
+            None => Self::Dgt(Box::default(), Decoder::new()),
+            Some(family) => Self::Whole((family.driver)()),
+        }
+    }
+
+    fn link_up(&mut self, now: Millis, protocol: Protocol) {
+        match self {
+            Self::Dgt(session, decoder) => {
+                session.link_up(now);
+                decoder.clear();
+            }
+            Self::Whole(_) => {
+                *self = Self::new(protocol);
+                if let Self::Whole(driver) = self {
+                    driver.link_up(now);
+                }
+            }
+        }
+    }
+
+    fn heard(&mut self, now: Millis, bytes: &[u8]) {
+        match self {
+            Self::Dgt(session, decoder) => {
+                decoder.push(now, bytes, &mut |message| session.heard(now, &message));
+                session.check_line(now, decoder.stats());
+            }
+            Self::Whole(driver) => driver.bytes(now, bytes, &mut |_| {}),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Millis) {
+        match self {
+            Self::Dgt(session, _) => session.handle_timeout(now),
+            Self::Whole(driver) => driver.handle_timeout(now),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Millis> {
+        match self {
+            Self::Dgt(session, _) => session.poll_timeout(),
+            Self::Whole(driver) => driver.poll_timeout(),
+        }
+    }
+
+    fn poll_transmit(&mut self) -> Option<CommandBytes> {
+        match self {
+            Self::Dgt(session, _) => session.poll_transmit().map(|command| command.bytes()),
+            Self::Whole(driver) => driver.poll_transmit(),
+        }
+    }
+
+    fn poll_wish(&mut self) -> Option<Wish> {
+        match self {
+            Self::Dgt(session, _) => session.poll_wish(),
+            Self::Whole(driver) => driver.poll_wish(),
+        }
+    }
 }
 
 impl Recorder {
@@ -161,22 +228,18 @@ impl Recorder {
             }
             first = false;
             backoff.up(now);
-            if self.protocol == Protocol::Dgt {
-                self.session.link_up(now);
-            }
-            self.decoder.clear();
+            self.talk.link_up(now, self.protocol);
             self.mask = self.mask.take().map(|_| Mask::default());
             self.follow(&mut opened).await?;
             drop(opened); // before it can be found again
             let now = self.now();
-            self.session.link_down(now);
             self.write(now, Act::LinkDown)?;
             self.writer.save()?;
             eprintln!("The board is gone; waiting for it.");
             opened = loop {
                 let wait = backoff.failed(self.now(), &mut rng);
                 sleep(Duration::from_millis(wait)).await;
-                if let Ok(opened) = source.open().await {
+                if let Ok(opened) = source.open_as(self.protocol.line()).await {
                     break opened;
                 }
             };
@@ -188,11 +251,10 @@ impl Recorder {
         let mut buffer = [0; 1024];
         let mut saved = Instant::now();
         loop {
-            if let Some(Wish::Reopen) = self.session.poll_wish() {
+            if let Some(Wish::Reopen) = self.talk.poll_wish() {
                 return Ok(());
             }
-            if let Some(command) = self.session.poll_transmit() {
-                let bytes = command.bytes();
+            if let Some(bytes) = self.talk.poll_transmit() {
                 let now = self.now();
                 if link.io.write_all(&bytes).await.is_err() {
                     return Ok(());
@@ -205,7 +267,7 @@ impl Recorder {
                 saved = Instant::now();
             }
             let due = self
-                .session
+                .talk
                 .poll_timeout()
                 .map_or(SAVE_EVERY, |due| Duration::from_millis(due.since(self.now())));
             tokio::select! {
@@ -213,7 +275,7 @@ impl Recorder {
                     Ok(0) | Err(_) => return Ok(()),
                     Ok(n) => self.heard(&buffer[..n])?,
                 },
-                () = sleep(due) => self.session.handle_timeout(self.now()),
+                () = sleep(due) => self.talk.handle_timeout(self.now()),
             }
         }
     }
@@ -225,9 +287,7 @@ impl Recorder {
             mask.hide(&mut recorded);
         }
         self.write(now, Act::FromBoard(recorded))?;
-        let Self { session, decoder, .. } = self;
-        decoder.push(now, bytes, &mut |message| session.heard(now, &message));
-        session.check_line(now, decoder.stats());
+        self.talk.heard(now, bytes);
         Ok(())
     }
 }

@@ -41,7 +41,7 @@ pub(super) struct Replay {
     #[arg(long, value_parser = names::one_of::<Supervision, 2>(names::SUPERVISIONS))]
     supervision: Option<Supervision>,
     /// What the board spoke
-    #[arg(long, value_parser = names::one_of::<Protocol, 2>(names::PROTOCOLS))]
+    #[arg(long, value_parser = names::one_of::<Protocol, 4>(Protocol::NAMES))]
     protocol: Option<Protocol>,
     /// How long the line gathered bytes before they got their times, in milliseconds
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=MOST_GATHERED_MS))]

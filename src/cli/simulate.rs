@@ -21,10 +21,10 @@ use crate::{
         board::Identity,
         games,
         mess::{self, Faults},
-        occupied::occupied,
         player::{Pace, Player},
         port::Place,
         serve::{Serving, Station},
+        whole::{cues_of, told_by},
     },
     watcher::Protocol,
 };
@@ -44,8 +44,8 @@ pub(super) struct Simulate {
     /// Games for --boards, from a PGN file
     #[arg(long, requires = "boards")]
     games: Option<PathBuf>,
-    /// What the boards speak: with occ1 they feel only which squares are occupied, and have no clock
-    #[arg(long, value_parser = names::one_of::<Protocol, 2>(names::PROTOCOLS), default_value = "dgt", conflicts_with = "faults")]
+    /// What the boards speak: all but DGT's have no clock, and with occ1 they feel only which squares are occupied
+    #[arg(long, value_parser = names::one_of::<Protocol, 4>(Protocol::NAMES), default_value = "dgt")]
     protocol: Protocol,
     /// What goes wrong in made-up games, as KIND[=CHANCE],... ; an unknown kind lists them all
     #[arg(
@@ -159,16 +159,20 @@ impl Simulate {
             let messy = |number: u16| {
                 let seed = self.seed.wrapping_add(u64::from(number));
                 let game = mess::play(faults, seed);
-                let player = Player::staged(game.cues, Identity::synthetic(number + 1), pace);
-                if game.log { player } else { player.without_log() }
+                let identity = Identity::synthetic(number + 1);
+                match self.protocol.family() {
+                    Some(family) => Player::staged(cues_of(family, &game.cues), identity, pace).of(family),
+                    None if game.log => Player::staged(game.cues, identity, pace),
+                    None => Player::staged(game.cues, identity, pace).without_log(),
+                }
             };
             return Ok((0..boards).map(messy).collect());
         }
         let mut captures = self.captures()?;
-        if self.protocol == Protocol::Occ1 {
+        if let Some(family) = self.protocol.family() {
             for capture in &mut captures {
                 if capture.header.protocol().is_none() {
-                    *capture = occupied(capture)?;
+                    *capture = told_by(family, capture)?;
                 }
             }
         }

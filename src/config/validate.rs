@@ -227,21 +227,22 @@ fn board(
 ) -> Option<Board> {
     let id = taken.id(raw.id, span, document);
     let port = taken.port(raw.port, span, document);
-    if raw.protocol == Protocol::Occ1
+    let name = raw.protocol.name();
+    if raw.protocol != Protocol::Dgt
         && let Some(port) = port.as_ref().filter(|port| port.is_board_serial())
     {
         document.problem(
             span.clone(),
-            format!("{port} is looked for by asking boards for their serial number, and boards that speak occ1 cannot be asked"),
+            format!("{port} is looked for by asking boards for their serial number, and boards that speak {name} cannot be asked"),
             "name the device, \"usb:SERIAL\" or \"tcp://HOST:PORT\"; `dgt2mqtt ports` lists what is there",
         );
     }
     let most = MOST_GATHERED_MS as u32;
     let gathered = within(raw.gathered_ms.as_ref(), 0, 0..=most, "ms", document);
-    if let Some(raw_ms) = raw.gathered_ms.filter(|_| raw.protocol == Protocol::Occ1) {
+    if let Some(raw_ms) = raw.gathered_ms.filter(|_| raw.protocol != Protocol::Dgt) {
         document.problem(
             raw_ms.span(),
-            "a board that speaks occ1 tells no times that gathering could spoil",
+            format!("a board that speaks {name} tells no times that gathering could spoil"),
             "leave `gathered_ms` out",
         );
     }

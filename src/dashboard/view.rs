@@ -12,6 +12,7 @@ use super::{
 use crate::{
     event::{Body, ClockState, Event, GameResult},
     laws::Side,
+    watcher::BatteryView,
 };
 
 /// Everything, for a page that has just been opened.
@@ -119,6 +120,8 @@ pub struct DetailView {
     notices: Vec<NoticeView>,
     port: Option<String>,
     serial: Option<String>,
+    battery: Option<BatteryView>,
+    clock_battery_low: Option<bool>,
     pgn: String,
 }
 
@@ -189,6 +192,8 @@ impl Hall {
             notices: board.events.values().rev().filter_map(notice).take(50).collect(),
             port: board.info.port.clone(),
             serial: board.info.serial.clone(),
+            battery: board.info.battery,
+            clock_battery_low: board.info.clock_battery_low,
             pgn: board.pgn.clone(),
         })
     }

@@ -111,10 +111,10 @@ pub struct CommandBytes {
 
 impl CommandBytes {
     /// The longest command: a text of eleven characters for the clock.
-    pub(super) const MAX: usize = 17;
+    pub(crate) const MAX: usize = 17;
 
     /// Copies at most [`Self::MAX`] bytes.
-    pub(super) fn of(command: &[u8]) -> Self {
+    pub(crate) fn of(command: &[u8]) -> Self {
         let len = command.len().min(Self::MAX);
         let mut bytes = [0; Self::MAX];
         bytes[..len].copy_from_slice(&command[..len]);

@@ -7,6 +7,7 @@
 
 pub mod ack;
 mod anonymous;
+mod battery;
 pub mod bus;
 pub mod clock;
 pub mod clock_command;
@@ -16,6 +17,7 @@ pub mod encode;
 pub mod eventlog;
 mod framing;
 pub mod host;
+pub mod identity;
 pub mod message;
 #[doc(hidden)]
 pub mod property;
@@ -25,9 +27,10 @@ pub use ack::{AckMeaning, ClockAck};
 pub use anonymous::Mask;
 pub use clock::{ClockReading, ClockSide, ClockTime, Lever};
 pub use clock_command::ClockCommand;
-pub use command::Command;
+pub use command::{Command, CommandBytes};
 pub use decoder::Decoder;
 pub use framing::Stats;
 pub use host::{Heard, HostDecoder};
+pub use identity::Identity;
 pub use message::{Battery, Message, PieceCode};
-pub use session::{Identity, Session, SessionState, Wish};
+pub use session::{Session, SessionState, Wish};

@@ -6,11 +6,11 @@
 
 use std::collections::VecDeque;
 
-pub use identity::Identity;
-
 use super::{
+    battery::BatteryWatch,
     command::Command,
     framing::Stats,
+    identity::Identity,
     message::{Message, PieceCode},
 };
 use crate::time::Millis;
@@ -96,6 +96,7 @@ pub struct Session {
     /// When the sign of life was asked for that has not come yet.
     probed: Option<Millis>,
     dump_due: Millis,
+    battery: BatteryWatch,
     last_clock: Millis,
     /// When a running clock must have spoken.
     clock_due: Option<Millis>,
@@ -138,6 +139,7 @@ impl Session {
             last_heard: Millis::default(),
             probed: None,
             dump_due: Millis::default(),
+            battery: BatteryWatch::default(),
             last_clock: Millis::default(),
             clock_due: None,
             squares: None,
@@ -208,9 +210,10 @@ impl Session {
                     self.open(now);
                 }
             }
+            Message::Battery(_) => self.battery.answered(now),
             Message::Serial(serial) => {
                 self.told_serial = true;
-                self.identity.learn(serial);
+                self.identity.learn_serial(serial);
             }
             Message::Field { square, piece } => self.field_changed(now, *square, *piece),
             Message::Dump(squares) => {
@@ -315,10 +318,16 @@ impl Session {
             Phase::Draining { until } | Phase::Fetching { until } => Some(until),
             Phase::Greeting { next, .. } => Some(send.map_or(next, |send| send.min(next))),
             Phase::Opening => send,
-            Phase::Up => [Some(self.dump_due), Some(self.life_due()), self.clock_due, send]
-                .into_iter()
-                .flatten()
-                .min(),
+            Phase::Up => [
+                Some(self.dump_due),
+                Some(self.life_due()),
+                self.clock_due,
+                self.battery.due(),
+                send,
+            ]
+            .into_iter()
+            .flatten()
+            .min(),
         }
     }
 
@@ -397,6 +406,7 @@ impl Session {
     /// The handshake is said. What changed between its dump and its mode shows in another dump.
     fn opened(&mut self, now: Millis) {
         self.up(now);
+        self.battery.opened(now);
         self.dump_due = now + MEND;
     }
 
@@ -429,6 +439,9 @@ impl Session {
                 self.ask(Command::Clock);
             }
             self.dump_due = now + QUIET_DUMP;
+        }
+        if self.battery.is_due(now) {
+            self.ask(Command::Battery);
         }
         if self.clock_due.is_some_and(|due| now >= due) {
             self.enter_mode();
@@ -506,6 +519,5 @@ impl Session {
     }
 }
 
-mod identity;
 #[cfg(test)]
 mod tests;

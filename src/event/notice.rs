@@ -39,6 +39,10 @@ codes! {
     SNAPSHOT_SET_ASIDE = "snapshot_set_aside",
     /// The broker does not take an event as it is: this stands in its place.
     EVENT_ABRIDGED = "event_abridged",
+    /// The board's own battery will not last.
+    BOARD_BATTERY_LOW = "board_battery_low",
+    /// The clock says that its battery is low.
+    CLOCK_BATTERY_LOW = "clock_battery_low",
     /// Two boards say one serial number.
     SERIAL_DOUBLED = "serial_doubled",
     // Of the journal.

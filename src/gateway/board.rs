@@ -24,6 +24,7 @@ use super::{
     allowance::Allowance,
     clock::{Clock, has_stepped},
     commands::BoardCommand,
+    hardware::Hardware,
     heartbeat::Pulse,
     history,
     losses::Losses,
@@ -75,6 +76,7 @@ pub(super) struct Shared {
     pub(super) topics: Topics,
     pub(super) ports: Ports,
     pub(super) serials: Serials,
+    pub(super) hardware: Hardware,
     pub(super) clock_interval: Duration,
     /// One search for a mate at a time.
     pub(super) mates: Turn,
@@ -238,7 +240,11 @@ impl BoardTask {
 
     async fn open(&mut self) -> Option<(Line, String)> {
         self.pulse.beat();
-        let opened = beating(&self.pulse, self.plan.source.open()).await;
+        let opened = beating(
+            &self.pulse,
+            self.plan.source.open_as(self.plan.settings.protocol.line()),
+        )
+        .await;
         match opened
             .map_err(Trouble::from)
             .and_then(|opened| self.claim(opened))
@@ -395,6 +401,7 @@ impl BoardTask {
                     self.look_at_the_wall_clock();
                     let now = self.shared.clock.now();
                     self.tape.iter_mut().for_each(|tape| tape.save(now));
+                    self.shared.hardware.tells(self.plan.id.as_str(), self.watcher.hardware());
                 }
                 () = stop.cancelled() => return Ok(String::new()),
             }
@@ -452,10 +459,10 @@ impl BoardTask {
             return None;
         };
         while let Some(command) = self.watcher.poll_transmit() {
-            self.record(self.now(), || Act::ToBoard(command.bytes().to_vec()));
+            self.record(self.now(), || Act::ToBoard(command.to_vec()));
             match line.timed {
-                Some(_) => line.unsent.extend(to_board(&command.bytes()).bytes()),
-                None => line.unsent.extend(command.bytes().iter()),
+                Some(_) => line.unsent.extend(to_board(&command).bytes()),
+                None => line.unsent.extend(command.iter()),
             }
         }
         if line.unsent.len() > MAX_UNSENT {

@@ -30,6 +30,7 @@ use super::{
     desk::Desk,
     discovery,
     disk::Disk,
+    hardware::Hardware,
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
     mates::Turn,
@@ -189,6 +190,7 @@ impl Daemon {
                 topics,
                 ports: Ports::default(),
                 serials: Serials::default(),
+                hardware: Hardware::default(),
                 clock_interval: config.limits.clock_interval,
                 mates: Turn::default(),
                 tables: seats,
@@ -341,7 +343,8 @@ impl Daemon {
             figures,
             notices,
             self.caster.pushed(),
-        );
+        )
+        .with(self.shared.hardware.all());
         if let Some(metrics) = &self.metrics {
             metrics.tell(&Look {
                 health: &health,

@@ -19,7 +19,7 @@ struct Entity {
     more: fn() -> Value,
 }
 
-const ENTITIES: [Entity; 5] = [
+const ENTITIES: [Entity; 7] = [
     Entity {
         platform: "binary_sensor",
         id: "link",
@@ -59,6 +59,22 @@ const ENTITIES: [Entity; 5] = [
         state: BoardState::Clock,
         template: "{{ (value_json.clock.black_ms / 1000) | int if value_json.clock else None }}",
         more: seconds,
+    },
+    Entity {
+        platform: "sensor",
+        id: "battery",
+        name: "Board's battery",
+        state: BoardState::Info,
+        template: "{{ value_json.battery.percent if value_json.battery else None }}",
+        more: || json!({ "device_class": "battery", "unit_of_measurement": "%", "entity_category": "diagnostic" }),
+    },
+    Entity {
+        platform: "binary_sensor",
+        id: "clock_battery",
+        name: "Clock's battery",
+        state: BoardState::Info,
+        template: "{{ 'ON' if value_json.clock_battery_low else 'OFF' }}",
+        more: || json!({ "device_class": "battery", "entity_category": "diagnostic" }),
     },
 ];
 
@@ -143,7 +159,7 @@ mod tests {
     #[test]
     fn a_board_has_its_entities_with_both_availability_topics() {
         let said = said("[home_assistant]\nprefix = \"ha\"\n");
-        assert_eq!(said.len(), 5);
+        assert_eq!(said.len(), 7);
         let (topic, open) = &said[2];
         assert_eq!(topic, "ha/sensor/dgt2mqtt_hall_1/open/config");
         assert_eq!(open["state_topic"], "dgt2mqtt/hall/board/1/game");
@@ -155,6 +171,8 @@ mod tests {
             .collect();
         assert_eq!(topics, ["dgt2mqtt/hall/status", "dgt2mqtt/hall/board/1/status"]);
         assert_eq!(open["availability_mode"], "all");
+        let (_, battery) = &said[5];
+        assert_eq!(battery["state_topic"], "dgt2mqtt/hall/board/1/info");
         let (topic, link) = &said[0];
         assert_eq!(topic, "ha/binary_sensor/dgt2mqtt_hall_1/link/config");
         assert_eq!(

@@ -12,6 +12,7 @@ use crate::{
     journal::{Notice, Stats},
     mqtt::{self, Figures},
     time::Millis,
+    watcher::HardwareView,
 };
 
 /// Payload of the gateway's `info`.
@@ -79,6 +80,9 @@ pub struct Health {
     /// The push of the games to lichess; absent where nothing is pushed.
     #[serde(skip_serializing_if = "Option::is_none")]
     lichess: Option<Pushed>,
+    /// Boards of whose hardware there is something to tell: a battery, what came garbled over the line or was lost, what is not read.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    hardware: BTreeMap<String, HardwareView>,
 }
 
 impl Health {
@@ -101,6 +105,13 @@ impl Health {
             journal,
             notices,
             lichess,
+            hardware: BTreeMap::new(),
         }
+    }
+
+    /// The same with what the boards tell of their hardware.
+    pub(super) fn with(mut self, hardware: BTreeMap<String, HardwareView>) -> Self {
+        self.hardware = hardware;
+        self
     }
 }

@@ -16,6 +16,7 @@ mod daemon;
 mod desk;
 mod discovery;
 mod disk;
+mod hardware;
 mod health;
 mod heartbeat;
 mod history;

@@ -1,4 +1,4 @@
-//! The serial ports of this machine and what is known about each.
+//! The ports of this machine that a board may be on, and what is known about each.
 
 use std::{
     fs, panic,
@@ -27,6 +27,8 @@ pub enum Kind {
     Bluetooth,
     /// On the main board.
     BuiltIn,
+    /// A HID device, by USB: no serial port.
+    Hid(UsbDevice),
 }
 
 /// What a USB device says of itself.
@@ -41,32 +43,50 @@ pub struct UsbDevice {
 }
 
 impl Port {
-    /// Whether boards are known to appear so: see [`board_ids`]. Other devices do as well.
+    /// Whether DGT boards are known to appear so: see [`board_ids`]. Other devices do as well.
     #[must_use]
     pub fn may_be_board(&self) -> bool {
         matches!(&self.kind, Kind::Usb(usb) if board_ids(usb.id).is_some())
     }
+
+    /// Whether it is the node of a HID device.
+    #[must_use]
+    pub fn is_hid(&self) -> bool {
+        matches!(self.kind, Kind::Hid(_))
+    }
 }
 
-/// What kind of board appears under these USB ids (protocol reference, section 5). All but the last
-/// are shared with unrelated devices.
+/// What kind of DGT board appears under these USB ids (protocol reference, section 5). All are shared with unrelated
+/// devices.
 #[must_use]
 pub fn board_ids(id: (u16, u16)) -> Option<&'static str> {
     match id {
         (0x0403, 0x6001) => Some("older USB board, or any FTDI converter"),
         (0x045b, 0x8111) => Some("newer USB board, or another Renesas device"),
         (0x04d8, 0x000a) => Some("USB board, or another Microchip device"),
-        (0x2d80, _) => Some("newer USB board"),
         _ => None,
     }
 }
 
-/// All serial ports, in the order of their names. Pseudo terminals are not among them. Blocks for some
+/// Whether a HID device with these USB ids is a board by Chessnut. The vendor id is not theirs alone.
+#[must_use]
+pub fn is_chessnut(id: (u16, u16)) -> bool {
+    matches!(id, (0x2d80, 0x8000..=0x86ff))
+}
+
+/// All serial ports and the boards among the HID devices, in the order of their names. Pseudo terminals are not among them. Blocks for some
 /// milliseconds.
 ///
 /// # Errors
 /// What the system says when it cannot list them.
 pub fn ports() -> Result<Vec<Port>, serialport::Error> {
+    let mut ports = serial_ports()?;
+    ports.extend(hid_boards(Path::new("/sys/class/hidraw"), Path::new("/dev")));
+    ports.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(ports)
+}
+
+fn serial_ports() -> Result<Vec<Port>, serialport::Error> {
     // The library takes this folder for granted and panics in a container that has none.
     if !Path::new("/sys/class/tty").is_dir() {
         return Ok(Vec::new());
@@ -77,9 +97,41 @@ pub fn ports() -> Result<Vec<Port>, serialport::Error> {
         listed = serialport::available_ports();
     }
     let links = by_id_links(Path::new("/dev/serial/by-id"));
-    let mut ports: Vec<Port> = listed?.into_iter().map(|info| port(info, &links)).collect();
-    ports.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(ports)
+    Ok(listed?.into_iter().map(|info| port(info, &links)).collect())
+}
+
+/// The boards among the HID devices that `class` lists, with their nodes in `devices`. Others, keyboards for one, are nobody's business.
+fn hid_boards(class: &Path, devices: &Path) -> Vec<Port> {
+    let Ok(entries) = fs::read_dir(class) else {
+        return Vec::new(); // a machine or a container without any
+    };
+    let board = |entry: fs::DirEntry| {
+        let said = fs::read_to_string(entry.path().join("device/uevent")).ok()?;
+        let usb = hid_device(&said).filter(|usb| is_chessnut(usb.id))?;
+        Some(Port {
+            path: devices.join(entry.file_name()),
+            by_id: None,
+            kind: Kind::Hid(usb),
+        })
+    };
+    entries.flatten().filter_map(board).collect()
+}
+
+/// What the kernel says of a HID device: `HID_ID=0003:00002D80:00008003`, bus, vendor and product.
+fn hid_device(uevent: &str) -> Option<UsbDevice> {
+    let said = |key: &str| {
+        let value = uevent
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        value.filter(|value| !value.is_empty())
+    };
+    let mut ids = said("HID_ID")?.split(':').map(|id| u32::from_str_radix(id, 16));
+    let (_bus, vendor, product) = (ids.next()?, ids.next()?.ok()?, ids.next()?.ok()?);
+    Some(UsbDevice {
+        id: (vendor.try_into().ok()?, product.try_into().ok()?),
+        serial: said("HID_UNIQ").map(str::to_owned),
+        product: said("HID_NAME").map(str::to_owned),
+    })
 }
 
 /// [`ports`] from within the runtime.
@@ -130,4 +182,45 @@ fn by_id_links(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
         .flatten()
         .filter_map(|entry| Some((entry.path(), fs::canonicalize(entry.path()).ok()?)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_board_among_the_hid_devices_is_found_and_nothing_else() {
+        let class = tempfile::tempdir().unwrap();
+        let devices = [
+            ("hidraw0", "HID_ID=0003:0000046D:0000C31C\nHID_NAME=A keyboard\n"),
+            (
+                "hidraw1",
+                "DRIVER=hid-generic\nHID_ID=0003:00002D80:00008003\nHID_NAME=Chessnut Air\nHID_UNIQ=7A01\n",
+            ),
+            (
+                "hidraw2",
+                "HID_ID=0003:00002D80:00003013\nHID_NAME=A tablet of the same vendor id\n",
+            ),
+            ("hidraw3", "nonsense\n"),
+        ];
+        for (name, uevent) in devices {
+            let device = class.path().join(name).join("device");
+            fs::create_dir_all(&device).unwrap();
+            fs::write(device.join("uevent"), uevent).unwrap();
+        }
+        let found = hid_boards(class.path(), Path::new("/dev"));
+        let usb = UsbDevice {
+            id: (0x2d80, 0x8003),
+            serial: Some("7A01".into()),
+            product: Some("Chessnut Air".into()),
+        };
+        let wanted = Port {
+            path: "/dev/hidraw1".into(),
+            by_id: None,
+            kind: Kind::Hid(usb),
+        };
+        assert_eq!(found, [wanted]);
+        assert!(!found[0].may_be_board(), "it is never asked as DGT boards are");
+        assert_eq!(hid_boards(Path::new("/nowhere"), Path::new("/dev")), []);
+    }
 }

@@ -11,6 +11,7 @@ mod error;
 pub mod file;
 mod playback;
 mod probe;
+mod reports;
 mod serial;
 mod source;
 
@@ -19,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub use backoff::Backoff;
 pub use error::OpenError;
 pub(crate) use probe::same_number;
-pub use probe::{ask, hear_occupancy};
+pub use probe::{ask, hear_position};
 pub use source::{PortMatch, Source, SourceSyntaxError};
 
 /// A live connection to one board. Reading 0 bytes or an error means that it is gone: drop it, then

@@ -15,15 +15,15 @@ use tokio::{
 
 use super::{OpenError, Opened, Source, enumerate::Port, serial};
 use crate::{
-    dgt::{Command, Decoder, Message},
-    occ1::{self, Occupancy},
+    dgt::{Command, Decoder, Message, PieceCode},
+    families::{Family, Line, Told},
     time::Millis,
 };
 
 /// How long a port may take to say a number. A board answers within some tens of milliseconds; one that
 /// is in bus mode ignores the first command.
 const PATIENCE: Duration = Duration::from_millis(1200);
-/// How long a board that cannot be asked is listened to: one that resets when it is opened takes two
+/// How long a board that tells whole positions is listened to: one that resets when it is opened takes two
 /// seconds to start, and should speak every second.
 const LISTENING: Duration = Duration::from_secs(5);
 /// Between two commands: a board's input holds ten bytes.
@@ -70,7 +70,7 @@ pub(super) async fn open(wanted: &str, candidates: &[PathBuf]) -> Result<Opened,
         if !found.is_empty() && remembered.of(&path).is_some_and(is_another) {
             continue;
         }
-        match serial::open(path.clone()).await {
+        match serial::open(path.clone(), Line::DGT).await {
             Err(error) => asked.push(format!("{} ({})", path.display(), error.code())),
             Ok(mut opened) => {
                 let numbers = numbers_of(&mut opened).await;
@@ -124,18 +124,36 @@ pub async fn ask(source: &Source) -> Result<Vec<String>, OpenError> {
     Ok(numbers_of(&mut opened).await)
 }
 
-/// Opens the source and waits for what an `occ1` board says; none when nothing of the kind comes.
+/// Opens the source and waits until a board of `family` tells what stands on it, and asks it to; none when it does not.
 ///
 /// # Errors
 /// As [`Source::open`].
-pub async fn hear_occupancy(source: &Source) -> Result<Option<Occupancy>, OpenError> {
-    let mut opened = source.open().await?;
-    let deadline = Instant::now() + LISTENING;
-    let (mut decoder, mut buffer, mut heard) = (occ1::Decoder::new(), [0; 256], None);
-    while heard.is_none() {
+pub async fn hear_position(source: &Source, family: &Family) -> Result<Option<[PieceCode; 64]>, OpenError> {
+    let mut opened = source.open_as(family.line).await?;
+    let (began, mut driver) = (Instant::now(), (family.driver)());
+    let (mut buffer, mut heard) = ([0; 256], None);
+    driver.link_up(Millis(0));
+    while heard.is_none() && began.elapsed() < LISTENING {
+        // Five seconds are 5000 milliseconds.
+        let now = Millis(began.elapsed().as_millis() as u64);
+        driver.handle_timeout(now);
+        while let Some(command) = driver.poll_transmit() {
+            if opened.io.write_all(&command).await.is_err() {
+                return Ok(None);
+            }
+        }
+        let due = driver
+            .poll_timeout()
+            .map(|due| began + Duration::from_millis(due.0));
+        let deadline = due.unwrap_or(began + LISTENING).min(began + LISTENING);
         match timeout_at(deadline, opened.io.read(&mut buffer)).await {
-            Err(_) | Ok(Err(_) | Ok(0)) => break,
-            Ok(Ok(n)) => decoder.push(&buffer[..n], &mut |reading| heard = Some(reading)),
+            Err(_) => {}
+            Ok(Err(_) | Ok(0)) => break,
+            Ok(Ok(n)) => driver.bytes(now, &buffer[..n], &mut |told| {
+                if let Told::Squares(squares) = told {
+                    heard = Some(squares);
+                }
+            }),
         }
     }
     Ok(heard)

@@ -1,4 +1,4 @@
-//! Serial ports.
+//! Serial ports, and the nodes of HID devices.
 
 use std::{
     io,
@@ -10,17 +10,15 @@ use std::{
 };
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_serial::{DataBits, FlowControl, Parity, SerialStream, StopBits};
+use tokio_serial::{DataBits, FlowControl, Parity, SerialPort, SerialStream, StopBits};
 
 use super::{
-    OpenError, Opened,
+    Io, OpenError, Opened,
     denied::Denied,
     enumerate::{self, Kind},
+    reports::Reports,
 };
-use crate::descriptors;
-
-/// All boards speak at this rate (protocol reference, section 1.1).
-const BAUD: u32 = 9600;
+use crate::{descriptors, families::Line};
 
 /// A serial port whose `flush` and `shutdown` do nothing. Those of the library wait in the kernel until
 /// all is sent, which blocks the whole runtime when an adapter hangs; writes leave without them.
@@ -52,11 +50,11 @@ impl AsyncWrite for Port {
 }
 
 /// Opens the port at `path`, alone.
-pub(super) async fn open(path: PathBuf) -> Result<Opened, OpenError> {
+pub(super) async fn open(path: PathBuf, line: Line) -> Result<Opened, OpenError> {
     // Opening waits for the device in some drivers. The port is registered with the runtime after that,
     // in `SerialStream::open`, which therefore needs the runtime's context: `spawn_blocking` has it.
     let wanted = path.clone();
-    let opened = tokio::task::spawn_blocking(move || open_blocking(&wanted)).await;
+    let opened = tokio::task::spawn_blocking(move || open_blocking(&wanted, line)).await;
     let port = opened.unwrap_or_else(|panic| {
         Err(OpenError::Port {
             path: path.clone(),
@@ -64,21 +62,46 @@ pub(super) async fn open(path: PathBuf) -> Result<Opened, OpenError> {
         })
     })?;
     Ok(Opened {
-        io: Box::new(port),
+        io: port,
         name: path.display().to_string(),
     })
 }
 
-fn open_blocking(path: &Path) -> Result<Port, OpenError> {
-    let builder = tokio_serial::new(path.to_string_lossy(), BAUD)
+fn open_blocking(path: &Path, line: Line) -> Result<Box<dyn Io>, OpenError> {
+    match line {
+        Line::Serial { baud, dtr } => Ok(Box::new(open_serial(path, baud, dtr)?)),
+        Line::Reports => match Reports::open(path) {
+            Ok(reports) => Ok(Box::new(reports)),
+            Err(error) => Err(explain_node(path, &error)),
+        },
+    }
+}
+
+fn open_serial(path: &Path, baud: u32, dtr: Option<bool>) -> Result<Port, OpenError> {
+    let builder = tokio_serial::new(path.to_string_lossy(), baud)
         .data_bits(DataBits::Eight)
         .parity(Parity::None)
         .stop_bits(StopBits::One)
         .flow_control(FlowControl::None)
         .timeout(Duration::ZERO);
-    SerialStream::open(&builder)
-        .map(Port)
-        .map_err(|error| explain(path, &error))
+    let mut port = SerialStream::open(&builder).map_err(|error| explain(path, &error))?;
+    if let Some(dtr) = dtr {
+        // A pseudo terminal has no such line, and a board behind one needs none.
+        let _ = port.write_data_terminal_ready(dtr);
+    }
+    Ok(Port(port))
+}
+
+fn explain_node(path: &Path, error: &io::Error) -> OpenError {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => Box::new(Denied::gather(path.to_owned())).into(),
+        io::ErrorKind::NotFound => OpenError::NotFound(path.display().to_string()),
+        io::ErrorKind::ResourceBusy => OpenError::Busy(path.to_owned()),
+        _ => OpenError::Port {
+            path: path.to_owned(),
+            reason: out_of_files().unwrap_or_else(|| error.to_string()),
+        },
+    }
 }
 
 fn explain(path: &Path, error: &serialport::Error) -> OpenError {
@@ -123,15 +146,16 @@ fn not_serial(path: &Path) -> Option<String> {
 }
 
 /// Opens the port of the USB device with this serial number.
-pub(super) async fn open_usb(number: &str) -> Result<Opened, OpenError> {
-    let ports = list(&format!("usb:{number}")).await?;
+pub(super) async fn open_usb(number: &str, line: Line) -> Result<Opened, OpenError> {
+    let mut ports = list(&format!("usb:{number}")).await?;
+    ports.retain(|port| port.is_hid() == (line == Line::Reports));
     let mut matching: Vec<PathBuf> = ports
         .into_iter()
-        .filter(|port| matches!(&port.kind, Kind::Usb(usb) if usb.serial.as_deref() == Some(number)))
+        .filter(|port| matches!(&port.kind, Kind::Usb(usb) | Kind::Hid(usb) if usb.serial.as_deref() == Some(number)))
         .map(|port| port.path)
         .collect();
     match matching.len() {
-        1 => open(matching.remove(0)).await,
+        1 => open(matching.remove(0), line).await,
         0 => Err(OpenError::NotFound(format!("of the USB device {number}"))),
         _ => Err(OpenError::Ambiguous {
             number: number.to_owned(),

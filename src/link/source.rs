@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tokio::{net::TcpStream, time::timeout};
 
 use super::{OpenError, Opened, playback::Playback, probe, serial};
-use crate::descriptors;
+use crate::{descriptors, families::Line};
 
 /// What the address of a [`Source::Timed`] begins with.
 const TIMED: &str = "tcp+cap";
@@ -20,7 +20,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Source {
-    /// A serial port, 9600 8N1.
+    /// A serial port, or the node of a HID device.
     Serial(PortMatch),
     /// `host:port` of a bridge to a serial line (ser2net, Bluetooth).
     Tcp(String),
@@ -56,14 +56,22 @@ pub enum PortMatch {
 pub struct SourceSyntaxError(pub String);
 
 impl Source {
-    /// Finds and opens it.
+    /// Finds and opens it, as a DGT board is attached.
     ///
     /// # Errors
     /// Says what is missing and what to do; [`OpenError::code`] is stable.
     pub async fn open(&self) -> Result<Opened, OpenError> {
+        self.open_as(Line::DGT).await
+    }
+
+    /// Finds and opens it, for a board that is attached by such a line.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_as(&self, line: Line) -> Result<Opened, OpenError> {
         match self {
-            Self::Serial(PortMatch::Path(path)) => serial::open(path.clone()).await,
-            Self::Serial(PortMatch::Usb(number)) => serial::open_usb(number).await,
+            Self::Serial(PortMatch::Path(path)) => serial::open(path.clone(), line).await,
+            Self::Serial(PortMatch::Usb(number)) => serial::open_usb(number, line).await,
             Self::Serial(PortMatch::Board { serial, candidates }) => probe::open(serial, candidates).await,
             Self::Tcp(address) => tcp(address, "tcp").await,
             Self::Timed(address) => tcp(address, TIMED).await,

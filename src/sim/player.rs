@@ -3,12 +3,15 @@
 
 use std::collections::VecDeque;
 
-use super::board::{Board, Identity};
+use super::{
+    board::{Board, Identity},
+    other::Other,
+};
 use crate::{
     capture::{Act, Capture, Record},
     dgt::{ClockReading, Decoder, HostDecoder, Message, PieceCode},
+    families::{Family, Protocol},
     time::Millis,
-    watcher::Protocol,
 };
 
 /// How a capture is played.
@@ -51,6 +54,15 @@ pub struct Cue {
     pub way: Way,
 }
 
+impl Cue {
+    /// A record that goes over the line as it is.
+    #[must_use]
+    pub fn plain(record: Record) -> Self {
+        let way = Way::Plain;
+        Self { record, way }
+    }
+}
+
 /// What becomes of what a board says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -73,10 +85,8 @@ pub struct Player {
     next: usize,
     pace: Pace,
     board: Board,
-    /// Whether a host is there, where the board speaks without being asked.
-    unasked: Option<bool>,
-    /// What such a board said last: it says it again to a host that comes.
-    last_said: Vec<u8>,
+    /// What a board is besides that is not DGT's.
+    other: Option<Other>,
     /// Reads what the capture says, so that the board's state follows.
     decoder: Decoder,
     host: HostDecoder,
@@ -100,12 +110,13 @@ impl Player {
     /// A board at the start of `capture`.
     #[must_use]
     pub fn new(capture: Capture, identity: Identity, pace: Pace) -> Self {
-        let way = Way::Plain;
-        let cue = |record| Cue { record, way };
-        let unasked = capture.header.protocol() == Some(Protocol::Occ1);
-        let mut player = Self::staged(capture.records.into_iter().map(cue).collect(), identity, pace);
-        player.unasked = unasked.then_some(false);
-        player
+        let family = capture.header.protocol().and_then(Protocol::family);
+        let cues = capture.records.into_iter().map(Cue::plain).collect();
+        let player = Self::staged(cues, identity, pace);
+        match family {
+            Some(family) => player.of(family),
+            None => player,
+        }
     }
 
     /// A board before the first of `cues`, which are in order of time.
@@ -116,8 +127,7 @@ impl Player {
         Self {
             board: Board::new(identity, squares, clock),
             cues,
-            unasked: None,
-            last_said: Vec::new(),
+            other: None,
             next: 0,
             pace,
             decoder: Decoder::new(),
@@ -140,28 +150,38 @@ impl Player {
         self
     }
 
+    /// The same cues as those of a board of `family`.
+    #[must_use]
+    pub fn of(mut self, family: &'static Family) -> Self {
+        let mut other = Other::new(family);
+        other.look_ahead(&self.cues);
+        self.other = Some(other);
+        self
+    }
+
     /// Whether the board speaks without being asked.
     #[must_use]
     pub fn speaks_unasked(&self) -> bool {
-        self.unasked.is_some()
+        self.other.as_ref().is_some_and(Other::speaks)
     }
 
     /// A host may be there from now on.
     pub fn handle_connect(&mut self, now: Millis) {
         self.run(now);
-        if let Some(here) = &mut self.unasked {
-            *here = true;
-            if !self.last_said.is_empty() {
-                self.outputs.push_back(Output::Send(self.last_said.clone()));
-            }
+        if let Some(other) = &mut self.other {
+            other.here = true;
+            self.outputs.extend(other.greeting().map(Output::Send));
         }
     }
 
     /// Bytes from the host.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         self.run(now);
-        if self.speaks_unasked() {
-            return;
+        if let Some(other) = &mut self.other {
+            // Who speaks is there.
+            other.here = true;
+            other.hear(bytes, &mut self.answers);
+            return self.answer();
         }
         let Self {
             board, answers, host, ..
@@ -175,11 +195,14 @@ impl Player {
         self.run(now);
         self.host = HostDecoder::new();
         self.answers.clear();
-        if let Some(here) = &mut self.unasked {
-            *here = false;
+        if let Some(other) = &mut self.other {
+            other.here = false;
         }
         if self.pace.wait {
             self.board.power_up();
+            if let Some(other) = &mut self.other {
+                other.power_up();
+            }
         }
     }
 
@@ -214,7 +237,10 @@ impl Player {
 
     /// What the capture says is sent: the host asked for it, or need not.
     fn is_listened_to(&self) -> bool {
-        self.unasked.unwrap_or_else(|| self.board.is_listening())
+        match &self.other {
+            Some(other) => other.here && other.speaks(),
+            None => self.board.is_listening(),
+        }
     }
 
     /// Plays what has become due.
@@ -264,10 +290,9 @@ impl Player {
             }
             Act::FromBoard(bytes) => {
                 if way != Way::Noise {
-                    if self.speaks_unasked() {
-                        self.last_said.clone_from(&bytes);
-                    } else {
-                        self.follow(at, &bytes);
+                    match &mut self.other {
+                        Some(other) => other.follow(at, &bytes),
+                        None => self.follow(at, &bytes),
                     }
                     self.watched |= !self.plugged;
                 }
@@ -298,6 +323,12 @@ impl Player {
             }
         }
         self.board.power_up();
+        if let Some(other) = &mut self.other {
+            other.power_up();
+            if !self.watched {
+                other.look_ahead(&self.cues[self.next..]);
+            }
+        }
         self.plugged = true;
         self.outputs.push_back(Output::Plug);
     }
@@ -319,8 +350,9 @@ impl Player {
         let in_frame = self.next > 0 && self.cues.get(self.next).is_some_and(|cue| {
             let next = &cue.record;
             let soon = next.at.since(self.cues[self.next - 1].record.at) < REST_OF_FRAME_MS;
-            // Only the first byte of a frame has bit 7 set.
-            soon && matches!(&next.act, Act::FromBoard(bytes) if bytes.first().is_some_and(|b| b & 0x80 == 0))
+            // Only the first byte of a frame has bit 7 set; boards of other families have whole frames in a cue.
+            soon && self.other.is_none()
+                && matches!(&next.act, Act::FromBoard(bytes) if bytes.first().is_some_and(|b| b & 0x80 == 0))
         });
         if !self.answers.is_empty() && !in_frame {
             let answers = std::mem::take(&mut self.answers);

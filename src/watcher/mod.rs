@@ -27,6 +27,7 @@ mod flags;
 mod game;
 mod gap;
 mod gathers;
+mod hardware;
 mod in_step;
 mod judge;
 mod late;
@@ -50,12 +51,14 @@ mod testing;
 mod touch;
 mod unread;
 mod view;
+mod whole;
 mod wire;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::families::Protocol;
 use crate::{
-    dgt,
+    dgt::CommandBytes,
     event::{Body, Event, notice},
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
@@ -69,9 +72,10 @@ pub use gathers::MOST_MS as MOST_GATHERED_MS;
 pub use outbox::{Heard, MateQuestion};
 pub use past::Needed;
 pub use snapshot::Snapshot;
-pub use state::{BoardInfo, ClockView, GameView, Model, PositionView, StateSet, Status};
+pub use state::{
+    BatteryView, BoardInfo, ClockView, GameView, HardwareView, Model, PositionView, StateSet, Status,
+};
 pub use table::Table;
-pub use wire::Protocol;
 use wire::Wire;
 
 /// Which way round the board lies.
@@ -324,7 +328,7 @@ impl Watcher {
     }
 
     /// The next command to send to the board, never split.
-    pub fn poll_transmit(&mut self) -> Option<dgt::Command> {
+    pub fn poll_transmit(&mut self) -> Option<CommandBytes> {
         self.wire.poll_transmit()
     }
 
@@ -370,6 +374,12 @@ impl Watcher {
     #[must_use]
     pub fn info(&self) -> BoardInfo {
         self.core.info()
+    }
+
+    /// What is known of its hardware.
+    #[must_use]
+    pub fn hardware(&self) -> HardwareView {
+        self.core.hardware_view()
     }
 
     /// What stands on the board now.

@@ -30,6 +30,7 @@ impl Core {
                 if self.clock.attached != Some(true) {
                     self.emit(now, Body::ClockConnected);
                 }
+                self.clock_battery(now, reading.battery_low);
                 self.clock.heard(now, *reading);
                 self.out.changed.clock = true;
                 self.clock_events();
@@ -38,10 +39,12 @@ impl Core {
                 if self.clock.attached == Some(true) {
                     self.emit(now, Body::ClockDisconnected);
                 }
+                self.clock_battery_gone();
                 self.clock.gone();
                 self.out.changed.clock = true;
                 self.thaw(now);
             }
+            Message::Battery(battery) => self.battery(now, *battery),
             _ => {}
         }
     }
@@ -49,10 +52,7 @@ impl Core {
     /// The board answers. It is connected once it shows what stands on it: by then it has said who
     /// it is, if it ever does.
     fn hear(&mut self, now: Millis, identity: &Identity, shows: bool) {
-        if self.identity != *identity {
-            self.identity = identity.clone();
-            self.out.changed.info = true;
-        }
+        self.identified(identity);
         if shows && !self.connected && self.link.is_some() {
             self.connected = true;
             self.out.changed.status = true;
@@ -63,6 +63,14 @@ impl Core {
                 port: self.link.clone(),
             };
             self.emit(now, body);
+        }
+    }
+
+    /// What the board has said of itself.
+    pub(super) fn identified(&mut self, identity: &Identity) {
+        if self.identity != *identity {
+            self.identity = identity.clone();
+            self.out.changed.info = true;
         }
     }
 
@@ -266,6 +274,7 @@ impl Core {
 
     /// A dump differs from what the updates said: some were lost.
     fn lost_updates(&mut self, now: Millis) {
+        self.hardware.lost_updates += 1;
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };

@@ -6,11 +6,11 @@ use super::{
     core::{Core, Phase},
     game::{Ctx, Game},
     memory::{self, Missed, Squares, Unseen},
-    wire::Protocol,
 };
 use crate::{
     board::{Bill, Line, Orientation, PlyKind},
     dgt::{ClockSide, eventlog::LogRecords},
+    families::Protocol,
     time::Millis,
 };
 

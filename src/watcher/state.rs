@@ -58,6 +58,10 @@ pub enum Model {
     Revelation,
     /// A board that speaks the line protocol `occ1`.
     Occ1,
+    /// A board with Millennium's ChessLink.
+    Chesslink,
+    /// A board by Chessnut.
+    Chessnut,
 }
 
 impl Model {
@@ -84,6 +88,56 @@ pub struct BoardInfo {
     pub firmware: Option<String>,
     /// Where it is attached.
     pub port: Option<String>,
+    /// Its battery, where it has told of one.
+    pub battery: Option<BatteryView>,
+    /// Whether the clock says that its battery is low; null without a clock.
+    pub clock_battery_low: Option<bool>,
+}
+
+/// A board's own battery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BatteryView {
+    /// What is left, in percent.
+    pub percent: u8,
+    /// Whether it is being charged.
+    pub charging: bool,
+}
+
+/// What is known of a board's hardware, for the gateway's `health`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HardwareView {
+    /// Its firmware, `main.sub`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    /// Its battery, where it has told of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub battery: Option<BatteryView>,
+    /// Whether the clock says that its battery is low.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_battery_low: Option<bool>,
+    /// Bytes and messages that came over the line and could not be read, since the daemon's start.
+    pub line_errors: u64,
+    /// How often a reading of the whole board told what no change had told, since the daemon's start.
+    pub lost_updates: u64,
+    /// Squares that read nothing in the present game.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub squares_not_read: Vec<String>,
+    /// Pieces that are not read in the present game, as letters of a FEN.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pieces_not_read: Vec<String>,
+}
+
+impl HardwareView {
+    /// Whether there is anything to tell besides the firmware.
+    #[must_use]
+    pub fn is_worth_telling(&self) -> bool {
+        let rest = Self {
+            firmware: None,
+            clock_battery_low: self.clock_battery_low.filter(|low| *low),
+            ..self.clone()
+        };
+        rest != Self::default()
+    }
 }
 
 /// What stands on the board now.

@@ -5,12 +5,12 @@ use super::{
     outbox::wall_clock,
     start::array_named,
     state::{BoardInfo, GameView, Model, PositionView, Status},
-    wire::Protocol,
 };
 use shakmaty::{CastlingMode, Color};
 
 use crate::{
     event::GameResult,
+    families::Protocol,
     game::{Pgn, PgnMove, PgnStart},
 };
 
@@ -24,9 +24,14 @@ impl Core {
     }
 
     pub(super) fn info(&self) -> BoardInfo {
+        let (battery, clock_battery_low) = self.batteries();
         BoardInfo {
+            battery,
+            clock_battery_low,
             model: match self.settings.protocol {
                 Protocol::Occ1 => Some(Model::Occ1),
+                Protocol::Chesslink => Some(Model::Chesslink),
+                Protocol::Chessnut => Some(Model::Chessnut),
                 Protocol::Dgt => self.identity.serial().map(Model::of_serial),
             },
             serial: self.identity.serial().map(str::to_string),

@@ -1,35 +1,23 @@
 //! What a board speaks: bytes in, readings for the core and words for the board out.
 
-use serde::{Deserialize, Serialize};
-
 use super::{
     LinkWish,
     backlog::Backlog,
     core::Core,
     late::{Late, Sort},
+    whole::Whole,
 };
 use crate::{
-    dgt::{self, Decoder, Identity, Session, Wish},
-    occ1::{self, Silence},
+    dgt::{CommandBytes, Decoder, Session, Wish},
+    families::Protocol,
     time::Millis,
 };
-
-/// The protocol that a board speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Protocol {
-    /// That of DGT boards: pieces, a clock, questions and answers.
-    #[default]
-    Dgt,
-    /// Lines that say which squares are occupied: `docs/occ1.md`.
-    Occ1,
-}
 
 /// The wire of one board.
 #[derive(Debug)]
 pub(super) enum Wire {
     Dgt(Box<Dgt>),
-    Occ1(Occ1),
+    Whole(Whole),
 }
 
 /// A DGT board: it is spoken with.
@@ -41,25 +29,17 @@ pub(super) struct Dgt {
     late: Late,
 }
 
-/// A board that only ever speaks.
-#[derive(Debug, Default)]
-pub(super) struct Occ1 {
-    decoder: occ1::Decoder,
-    silence: Silence,
-    wish: Option<LinkWish>,
-}
-
 impl Wire {
     /// Of a board that speaks `protocol` over a line that is known to gather its bytes for `gathered` milliseconds.
     pub(super) fn new(protocol: Protocol, gathered: u64) -> Self {
-        match protocol {
-            Protocol::Dgt => Self::Dgt(Box::new(Dgt {
+        match protocol.family() {
+            None => Self::Dgt(Box::new(Dgt {
                 decoder: Decoder::new(),
                 session: Session::new(),
                 backlog: Backlog::default(),
                 late: Late::new(gathered),
             })),
-            Protocol::Occ1 => Self::Occ1(Occ1::default()),
+            Some(family) => Self::Whole(Whole::new(family)),
         }
     }
 
@@ -71,7 +51,7 @@ impl Wire {
                 dgt.late.end();
                 dgt.session.link_up(dgt.backlog.on_line(now));
             }
-            Self::Occ1(occ1) => *occ1 = Occ1::default(),
+            Self::Whole(whole) => whole.link_up(now),
         }
     }
 
@@ -83,7 +63,7 @@ impl Wire {
                 dgt.late.end();
                 dgt.session.link_down(dgt.backlog.on_line(now));
             }
-            Self::Occ1(occ1) => *occ1 = Occ1::default(),
+            Self::Whole(whole) => whole.link_down(),
         }
     }
 
@@ -93,12 +73,8 @@ impl Wire {
     pub(super) fn bytes(&mut self, now: Millis, bytes: &[u8], core: &mut Core) -> u64 {
         match self {
             Self::Dgt(dgt) => dgt.bytes(now, bytes, core),
-            Self::Occ1(Occ1 { decoder, silence, .. }) => {
-                decoder.push(bytes, &mut |reading| {
-                    silence.heard(now, reading);
-                    core.occupied(now, reading);
-                    core.review(now);
-                });
+            Self::Whole(whole) => {
+                whole.bytes(now, bytes, core);
                 0
             }
         }
@@ -116,11 +92,8 @@ impl Wire {
                 core.review(known.max(core.now));
                 ahead
             }
-            Self::Occ1(occ1) => {
-                if occ1.silence.is_over(now) {
-                    occ1.wish = Some(LinkWish::Reopen);
-                }
-                core.review(now);
+            Self::Whole(whole) => {
+                whole.handle_timeout(now, core);
                 0
             }
         }
@@ -131,7 +104,7 @@ impl Wire {
     pub(super) fn release(&mut self, core: &mut Core) -> u64 {
         match self {
             Self::Dgt(dgt) => dgt.release(core),
-            Self::Occ1(_) => 0,
+            Self::Whole(_) => 0,
         }
     }
 
@@ -145,14 +118,15 @@ impl Wire {
                 let line = [dgt.session.poll_timeout(), dgt.late.due()];
                 line.into_iter().flatten().map(in_core).chain(deadline).min()
             }
-            Self::Occ1(occ1) => occ1.silence.due().into_iter().chain(deadline).min(),
+            Self::Whole(whole) => whole.poll_timeout().into_iter().chain(deadline).min(),
         }
     }
 
-    /// The whole board is to be read; a board that cannot be asked says it all in each line.
+    /// The whole board is to be read; a board that tells whole positions says it all each time.
     pub(super) fn request_dump(&mut self, now: Millis) {
-        if let Self::Dgt(dgt) = self {
-            dgt.session.request_dump(dgt.backlog.on_line(now));
+        match self {
+            Self::Dgt(dgt) => dgt.session.request_dump(dgt.backlog.on_line(now)),
+            Self::Whole(whole) => whole.read_anew(),
         }
     }
 
@@ -163,18 +137,19 @@ impl Wire {
         }
     }
 
-    pub(super) fn poll_transmit(&mut self) -> Option<dgt::Command> {
+    pub(super) fn poll_transmit(&mut self) -> Option<CommandBytes> {
         match self {
-            Self::Dgt(dgt) => dgt.session.poll_transmit(),
-            Self::Occ1(_) => None,
+            Self::Dgt(dgt) => dgt.session.poll_transmit().map(|command| command.bytes()),
+            Self::Whole(whole) => whole.poll_transmit(),
         }
     }
 
     pub(super) fn poll_wish(&mut self) -> Option<LinkWish> {
-        match self {
-            Self::Dgt(dgt) => dgt.session.poll_wish().map(|Wish::Reopen| LinkWish::Reopen),
-            Self::Occ1(occ1) => occ1.wish.take(),
-        }
+        let wish = match self {
+            Self::Dgt(dgt) => dgt.session.poll_wish(),
+            Self::Whole(whole) => whole.poll_wish(),
+        };
+        wish.map(|Wish::Reopen| LinkWish::Reopen)
     }
 }
 
@@ -248,6 +223,7 @@ impl Dgt {
             core.review(then);
         });
         session.check_line(now, decoder.stats());
+        core.hardware.line_errors = decoder.stats().damage();
         ahead
     }
 
@@ -256,13 +232,5 @@ impl Dgt {
         let now = self.backlog.on_line(now);
         self.late.tick(now);
         self.backlog.in_core(self.late.known(now))
-    }
-}
-
-impl Core {
-    /// A board said which of its squares are occupied.
-    fn occupied(&mut self, now: Millis, reading: occ1::Occupancy) {
-        let squares = reading.squares();
-        self.whole_board(now, &squares, &Identity::default());
     }
 }

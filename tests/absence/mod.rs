@@ -186,7 +186,7 @@ impl Hall {
     pub fn settle(&mut self) {
         loop {
             if let Some(command) = self.watcher.as_mut().and_then(Watcher::poll_transmit) {
-                let bytes = command.bytes().to_vec();
+                let bytes = command.to_vec();
                 self.asked += usize::from(bytes == [0x49]);
                 let known = bytes != [0x49] || self.log != Log::Unanswered;
                 if self.up && known {

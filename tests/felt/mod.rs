@@ -4,7 +4,7 @@
 use dgt2mqtt::{
     capture::{Act, Capture, Header, Record},
     event::Body,
-    occ1::Occupancy,
+    families::occ1::Occupancy,
     time::Millis,
     watcher::{Settings, Watcher},
 };

@@ -11,10 +11,12 @@ use std::collections::VecDeque;
 use dgt2mqtt::{
     capture::{Act, Capture, Record},
     event::Event,
+    families::Protocol,
     sim::{
         board::Identity,
         mess::Game,
         player::{Output, Pace, Player},
+        whole::cues_of,
     },
     time::Millis,
     watcher::{Account, Settings, Watcher},
@@ -37,20 +39,35 @@ pub(crate) struct Rehearsal {
 const LOOK_MS: u64 = 3371;
 
 /// Between the board and the host.
-#[derive(Default)]
 struct Line {
     queue: VecDeque<(Millis, Vec<u8>)>,
     /// When it is free again, in microseconds.
     free: u64,
+    /// What a byte takes, in microseconds.
+    byte: u64,
 }
 
 /// One byte at 9600 baud, 8N1, in microseconds.
 const BYTE: u64 = 1042;
+/// The same at 38400 baud, or less.
+const FAST_BYTE: u64 = 260;
 
 impl Line {
     fn send(&mut self, now: Millis, bytes: Vec<u8>) {
-        self.free = self.free.max(now.0 * 1000) + bytes.len() as u64 * BYTE;
+        self.free = self.free.max(now.0 * 1000) + bytes.len() as u64 * self.byte;
         self.queue.push_back((Millis(self.free.div_ceil(1000)), bytes));
+    }
+
+    fn of(protocol: Protocol) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            free: 0,
+            byte: if protocol == Protocol::Dgt {
+                BYTE
+            } else {
+                FAST_BYTE
+            },
+        }
     }
 
     fn next(&self) -> Option<Millis> {
@@ -79,18 +96,24 @@ struct Weighed {
 
 /// Lets a watcher follow `game`.
 pub(crate) fn rehearse(game: &Game) -> Rehearsal {
-    play(game, None)
+    play(game, Protocol::Dgt, None)
+}
+
+/// The same on a board that speaks `protocol`.
+pub(crate) fn rehearse_on(protocol: Protocol, game: &Game) -> Rehearsal {
+    play(game, protocol, None)
 }
 
 /// The same, and it is kept what the watcher weighed.
 pub(crate) fn rehearse_and_weigh(game: &Game) -> Rehearsal {
-    play(game, Some(Weighed::default()))
+    play(game, Protocol::Dgt, Some(Weighed::default()))
 }
 
-fn play(game: &Game, weighed: Option<Weighed>) -> Rehearsal {
+fn play(game: &Game, protocol: Protocol, weighed: Option<Weighed>) -> Rehearsal {
     let settings = Settings {
         gateway: "soak".into(),
         board: "1".into(),
+        protocol,
         laws: game.header.laws().unwrap_or_default(),
         time_control: game.header.time_control().unwrap_or_default(),
         supervision: game.header.supervision().unwrap_or_default(),
@@ -102,11 +125,17 @@ fn play(game: &Game, weighed: Option<Weighed>) -> Rehearsal {
         speed: 1.0,
         wait: false,
     };
-    let player = Player::staged(game.cues.clone(), Identity::synthetic(1), pace);
+    let identity = Identity::synthetic(1);
+    let mut player = match protocol.family() {
+        Some(family) => Player::staged(cues_of(family, &game.cues), identity, pace).of(family),
+        None => Player::staged(game.cues.clone(), identity, pace),
+    };
+    // The host is there from the first.
+    player.handle_connect(Millis(0));
     let mut hall = Loop {
         watcher: Watcher::new(settings, None),
         player: if game.log { player } else { player.without_log() },
-        line: Line::default(),
+        line: Line::of(protocol),
         up: true,
         now: Millis(0),
         events: Vec::new(),
@@ -176,7 +205,7 @@ impl Loop {
         loop {
             if let Some(command) = self.watcher.poll_transmit() {
                 if self.up {
-                    let bytes = command.bytes().to_vec();
+                    let bytes = command.to_vec();
                     self.player.handle_bytes(self.now, &bytes);
                     self.record(Act::ToBoard(bytes));
                 }
@@ -206,7 +235,8 @@ impl Loop {
             Output::Send(_) | Output::Over => {}
             Output::Unplug => {
                 self.up = false;
-                self.line = Line::default();
+                self.line.queue.clear();
+                self.line.free = 0;
                 self.watcher.handle_link_down(self.now, "the cable is out");
                 self.record(Act::LinkDown);
             }

@@ -4,7 +4,8 @@ use std::{fs, path::Path};
 
 use dgt2mqtt::{
     capture::{Capture, Header},
-    sim::{gathered::gathered, occupied::occupied},
+    families::Protocol,
+    sim::{gathered::gathered, whole::told_by},
 };
 use shakmaty::{CastlingMode, Chess, Color, FromSetup, Setup, Square, fen::Fen};
 
@@ -124,10 +125,13 @@ impl Script {
         if let Some(ms) = self.key("gathers") {
             capture = gathered(&capture, ms.parse().unwrap());
         }
-        if self.key("protocol") == Some("occ1") {
-            return occupied(&capture).unwrap();
+        let protocol = self
+            .key("protocol")
+            .map_or(Protocol::Dgt, |name| serde_json::from_value(name.into()).unwrap());
+        match protocol.family() {
+            Some(family) => told_by(family, &capture).unwrap(),
+            None => capture,
         }
-        capture
     }
 
     fn place(&self) -> Place {

@@ -47,6 +47,14 @@ function gameList(detail) {
     forfeit ? h("p", {}, h("button", { type: "button", class: "small", "data-verb": "result", "data-act": "forfeit", onclick: () => giveForfeit(detail, next) }, t("forfeit"))) : null);
 }
 
+/** The batteries of board and clock, as far as they are told. */
+function batterySection({ battery, clock_battery_low: clockLow }) {
+  const low = battery && !battery.charging && battery.percent <= 15;
+  return h("section", { class: "batteries" }, h("h2", {}, t("batteries")),
+    battery ? h("p", { class: low ? "refused" : "muted" }, t(battery.charging ? "battery_charging" : "battery_board", { n: battery.percent })) : null,
+    clockLow ? h("p", { class: "refused" }, t("battery_clock_low")) : null);
+}
+
 /** What lichess says of the game; `taken` is when it last took games. */
 function pushSection({ error, moves, file }, taken) {
   return h("section", {}, h("h2", {}, t("broadcast")),
@@ -133,6 +141,7 @@ export class Detail {
         past.length ? h("ul", { class: "plain" }, past.map(caseLink)) : null,
         detail.past !== "told" ? h("p", { class: "note unknown" }, t(`past_${detail.past}`))
           : past.length ? null : h("p", { class: "muted" }, t("no_cases")))),
+      ...(detail.battery || detail.clock_battery_low ? [this.#part("batteries", [detail.battery, detail.clock_battery_low], () => batterySection(detail))] : []),
       ...(detail.lichess ? [this.#part("push", [detail.lichess, taken], () => pushSection(detail.lichess, taken))] : []),
       this.#part("notices", detail.notices, () => h("section", { hidden: !detail.notices.length }, h("h2", {}, t("notices")),
         h("ul", { class: "plain muted" }, detail.notices.slice(0, 8).map((notice) => h("li", {}, `${timeText(notice.time)} ${notice.text}`))))),

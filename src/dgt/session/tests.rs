@@ -150,6 +150,8 @@ impl Bench {
                 self.board.log_until = Some(self.now + 8270);
                 self.send(&Message::EventLog(&[0x6f, 0x6b]));
             }
+            // It has none.
+            Command::Battery => {}
             other => panic!("{other:?}"),
         }
     }
@@ -479,4 +481,29 @@ fn without_a_link_nothing_is_wanted() {
     assert_eq!(session.poll_transmit(), None);
     assert_eq!(session.poll_timeout(), None);
     assert_eq!(session.poll_wish(), None);
+}
+
+#[test]
+fn a_board_with_a_battery_is_asked_for_it_again_and_again_and_others_once() {
+    let mut bench = Bench::connected();
+    bench.run(200_000);
+    assert_eq!(bench.times_of(Command::Battery).len(), 1, "it has none");
+    let mut bench = Bench::connected();
+    for _ in 0..20 {
+        bench.run(10_000);
+        if !bench.times_of(Command::Battery).is_empty() {
+            break;
+        }
+    }
+    let battery = crate::dgt::Battery {
+        percent: 84,
+        ..crate::dgt::Battery::default()
+    };
+    let mut frame = Vec::new();
+    Message::Battery(battery).encode(&mut frame);
+    bench.deliver(&frame);
+    bench.run(59_000);
+    assert_eq!(bench.times_of(Command::Battery).len(), 1);
+    bench.run(2000);
+    assert_eq!(bench.times_of(Command::Battery).len(), 2);
 }

@@ -43,6 +43,7 @@ fn shared(journal: Journal) -> Shared {
         topics,
         ports: Ports::default(),
         serials: Serials::default(),
+        hardware: Hardware::default(),
         clock_interval: Duration::from_secs(1),
         mates: Turn::default(),
         tables: watch::channel(Default::default()).1,

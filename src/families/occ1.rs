@@ -10,7 +10,22 @@
 
 use std::fmt;
 
-use crate::{dgt::PieceCode, time::Millis};
+use super::{Board, Driver, Family, Protocol, Told};
+use crate::{
+    dgt::{CommandBytes, PieceCode, Wish},
+    time::Millis,
+};
+
+/// Boards that people build themselves.
+pub const FAMILY: Family = Family {
+    protocol: Protocol::Occ1,
+    name: "occ1",
+    line: super::Line::DGT,
+    knows_pieces: false,
+    commands: Vec::new,
+    driver: || Box::new(Listener::default()),
+    board: || Box::new(Speaker),
+};
 
 /// Digits of a line.
 const DIGITS: usize = 16;
@@ -23,6 +38,15 @@ const SILENCE_MS: u64 = 10_000;
 pub struct Occupancy(pub u64);
 
 impl Occupancy {
+    /// Of a board on which `squares` stand, whatever it is.
+    #[must_use]
+    pub fn of(squares: &[PieceCode; 64]) -> Self {
+        let bits = squares
+            .iter()
+            .fold(0, |bits, piece| bits << 1 | u64::from(*piece != PieceCode::EMPTY));
+        Self(bits)
+    }
+
     /// What each square shows, in the order of a dump (a8 first).
     #[must_use]
     pub fn squares(self) -> [PieceCode; 64] {
@@ -100,11 +124,6 @@ impl Decoder {
         }
     }
 
-    /// Drops a line that has begun: the link is another one now.
-    pub fn clear(&mut self) {
-        self.line = Line::Digits(0, 0);
-    }
-
     /// Lines that were none of this protocol.
     #[must_use]
     pub fn garbled(&self) -> u64 {
@@ -150,6 +169,64 @@ impl Silence {
             *self = Self::new();
         }
         over
+    }
+}
+
+/// Our end: it only ever listens.
+#[derive(Debug, Default)]
+struct Listener {
+    decoder: Decoder,
+    silence: Silence,
+    wish: Option<Wish>,
+}
+
+impl Driver for Listener {
+    fn link_up(&mut self, _now: Millis) {}
+
+    fn bytes(&mut self, now: Millis, bytes: &[u8], sink: &mut dyn FnMut(Told)) {
+        let silence = &mut self.silence;
+        self.decoder.push(bytes, &mut |reading| {
+            silence.heard(now, reading);
+            sink(Told::Squares(reading.squares()));
+        });
+    }
+
+    fn handle_timeout(&mut self, now: Millis) {
+        if self.silence.is_over(now) {
+            self.wish = Some(Wish::Reopen);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Millis> {
+        self.silence.due()
+    }
+
+    fn poll_transmit(&mut self) -> Option<CommandBytes> {
+        None
+    }
+
+    fn poll_wish(&mut self) -> Option<Wish> {
+        self.wish.take()
+    }
+
+    fn garbled(&self) -> u64 {
+        self.decoder.garbled()
+    }
+}
+
+/// The other end: it only ever speaks.
+#[derive(Debug)]
+struct Speaker;
+
+impl Board for Speaker {
+    fn hear(&mut self, _bytes: &[u8], _squares: &[PieceCode; 64], _answers: &mut Vec<u8>) {}
+
+    fn tell(&self, squares: &[PieceCode; 64]) -> Vec<u8> {
+        format!("{}\n", Occupancy::of(squares)).into_bytes()
+    }
+
+    fn speaks(&self) -> bool {
+        true
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a board has said of itself on its link.
+//! What a board has said of itself.
 
 /// What a board has said of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,8 @@ impl Identity {
         self.long_serial.as_deref().or(self.short_serial.as_deref())
     }
 
-    pub(super) fn learn(&mut self, serial: &str) {
+    /// The board said one of its numbers.
+    pub(super) fn learn_serial(&mut self, serial: &str) {
         let slot = if serial.len() > 5 {
             &mut self.long_serial
         } else {

@@ -1,0 +1,8 @@
+//! Any bytes at the door `families`: `cargo +nightly fuzz run families`.
+#![no_main]
+
+#[path = "../checks.rs"]
+#[allow(dead_code)]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::families(data));

@@ -1,0 +1,56 @@
+//! A simulated board. It tells each change by itself, as many are set to.
+
+use super::{
+    REPORTS_ADDRESS,
+    frame::{Frames, Kind, frame},
+    letter,
+};
+use crate::{dgt::PieceCode, families};
+
+/// The version that the maker's text was written for.
+const VERSION: &str = "0104";
+/// A report at any change.
+const ON_CHANGE: u8 = 0b011;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Simulated {
+    frames: Frames,
+}
+
+impl Default for Simulated {
+    fn default() -> Self {
+        Self {
+            frames: Frames::new(Kind::of_command),
+        }
+    }
+}
+
+impl families::Board for Simulated {
+    fn hear(&mut self, bytes: &[u8], squares: &[PieceCode; 64], answers: &mut Vec<u8>) {
+        self.frames.push(bytes, &mut |kind, body| {
+            match kind {
+                Kind::Status => answers.extend(status(squares)),
+                Kind::Version => answers.extend(frame(&format!("v{VERSION}"))),
+                // All else of the memory is as it left the maker.
+                Kind::Memory if body == format!("{REPORTS_ADDRESS:02X}").as_bytes() => {
+                    answers.extend(frame(&format!("r{REPORTS_ADDRESS:02X}{ON_CHANGE:02X}")));
+                }
+                Kind::Memory | Kind::Other => {}
+            }
+        });
+    }
+
+    fn tell(&self, squares: &[PieceCode; 64]) -> Vec<u8> {
+        status(squares)
+    }
+
+    fn speaks(&self) -> bool {
+        true
+    }
+}
+
+fn status(squares: &[PieceCode; 64]) -> Vec<u8> {
+    let letters: String = squares.iter().map(|piece| letter(*piece)).collect();
+    frame(&format!("s{letters}"))
+}

@@ -1,0 +1,87 @@
+//! What a played board is besides that is not DGT's: it tells whole positions, and answers in its own way.
+
+use super::player::Cue;
+use crate::{
+    capture::Act,
+    dgt::PieceCode,
+    families::{Board, Driver, Family, Told},
+    time::Millis,
+};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Other {
+    family: &'static Family,
+    board: Box<dyn Board>,
+    /// Reads what the board says, so that it knows what stands on it.
+    reader: Box<dyn Driver>,
+    /// None where nothing is known of it.
+    squares: Option<[PieceCode; 64]>,
+    /// A host is there.
+    pub(super) here: bool,
+}
+
+impl Other {
+    pub(super) fn new(family: &'static Family) -> Self {
+        Self {
+            family,
+            board: (family.board)(),
+            reader: (family.driver)(),
+            squares: None,
+            here: false,
+        }
+    }
+
+    /// Whether it says by itself what stands on it.
+    pub(super) fn speaks(&self) -> bool {
+        self.board.speaks()
+    }
+
+    /// The power came back: what the host had told it is forgotten.
+    pub(super) fn power_up(&mut self) {
+        self.board = (self.family.board)();
+    }
+
+    /// What stands on it is what `cues` tell first, if they tell anything before the cable is out.
+    pub(super) fn look_ahead(&mut self, cues: &[Cue]) {
+        let mut reader = (self.family.driver)();
+        let squares = &mut self.squares;
+        let mut found = false;
+        for Cue { record, .. } in cues {
+            match &record.act {
+                Act::FromBoard(bytes) => reader.bytes(record.at, bytes, &mut |told| {
+                    if let (Told::Squares(all), false) = (told, found) {
+                        (*squares, found) = (Some(all), true);
+                    }
+                }),
+                Act::LinkDown => return,
+                Act::LinkUp | Act::ToBoard(_) => {}
+            }
+            if found {
+                return;
+            }
+        }
+    }
+
+    /// What it says to a host that comes.
+    pub(super) fn greeting(&self) -> Option<Vec<u8>> {
+        let squares = self.squares.filter(|_| self.speaks())?;
+        Some(self.board.tell(&squares))
+    }
+
+    /// What the host said.
+    pub(super) fn hear(&mut self, bytes: &[u8], answers: &mut Vec<u8>) {
+        let squares = self.squares.unwrap_or([PieceCode::EMPTY; 64]);
+        self.board.hear(bytes, &squares, answers);
+    }
+
+    /// What the board says.
+    pub(super) fn follow(&mut self, at: Millis, bytes: &[u8]) {
+        let squares = &mut self.squares;
+        self.reader.bytes(at, bytes, &mut |told| {
+            if let Told::Squares(all) = told {
+                *squares = Some(all);
+            }
+        });
+    }
+}

@@ -1,0 +1,158 @@
+//! A board of another family: what it would have said of a game that was recorded on, or made up for, a DGT board. It has no clock.
+
+use super::player::{Cue, Way};
+use crate::{
+    capture::{Act, Capture, Header, HeaderError, Record},
+    dgt::{Decoder, Message, PieceCode},
+    families::Family,
+    time::Millis,
+};
+
+/// A board says again what stands on it when it has said nothing for so long.
+const REPEAT_MS: u64 = 1000;
+
+/// The capture as a board of `family` would have made it.
+///
+/// # Errors
+/// When the capture's header says already what the board speaks.
+pub fn told_by(family: &Family, capture: &Capture) -> Result<Capture, HeaderError> {
+    let mut header = Header::default();
+    header.push("protocol", family.name)?;
+    for (key, value) in capture.header.lines() {
+        header.push(key, value)?;
+    }
+    let cues = capture
+        .records
+        .iter()
+        .cloned()
+        .map(Cue::plain)
+        .collect::<Vec<_>>();
+    let records = cues_of(family, &cues).into_iter().map(|cue| cue.record);
+    Ok(Capture {
+        header,
+        records: records.collect(),
+    })
+}
+
+/// The cues of a DGT board as those of a board of `family`.
+#[must_use]
+pub fn cues_of(family: &Family, cues: &[Cue]) -> Vec<Cue> {
+    let mut teller = Teller {
+        board: (family.board)(),
+        decoder: Decoder::new(),
+        squares: [PieceCode::EMPTY; 64],
+        told: None,
+        followed: false,
+        cues: Vec::new(),
+    };
+    for cue in cues {
+        teller.play(cue);
+    }
+    if let Some(last) = cues.last() {
+        teller.repeat(last.record.at);
+    }
+    teller.cues
+}
+
+struct Teller {
+    board: Box<dyn crate::families::Board>,
+    decoder: Decoder,
+    squares: [PieceCode; 64],
+    told: Option<(Millis, [PieceCode; 64])>,
+    /// What happened while the cable was out is known.
+    followed: bool,
+    cues: Vec<Cue>,
+}
+
+impl Teller {
+    fn play(&mut self, cue: &Cue) {
+        let at = cue.record.at;
+        match &cue.record.act {
+            Act::FromBoard(bytes) if !bytes.is_empty() && cue.way != Way::Noise => {
+                self.follow(at, bytes);
+                self.repeat(at);
+                // An update that is lost is told when something else changes, or when all is told again.
+                let changed = self.told.is_none_or(|(_, told)| told != self.squares);
+                if changed && cue.way == Way::Plain {
+                    self.say(at);
+                }
+            }
+            Act::FromBoard(_) => {
+                self.repeat(at);
+                self.cues.push(cue.clone());
+            }
+            Act::ToBoard(_) => {}
+            Act::LinkDown | Act::LinkUp => {
+                self.repeat(at);
+                self.cues.push(cue.clone());
+                // A board that is plugged in again says what stands on it.
+                self.told = None;
+                if cue.record.act == Act::LinkUp && self.followed {
+                    self.say(at);
+                }
+                self.followed = false;
+            }
+        }
+    }
+
+    fn follow(&mut self, at: Millis, bytes: &[u8]) {
+        let (squares, followed) = (&mut self.squares, &mut self.followed);
+        self.decoder.push(at, bytes, &mut |message| match message {
+            Message::Dump(all) => (*squares, *followed) = (*all, true),
+            Message::Field { square, piece } => (squares[usize::from(square)], *followed) = (piece, true),
+            _ => {}
+        });
+    }
+
+    /// What was said last is said again until `until`.
+    fn repeat(&mut self, until: Millis) {
+        while let Some((at, told)) = self.told.filter(|(at, _)| until.since(*at) > REPEAT_MS) {
+            self.tell(at + REPEAT_MS, told);
+        }
+    }
+
+    fn say(&mut self, at: Millis) {
+        self.tell(at, self.squares);
+    }
+
+    fn tell(&mut self, at: Millis, squares: [PieceCode; 64]) {
+        self.told = Some((at, squares));
+        let act = Act::FromBoard(self.board.tell(&squares));
+        self.cues.push(Cue::plain(Record { at, act }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::families::Protocol;
+
+    #[test]
+    fn changes_are_said_at_once_and_the_rest_every_second() {
+        let mut text = String::from("# dgtcap 1\n# board: 7\n0.100 < 86 00 43");
+        for raw in 0..64 {
+            text += if (16..48).contains(&raw) { " 00" } else { " 01" };
+        }
+        text += "\n0.500 < 8e 00 05 34 00\n2.200 < 8e 00 05 24 01\n2.300 ! down\n";
+        let occ1 = Protocol::Occ1.family().unwrap();
+        let capture = told_by(occ1, &Capture::parse(text.as_bytes()).unwrap()).unwrap();
+        let said: Vec<_> = capture
+            .records
+            .iter()
+            .filter_map(|record| match &record.act {
+                Act::FromBoard(bytes) => Some((record.at.0, str::from_utf8(bytes).unwrap().trim())),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            said,
+            [
+                (100, "FFFF00000000FFFF"),
+                (500, "FFFF00000000F7FF"),
+                (1500, "FFFF00000000F7FF"),
+                (2200, "FFFF00000800F7FF"),
+            ]
+        );
+        assert_eq!(capture.header.board(), Some("7"));
+    }
+}
