@@ -9,6 +9,7 @@ mod demo;
 mod exit;
 mod forward;
 mod in_force;
+mod init;
 mod journal;
 mod logging;
 pub mod mate;
@@ -26,7 +27,7 @@ mod simulate;
 
 use std::{io, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Watches electronic chess boards and tells the arbiter over MQTT about irregularities.
 #[derive(Debug, Parser)]
@@ -38,6 +39,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::Init),
     Run(configured::Run),
     Dashboard(dashboard::Dashboard),
     #[cfg(feature = "demo")]
@@ -57,6 +59,12 @@ enum Command {
     Mate,
 }
 
+/// All that the command line takes: for man pages and completions.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
 /// Reads the command line, runs the command and says how it went: 0 done, 1 failed, 2 wrong usage,
 /// 78 bad configuration.
 #[must_use]
@@ -74,6 +82,7 @@ pub fn main() -> ExitCode {
         }
     };
     exit::report(match cli.command {
+        Command::Init(init) => init.run(),
         Command::Run(run) => run.run(),
         Command::Dashboard(dashboard) => dashboard.run(),
         #[cfg(feature = "demo")]

@@ -28,22 +28,9 @@ fn runtime() -> Result<Runtime, String> {
 
 /// Opens the port and asks the board for its numbers; one that cannot be asked is listened to.
 pub(super) fn port(board: &Board) -> Result<Found, String> {
-    let words = |words: String| Found {
-        words,
-        serials: Vec::new(),
-    };
     let source: Source = board.port.as_str().parse().map_err(|error| format!("{error}"))?;
-    if let Source::Capture(playback) = &source {
-        let known = crate::link::file::read_capture(playback.path());
-        return known
-            .map(|_| words("a capture that can be read".to_owned()))
-            .map_err(|e| full(&e));
-    }
-    if matches!(source, Source::Timed(_)) {
-        // Another who listens would take the daemon's place there.
-        return Ok(words("not tried: only one can listen there".to_owned()));
-    }
-    if board.protocol == Protocol::Occ1 {
+    let is_serial = !matches!(source, Source::Capture(_) | Source::Timed(_));
+    if board.protocol == Protocol::Occ1 && is_serial {
         return match runtime()?.block_on(hear_occupancy(&source)) {
             Ok(Some(reading)) => Ok(words(format!("a board that says {reading}"))),
             Ok(None) => Err(
@@ -54,7 +41,22 @@ pub(super) fn port(board: &Board) -> Result<Found, String> {
             Err(error) => Err(full(&error)),
         };
     }
-    match runtime()?.block_on(ask(&source)) {
+    asked(&source)
+}
+
+/// Opens the source and asks the board there for its numbers.
+pub(super) fn asked(source: &Source) -> Result<Found, String> {
+    if let Source::Capture(playback) = source {
+        let known = crate::link::file::read_capture(playback.path());
+        return known
+            .map(|_| words("a capture that can be read".to_owned()))
+            .map_err(|e| full(&e));
+    }
+    if matches!(source, Source::Timed(_)) {
+        // Another who listens would take the daemon's place there.
+        return Ok(words("not tried: only one can listen there".to_owned()));
+    }
+    match runtime()?.block_on(ask(source)) {
         Ok(numbers) if numbers.is_empty() => {
             Err("the port opens, but no board answers: is it switched on?".to_owned())
         }
@@ -63,6 +65,14 @@ pub(super) fn port(board: &Board) -> Result<Found, String> {
             serials,
         }),
         Err(error) => Err(full(&error)),
+    }
+}
+
+/// Only words: no number was said.
+fn words(words: String) -> Found {
+    Found {
+        words,
+        serials: Vec::new(),
     }
 }
 
