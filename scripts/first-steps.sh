@@ -3,7 +3,10 @@
 # Two boards and a broker, `init`, what the unit starts, and then it waits until an irregularity is told.
 set -eu
 cd /root
-mosquitto -c /etc/mosquitto/mosquitto.conf -d >/dev/null 2>&1
+# As its unit starts it.
+install -d -o mosquitto /run/mosquitto /var/log/mosquitto
+mosquitto -c /etc/mosquitto/mosquitto.conf -d
+until mosquitto_pub -t ready -n 2>/dev/null; do sleep 0.1; done
 
 # A real board belongs to the group dialout; a pseudo terminal to whoever makes it.
 install -d -o dgt2mqtt /run/boards

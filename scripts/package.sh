@@ -114,7 +114,8 @@ relink() {
 # stage ARCH BINARY TREE: lays out what is installed.
 stage() {
     local tree=$3 doc=$3/usr/share/doc/dgt2mqtt
-    put 755 "$2" "$tree/usr/bin"
+    install -d "$tree/usr/bin"
+    install -m 755 -T "$2" "$tree/usr/bin/dgt2mqtt"
     put 644 systemd/dgt2mqtt.service systemd/dgt2mqtt-dashboard.service "$tree/usr/lib/systemd/system"
     put 644 packaging/debian/user.conf "$tree/usr/lib/systemd/system/dgt2mqtt.service.d"
     # udev is told by its own folder what may be overridden in /etc.
@@ -126,6 +127,8 @@ stage() {
     put 644 docs/schema/* "$doc/schema"
     relink "$doc"
     put 644 packaging/debian/copyright "$doc"
+    install -d "$tree/usr/share/lintian/overrides"
+    install -m 644 -T packaging/debian/lintian-overrides "$tree/usr/share/lintian/overrides/dgt2mqtt"
     third_party "$1" | compressed "$doc/third-party.gz"
     printf 'dgt2mqtt (%s) stable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- %s  %s\n' "$debian_version" "$MAINTAINER" \
         "$(date --utc --date="@$SOURCE_DATE_EPOCH" --rfc-email)" | compressed "$doc/changelog.gz"

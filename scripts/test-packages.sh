@@ -74,6 +74,8 @@ suite() {
     deb=$(package amd64)
     say "$1: a fresh root"
     mmdebstrap --mode=root --quiet --variant=minbase --include=ca-certificates,init-system-helpers "$1" "$root" "deb $mirror $1 main"
+    # What the installer of Debian writes.
+    printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
     # No service is started in a folder.
     printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
     chmod 755 "$root/usr/sbin/policy-rc.d"
