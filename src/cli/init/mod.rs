@@ -206,7 +206,7 @@ fn try_brokers(config: &Config) {
         match check::connect_tcp(url).and_then(|()| reach::session(config, url)) {
             Ok(words) => eprintln!("{url}: {words}"),
             Err(wrong) => {
-                eprintln!("{url}: {wrong}\n    the daemon keeps what it sees until a broker takes it")
+                eprintln!("{url}: {wrong}\n    the daemon keeps what it sees until a broker takes it");
             }
         }
     }
