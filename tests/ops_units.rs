@@ -4,6 +4,8 @@ use std::{fs, path::Path, process::Command};
 
 const UNIT: &str = include_str!("../systemd/dgt2mqtt.service");
 const PAGE: &str = include_str!("../systemd/dgt2mqtt-dashboard.service");
+/// What the package adds to the daemon's unit.
+const USER: &str = include_str!("../packaging/debian/user.conf");
 const UNITS: [(&str, &str); 2] = [("dgt2mqtt.service", UNIT), ("dgt2mqtt-dashboard.service", PAGE)];
 /// The connection to a Bluetooth board, which a program of BlueZ makes that is not installed everywhere.
 const RFCOMM: (&str, &str) = (
@@ -103,6 +105,37 @@ fn the_units_are_hardened() {
         let overall = table.lines().find(|line| line.contains("Overall exposure level"));
         println!("{}: {}", unit.0, overall.expect("a sum"));
     }
+}
+
+/// The package's own user changes nothing of that.
+#[test]
+fn the_unit_of_the_package_is_as_hardened() {
+    if !has_systemd_analyze() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let unit = installed(folder.path(), UNITS[0]);
+    let drop_in = folder.path().join("dgt2mqtt.service.d");
+    fs::create_dir(&drop_in).expect("a folder");
+    fs::write(drop_in.join("user.conf"), USER).expect("a drop-in");
+    let output = Command::new("systemd-analyze")
+        .args(["security", "--offline=true", "--no-pager"])
+        .arg(format!("--threshold={THRESHOLD}"))
+        .arg(&unit)
+        .env("SYSTEMD_UNIT_PATH", folder.path())
+        .output()
+        .expect("it runs");
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{table}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let user = table.lines().find(|line| line.contains("User=/DynamicUser="));
+    assert!(
+        user.is_some_and(|line| line.contains("static non-root user")),
+        "the drop-in is not read: {table}"
+    );
 }
 
 /// What protects the daemon protects the page, too, but for what concerns serial ports.

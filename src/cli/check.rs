@@ -35,7 +35,7 @@ pub(super) struct Reach<'a> {
 }
 
 /// What was found at a port.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     /// For a person.
     pub(super) words: String,
@@ -113,7 +113,7 @@ fn doubled(known: &[(&Id, Vec<String>)], serials: &[String]) -> String {
 }
 
 /// Whether something listens at the address of a broker.
-fn connect_tcp(url: &BrokerUrl) -> Result<(), String> {
+pub(super) fn connect_tcp(url: &BrokerUrl) -> Result<(), String> {
     let addresses = (url.host.as_str(), url.port).to_socket_addrs().map_err(|error| {
         format!(
             "the name {} leads nowhere ({error}); check its spelling and the DNS",

@@ -12,6 +12,7 @@ mod diagnose;
 mod exit;
 mod forward;
 mod in_force;
+mod init;
 mod journal;
 mod logging;
 pub mod mate;
@@ -31,7 +32,7 @@ mod simulate;
 
 use std::{io, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Watches electronic chess boards and tells the arbiter over MQTT about irregularities.
 #[derive(Debug, Parser)]
@@ -43,6 +44,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::Init),
     Run(configured::Run),
     Dashboard(dashboard::Dashboard),
     #[cfg(feature = "demo")]
@@ -65,6 +67,12 @@ enum Command {
     Mate,
 }
 
+/// All that the command line takes: for man pages and completions.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
 /// Reads the command line, runs the command and says how it went: 0 done, 1 failed, 2 wrong usage,
 /// 78 bad configuration.
 #[must_use]
@@ -82,6 +90,7 @@ pub fn main() -> ExitCode {
         }
     };
     exit::report(match cli.command {
+        Command::Init(init) => init.run(),
         Command::Run(run) => run.run(),
         Command::Dashboard(dashboard) => dashboard.run(),
         #[cfg(feature = "demo")]

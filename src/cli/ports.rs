@@ -33,7 +33,7 @@ impl Ports {
 }
 
 /// Whether another port carries the same USB serial number, as cheap converters do.
-fn is_shared(port: &Port, ports: &[Port]) -> bool {
+pub(super) fn is_shared(port: &Port, ports: &[Port]) -> bool {
     let number = |port: &Port| match &port.kind {
         Kind::Usb(usb) | Kind::Hid(usb) => usb.serial.clone(),
         Kind::Bluetooth | Kind::BuiltIn => None,
@@ -77,7 +77,7 @@ fn describe_usb(usb: &UsbDevice, guess: &str) -> String {
 }
 
 /// The link that follows the device; else its USB number; else the node, which may be another one tomorrow.
-fn stable_name(port: &Port) -> String {
+pub(super) fn stable_name(port: &Port) -> String {
     if let Some(link) = &port.by_id {
         return link.display().to_string();
     }

@@ -30,22 +30,9 @@ fn runtime() -> Result<Runtime, String> {
 
 /// Opens the port and asks the board for its numbers; one that cannot be asked is listened to.
 pub(super) fn port(board: &Board) -> Result<Found, String> {
-    let words = |words: String| Found {
-        words,
-        serials: Vec::new(),
-    };
     let source: Source = board.port.as_str().parse().map_err(|error| format!("{error}"))?;
-    if let Source::Capture(playback) = &source {
-        let known = crate::link::file::read_capture(playback.path());
-        return known
-            .map(|_| words("a capture that can be read".to_owned()))
-            .map_err(|e| full(&e));
-    }
-    if matches!(source, Source::Timed(_)) {
-        // Another who listens would take the daemon's place there.
-        return Ok(words("not tried: only one can listen there".to_owned()));
-    }
-    if let Some(family) = board.protocol.family() {
+    let is_heard = !matches!(source, Source::Capture(_) | Source::Timed(_));
+    if let Some(family) = board.protocol.family().filter(|_| is_heard) {
         return match runtime()?.block_on(hear_position(&source, family)) {
             Ok(Some(squares)) => Ok(words(shown(family, &squares))),
             Ok(None) => Err(format!(
@@ -56,7 +43,22 @@ pub(super) fn port(board: &Board) -> Result<Found, String> {
             Err(error) => Err(full(&error)),
         };
     }
-    match runtime()?.block_on(ask(&source)) {
+    asked(&source)
+}
+
+/// Opens the source and asks the board there for its numbers.
+pub(super) fn asked(source: &Source) -> Result<Found, String> {
+    if let Source::Capture(playback) = source {
+        let known = crate::link::file::read_capture(playback.path());
+        return known
+            .map(|_| words("a capture that can be read".to_owned()))
+            .map_err(|e| full(&e));
+    }
+    if matches!(source, Source::Timed(_)) {
+        // Another who listens would take the daemon's place there.
+        return Ok(words("not tried: only one can listen there".to_owned()));
+    }
+    match runtime()?.block_on(ask(source)) {
         Ok(numbers) if numbers.is_empty() => {
             Err("the port opens, but no board answers: is it switched on?".to_owned())
         }
@@ -77,6 +79,14 @@ fn shown(family: &Family, squares: &[PieceCode; 64]) -> String {
         )
     } else {
         format!("a board that says {}", Occupancy::of(squares))
+    }
+}
+
+/// Only words: no number was said.
+fn words(words: String) -> Found {
+    Found {
+        words,
+        serials: Vec::new(),
     }
 }
 

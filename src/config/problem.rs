@@ -99,7 +99,7 @@ impl fmt::Display for Problems {
 pub enum ConfigError {
     /// No file was named and none lies where one is expected.
     #[error(
-        "no configuration file: looked for {}\n    name one with --config, or start from docs/dgt2mqtt.example.toml",
+        "no configuration file: looked for {}\n    name one with --config, or let `dgt2mqtt init` write one",
         list(searched)
     )]
     NotFound {
@@ -107,7 +107,7 @@ pub enum ConfigError {
         searched: Vec<PathBuf>,
     },
     /// The file cannot be read.
-    #[error("cannot read the configuration {}: {source}\n    check that it exists, that this user may read it and that it is UTF-8 text", path.display())]
+    #[error("cannot read the configuration {}: {source}\n    check that it exists (`dgt2mqtt init` writes one), that this user may read it and that it is UTF-8 text", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,

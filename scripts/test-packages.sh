@@ -1,0 +1,165 @@
+#!/usr/bin/env bash
+# Installs the packages as a new user would, in fresh roots of Debian, and measures the time from the package to the first
+# irregularity: scripts/test-packages.sh [bookworm|trixie|arm64|armhf...], after scripts/package.sh. Then an update, removal and purging;
+# the packages of other architectures run under qemu. Needs root, mmdebstrap and a Debian mirror: minutes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=${CARGO_TARGET_DIR:-target}/packages
+mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+# An organiser has so many seconds from the package to the first irregularity.
+PATIENCE=300
+
+fail() {
+    printf 'FAILED: %s\n' "$*" >&2
+    exit 1
+}
+say() { printf '== %s\n' "$*" >&2; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# package ARCH: its newest package.
+package() {
+    local found
+    found=$(find "$packages" -name "dgt2mqtt_*_$1.deb" -printf '%T@ %p\n' 2>/dev/null | sort -n | tail -1 | cut -d' ' -f2-)
+    [ -n "$found" ] || fail "no package for $1: scripts/package.sh $1 makes one"
+    realpath "$found"
+}
+
+# inside ROOT COMMAND...: runs it there, with processes and a network of its own, which end with it.
+inside() {
+    local root=$1
+    shift
+    # shellcheck disable=SC2016 # the inner shell fills these in
+    unshare --net --pid --fork --kill-child --mount --uts --ipc sh -ec '
+        root=$1
+        shift
+        hostname hall-pi
+        ip link set lo up
+        mount -t proc proc "$root/proc"
+        mount --bind /dev "$root/dev"
+        mount --bind /dev/pts "$root/dev/pts"
+        exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
+    ' sh "$root" "$@"
+}
+
+# apt ROOT ARGUMENT...: as a user calls it, so with what is recommended.
+apt() {
+    local root=$1
+    shift
+    chroot "$root" /usr/bin/env DEBIAN_FRONTEND=noninteractive apt-get "$@" >>"$work/apt.log" 2>&1 </dev/null ||
+        { tail -20 "$work/apt.log" >&2 && fail "apt-get $*"; }
+}
+
+# older PACKAGE FILE: the same package as a version before it.
+older() {
+    local tree=$work/older
+    dpkg-deb -R "$1" "$tree"
+    sed -i 's/^Version: /Version: 0~before+/' "$tree/DEBIAN/control"
+    dpkg-deb --root-owner-group -Znone --build "$tree" "$2" >/dev/null
+    rm -r "$tree"
+}
+
+# evening ROOT: what is done after the installation, until an irregularity is told.
+evening() {
+    install -m 755 scripts/first-steps.sh "$1/root/first-steps.sh"
+    cp fixtures/vienna-1910.dgtcap "$1/root/"
+    inside "$1" /root/first-steps.sh
+}
+
+# suite NAME: everything for amd64 in one root.
+suite() {
+    local root=$work/$1 deb began took
+    deb=$(package amd64)
+    say "$1: a fresh root"
+    mmdebstrap --mode=root --quiet --variant=minbase --include=ca-certificates,init-system-helpers "$1" "$root" "deb $mirror $1 main"
+    # What the installer of Debian writes.
+    printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
+    # No service is started in a folder.
+    printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+    chmod 755 "$root/usr/sbin/policy-rc.d"
+    cp "$deb" "$root/root/new.deb"
+    older "$deb" "$root/root/old.deb"
+    apt "$root" update
+
+    began=$(date +%s)
+    apt "$root" install --yes /root/new.deb mosquitto-clients
+    evening "$root" || fail "$1: no irregularity was told"
+    took=$(($(date +%s) - began))
+    say "$1: from the package to the first irregularity: $took s"
+    [ "$took" -le "$PATIENCE" ] || fail "$1: that is more than $PATIENCE s"
+
+    [ "$(chroot "$root" stat -c '%U:%G %a' /var/lib/dgt2mqtt)" = "dgt2mqtt:dgt2mqtt 700" ] || fail "$1: the state folder is not the daemon's own"
+    chroot "$root" id -nG dgt2mqtt | grep -qw dialout || fail "$1: the user is not in the group dialout"
+    [ -L "$root/etc/systemd/system/multi-user.target.wants/dgt2mqtt.service" ] || fail "$1: the unit is not enabled"
+    lifecycle "$1" "$root"
+}
+
+# purged NAME ROOT: nothing is left but the user.
+purged() {
+    local left
+    left=$(find "$2/etc" "$2/usr" "$2/var/lib" -path "$2/var/lib/dpkg" -prune -o -name '*dgt2mqtt*' -print)
+    [ -z "$left" ] || fail "$1: purging leaves $left"
+}
+
+# lifecycle NAME ROOT: an update from the version before, removal and purging.
+lifecycle() {
+    local root=$2 kept=$2/var/lib/dgt2mqtt/journal.sqlite config=$2/etc/dgt2mqtt/dgt2mqtt.toml events file
+    apt "$root" purge --yes dgt2mqtt
+    purged "$1" "$root"
+
+    apt "$root" install --yes /root/old.deb
+    tar -xzf tests/upgrade/journal-0.1.0.tar.gz -C "$root/var/lib/dgt2mqtt"
+    chroot "$root" chown -R dgt2mqtt: /var/lib/dgt2mqtt
+    inside "$root" dgt2mqtt init --yes --name hall --port usb:NONE
+    echo '# mine' >>"$config"
+    echo '# mine' >>"$root/etc/dgt2mqtt/dgt2mqtt.example.toml"
+    apt "$root" install --yes /root/new.deb
+    for file in "$config" "$root/etc/dgt2mqtt/dgt2mqtt.example.toml"; do
+        grep -q '# mine' "$file" || fail "$1: the update lost what was written into $file"
+    done
+    events=$(inside "$root" env STATE_DIRECTORY=/var/lib/dgt2mqtt dgt2mqtt journal | wc -l)
+    [ "$events" = 20 ] || fail "$1: the update left $events events of 20"
+    say "$1: updated, with the journal and the configuration"
+
+    apt "$root" remove --yes dgt2mqtt
+    [ ! -e "$root/usr/bin/dgt2mqtt" ] || fail "$1: the program is still there"
+    for file in "$kept" "$config"; do
+        [ -s "$file" ] || fail "$1: removal took $file"
+    done
+    apt "$root" install --yes /root/new.deb
+    apt "$root" purge --yes dgt2mqtt
+    purged "$1" "$root"
+    say "$1: removed and purged"
+}
+
+# foreign ARCH QEMU LIBRARIES: what a package for another processor says, held against what this one's does.
+foreign() {
+    local tree=$work/$1 here=$work/here qemu=$2 libraries=$3 run
+    dpkg-deb -x "$(package "$1")" "$tree"
+    [ -d "$here" ] || dpkg-deb -x "$(package amd64)" "$here"
+    run=("$qemu" -L "$libraries" "$tree/usr/bin/dgt2mqtt")
+    printf '[gateway]\nname = "hall"\n[[board]]\nid = "demo"\nport = "usb:1"\n[journal]\npath = "journal.sqlite"\n' >"$tree/t.toml"
+    tar -xzf tests/upgrade/journal-0.1.0.tar.gz -C "$tree"
+    cp "$tree"/t.toml "$tree"/journal.sqlite* "$here"
+    local words
+    for words in "check -c t.toml" "journal -c t.toml" "pgn -c t.toml" "schema event"; do
+        # shellcheck disable=SC2086 # words
+        cmp <(cd "$tree" && "${run[@]}" $words) <(cd "$here" && "$here/usr/bin/dgt2mqtt" $words) || fail "$1: $words says something else"
+    done
+    cmp <("${run[@]}" replay fixtures/*.dgtcap) <("$here/usr/bin/dgt2mqtt" replay fixtures/*.dgtcap) ||
+        fail "$1: replay says something else"
+    say "$1: check, journal, pgn, schema and replay of $(find fixtures -name '*.dgtcap' | wc -l) captures say the same, byte by byte"
+}
+
+[ "$(id -u)" = 0 ] || fail "this needs root"
+[ $# -gt 0 ] || set -- bookworm trixie arm64 armhf
+for name in "$@"; do
+    case $name in
+    arm64) foreign arm64 qemu-aarch64-static /usr/aarch64-linux-gnu ;;
+    armhf) foreign armhf qemu-arm-static /usr/arm-linux-gnueabihf ;;
+    *) suite "$name" ;;
+    esac
+done
+say "all is well"

@@ -1,0 +1,282 @@
+//! `dgt2mqtt init`: finds boards and a broker, and writes the first configuration.
+
+mod ask;
+mod find;
+mod text;
+
+use std::{
+    fs::{self, File},
+    io::{self, IsTerminal, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use clap::{Args, builder::PossibleValuesParser};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use super::{check, names, reach};
+use crate::{
+    config::{BrokerUrl, Config, Env, Id, Port},
+    mqtt::host,
+};
+use ask::Dialog;
+use text::Wanted;
+
+/// Where the unit of the daemon looks.
+const OF_THE_UNIT: &str = "/etc/dgt2mqtt/dgt2mqtt.toml";
+/// Where the daemon keeps its journal there.
+const STATE_OF_THE_UNIT: &str = "/var/lib/dgt2mqtt";
+
+/// Find boards and a broker, and write a configuration with comments.
+///
+/// At a terminal it asks; elsewhere, and with --yes, it takes what it finds and what the options say.
+#[derive(Debug, Args)]
+pub(super) struct Init {
+    /// Where to write; else $DGT2MQTT_CONFIG, for root the one in /etc, for others the one of the user
+    #[arg(long, short, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Name of this gateway in topics; else made of the machine's name
+    #[arg(long)]
+    name: Option<Id>,
+    /// A board's port, as in the configuration; may be given several times. Else ports that look like a board are asked
+    #[arg(long, short)]
+    port: Vec<Port>,
+    /// Address of the broker; may be given several times. Else that of this machine
+    #[arg(long, value_name = "URL")]
+    broker: Vec<BrokerUrl>,
+    /// User at the broker
+    #[arg(long)]
+    username: Option<String>,
+    /// File that holds the password and nothing else
+    #[arg(long, value_name = "FILE", requires = "username")]
+    password_file: Option<PathBuf>,
+    /// Time control: decides which rules apply
+    #[arg(long, value_parser = PossibleValuesParser::new(names::TIME_CONTROLS))]
+    time_control: Option<String>,
+    /// Take the commands of arbiters
+    #[arg(long)]
+    commands: bool,
+    /// Overwrite a file that is there
+    #[arg(long)]
+    force: bool,
+    /// Ask nothing
+    #[arg(long, short)]
+    yes: bool,
+}
+
+impl Init {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        if !self.yes && io::stdin().is_terminal() && io::stderr().is_terminal() {
+            self.write(Dialog::With(&mut io::stdin().lock()))
+        } else {
+            self.write(Dialog::None)
+        }
+    }
+
+    fn write(self, mut dialog: Dialog<'_>) -> anyhow::Result<()> {
+        let env = Env::from_process();
+        let path = match &self.config {
+            Some(path) => path.clone(),
+            None => usual_place(&env),
+        };
+        let replace = self.may_replace(&path, &mut dialog)?;
+        let wanted = self.wanted(&mut dialog)?;
+        let text = wanted.text();
+        // What the environment of this shell overrides is not in the file.
+        let config = Config::from_text(&text, &path, &Env::from([("STATE_DIRECTORY", STATE_OF_THE_UNIT)]))?;
+        try_brokers(&config);
+        if !dialog.agrees(&format!("Write {}?", path.display()), true)? {
+            bail!("nothing was written");
+        }
+        put(&path, &text, replace)?;
+        eprintln!("\n{} is written. {}", path.display(), next(&path));
+        Ok(())
+    }
+
+    /// Whether a file that is there is to be replaced. Without a word on that it is left alone.
+    fn may_replace(&self, path: &Path, dialog: &mut Dialog<'_>) -> anyhow::Result<bool> {
+        if self.force || !path.exists() {
+            return Ok(self.force);
+        }
+        if matches!(dialog, Dialog::With(_))
+            && dialog.agrees(
+                &format!("{} is there already. Replace it?", path.display()),
+                false,
+            )?
+        {
+            return Ok(true);
+        }
+        bail!(
+            "{} is there already and was left as it is; --force replaces it, --config FILE writes another one",
+            path.display()
+        )
+    }
+
+    /// What to write: what was given and found, and what is answered.
+    fn wanted(self, dialog: &mut Dialog<'_>) -> anyhow::Result<Wanted> {
+        let (boards, silent) = boards(&self.port, dialog)?;
+        let name = match self.name {
+            Some(name) => name,
+            None => dialog.value("Name of this gateway", named_after_machine(&host())?)?,
+        };
+        let time_control = match self.time_control {
+            Some(control) => control,
+            None => dialog.one_of("Time control", &names::TIME_CONTROLS)?.to_owned(),
+        };
+        let brokers = match self.broker.is_empty() {
+            false => self.broker,
+            true => vec![dialog.value("Address of the broker", BrokerUrl::default())?],
+        };
+        let commands = self.commands || dialog.agrees("May arbiters send commands by MQTT?", false)?;
+        let password_file = self.password_file.map(std::path::absolute).transpose();
+        Ok(Wanted {
+            name,
+            boards,
+            silent,
+            time_control,
+            brokers,
+            username: self.username,
+            password_file: password_file.context("the folder of the password cannot be found")?,
+            commands,
+        })
+    }
+}
+
+/// The boards, and the ports at which none answered.
+fn boards(given: &[Port], dialog: &mut Dialog<'_>) -> anyhow::Result<(Vec<find::Place>, Vec<find::Place>)> {
+    let mut places = if given.is_empty() {
+        find::attached()?
+    } else {
+        given.iter().map(find::given).collect()
+    };
+    for place in &places {
+        eprintln!("{}: {}", place.port, place.said);
+    }
+    // What was named is meant, and a board may be switched on later.
+    for place in places
+        .iter_mut()
+        .filter(|place| !place.answers && given.is_empty())
+    {
+        place.answers = dialog.agrees(&format!("Watch {} all the same?", place.port), false)?;
+    }
+    let (mut boards, silent): (Vec<_>, Vec<_>) = places
+        .into_iter()
+        .partition(|place| place.answers || !given.is_empty());
+    if boards.is_empty() {
+        let Dialog::With(_) = dialog else {
+            bail!(
+                "no board was found, and nothing was written: plug one in and switch it on, or name its port with --port \
+                 (dgt2mqtt ports lists what is there)"
+            );
+        };
+        eprintln!("No board was found. In another terminal dgt2mqtt ports lists what is there.");
+        boards.push(find::given(&dialog.required("Port of the board")?));
+    }
+    Ok((boards, silent))
+}
+
+/// `$DGT2MQTT_CONFIG`; for root where the unit looks; for others where their own programs do.
+fn usual_place(env: &Env) -> PathBuf {
+    if let Some(path) = env.get("DGT2MQTT_CONFIG") {
+        return PathBuf::from(path);
+    }
+    if rustix::process::geteuid().is_root() {
+        return PathBuf::from(OF_THE_UNIT);
+    }
+    // The first one is that of the working folder, the last one that of the system.
+    let candidates = env.config_candidates();
+    candidates
+        .into_iter()
+        .nth(1)
+        .unwrap_or_else(|| PathBuf::from(OF_THE_UNIT))
+}
+
+/// A name made of that of the machine: what cannot stand in a topic is left out.
+fn named_after_machine(host: &str) -> anyhow::Result<Id> {
+    let host = host.split('.').next().unwrap_or_default().to_lowercase();
+    let fits = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name: String = host.chars().filter(fits).take(32).collect();
+    let name = if name.is_empty() { "hall".to_owned() } else { name };
+    Ok(name.parse()?)
+}
+
+/// Says which brokers let us in. One that does not may do so later, so nothing ends here.
+fn try_brokers(config: &Config) {
+    for url in &config.broker.urls {
+        match check::connect_tcp(url).and_then(|()| reach::session(config, url)) {
+            Ok(words) => eprintln!("{url}: {words}"),
+            Err(wrong) => {
+                eprintln!("{url}: {wrong}\n    the daemon keeps what it sees until a broker takes it");
+            }
+        }
+    }
+}
+
+/// Writes the file whole or not at all, and over another one only if that is to be replaced.
+fn put(path: &Path, text: &str, replace: bool) -> anyhow::Result<()> {
+    let what = || {
+        format!(
+            "cannot write {}: give another place with --config, or use sudo",
+            path.display()
+        )
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder {
+        fs::create_dir_all(folder).with_context(what)?;
+    }
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    let flags = if replace {
+        RenameFlags::empty()
+    } else {
+        RenameFlags::NOREPLACE
+    };
+    let written = File::create_new(&beside)
+        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        .and_then(|()| Ok(renameat_with(CWD, &beside, CWD, path, flags)?));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside); // it may not be there
+    }
+    written.with_context(what)
+}
+
+/// What to do now.
+fn next(path: &Path) -> String {
+    if path == Path::new(OF_THE_UNIT) {
+        return "Start the daemon: sudo systemctl start dgt2mqtt".to_owned();
+    }
+    format!("Start the daemon: dgt2mqtt run --config {}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_machines_become_names_of_gateways() {
+        for (host, name) in [
+            ("raspberrypi", "raspberrypi"),
+            ("Hall-2.club.example", "hall-2"),
+            ("Зал", "hall"),
+            ("another machine", "anothermachine"),
+        ] {
+            assert_eq!(named_after_machine(host).expect(host).as_str(), name);
+        }
+        let long = named_after_machine(&"a".repeat(64)).expect("a name");
+        assert_eq!(long.as_str().len(), 32);
+    }
+
+    #[test]
+    fn nothing_is_replaced_without_a_word() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("new/dgt2mqtt.toml");
+        put(&path, "first", false).expect("written");
+        put(&path, "second", false).expect_err("it is there");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "first");
+        put(&path, "third", true).expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "third");
+        assert_eq!(
+            fs::read_dir(folder.path().join("new")).expect("a folder").count(),
+            1
+        );
+    }
+}

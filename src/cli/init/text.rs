@@ -1,0 +1,177 @@
+//! The configuration that is written, with comments for whoever opens it later.
+
+use std::{
+    fmt::{Display, Write},
+    path::PathBuf,
+};
+
+use super::find::Place;
+use crate::config::{BrokerUrl, Id};
+
+/// What is to stand in it.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) name: Id,
+    pub(super) boards: Vec<Place>,
+    /// Ports at which no board answered: they are told of, and not watched.
+    pub(super) silent: Vec<Place>,
+    pub(super) time_control: String,
+    pub(super) brokers: Vec<BrokerUrl>,
+    pub(super) username: Option<String>,
+    pub(super) password_file: Option<PathBuf>,
+    pub(super) commands: bool,
+}
+
+impl Wanted {
+    pub(super) fn text(&self) -> String {
+        let mut text = format!(
+            "# Written by dgt2mqtt init. dgt2mqtt.example.toml shows every key with its default.\n\
+             # After a change: dgt2mqtt check && sudo systemctl restart dgt2mqtt\n\n\
+             [gateway]\n\
+             # Name of this gateway in topics and event ids. It should not change once events have been published.\n\
+             name = {}\n\
+             # Whether arbiters may send commands: results, new games, answers to irregularities.\n\
+             commands = {}\n\n\
+             [event]\n\
+             # Which rules apply: \"standard\", \"rapid\" or \"blitz\".\n\
+             time_control = {}\n\
+             # The periods of the time control, so that a flag that falls can be judged.\n\
+             #periods = [{{ moves = 40, minutes = 90, increment = 30 }}, {{ minutes = 30, increment = 30 }}]\n\n",
+            quoted(&self.name),
+            self.commands,
+            quoted(&self.time_control),
+        );
+        for (n, place) in self.boards.iter().enumerate() {
+            board(&mut text, n + 1, place, "");
+        }
+        for (n, place) in self.silent.iter().enumerate() {
+            board(&mut text, self.boards.len() + n + 1, place, "#");
+        }
+        self.broker(&mut text);
+        text
+    }
+
+    fn broker(&self, text: &mut String) {
+        let urls: Vec<_> = self.brokers.iter().map(quoted).collect();
+        // Writing to a String cannot fail.
+        let _ = write!(
+            text,
+            "[broker]\n# Addresses, tried in turn: mqtt://HOST[:PORT], or mqtts:// for TLS.\nurls = [{}]\n",
+            urls.join(", ")
+        );
+        let _ = match &self.username {
+            Some(username) => writeln!(text, "username = {}", quoted(username)),
+            None => writeln!(
+                text,
+                "# Who we are there, and the file that holds the password alone.\n#username = \"dgt2mqtt\""
+            ),
+        };
+        let _ = match &self.password_file {
+            Some(file) => writeln!(text, "password_file = {}", quoted(file.display())),
+            None => writeln!(text, "#password_file = \"mqtt-password\""),
+        };
+    }
+}
+
+/// The table of a board, each line behind `mark`.
+fn board(text: &mut String, id: usize, place: &Place, mark: &str) {
+    // What was said may have several lines; each is a comment.
+    for line in place.said.lines() {
+        let _ = writeln!(text, "# {line}");
+    }
+    let _ = write!(
+        text,
+        "{mark}[[board]]\n{mark}id = \"{id}\"\n{mark}port = {}\n{mark}#table = {{ white = \"\", black = \"\" }}\n\n",
+        quoted(place.port.as_str())
+    );
+}
+
+/// As TOML writes a text, whatever is in it.
+fn quoted(value: impl Display) -> String {
+    toml::Value::String(value.to_string()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{Config, Env};
+
+    fn place(port: &str, said: &str) -> Place {
+        Place {
+            port: port.parse().expect(port),
+            said: said.to_owned(),
+            answers: true,
+        }
+    }
+
+    /// What was found and said comes back from the file, whatever letters are in it.
+    #[test]
+    fn what_is_written_is_a_good_configuration() {
+        let password = tempfile::NamedTempFile::with_suffix("\"quoted\" word").expect("a file");
+        std::fs::write(password.path(), "secret").expect("written");
+        let wanted = Wanted {
+            name: "hall".parse().expect("an id"),
+            boards: vec![
+                place("/dev/serial/by-id/usb-\\x20\"x\"", "a board\nwith [[two]] lines"),
+                place("board:12345", "a board"),
+            ],
+            silent: vec![place("usb:A5", "no board answers")],
+            time_control: "blitz".to_owned(),
+            brokers: vec!["mqtt://[::1]:1884".parse().expect("an address")],
+            username: Some("an \"arbiter\"".to_owned()),
+            password_file: Some(password.path().to_owned()),
+            commands: true,
+        };
+        let text = wanted.text();
+        let env = Env::from([("HOME", "/home/anna")]);
+        let config = Config::from_text(&text, Path::new("t.toml"), &env)
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let boards: Vec<_> = config
+            .boards
+            .iter()
+            .map(|board| (board.id.as_str(), board.port.as_str()))
+            .collect();
+        assert_eq!(
+            boards,
+            [("1", "/dev/serial/by-id/usb-\\x20\"x\""), ("2", "board:12345")]
+        );
+        assert!(config.commands);
+        assert_eq!(config.broker.urls, wanted.brokers);
+        let login = config.broker.login.expect("a login");
+        assert_eq!(login.username, "an \"arbiter\"");
+        assert!(
+            text.contains("#[[board]]\n#id = \"3\"\n#port = \"usb:A5\""),
+            "{text}"
+        );
+    }
+
+    /// The remark signs can be taken away: what is told only is good as well.
+    #[test]
+    fn what_is_commented_out_is_good_as_well() {
+        let wanted = Wanted {
+            name: "hall".parse().expect("an id"),
+            boards: vec![place("usb:1", "a board")],
+            silent: vec![place("usb:2", "silent")],
+            time_control: "standard".to_owned(),
+            brokers: vec![BrokerUrl::default()],
+            username: None,
+            password_file: None,
+            commands: false,
+        };
+        let shown: Vec<_> = wanted
+            .text()
+            .lines()
+            .filter(|line| !line.contains("password_file"))
+            .map(|line| match line.strip_prefix('#') {
+                Some(rest) if !rest.starts_with([' ', '#']) => rest.to_owned(),
+                _ => line.to_owned(),
+            })
+            .collect();
+        let env = Env::from([("HOME", "/home/anna")]);
+        let config = Config::from_text(&shown.join("\n"), Path::new("t.toml"), &env).expect("good");
+        assert_eq!(config.boards.len(), 2);
+        assert_eq!(config.boards[0].rules.periods.len(), 2);
+    }
+}
