@@ -33,7 +33,7 @@ impl BoardTask {
 
     pub(super) fn record(&mut self, at: Millis, act: impl FnOnce() -> Act) {
         if let Some(tape) = &mut self.tape {
-            tape.take(at, act());
+            tape.take(at, &act());
         }
     }
 
