@@ -64,24 +64,23 @@ impl Tape {
     }
 
     /// Takes down what happened at `now`.
-    pub(super) fn take(&mut self, now: Millis, act: Act) {
-        let is_link = matches!(act, Act::LinkUp | Act::LinkDown);
+    pub(super) fn take(&mut self, now: Millis, act: &Act) {
         if self.size > MOST && self.waiting.is_empty() {
             self.began = None;
         }
         let Some(began) = self.began else {
             // A file begins with a line that is up.
-            if is_link && act == Act::LinkDown {
+            if *act == Act::LinkDown {
                 return;
             }
             self.began = Some(now);
             self.last = now;
             self.size = 0;
             self.waiting = self.head();
-            return self.put(now, &act, now);
+            return self.put(now, act, now);
         };
         if self.waiting.len() < MOST_WAITING {
-            self.put(now, &act, began);
+            self.put(now, act, began);
         }
     }
 
@@ -206,10 +205,10 @@ mod tests {
             ..Settings::default()
         };
         let mut tape = Tape::new(&journal, &settings);
-        tape.take(Millis(5_000), Act::LinkUp);
+        tape.take(Millis(5_000), &Act::LinkUp);
         for second in 5..40_000 {
             let now = Millis(second * 1000);
-            tape.take(now, Act::FromBoard(vec![0x8d, 0, 10, 0, 0, 0, 0, 0, 0, 0]));
+            tape.take(now, &Act::FromBoard(vec![0x8d, 0, 10, 0, 0, 0, 0, 0, 0, 0]));
             tape.save(now);
             tokio::task::yield_now().await;
             // The disk of a test is faster than a day of board time.
@@ -217,7 +216,7 @@ mod tests {
                 written.unwrap().unwrap();
             }
         }
-        tape.take(Millis(40_000_000), Act::LinkDown);
+        tape.take(Millis(40_000_000), &Act::LinkDown);
         tape.finish().await;
         let [present, before] = journal::captures(&journal, "7");
         for path in [&present, &before] {
@@ -233,8 +232,8 @@ mod tests {
         assert_eq!(fs::read_dir(present.parent().unwrap()).unwrap().count(), 2);
         // Another run leaves the last one for what was before.
         let mut tape = Tape::new(&journal, &settings);
-        tape.take(Millis(100), Act::LinkUp);
-        tape.take(Millis(200), Act::ToBoard(vec![0x42]));
+        tape.take(Millis(100), &Act::LinkUp);
+        tape.take(Millis(200), &Act::ToBoard(vec![0x42]));
         tape.finish().await;
         assert_eq!(read_capture(&present).unwrap().records.len(), 1);
         assert_eq!(read_capture(&before).unwrap().records.pop(), Some(last));
