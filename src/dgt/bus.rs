@@ -21,6 +21,13 @@ impl Address {
         (1..=0x3fff).contains(&address).then_some(Self(address))
     }
 
+    /// That of the board with this serial number: the number itself, as far as fourteen bits hold it.
+    #[must_use]
+    pub fn of_serial(serial: &str) -> Option<Self> {
+        let number: u64 = serial.parse().ok()?;
+        Self::new((number & 0x3fff) as u16)
+    }
+
     /// The number.
     #[must_use]
     pub fn get(self) -> u16 {
@@ -181,6 +188,11 @@ impl BusDecoder {
         }
     }
 
+    /// Forgets the answer that has begun: what comes now answers another question.
+    pub fn clear(&mut self) {
+        self.framer.clear();
+    }
+
     /// Takes bytes that arrived at `now` and calls `sink` with the address and the content of
     /// every answer that they complete.
     pub fn push(&mut self, now: Millis, bytes: &[u8], sink: &mut impl FnMut(u16, BusAnswer<'_>)) {
@@ -237,6 +249,9 @@ fn read_answer<'a>(id: u8, data: &'a [u8], squares: &'a mut [PieceCode; 64]) -> 
 }
 
 impl BusAnswer<'_> {
+    /// The id of a version; one without a number is an answer of another kind.
+    pub(super) const VERSION: u8 = id::VERSION;
+
     /// Appends the frame of this answer from the board of this address. A message that has no
     /// place on a bus is left out.
     pub fn encode(&self, address: u16, out: &mut Vec<u8>) {

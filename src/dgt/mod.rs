@@ -15,6 +15,7 @@ pub mod encode;
 pub mod eventlog;
 mod framing;
 pub mod host;
+pub mod line;
 pub mod message;
 #[doc(hidden)]
 pub mod property;

@@ -3,10 +3,13 @@
 
 use std::collections::VecDeque;
 
-use super::board::{Board, Identity};
+use super::{
+    board::{Board, Identity},
+    slave::Slave,
+};
 use crate::{
     capture::{Act, Capture, Record},
-    dgt::{ClockReading, Decoder, HostDecoder, Message, PieceCode},
+    dgt::{ClockReading, Decoder, Heard, HostDecoder, Message, PieceCode},
     time::Millis,
     watcher::Protocol,
 };
@@ -80,6 +83,8 @@ pub struct Player {
     /// Reads what the capture says, so that the board's state follows.
     decoder: Decoder,
     host: HostDecoder,
+    /// The frame with which the lever last went over, and when: on a line that it shares.
+    pressed: Option<(ClockReading, Millis)>,
     /// Milliseconds of the capture that had passed at `as_of`.
     played_ms: f64,
     as_of: Millis,
@@ -93,6 +98,8 @@ pub struct Player {
     outputs: VecDeque<Output>,
 }
 
+/// A frame from before a press comes no later than this after it.
+const OLD_FRAME_MS: u64 = 1500;
 /// An answer does not break into a frame whose rest comes within this time.
 const REST_OF_FRAME_MS: u64 = 500;
 
@@ -122,6 +129,7 @@ impl Player {
             pace,
             decoder: Decoder::new(),
             host: HostDecoder::new(),
+            pressed: None,
             played_ms: 0.0,
             as_of: Millis(0),
             plugged: true,
@@ -138,6 +146,36 @@ impl Player {
     pub fn without_log(mut self) -> Self {
         self.board = self.board.without_log();
         self
+    }
+
+    /// The same board on a line that it shares: it speaks only when it is asked.
+    #[must_use]
+    pub fn on_line(mut self, slave: Slave) -> Self {
+        self.board = self.board.on_line(slave);
+        self
+    }
+
+    /// Its address on a line that it shares.
+    #[must_use]
+    pub fn address(&self) -> Option<u16> {
+        self.board.slave().map(Slave::address)
+    }
+
+    /// Whether its cable is in.
+    #[must_use]
+    pub fn is_plugged(&self) -> bool {
+        self.plugged
+    }
+
+    /// The host says something, on a line that it shares.
+    pub fn handle_heard(&mut self, now: Millis, heard: Heard) {
+        self.run(now);
+        if self.plugged {
+            self.board.hear(heard, &mut self.answers);
+            let answers = std::mem::take(&mut self.answers);
+            self.outputs
+                .extend((!answers.is_empty()).then_some(Output::Send(answers)));
+        }
     }
 
     /// Whether the board speaks without being asked.
@@ -241,7 +279,7 @@ impl Player {
             // Nobody plays on: the clock is stopped, as an arbiter would.
             let mut bytes = Vec::new();
             self.board.stop_clock(&mut bytes);
-            if !bytes.is_empty() && self.board.is_listening() {
+            if !bytes.is_empty() && self.board.is_listening() && self.board.slave().is_none() {
                 self.outputs.push_back(Output::Send(bytes));
             }
             self.outputs.push_back(Output::Over);
@@ -255,6 +293,7 @@ impl Player {
         } = self.cues[self.next].clone();
         self.next += 1;
         match act {
+            Act::FromBoard(_) if matches!(way, Way::Hold | Way::Release) && self.board.slave().is_some() => {}
             Act::FromBoard(_) if way == Way::Hold => {
                 self.held.get_or_insert_default();
             }
@@ -271,7 +310,9 @@ impl Player {
                     }
                     self.watched |= !self.plugged;
                 }
-                if way != Way::Lost && self.plugged && self.is_listened_to() {
+                // On a line that it shares only what the line makes up comes unasked.
+                let is_heard = way == Way::Noise || way != Way::Lost && self.board.slave().is_none();
+                if is_heard && self.plugged && self.is_listened_to() {
                     self.send(bytes);
                 }
                 self.answer();
@@ -304,10 +345,25 @@ impl Player {
 
     /// Lets the board's state follow what the capture says.
     fn follow(&mut self, at: Millis, bytes: &[u8]) {
-        let Self { board, decoder, .. } = self;
+        let Self {
+            board,
+            decoder,
+            pressed,
+            ..
+        } = self;
         decoder.push(at, bytes, &mut |message| match message {
             Message::Field { square, piece } => board.set_square(square, piece),
             Message::Dump(squares) => board.set_squares(squares),
+            Message::Clock(reading) if board.slave().is_some() => {
+                let before = board.clock();
+                if pressed.is_some_and(|pressed| is_older(&reading, at, pressed)) {
+                    return;
+                }
+                if before.is_some_and(|before| before.lever != reading.lever) {
+                    *pressed = Some((reading, at));
+                }
+                board.set_clock(Some(reading));
+            }
             Message::Clock(reading) => board.set_clock(Some(reading)),
             Message::NoClock => board.set_clock(None),
             _ => {}
@@ -334,6 +390,18 @@ impl Player {
             None => self.outputs.push_back(Output::Send(bytes)),
         }
     }
+}
+
+/// A frame from before a press may come after it in a capture. The log of a board has the lever itself, and no such frame.
+fn is_older(reading: &ClockReading, at: Millis, (pressed, then): (ClockReading, Millis)) -> bool {
+    let side = pressed.lever.pressed();
+    let (left, had) = (reading.time(side).seconds, pressed.time(side).seconds);
+    let rest = |of: &ClockReading| of.time(side.other()).seconds;
+    let late = at.since(then);
+    reading.running
+        && reading.lever != pressed.lever
+        && (late < OLD_FRAME_MS && left < had
+            || late < OLD_FRAME_MS / 5 && left == had && rest(reading) == rest(&pressed))
 }
 
 /// The first dump and the first clock that `cues` tell before anything changes.
