@@ -165,6 +165,35 @@ fn all_games_on_lines_of_twelve_reach_the_figures() {
     assert!(share(total.exact, total.captures) >= 0.98 && share(total.found, total.offences) >= 0.95);
 }
 
+/// The table of `docs/lines.md` is what the wire makes of it.
+#[test]
+fn the_rounds_of_the_documentation_are_computed() {
+    let document = include_str!("../docs/lines.md");
+    let rows = document.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let boards: u64 = cells.get(1)?.parse().ok()?;
+        Some((boards, cells[2..6].to_vec()))
+    });
+    let mut count = 0;
+    for (boards, told) in rows {
+        let seconds = |clocks, answer_ms| {
+            format!(
+                "{:.2} s",
+                budget::cycle_us(boards, clocks, answer_ms) as f64 / 1e6
+            )
+        };
+        let computed = [
+            seconds(true, 5),
+            seconds(true, 10),
+            seconds(true, 19),
+            seconds(false, 10),
+        ];
+        assert_eq!(told, computed, "{boards} boards");
+        count += 1;
+    }
+    assert_eq!(count, 6);
+}
+
 /// What is played and what is wrong with it, in order.
 fn told(events: &[Event]) -> Vec<String> {
     let word = |event: &Event| match &event.body {

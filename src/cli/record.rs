@@ -17,7 +17,7 @@ use tokio::{
 use super::names;
 use crate::{
     capture::{Act, Header, Record as Line},
-    dgt::{Decoder, Session, Wish},
+    dgt::{Decoder, Session, Wish, line::budget},
     link::{
         Backoff, Opened, Source,
         file::{CaptureFileError, CaptureWriter},
@@ -114,7 +114,9 @@ impl Record {
         if self.protocol == Protocol::Occ1 {
             header.push("protocol", "occ1")?;
         }
-        if let Some(ms) = self.gathered {
+        // A board on a line that it shares is asked now and then; for it alone that takes so long.
+        let of_line = matches!(self.port, Source::Shared(_)).then(|| budget::gathered_ms(1));
+        if let Some(ms) = self.gathered.or(of_line) {
             header.push("gathered", &format!("{ms} ms"))?;
         }
         let now = Timestamp::now();

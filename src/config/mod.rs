@@ -12,6 +12,7 @@ mod broker;
 mod dashboard;
 mod env;
 mod hint;
+mod line;
 pub(crate) mod plain;
 mod problem;
 mod raw;

@@ -30,6 +30,7 @@ use super::{
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
     history,
+    lines::{Lines, ended_early},
     mates::Turn,
     metrics::Metrics,
     ports::Ports,
@@ -71,6 +72,9 @@ pub enum GatewayError {
     /// Two boards on one port.
     #[error("boards {first} and {second} have the same port {port}: each board needs its own")]
     SharedPort { first: Id, second: Id, port: String },
+    /// The task of a line ended: a defect.
+    #[error("a line of boards failed: {0}")]
+    Line(String),
     /// The publisher's task ended: a defect.
     #[error("the publisher failed: {0}")]
     Publisher(String),
@@ -113,6 +117,7 @@ struct Daemon {
     shared: Shared,
     plans: BTreeMap<Id, BoardPlan>,
     boards: JoinSet<Result<(), BoardError>>,
+    lines: Lines,
     running: HashMap<task::Id, Id>,
     commands: BTreeMap<Id, mpsc::Sender<BoardCommand>>,
     failures: BTreeMap<Id, u32>,
@@ -139,7 +144,7 @@ impl Daemon {
         let desk = Desk::open(config);
         let config = desk.config();
         let (tables, seats) = watch::channel(tables(&config));
-        let plans = plans(&config)?;
+        let (plans, line_plans) = plans(&config)?;
         let (journal, notices) = Journal::open(journal_settings(&config), config.gateway.as_str())?;
         for notice in &notices {
             tracing::warn!(code = notice.code, "{}", notice.message);
@@ -165,7 +170,10 @@ impl Daemon {
         let caster = Caster::start(&config, &journal, stop_publisher.clone());
         let mut publishers = JoinSet::new();
         publishers.spawn(publisher.run(stop_publisher.clone()));
+        let (ports, stop_boards) = (Ports::default(), CancellationToken::new());
+        let lines = Lines::start(line_plans, &ports, &heartbeat, &stop_boards);
         let mut daemon = Self {
+            lines,
             boot_id,
             desk,
             tables,
@@ -177,7 +185,7 @@ impl Daemon {
                 journal_path: config.journal.path.clone(),
                 publisher: handle,
                 topics,
-                ports: Ports::default(),
+                ports,
                 serials: Serials::default(),
                 clock_interval: config.limits.clock_interval,
                 mates: Turn::default(),
@@ -189,7 +197,7 @@ impl Daemon {
             failures: BTreeMap::new(),
             publisher: publishers,
             requests,
-            stop_boards: CancellationToken::new(),
+            stop_boards,
             stop_publisher,
             caster,
             readers: JoinSet::new(),
@@ -277,6 +285,7 @@ impl Daemon {
         loop {
             tokio::select! {
                 Some(ended) = self.boards.join_next_with_id() => self.board_ended(ended),
+                Some(ended) = self.lines.join_next() => return Err(ended_early(ended)),
                 Some(ended) = self.publisher.join_next() => {
                     let reason = ended.err().map_or_else(|| "it ended by itself".to_owned(), |error| error.to_string());
                     return Err(GatewayError::Publisher(reason));
@@ -329,6 +338,7 @@ impl Daemon {
         let restarts = self.failures.values().map(|count| u64::from(*count)).sum();
         let boards = self.plans.len();
         let pushed = self.caster.pushed();
+        let lines = self.lines.figures();
         let health = Health::new(
             self.clock.now(),
             boards,
@@ -337,6 +347,7 @@ impl Daemon {
             figures,
             notices,
             pushed,
+            lines,
         );
         if let Some(metrics) = &self.metrics {
             metrics.tell(&health);
@@ -455,7 +466,10 @@ impl Daemon {
     async fn stop(mut self) {
         let bound = self.config.limits.shutdown_timeout;
         self.stop_boards.cancel();
-        let boards = async { while self.boards.join_next().await.is_some() {} };
+        let boards = async {
+            while self.boards.join_next().await.is_some() {}
+            self.lines.ended().await;
+        };
         if timeout(bound / 4, boards).await.is_err() {
             tracing::error!("boards did not stop in time");
         }

@@ -9,6 +9,7 @@ use crate::{
     broadcast::Pushed,
     config::Config,
     event::SCHEMA_VERSION,
+    gateway::lines::LineHealth,
     journal::{Notice, Stats},
     mqtt::{self, Figures},
     time::Millis,
@@ -70,6 +71,9 @@ pub struct Health {
     /// The push of the games to lichess; absent where nothing is pushed.
     #[serde(skip_serializing_if = "Option::is_none")]
     lichess: Option<Pushed>,
+    /// The lines that boards share; absent where each has a port of its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lines: Vec<LineHealth>,
 }
 
 impl Health {
@@ -81,6 +85,7 @@ impl Health {
         broker: Figures,
         notices: Vec<Notice>,
         lichess: Option<Pushed>,
+        lines: Vec<LineHealth>,
     ) -> Self {
         Self {
             uptime_s: uptime.seconds(),
@@ -92,6 +97,7 @@ impl Health {
             journal,
             notices,
             lichess,
+            lines,
         }
     }
 }

@@ -18,6 +18,7 @@ mod disk;
 mod health;
 mod heartbeat;
 mod history;
+mod lines;
 mod losses;
 mod mates;
 mod metrics;

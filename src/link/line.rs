@@ -17,14 +17,14 @@ use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex},
     sync::{mpsc, watch},
     task::JoinHandle,
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep_until, timeout, timeout_at},
 };
 
 use super::{Io, OpenError, Opened};
 use crate::{
     dgt::{
         bus::Address,
-        line::{Figures, Master, Said},
+        line::{Figures, Master, Said, discovery::Discovery},
     },
     time::Millis,
 };
@@ -78,7 +78,7 @@ impl Place {
 pub(super) async fn alone(board: (Address, String), name: String, port: Opened) -> Result<Opened, OpenError> {
     let (mut hub, mut places) = Hub::new([(board.0, board.1, name.clone())]);
     let task = Task(tokio::spawn(async move {
-        hub.drive(port.io).await;
+        hub.drive(port.io, || {}).await;
     }));
     let place = places.pop().ok_or(OpenError::NotOnLine(name))?;
     let opened = place.find().await?;
@@ -89,6 +89,41 @@ pub(super) async fn alone(board: (Address, String), name: String, port: Opened) 
         }),
         name: opened.name,
     })
+}
+
+/// Who answers on a line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Addresses of boards.
+    pub boards: Vec<u16>,
+    /// Those that two boards have.
+    pub doubled: Vec<u16>,
+}
+
+/// Asks who is on the line that was opened, until nobody new answers.
+pub async fn discover(port: Opened) -> Found {
+    let (mut io, origin) = (port.io, Instant::now());
+    let now = || Millis(origin.elapsed().as_millis() as u64);
+    let (mut discovery, mut buffer) = (Discovery::new(), [0; 256]);
+    while !discovery.is_over() {
+        discovery.handle_timeout(now());
+        while let Some(question) = discovery.poll_transmit() {
+            if io.write_all(&question).await.is_err() {
+                return Found::default();
+            }
+        }
+        let due = discovery.poll_timeout().unwrap_or_default();
+        match timeout_at(origin + Duration::from_millis(due.0), io.read(&mut buffer)).await {
+            Ok(Ok(count)) if count > 0 => discovery.handle_bytes(now(), &buffer[..count]),
+            Ok(_) => break,
+            Err(_) => {}
+        }
+    }
+    let numbers = |addresses: Vec<Address>| addresses.into_iter().map(Address::get).collect();
+    Found {
+        boards: numbers(discovery.found()),
+        doubled: numbers(discovery.doubled()),
+    }
 }
 
 /// A task that ends with who holds it.
@@ -180,17 +215,20 @@ impl Hub {
         self.figures.subscribe()
     }
 
-    fn now(&self) -> Millis {
+    /// The time of the line.
+    #[must_use]
+    pub fn now(&self) -> Millis {
         // A process runs for less than 292 million years.
         Millis(self.origin.elapsed().as_millis() as u64)
     }
 
-    /// Lets the boards speak over `io` until it is lost, and says why.
-    pub async fn drive(&mut self, io: Box<dyn Io>) -> String {
+    /// Lets the boards speak over `io` until it is lost, and says why. Calls `beat` every few seconds at the least.
+    pub async fn drive(&mut self, io: Box<dyn Io>, beat: impl Fn()) -> String {
         let (mut read, mut write) = tokio::io::split(io);
         let (mut buffer, mut unsent) = ([0; 256], Vec::new());
         let mut told = Instant::now();
         let reason = loop {
+            beat();
             self.master.handle_timeout(self.now());
             self.pass_on();
             while let Some(question) = self.master.poll_transmit() {

@@ -11,8 +11,9 @@ use crate::{
     time::Millis,
 };
 
-/// Microseconds of one byte at 9600 baud, and of a question.
+/// Microseconds of one byte at 9600 baud, bytes that come at once, and microseconds of a question.
 const BYTE_US: u64 = 1042;
+const CHUNK: usize = 8;
 const QUESTION_US: u64 = 4 * BYTE_US;
 /// From the end of a question to the begin of its answer, at the least and at the most.
 const ANSWER_US: (u64, u64) = (1_000, 9_000);
@@ -26,12 +27,27 @@ const PING: [u8; 3] = [0x87, 0, 0];
 struct Words {
     begin: u64,
     bytes: Vec<u8>,
-    is_told: bool,
+    /// How many of them the host has heard.
+    told: usize,
 }
 
 impl Words {
+    /// When so many of its bytes have been said.
+    fn said(&self, count: usize) -> u64 {
+        self.begin + count as u64 * BYTE_US
+    }
+
     fn end(&self) -> u64 {
-        self.begin + self.bytes.len() as u64 * BYTE_US
+        self.said(self.bytes.len())
+    }
+
+    fn is_told(&self) -> bool {
+        self.told == self.bytes.len()
+    }
+
+    /// When the host is to hear more of it: it comes by some bytes at once.
+    fn due(&self) -> Option<u64> {
+        (!self.is_told()).then(|| self.said(self.bytes.len().min(self.told + CHUNK)))
     }
 }
 
@@ -138,7 +154,7 @@ impl Line {
         self.words.push(Words {
             begin,
             bytes,
-            is_told: false,
+            told: 0,
         });
     }
 
@@ -163,51 +179,48 @@ impl Line {
         self.tell(now.0 * 1000);
     }
 
-    /// What is whole on the wire by `now` (microseconds) the host has heard.
+    /// What has been said by `now` (microseconds) the host has heard.
     fn tell(&mut self, now: u64) {
-        let mut ended: Vec<usize> = (0..self.words.len())
-            .filter(|index| !self.words[*index].is_told && self.words[*index].end() <= now)
+        let is_due = |words: &Words| words.due().is_some_and(|due| due <= now);
+        let mut due: Vec<usize> = (0..self.words.len())
+            .filter(|index| is_due(&self.words[*index]))
             .collect();
-        ended.sort_by_key(|index| self.words[*index].end());
-        for index in ended {
-            let heard = self.heard(index);
-            self.words[index].is_told = true;
+        due.sort_by_key(|index| self.words[*index].due());
+        for index in due {
+            let words = &self.words[index];
+            let said = (now.saturating_sub(words.begin) / BYTE_US) as usize;
+            let part = words.told..said.min(words.bytes.len());
+            let heard = part.clone().map(|place| self.heard(index, place)).collect();
+            self.words[index].told = part.end;
             self.outputs.push_back(Output::Send(heard));
         }
         let open = self
             .words
             .iter()
-            .filter(|words| !words.is_told)
+            .filter(|words| !words.is_told())
             .map(|words| words.begin)
             .min();
-        // Who began later than this has met it.
+        // Who begins later than this has not met it.
         self.words
-            .retain(|words| !words.is_told || open.is_some_and(|open| words.end() > open));
+            .retain(|words| !words.is_told() || open.is_some_and(|open| words.end() > open));
     }
 
-    /// What the host hears of these words while others speak, too: the line is low where any of them is.
-    fn heard(&self, index: usize) -> Vec<u8> {
-        let words = &self.words[index];
-        let mut heard = words.bytes.clone();
-        for (_, other) in self.words.iter().enumerate().filter(|(i, _)| *i != index) {
-            for (place, byte) in heard.iter_mut().enumerate() {
-                let at = words.begin + place as u64 * BYTE_US;
-                if let Some(other) = at
-                    .checked_sub(other.begin)
-                    .and_then(|since| other.bytes.get((since / BYTE_US) as usize))
-                {
-                    *byte &= other;
-                }
-            }
-        }
-        heard
+    /// What the host hears of a byte of these words while others speak, too: the line is low where any of them is.
+    fn heard(&self, index: usize, place: usize) -> u8 {
+        let at = self.words[index].said(place);
+        let others = self.words.iter().enumerate().filter(|(other, _)| *other != index);
+        let spoken = others.filter_map(|(_, other)| {
+            let since = at.checked_sub(other.begin)?;
+            other.bytes.get((since / BYTE_US) as usize)
+        });
+        spoken.fold(self.words[index].bytes[place], |heard, byte| heard & byte)
     }
 
     /// When something happens by itself.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Millis> {
-        let words = self.words.iter().filter(|words| !words.is_told);
-        let words = words.map(|words| Millis(words.end().div_ceil(1000)));
+        let words = self.words.iter().filter_map(Words::due);
+        let words = words.map(|due| Millis(due.div_ceil(1000)));
         let players = self.players.iter().filter_map(Player::poll_timeout);
         words.chain(players).min()
     }

@@ -165,6 +165,23 @@ fn each_board_is_heard_as_if_it_had_a_line_of_its_own() {
     assert_eq!(figures.unasked, 0);
 }
 
+/// Each clock is asked in each round, as in blitz.
+#[test]
+fn a_round_takes_no_longer_than_is_said() {
+    for (boards, most_ms) in [(12, 800), (24, 1600), (40, 2700)] {
+        let mut rig = Rig::new(boards, Troubles::default());
+        rig.run(20_000);
+        rig.master.take_figures();
+        rig.run(30_000);
+        let figures = rig.master.take_figures();
+        assert!(
+            (1..=most_ms).contains(&figures.cycle_ms),
+            "{boards} boards: {figures:?}"
+        );
+        assert!(figures.longest_ms <= most_ms, "{boards} boards: {figures:?}");
+    }
+}
+
 #[test]
 fn noise_costs_nothing_but_time() {
     let mut rig = Rig::new(
