@@ -338,7 +338,6 @@ impl Daemon {
         let restarts = self.failures.values().map(|count| u64::from(*count)).sum();
         let boards = self.plans.len();
         let pushed = self.caster.pushed();
-        let lines = self.lines.figures();
         let health = Health::new(
             self.clock.now(),
             boards,
@@ -347,8 +346,8 @@ impl Daemon {
             figures,
             notices,
             pushed,
-            lines,
-        );
+        )
+        .with_lines(self.lines.figures());
         if let Some(metrics) = &self.metrics {
             metrics.tell(&health);
             if Instant::now() < self.next_health {

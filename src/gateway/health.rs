@@ -85,7 +85,6 @@ impl Health {
         broker: Figures,
         notices: Vec<Notice>,
         lichess: Option<Pushed>,
-        lines: Vec<LineHealth>,
     ) -> Self {
         Self {
             uptime_s: uptime.seconds(),
@@ -97,7 +96,12 @@ impl Health {
             journal,
             notices,
             lichess,
-            lines,
+            lines: Vec::new(),
         }
+    }
+
+    /// With the lines that boards share.
+    pub(super) fn with_lines(self, lines: Vec<LineHealth>) -> Self {
+        Self { lines, ..self }
     }
 }

@@ -124,9 +124,7 @@ impl Lines {
             let pulse = heartbeat.pulse(&format!("line {name}"));
             let (ports, stop) = (ports.clone(), stop.clone());
             tasks.spawn(async move {
-                stop.run_until_cancelled(hold(plan, &ports, &pulse))
-                    .await
-                    .unwrap_or(())
+                stop.run_until_cancelled(hold(plan, &ports, &pulse)).await;
             });
         }
         Self { tasks, figures }

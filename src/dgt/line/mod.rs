@@ -348,13 +348,13 @@ impl Master {
                 self.visit = None;
                 member.last_changes = Some(changes.clone());
                 answers.changes = changes;
-                self.finish(now, at, answers);
+                self.finish(now, at, &answers);
             }
         }
     }
 
     /// A visit has brought all that it was to bring.
-    fn finish(&mut self, now: Millis, at: usize, answers: Answers) {
+    fn finish(&mut self, now: Millis, at: usize, answers: &Answers) {
         let member = &mut self.members[at];
         let since = member.visited(now, answers.clock.is_some());
         self.longest_ms = self.longest_ms.max(since.unwrap_or_default());
@@ -374,7 +374,7 @@ impl Master {
         }
     }
 
-    fn tell(&mut self, now: Millis, at: usize, answers: Answers) {
+    fn tell(&mut self, now: Millis, at: usize, answers: &Answers) {
         let member = &mut self.members[at];
         let before = member.model.clock;
         let told = member.model.take(answers);
@@ -463,7 +463,7 @@ impl Master {
         self.tell(
             now,
             at,
-            Answers {
+            &Answers {
                 changes,
                 ..Answers::default()
             },

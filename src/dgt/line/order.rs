@@ -100,7 +100,7 @@ pub(super) struct Told {
 
 impl Model {
     /// Puts the answers of a visit in order.
-    pub(super) fn take(&mut self, answers: Answers) -> Told {
+    pub(super) fn take(&mut self, answers: &Answers) -> Told {
         let mut told = Told::default();
         let mut records = Vec::new();
         for record in LogRecords::new(&answers.changes) {
@@ -325,7 +325,7 @@ mod tests {
             changes,
             ..Answers::default()
         };
-        let told = model().take(answers).happened;
+        let told = model().take(&answers).happened;
         let wanted = [
             moved(52, 0),
             moved(36, 1),
@@ -343,7 +343,7 @@ mod tests {
             changes: records(&[field(52, 0), PRESS]),
             ..Answers::default()
         };
-        let told = model().take(answers).happened;
+        let told = model().take(&answers).happened;
         let wanted = [
             moved(52, 0),
             Happened::Clock(clock(98, 90, Lever::LeftHigh)),
@@ -360,7 +360,7 @@ mod tests {
             changes: records(&[PRESS, back]),
             ..Answers::default()
         };
-        let told = model().take(answers).happened;
+        let told = model().take(&answers).happened;
         assert_eq!(
             told.first(),
             Some(&Happened::Clock(clock(98, 90, Lever::LeftHigh)))
@@ -375,7 +375,7 @@ mod tests {
             changes: records(&[field(52, 0), field(36, 1)]),
             ..Answers::default()
         };
-        let told = model().take(answers).happened;
+        let told = model().take(&answers).happened;
         assert_eq!(
             told.last(),
             Some(&Happened::Clock(clock(97, 89, Lever::RightHigh)))
@@ -394,7 +394,7 @@ mod tests {
                 changes: records(&[field(52, 0), field(36, 1)]),
                 ..Answers::default()
             };
-            let told = model().take(answers);
+            let told = model().take(&answers);
             assert_eq!(told.happened[place], Happened::Dump(dump));
             assert_eq!((told.happened.len(), told.is_odd, told.lost), (3, false, false));
         }
@@ -408,12 +408,12 @@ mod tests {
             changes: records(changes),
             ..Answers::default()
         };
-        let told = model.take(answers(&[field(52, 0)]));
+        let told = model.take(&answers(&[field(52, 0)]));
         assert_eq!(
             (told.happened, told.is_odd, told.lost),
             (vec![moved(52, 0)], true, false)
         );
-        let told = model.take(answers(&[]));
+        let told = model.take(&answers(&[]));
         assert!(told.lost && !told.is_odd);
         assert!(matches!(told.happened.as_slice(), [Happened::Dump(_)]));
         assert_eq!(model.squares, Some(after(&[(52, 0), (20, 3)])));
@@ -422,7 +422,7 @@ mod tests {
     #[test]
     fn a_board_that_got_power_is_not_known_any_more() {
         let mut model = model();
-        let told = model.take(Answers {
+        let told = model.take(&Answers {
             changes: records(&[field(52, 0), LogRecord::PowerUp, field(36, 1)]),
             ..Answers::default()
         });
@@ -430,7 +430,7 @@ mod tests {
         assert!(model.squares.is_none() && model.clock.is_none());
         assert!(
             model
-                .take(Answers {
+                .take(&Answers {
                     changes: vec![0x10],
                     ..Answers::default()
                 })

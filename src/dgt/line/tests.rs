@@ -98,9 +98,9 @@ impl Rig {
                 _ if *of != address(n).get() => {}
                 Said::Here => told.push("here".to_owned()),
                 Said::Gone => told.push("gone".to_owned()),
-                Said::Bytes(bytes) => {
-                    decoder.push(Millis(*at), bytes, &mut |message| told.push(word(&message)))
-                }
+                Said::Bytes(bytes) => decoder.push(Millis(*at), bytes, &mut |message| {
+                    told.push(word(&message));
+                }),
             }
         }
         told
@@ -139,7 +139,7 @@ fn each_board_is_heard_as_if_it_had_a_line_of_its_own() {
     for n in 0..12 {
         let told = rig.told(n);
         // Old firmware tells no number, and newer boards alternate the ids of their changes.
-        let firmware = if address(n).get() % 3 == 0 {
+        let firmware = if address(n).get().is_multiple_of(3) {
             "firmware 1.2"
         } else {
             "firmware 1.8"
