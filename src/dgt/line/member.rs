@@ -58,8 +58,6 @@ pub(super) struct Member {
     pub(super) last_changes: Option<Vec<u8>>,
     /// It is not known whether it has told its changes: they are to be repeated first.
     pub(super) is_unsettled: bool,
-    /// The whole board is to be read at the next visit, whoever waits for that.
-    is_urgent: bool,
     visited: Option<Millis>,
     clock_asked: Option<Millis>,
     clock_silent: u32,
@@ -83,7 +81,6 @@ impl Member {
             model: Model::default(),
             last_changes: None,
             is_unsettled: false,
-            is_urgent: false,
             visited: None,
             clock_asked: None,
             clock_silent: 0,
@@ -120,7 +117,7 @@ impl Member {
                 self.clock_asked = Some(now);
                 questions.push(Question::Clock);
             }
-            if std::mem::take(&mut self.is_urgent) || may_dump && self.stand_in.dump_wanted {
+            if may_dump && self.stand_in.dump_wanted {
                 questions.push(Question::Dump);
             }
         }
@@ -193,8 +190,8 @@ impl Member {
     /// What its watcher is told of what came, whose clock said `before`.
     pub(super) fn tell(&mut self, now: Millis, told: &Told, before: Option<ClockSaid>) -> Vec<u8> {
         self.errors.lost += u64::from(told.lost);
-        self.stand_in.dump_wanted |= told.is_odd || told.is_bare;
-        self.is_urgent |= told.is_bare;
+        self.stand_in.dump_wanted |= told.is_odd;
+
         let known = Known {
             clock_before: before,
             ..known(self.address, &self.serial, self.firmware, self.model.clock)

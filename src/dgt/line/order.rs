@@ -79,8 +79,6 @@ pub(super) struct Model {
     pub(super) clock: Option<ClockSaid>,
     /// The last whole board fitted nowhere and was set aside.
     set_aside: bool,
-    /// A square changed since the clock was pressed.
-    moved: bool,
 }
 
 /// What a visit came to.
@@ -94,8 +92,6 @@ pub(super) struct Told {
     pub(super) is_odd: bool,
     /// A whole board showed changes that were never told.
     pub(super) lost: bool,
-    /// The clock was pressed, and no change came before it: it may have been lost.
-    pub(super) is_bare: bool,
 }
 
 impl Model {
@@ -126,19 +122,15 @@ impl Model {
         let clock_at = answers
             .clock
             .and_then(|clock| self.place_of_clock(clock, &records));
+        if let Some(started) = self.started(answers.clock, &records) {
+            self.clock = Some(started);
+            told.happened.push(Happened::Clock(started));
+        }
         for place in 0..=records.len() {
             if let Some(record) = place.checked_sub(1).and_then(|index| records.get(index)) {
-                let happened = self.record(record, answers.clock);
-                told.is_bare |= matches!(happened, Some(Happened::Clock(_))) && !self.moved;
-                self.moved =
-                    matches!(happened, Some(Happened::Field { .. })) || self.moved && happened.is_none();
-                told.happened.extend(happened);
+                told.happened.extend(self.record(record, answers.clock));
             }
             if let Some(clock) = answers.clock.filter(|_| clock_at == Some(place)) {
-                let lever = |said: ClockSaid| said.reading().map(|reading| reading.lever);
-                if self.clock.is_some_and(|before| lever(before) != lever(clock)) {
-                    told.is_bare |= !std::mem::take(&mut self.moved);
-                }
                 self.clock = Some(clock);
                 told.happened.push(Happened::Clock(clock));
             }
@@ -148,6 +140,22 @@ impl Model {
             }
         }
         told
+    }
+
+    /// A clock that was standing and runs now was started before anything was played on it: no record tells when.
+    fn started(&self, clock: Option<ClockSaid>, records: &[LogRecord]) -> Option<ClockSaid> {
+        let before = self.clock?.reading().filter(|before| !before.running)?;
+        let now = clock?.reading().filter(|now| now.running)?;
+        records.first()?;
+        let pressed = records.iter().find_map(|record| match record {
+            LogRecord::Time { side, .. } => Some(side.other()),
+            _ => None,
+        });
+        Some(ClockSaid::Reading(ClockReading {
+            running: true,
+            lever: pressed.map_or(now.lever, Lever::after_press),
+            ..before
+        }))
     }
 
     /// What a record says happened. A press is a frame of the clock; `clock` is what it shows in this visit, where it was asked.
@@ -366,6 +374,32 @@ mod tests {
             Some(&Happened::Clock(clock(98, 90, Lever::LeftHigh)))
         );
         assert_eq!(told.len(), 3);
+    }
+
+    #[test]
+    fn a_clock_that_was_started_ran_before_what_was_played_on_it() {
+        let standing = |lever| match clock(100, 90, lever) {
+            ClockSaid::Reading(reading) => ClockSaid::Reading(ClockReading {
+                running: false,
+                ..reading
+            }),
+            ClockSaid::Absent => ClockSaid::Absent,
+        };
+        let mut model = Model {
+            clock: Some(standing(Lever::LeftHigh)),
+            ..model()
+        };
+        let told = model.take(&Answers {
+            clock: Some(clock(97, 90, Lever::RightHigh)),
+            changes: records(&[field(52, 0), PRESS]),
+            ..Answers::default()
+        });
+        let wanted = [
+            Happened::Clock(clock(100, 90, Lever::LeftHigh)),
+            moved(52, 0),
+            Happened::Clock(clock(97, 90, Lever::RightHigh)),
+        ];
+        assert_eq!(told.happened[..3], wanted);
     }
 
     #[test]
