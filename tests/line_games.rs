@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod rail;
+mod rehearsal;
 mod table;
 
 use std::{env, path::Path};
@@ -14,13 +15,15 @@ use dgt2mqtt::{
     sim::{
         board::Identity,
         line::Troubles,
+        mess::Fault,
         player::{Pace, Player},
     },
     time::Millis,
-    watcher::MOST_GATHERED_MS,
+    watcher::{MOST_GATHERED_MS, Settings},
 };
 
 use rail::{Hall, address};
+use rehearsal::{kinds, verdict::Verdict};
 use table::{
     collection::{captures, folder},
     score::{Run, Score, capture, truth},
@@ -163,6 +166,60 @@ fn all_games_on_lines_of_twelve_reach_the_figures() {
     eprintln!("{total:#?}");
     assert_eq!(total.false_alarms, 0, "{:#?}", total.wrong);
     assert!(share(total.exact, total.captures) >= 0.98 && share(total.found, total.offences) >= 0.95);
+}
+
+/// Made-up games of all kinds, twelve on a line.
+#[test]
+fn made_up_games_of_all_kinds_accuse_nobody_falsely() {
+    let is_full = env::var_os("DGT2MQTT_FULL").is_some();
+    let kinds = kinds::all();
+    // A line of many boards gathers of itself.
+    let kinds: Vec<_> = kinds
+        .iter()
+        .filter(|kind| kind.fault != Some(Fault::Gathered))
+        .collect();
+    let (mut all, mut wrong) = (Verdict::default(), Vec::new());
+    for seed in 0..if is_full { 8 } else { 1 } {
+        for kinds in kinds.chunks(12).take(if is_full { usize::MAX } else { 1 }) {
+            let games: Vec<_> = kinds.iter().map(|kind| kind.game(seed).1).collect();
+            let gathered_ms = budget::gathered_ms(games.len() as u64);
+            let boards = games.iter().enumerate().map(|(n, game)| {
+                let player =
+                    Player::staged(game.cues.clone(), Identity::synthetic(n as u16), Pace::default());
+                let settings = Settings {
+                    gateway: "line".into(),
+                    board: n.to_string(),
+                    laws: game.header.laws().unwrap_or_default(),
+                    time_control: game.header.time_control().unwrap_or_default(),
+                    supervision: game.header.supervision().unwrap_or_default(),
+                    gathered_ms,
+                    ..Settings::default()
+                };
+                (player, settings)
+            });
+            let mut hall = Hall::new(boards.collect(), Troubles::default());
+            hall.run(Millis(8 * 3_600_000));
+            for ((kind, game), seat) in kinds.iter().zip(&games).zip(&hall.seats) {
+                let verdict = Verdict::of(&game.truth, &seat.events);
+                wrong.extend(
+                    verdict
+                        .faults
+                        .iter()
+                        .map(|fault| format!("{} {seed}: {fault}", kind.name)),
+                );
+                all += verdict;
+            }
+        }
+    }
+    all.faults.clear();
+    eprintln!("{all:?} {wrong:#?}");
+    let falsely = 1e4 * all.accused_falsely as f64 / all.plies as f64;
+    assert!(
+        falsely < 1.0,
+        "{falsely:.1} false accusations in 10,000 half-moves"
+    );
+    let known = all.followed as f64 / all.asked as f64;
+    assert!(known >= 0.98 && all.found as f64 >= 0.9 * all.offences as f64);
 }
 
 /// The table of `docs/lines.md` is what the wire makes of it.

@@ -35,7 +35,7 @@ impl Address {
     }
 }
 
-/// One command on a bus. The one that writes a start tag into a board's memory is left out.
+/// One command on a bus. Those that write into a board's memory, reset it or take it off the bus are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BusCommand {
     /// The times of the clock.
@@ -47,22 +47,12 @@ pub enum BusCommand {
     Changes(Address),
     /// The last answer to [`Self::Changes`] once more.
     RepeatChanges(Address),
-    /// Everything since the start tag.
-    SinceStart(Address),
     /// Are you there? None asks all boards.
     Ping(Option<Address>),
-    /// To single-board mode. Never to all boards of a real bus: their answers would collide.
-    EndBusMode(Option<Address>),
-    /// Reset; takes some seconds.
-    Reset(Option<Address>),
     /// Leave the next ping to all unanswered: this board is known.
     IgnoreNextPing(Address),
     /// The firmware version.
     Version(Address),
-    /// Draughts boards: the dark squares.
-    DraughtsBlack(Address),
-    /// Changes, clock and board, one after the other.
-    All(Address),
 }
 
 impl BusCommand {
@@ -74,14 +64,9 @@ impl BusCommand {
             Self::Dump(to) => (0x82, Some(to)),
             Self::Changes(to) => (0x83, Some(to)),
             Self::RepeatChanges(to) => (0x84, Some(to)),
-            Self::SinceStart(to) => (0x86, Some(to)),
             Self::Ping(to) => (0x87, to),
-            Self::EndBusMode(to) => (0x88, to),
-            Self::Reset(to) => (0x89, to),
             Self::IgnoreNextPing(to) => (0x8a, Some(to)),
             Self::Version(to) => (0x8b, Some(to)),
-            Self::DraughtsBlack(to) => (0x8c, Some(to)),
-            Self::All(to) => (0x8d, Some(to)),
         };
         let [high, low] = halves(address.map_or(0, Address::get));
         [code, high, low, checksum(&[code, high, low])]
