@@ -35,8 +35,8 @@ const CONNECTION: usize = 4096;
 const ARRIVALS: usize = 64;
 /// How often the figures are told.
 const FIGURES: Duration = Duration::from_secs(2);
-/// How long a board is looked for on a line that was opened for it alone.
-const SEARCH: Duration = Duration::from_secs(4);
+/// How long a board that is not there is waited for.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A board's place at a line, whose port somebody holds.
 #[derive(Clone, Debug)]
@@ -48,26 +48,21 @@ pub struct Place {
 }
 
 impl Place {
-    /// A connection to the board, if it is there.
+    /// A connection to the board, if it is there within some seconds: a line that was just opened has not asked all yet.
     ///
     /// # Errors
     /// [`OpenError::NotOnLine`] where it is not.
     pub(super) async fn open(&self) -> Result<Opened, OpenError> {
+        let mut here = self.here.clone();
+        let is_here = matches!(timeout(PATIENCE, here.wait_for(|here| *here)).await, Ok(Ok(_)));
         let (ours, theirs) = duplex(CONNECTION);
-        if !*self.here.borrow() || self.arrivals.send((self.address, theirs)).await.is_err() {
+        if !is_here || self.arrivals.send((self.address, theirs)).await.is_err() {
             return Err(OpenError::NotOnLine(self.name.clone()));
         }
         Ok(Opened {
             io: Box::new(ours),
             name: self.name.clone(),
         })
-    }
-
-    /// The connection, when the board is found within some seconds.
-    async fn find(mut self) -> Result<Opened, OpenError> {
-        let found = timeout(SEARCH, self.here.wait_for(|here| *here)).await;
-        drop(found);
-        self.open().await
     }
 }
 
@@ -81,7 +76,7 @@ pub(super) async fn alone(board: (Address, String), name: String, port: Opened) 
         hub.drive(port.io, || {}).await;
     }));
     let place = places.pop().ok_or(OpenError::NotOnLine(name))?;
-    let opened = place.find().await?;
+    let opened = place.open().await?;
     Ok(Opened {
         io: Box::new(Alone {
             io: opened.io,
