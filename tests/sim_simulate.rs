@@ -349,6 +349,51 @@ fn messy_games_end_on_terminals_too() {
     }
 }
 
+/// A line is asked who is there, and one of its boards is recorded.
+#[test]
+fn boards_on_one_line_are_found_and_recorded() {
+    let simulator = Simulator::start(3, &["--boards", "3", "--line", "--keep"]);
+    let (first, line) = simulator.1[0]
+        .strip_prefix("bus:")
+        .unwrap()
+        .split_once('@')
+        .unwrap();
+    assert!(
+        simulator.1.iter().all(|place| place.ends_with(line)),
+        "{:?}",
+        simulator.1
+    );
+    let found = program().args(["ports", "--line", line]).output().unwrap();
+    let text = String::from_utf8(found.stdout).unwrap();
+    // What is left of 90001 and its neighbours divided by 16384.
+    assert!(
+        text.contains("boards = [\"08081\", \"08082\", \"08083\"]"),
+        "{text}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("line.dgtcap");
+    let mut command = program();
+    command
+        .args(["record", "-p", &simulator.1[0], "-o"])
+        .arg(&output)
+        .stderr(Stdio::null());
+    let mut recorder = Ended(command.spawn().unwrap());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    // It is written every five seconds: the board and what it is.
+    let is_told = || {
+        fs::read(&output).is_ok_and(|bytes| {
+            let text = String::from_utf8_lossy(&bytes);
+            text.contains("< 86 00 43 08 09") && text.contains("# gathered: ")
+        })
+    };
+    while !is_told() {
+        assert!(Instant::now() < deadline, "board {first} is not recorded");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    interrupt(&recorder.0);
+    assert!(recorder.0.wait().unwrap().success());
+}
+
 #[test]
 fn wrong_usage_is_code_2() {
     for args in [
@@ -358,6 +403,8 @@ fn wrong_usage_is_code_2() {
         &["simulate", "--boards", "1", "--faults", "dragg"],
         &["simulate", "--boards", "1", "--faults", "drag=2"],
         &["simulate", "--faults", "drag"],
+        &["simulate", "--boards", "1", "--noise", "0.1"],
+        &["simulate", "--boards", "1", "--line", "--noise", "2"],
         &["nonsense"],
     ] {
         assert_eq!(

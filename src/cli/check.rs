@@ -235,6 +235,9 @@ fn describe_board(text: &mut String, board: &Board, players: &[Option<String>; 2
 
 fn port_words(port: &Port) -> String {
     let text = port.as_str();
+    if let Some((serial, line)) = port.shared() {
+        return format!("with the serial number {serial} on the line at {line}");
+    }
     match text.split_once(':') {
         Some(("usb", serial)) => format!("on the USB adapter with the serial number {serial}"),
         Some(("board", serial)) => format!("wherever the board with the serial number {serial} answers"),

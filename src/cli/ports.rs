@@ -8,14 +8,22 @@ use clap::Args;
 use crate::link::{
     PortMatch, Source,
     enumerate::{Kind, Port, UsbDevice, board_ids, ports},
+    line::{Found, discover},
 };
 
 /// List serial ports and boards by Chessnut, what is known about each, and the name to configure.
 #[derive(Debug, Args)]
-pub(super) struct Ports {}
+pub(super) struct Ports {
+    /// Ask which boards share the line at this port; stop the daemon before
+    #[arg(long, value_name = "PORT")]
+    line: Option<Source>,
+}
 
 impl Ports {
     pub(super) fn run(self) -> anyhow::Result<()> {
+        if let Some(line) = &self.line {
+            return list_line(line);
+        }
         let mut ports = ports().context("cannot list the serial ports")?;
         // Those that may be boards first.
         ports.sort_by_key(|port| !(port.may_be_board() || port.is_hid()));
@@ -30,6 +38,32 @@ impl Ports {
         }
         Ok(())
     }
+}
+
+/// Asks the boards of a line for their addresses, and says what to configure.
+fn list_line(line: &Source) -> anyhow::Result<()> {
+    eprintln!("Asking the boards on {line}, which takes some seconds...");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let Found { boards, doubled } =
+        runtime.block_on(async { Ok::<_, crate::link::OpenError>(discover(line.open().await?).await) })?;
+    for address in &doubled {
+        eprintln!("Two boards have the address {address}: put one of them on another line.");
+    }
+    if boards.is_empty() {
+        anyhow::bail!(
+            "no board answers on {line}: are they switched on, and is this the port of their line?"
+        );
+    }
+    let serials: Vec<String> = boards.iter().map(|address| format!("\"{address:05}\"")).collect();
+    let text = format!("[[line]]\nport = \"{line}\"\nboards = [{}]", serials.join(", "));
+    writeln!(io::stdout(), "{text}").context("cannot write the list")?;
+    eprintln!(
+        "{} boards. A serial number above 16383 shows as what is left of it divided by 16384: write what stands on the board.",
+        boards.len()
+    );
+    Ok(())
 }
 
 /// Whether another port carries the same USB serial number, as cheap converters do.

@@ -17,7 +17,7 @@ use tokio::{
 use super::names;
 use crate::{
     capture::{Act, Header, Record as Line},
-    dgt::{CommandBytes, Decoder, Mask, Session, Wish},
+    dgt::{CommandBytes, Decoder, Mask, Session, Wish, line::budget},
     families::Driver,
     link::{
         Backoff, Opened, Source,
@@ -118,7 +118,9 @@ impl Record {
         if self.protocol != Protocol::Dgt {
             header.push("protocol", self.protocol.name())?;
         }
-        if let Some(ms) = self.gathered {
+        // A board on a line that it shares is asked now and then; for it alone that takes so long.
+        let of_line = matches!(self.port, Source::Shared(_)).then(|| budget::gathered_ms(1));
+        if let Some(ms) = self.gathered.or(of_line) {
             header.push("gathered", &format!("{ms} ms"))?;
         }
         if !self.anonymous {

@@ -16,14 +16,17 @@ use tokio::task::JoinSet;
 use super::names;
 use crate::{
     capture::{Capture, Header},
+    dgt::bus::Address,
     link::file::read_capture,
     sim::{
         board::Identity,
         games,
+        line::{Line, Troubles},
         mess::{self, Faults},
         player::{Pace, Player},
         port::Place,
         serve::{Serving, Station},
+        slave::Slave,
         whole::{cues_of, told_by},
     },
     watcher::Protocol,
@@ -32,7 +35,7 @@ use crate::{
 /// Play captures, or made-up games, as boards on pseudo terminals.
 ///
 /// Prints what a host is to open, one line for each board, and answers it as a board does. A game begins
-/// when the host listens and stands still while none does.
+/// when the host listens and stands still while none does. With --line the boards share one port.
 #[derive(Debug, Args)]
 pub(super) struct Simulate {
     /// Captures, each on a board of its own
@@ -44,6 +47,15 @@ pub(super) struct Simulate {
     /// Games for --boards, from a PGN file
     #[arg(long, requires = "boards")]
     games: Option<PathBuf>,
+    /// All boards on one line: they share a port, and speak when they are asked
+    #[arg(long, conflicts_with_all = ["slow_line", "no_wait"])]
+    line: bool,
+    /// The chance of an answer on the line to be damaged
+    #[arg(long, value_name = "CHANCE", default_value_t = 0.0, requires = "line", value_parser = chance)]
+    noise: f64,
+    /// The first board of the line answers so many milliseconds later than the others
+    #[arg(long, value_name = "MS", default_value_t = 0, requires = "line", value_parser = clap::value_parser!(u64).range(..=1000))]
+    late: u64,
     /// What the boards speak: all but DGT's have no clock, and with occ1 they feel only which squares are occupied
     #[arg(long, value_parser = names::one_of::<Protocol, 4>(Protocol::NAMES), default_value = "dgt")]
     protocol: Protocol,
@@ -89,6 +101,13 @@ pub(super) fn speed(text: &str) -> Result<f64, String> {
     }
 }
 
+fn chance(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(chance) if (0.0..=0.5).contains(&chance) => Ok(chance),
+        _ => Err("a chance of an answer is a number from 0 to 0.5".to_owned()),
+    }
+}
+
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
@@ -115,6 +134,9 @@ impl Simulate {
             slow_line: self.slow_line,
             linger: (!self.keep).then(|| Duration::from_secs_f64(self.linger)),
         };
+        if self.line {
+            return self.serve_line(players, serving).await;
+        }
         let mut stations = Vec::new();
         for (number, player) in (1u16..).zip(players) {
             let place = self.place(number)?;
@@ -132,6 +154,36 @@ impl Simulate {
             ended?.context("a simulated board failed")?;
         }
         Ok(())
+    }
+
+    /// All on one port; what a host is to open is said for each.
+    async fn serve_line(&self, players: Vec<Player>, serving: Serving) -> anyhow::Result<()> {
+        let serials: Vec<String> = (1u16..)
+            .zip(&players)
+            .map(|(number, _)| Identity::synthetic(number).serial)
+            .collect();
+        let mut slaves = Vec::new();
+        for (player, serial) in players.into_iter().zip(&serials) {
+            if player.speaks_unasked() {
+                bail!("a board that speaks unasked cannot share a line: leave `--line` or `--protocol` out");
+            }
+            let address = Address::of_serial(serial).context("a simulated board has no address on a line")?;
+            slaves.push(player.on_line(Slave::new(address.get())));
+        }
+        let troubles = Troubles {
+            noise: self.noise,
+            late_ms: self.late,
+        };
+        let line = Line::new(slaves, troubles, self.seed);
+        let station = Station::new(line, self.place(1)?, serving).await;
+        let station = station.context("cannot attach a simulated line")?;
+        let mut out = io::stdout().lock();
+        for serial in serials {
+            writeln!(out, "bus:{serial}@{}", station.name()).context("cannot say where the boards are")?;
+        }
+        out.flush().context("cannot say where the boards are")?;
+        drop(out);
+        station.run().await.context("the simulated line failed")
     }
 
     fn place(&self, number: u16) -> anyhow::Result<Place> {

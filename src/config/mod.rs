@@ -13,6 +13,7 @@ mod broker;
 mod dashboard;
 mod env;
 mod hint;
+mod line;
 pub(crate) mod plain;
 mod problem;
 mod raw;

@@ -20,6 +20,7 @@ use crate::{
 pub(super) struct RawConfig {
     pub(super) gateway: RawGateway,
     pub(super) event: RawRules,
+    pub(super) line: Vec<Spanned<RawLine>>,
     pub(super) board: Vec<Spanned<RawBoard>>,
     pub(super) broker: RawBroker,
     pub(super) journal: RawJournal,
@@ -61,12 +62,22 @@ pub(super) struct RawRules {
     pub(super) contested: Option<Options>,
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawLine {
+    pub(super) name: Option<Spanned<String>>,
+    pub(super) port: Option<Spanned<String>>,
+    pub(super) boards: Vec<Spanned<String>>,
+}
+
 // The keys of `RawRules` are repeated: serde cannot both flatten and refuse unknown keys.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawBoard {
     pub(super) id: Option<Spanned<String>>,
     pub(super) port: Option<Spanned<String>>,
+    pub(super) line: Option<Spanned<String>>,
+    pub(super) serial: Option<Spanned<String>>,
     pub(super) protocol: Protocol,
     pub(super) gathered_ms: Option<Spanned<u32>>,
     pub(super) orientation: OrientationSetting,

@@ -14,6 +14,7 @@ use super::{
     BaseTopic, Board, Collector, Config, Env, Id, Journal, Limits, Port, Rules, Table, alert,
     broadcast::broadcast,
     broker, dashboard,
+    line::{self, Lines, Places},
     raw::{RawBoard, RawConfig, RawHomeAssistant, RawJournal, RawLimits},
     read::Document,
     value::ValueError,
@@ -53,7 +54,10 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
             .map_or_else(Vec::new, |list| periods(list, document)),
         contested: raw.event.contested.unwrap_or_default(),
     };
-    let boards = boards(raw.board, &event, document);
+    let (lines, listed) = line::lines(raw.line, document);
+    let list = raw.board.into_iter().chain(listed).collect();
+    let mut boards = boards(list, &lines, &event, document);
+    line::gather(&mut boards);
     let client_id = gateway
         .as_ref()
         .map_or_else(String::new, |id| format!("dgt2mqtt-{id}"));
@@ -201,7 +205,12 @@ fn periods(list: Vec<Spanned<Period>>, document: &mut Document<'_>) -> Vec<Perio
     periods
 }
 
-fn boards(list: Vec<Spanned<RawBoard>>, event: &Rules, document: &mut Document<'_>) -> Vec<Board> {
+fn boards(
+    list: Vec<Spanned<RawBoard>>,
+    lines: &Lines,
+    event: &Rules,
+    document: &mut Document<'_>,
+) -> Vec<Board> {
     if list.is_empty() {
         document.missing(
             None,
@@ -213,20 +222,27 @@ fn boards(list: Vec<Spanned<RawBoard>>, event: &Rules, document: &mut Document<'
     let mut boards = Vec::with_capacity(list.len());
     for raw in list {
         let span = raw.span();
-        boards.extend(board(raw.into_inner(), &span, event, &mut taken, document));
+        boards.extend(board(raw.into_inner(), &span, lines, event, &mut taken, document));
     }
     boards
 }
 
 fn board(
-    raw: RawBoard,
+    mut raw: RawBoard,
     span: &Range<usize>,
+    lines: &Lines,
     event: &Rules,
     taken: &mut Taken,
     document: &mut Document<'_>,
 ) -> Option<Board> {
+    let is_on_line = raw.line.is_some();
+    let place = lines.port(&mut raw, span, document);
     let id = taken.id(raw.id, span, document);
-    let port = taken.port(raw.port, span, document);
+    let port = match place {
+        // What is wrong with its line was said.
+        None if is_on_line => None,
+        place => taken.port(place, span, document),
+    };
     let name = raw.protocol.name();
     if raw.protocol != Protocol::Dgt
         && let Some(port) = port.as_ref().filter(|port| port.is_board_serial())
@@ -276,6 +292,7 @@ struct Taken {
     ids: HashSet<Id>,
     /// By what a port is, which may have several names.
     ports: HashMap<String, Port>,
+    places: Places,
 }
 
 impl Taken {
@@ -316,7 +333,19 @@ impl Taken {
         if let Some(file) = port.capture() {
             port = Port::from_capture(&document.resolve(file));
         }
+        if let Some((serial, line)) = port.shared() {
+            return self.place(serial, line, &port, span, document);
+        }
         let device = port.device();
+        if self.places.has(&device) {
+            let what = format!("{:?} is the port of a line", port.as_str());
+            document.problem(
+                span,
+                what,
+                "a board on a line has `line` and `serial` in place of `port`",
+            );
+            return None;
+        }
         let Some(other) = self.ports.insert(device.clone(), port.clone()) else {
             return Some(port);
         };
@@ -331,6 +360,41 @@ impl Taken {
         };
         document.problem(span, what, "give each board its own port");
         None
+    }
+}
+
+impl Taken {
+    /// A place at a line: the line's port is no board's own, and each address is one board's.
+    fn place(
+        &mut self,
+        serial: &str,
+        line: &str,
+        port: &Port,
+        span: Range<usize>,
+        document: &mut Document<'_>,
+    ) -> Option<Port> {
+        let device = parse::<Port>(Spanned::new(span.clone(), line.to_owned()), document)?.device();
+        if let Some(other) = self.ports.get(&device) {
+            let what = format!(
+                "the port of the line is the port {:?} of a board, too",
+                other.as_str()
+            );
+            document.problem(
+                span,
+                what,
+                "a board on a line has `line` and `serial` in place of `port`",
+            );
+            return None;
+        }
+        match self.places.take(device, serial) {
+            Ok(()) => Some(port.clone()),
+            Err(other) => {
+                let what = format!("the boards {other} and {serial} have one address on their line");
+                let help = "an address is what is left of a serial number divided by 16384: put one of them on another line";
+                document.problem(span, what, help);
+                None
+            }
+        }
     }
 }
 

@@ -4,6 +4,8 @@ use std::{fmt, path::Path, str::FromStr};
 
 use serde::Deserialize;
 
+use crate::link::Source;
+
 /// Why a text is not such a value: what is wrong, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {help}")]
@@ -118,6 +120,12 @@ impl Port {
         self.0.starts_with("board:")
     }
 
+    /// The serial number of a board and the port of its line, if it is on one.
+    #[must_use]
+    pub fn shared(&self) -> Option<(&str, &str)> {
+        self.0.strip_prefix("bus:")?.split_once('@')
+    }
+
     /// What the port is, however it is named: links to a device that is there are followed.
     pub(super) fn device(&self) -> String {
         match Path::new(&self.0).canonicalize() {
@@ -137,6 +145,7 @@ impl FromStr for Port {
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let fits = match text.split_once(':') {
             Some(("usb" | "board" | "capture", rest)) => !rest.trim().is_empty(),
+            Some(("bus", rest)) => text.parse::<Source>().is_ok() && rest.contains('@'),
             Some(("tcp" | "tcp+cap", rest)) => rest
                 .strip_prefix("//")
                 .is_some_and(|address| split_port(address).is_ok_and(|(_, port)| port.is_some())),
@@ -148,7 +157,7 @@ impl FromStr for Port {
         }
         refuse(
             format!("{text:?} is no place where a board can be attached"),
-            "write a device (\"/dev/serial/by-id/...\"), \"usb:SERIAL\", \"board:SERIAL\", \"tcp://HOST:PORT\", \
+            "write a device (\"/dev/serial/by-id/...\"), \"usb:SERIAL\", \"board:SERIAL\", \"bus:SERIAL@PORT\", \"tcp://HOST:PORT\", \
              \"tcp+cap://HOST:PORT\" or \"capture:FILE\"; `dgt2mqtt ports` lists what is there",
         )
     }

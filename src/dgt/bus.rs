@@ -21,6 +21,13 @@ impl Address {
         (1..=0x3fff).contains(&address).then_some(Self(address))
     }
 
+    /// That of the board with this serial number: the number itself, as far as fourteen bits hold it.
+    #[must_use]
+    pub fn of_serial(serial: &str) -> Option<Self> {
+        let number: u64 = serial.parse().ok()?;
+        Self::new((number & 0x3fff) as u16)
+    }
+
     /// The number.
     #[must_use]
     pub fn get(self) -> u16 {
@@ -28,7 +35,7 @@ impl Address {
     }
 }
 
-/// One command on a bus. The one that writes a start tag into a board's memory is left out.
+/// One command on a bus. Those that write into a board's memory, reset it or take it off the bus are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BusCommand {
     /// The times of the clock.
@@ -40,22 +47,12 @@ pub enum BusCommand {
     Changes(Address),
     /// The last answer to [`Self::Changes`] once more.
     RepeatChanges(Address),
-    /// Everything since the start tag.
-    SinceStart(Address),
     /// Are you there? None asks all boards.
     Ping(Option<Address>),
-    /// To single-board mode. Never to all boards of a real bus: their answers would collide.
-    EndBusMode(Option<Address>),
-    /// Reset; takes some seconds.
-    Reset(Option<Address>),
     /// Leave the next ping to all unanswered: this board is known.
     IgnoreNextPing(Address),
     /// The firmware version.
     Version(Address),
-    /// Draughts boards: the dark squares.
-    DraughtsBlack(Address),
-    /// Changes, clock and board, one after the other.
-    All(Address),
 }
 
 impl BusCommand {
@@ -67,14 +64,9 @@ impl BusCommand {
             Self::Dump(to) => (0x82, Some(to)),
             Self::Changes(to) => (0x83, Some(to)),
             Self::RepeatChanges(to) => (0x84, Some(to)),
-            Self::SinceStart(to) => (0x86, Some(to)),
             Self::Ping(to) => (0x87, to),
-            Self::EndBusMode(to) => (0x88, to),
-            Self::Reset(to) => (0x89, to),
             Self::IgnoreNextPing(to) => (0x8a, Some(to)),
             Self::Version(to) => (0x8b, Some(to)),
-            Self::DraughtsBlack(to) => (0x8c, Some(to)),
-            Self::All(to) => (0x8d, Some(to)),
         };
         let [high, low] = halves(address.map_or(0, Address::get));
         [code, high, low, checksum(&[code, high, low])]
@@ -181,6 +173,11 @@ impl BusDecoder {
         }
     }
 
+    /// Forgets the answer that has begun: what comes now answers another question.
+    pub fn clear(&mut self) {
+        self.framer.clear();
+    }
+
     /// Takes bytes that arrived at `now` and calls `sink` with the address and the content of
     /// every answer that they complete.
     pub fn push(&mut self, now: Millis, bytes: &[u8], sink: &mut impl FnMut(u16, BusAnswer<'_>)) {
@@ -237,6 +234,9 @@ fn read_answer<'a>(id: u8, data: &'a [u8], squares: &'a mut [PieceCode; 64]) -> 
 }
 
 impl BusAnswer<'_> {
+    /// The id of a version; one without a number is an answer of another kind.
+    pub(super) const VERSION: u8 = id::VERSION;
+
     /// Appends the frame of this answer from the board of this address. A message that has no
     /// place on a bus is left out.
     pub fn encode(&self, address: u16, out: &mut Vec<u8>) {

@@ -18,6 +18,7 @@ pub mod eventlog;
 mod framing;
 pub mod host;
 pub mod identity;
+pub mod line;
 pub mod message;
 #[doc(hidden)]
 pub mod property;

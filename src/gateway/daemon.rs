@@ -33,6 +33,7 @@ use super::{
     hardware::Hardware,
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
+    lines::{Lines, ended_early},
     mates::Turn,
     metrics::{Look, Metrics},
     ports::Ports,
@@ -71,6 +72,9 @@ pub enum GatewayError {
     /// Two boards on one port.
     #[error("boards {first} and {second} have the same port {port}: each board needs its own")]
     SharedPort { first: Id, second: Id, port: String },
+    /// The task of a line ended: a defect.
+    #[error("a line of boards failed: {0}")]
+    Line(String),
     /// The publisher's task ended: a defect.
     #[error("the publisher failed: {0}")]
     Publisher(String),
@@ -113,6 +117,7 @@ struct Daemon {
     shared: Shared,
     plans: BTreeMap<Id, BoardPlan>,
     boards: JoinSet<Result<(), BoardError>>,
+    lines: Lines,
     running: HashMap<task::Id, Id>,
     commands: BTreeMap<Id, mpsc::Sender<BoardCommand>>,
     failures: BTreeMap<Id, u32>,
@@ -146,7 +151,7 @@ impl Daemon {
         let desk = Desk::open(config);
         let config = desk.config();
         let (tables, seats) = watch::channel(tables(&config));
-        let plans = plans(&config)?;
+        let (plans, line_plans) = plans(&config)?;
         let (journal, notices) = Journal::open(journal_settings(&config), config.gateway.as_str())?;
         for notice in &notices {
             tracing::warn!(code = notice.code, "{}", notice.message);
@@ -175,7 +180,10 @@ impl Daemon {
         let alerts = Alerts::start(&config, &journal);
         let mut publishers = JoinSet::new();
         publishers.spawn(publisher.run(stop_publisher.clone()));
+        let (ports, stop_boards) = (Ports::default(), CancellationToken::new());
+        let lines = Lines::start(line_plans, &ports, &heartbeat, &stop_boards);
         let mut daemon = Self {
+            lines,
             boot_id,
             desk,
             tables,
@@ -188,7 +196,7 @@ impl Daemon {
                 captures: config.journal.captures,
                 publisher: handle,
                 topics,
-                ports: Ports::default(),
+                ports,
                 serials: Serials::default(),
                 hardware: Hardware::default(),
                 clock_interval: config.limits.clock_interval,
@@ -202,7 +210,7 @@ impl Daemon {
             failures: BTreeMap::new(),
             publisher: publishers,
             requests,
-            stop_boards: CancellationToken::new(),
+            stop_boards,
             stop_publisher,
             caster,
             alerts,
@@ -285,6 +293,7 @@ impl Daemon {
         loop {
             tokio::select! {
                 Some(ended) = self.boards.join_next_with_id() => self.board_ended(ended),
+                Some(ended) = self.lines.join_next() => return Err(ended_early(ended)),
                 Some(ended) = self.publisher.join_next() => {
                     let reason = ended.err().map_or_else(|| "it ended by itself".to_owned(), |error| error.to_string());
                     return Err(GatewayError::Publisher(reason));
@@ -344,7 +353,8 @@ impl Daemon {
             notices,
             self.caster.pushed(),
         )
-        .with(self.shared.hardware.all());
+        .with(self.shared.hardware.all())
+        .with_lines(self.lines.figures());
         if let Some(metrics) = &self.metrics {
             metrics.tell(&Look {
                 health: &health,
@@ -415,7 +425,10 @@ impl Daemon {
     async fn stop(mut self) {
         let bound = self.config.limits.shutdown_timeout;
         self.stop_boards.cancel();
-        let boards = async { while self.boards.join_next().await.is_some() {} };
+        let boards = async {
+            while self.boards.join_next().await.is_some() {}
+            self.lines.ended().await;
+        };
         if timeout(bound / 4, boards).await.is_err() {
             tracing::error!("boards did not stop in time");
         }

@@ -9,6 +9,7 @@ use crate::{
     broadcast::Pushed,
     config::{Board, Config},
     event::SCHEMA_VERSION,
+    gateway::lines::LineHealth,
     journal::{Notice, Stats},
     mqtt::{self, Figures},
     time::Millis,
@@ -83,6 +84,9 @@ pub struct Health {
     /// Boards of whose hardware there is something to tell: a battery, what came garbled over the line or was lost, what is not read.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     hardware: BTreeMap<String, HardwareView>,
+    /// The lines that boards share; absent where each has a port of its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lines: Vec<LineHealth>,
 }
 
 impl Health {
@@ -106,6 +110,7 @@ impl Health {
             notices,
             lichess,
             hardware: BTreeMap::new(),
+            lines: Vec::new(),
         }
     }
 
@@ -113,5 +118,10 @@ impl Health {
     pub(super) fn with(mut self, hardware: BTreeMap<String, HardwareView>) -> Self {
         self.hardware = hardware;
         self
+    }
+
+    /// With the lines that boards share.
+    pub(super) fn with_lines(self, lines: Vec<LineHealth>) -> Self {
+        Self { lines, ..self }
     }
 }

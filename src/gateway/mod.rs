@@ -20,6 +20,7 @@ mod hardware;
 mod health;
 mod heartbeat;
 mod history;
+mod lines;
 mod losses;
 mod mates;
 mod metrics;

@@ -59,6 +59,11 @@ pub enum OpenError {
         /// What the system says.
         source: io::Error,
     },
+    /// The line is open, and this board does not answer there.
+    #[error(
+        "{0}: the board does not answer on its line: is it switched on, and is this its serial number? `dgt2mqtt check --connect` asks all"
+    )]
+    NotOnLine(String),
     /// The capture cannot be read.
     #[error(transparent)]
     Capture(#[from] CaptureFileError),
@@ -80,6 +85,7 @@ impl OpenError {
             Self::BoardDoubled { .. } => "board_doubled",
             Self::Port { .. } => "port_unusable",
             Self::Unreachable { .. } => "tcp_unreachable",
+            Self::NotOnLine(_) => "board_not_on_line",
             Self::Capture(_) => "capture_unreadable",
             Self::CaptureOver(_) => "capture_over",
         }

@@ -9,6 +9,7 @@ mod denied;
 pub mod enumerate;
 mod error;
 pub mod file;
+pub mod line;
 mod playback;
 mod probe;
 mod reports;
@@ -21,7 +22,7 @@ pub use backoff::Backoff;
 pub use error::OpenError;
 pub(crate) use probe::same_number;
 pub use probe::{ask, hear_position};
-pub use source::{PortMatch, Source, SourceSyntaxError};
+pub use source::{PortMatch, Shared, Source, SourceSyntaxError};
 
 /// A live connection to one board. Reading 0 bytes or an error means that it is gone: drop it, then
 /// open the source again. There is no need to flush it, and flushing does nothing.

@@ -5,8 +5,8 @@ use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 use serde::{Deserialize, Serialize};
 use tokio::{net::TcpStream, time::timeout};
 
-use super::{OpenError, Opened, playback::Playback, probe, serial};
-use crate::{descriptors, families::Line};
+use super::{OpenError, Opened, line, playback::Playback, probe, serial};
+use crate::{descriptors, dgt::bus::Address, families::Line};
 
 /// What the address of a [`Source::Timed`] begins with.
 const TIMED: &str = "tcp+cap";
@@ -16,7 +16,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// Where a board's bytes come from.
 ///
 /// Written as `/dev/ttyUSB0`, `/dev/serial/by-id/...`, `usb:SERIAL`, `board:SERIAL`,
-/// `board:SERIAL@/dev/ttyS0,/dev/ttyS1`, `tcp://host:port`, `tcp+cap://host:port` or `capture:PATH`.
+/// `board:SERIAL@/dev/ttyS0,/dev/ttyS1`, `bus:SERIAL@PORT`, `tcp://host:port`, `tcp+cap://host:port` or `capture:PATH`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Source {
@@ -26,8 +26,49 @@ pub enum Source {
     Tcp(String),
     /// `host:port` of a `dgt2mqtt forward`: a capture that is being written, with the times at which the bytes were read.
     Timed(String),
+    /// A board of a line that many share.
+    Shared(Shared),
     /// A capture, played in real time. Clones play on from where another one stopped.
     Capture(Playback),
+}
+
+/// A board of a line that many share.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    /// Its serial number.
+    pub serial: String,
+    /// Its address on the line: the same number.
+    pub address: Address,
+    /// The port of the line.
+    pub port: Box<Source>,
+    /// Its place, where somebody holds the port for all of them; none: it is opened for this board alone.
+    pub place: Option<line::Place>,
+}
+
+impl Shared {
+    /// `SERIAL@PORT`
+    fn parse(text: &str) -> Option<Self> {
+        let (serial, port) = text.split_once('@')?;
+        let port: Source = port.parse().ok()?;
+        let is_line = matches!(
+            port,
+            Source::Serial(PortMatch::Path(_) | PortMatch::Usb(_)) | Source::Tcp(_)
+        );
+        is_line.then_some(Self {
+            serial: serial.to_owned(),
+            address: Address::of_serial(serial)?,
+            port: Box::new(port),
+            place: None,
+        })
+    }
+
+    async fn open(&self, name: String) -> Result<Opened, OpenError> {
+        if let Some(place) = &self.place {
+            return place.open().await;
+        }
+        let port = Box::pin(self.port.open()).await?;
+        line::alone((self.address, self.serial.clone()), name, port).await
+    }
 }
 
 /// Which serial port.
@@ -50,8 +91,8 @@ pub enum PortMatch {
 /// A source that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} names no port: write /dev/ttyUSB0, /dev/serial/by-id/..., usb:SERIAL, board:SERIAL, tcp://host:port, \
-     tcp+cap://host:port or capture:PATH"
+    "{0:?} names no port: write /dev/ttyUSB0, /dev/serial/by-id/..., usb:SERIAL, board:SERIAL, bus:SERIAL@PORT, \
+     tcp://host:port, tcp+cap://host:port or capture:PATH"
 )]
 pub struct SourceSyntaxError(pub String);
 
@@ -75,6 +116,7 @@ impl Source {
             Self::Serial(PortMatch::Board { serial, candidates }) => probe::open(serial, candidates).await,
             Self::Tcp(address) => tcp(address, "tcp").await,
             Self::Timed(address) => tcp(address, TIMED).await,
+            Self::Shared(shared) => shared.open(self.to_string()).await,
             Self::Capture(playback) => playback.open(),
         }
     }
@@ -124,6 +166,9 @@ impl FromStr for Source {
         if let Some(address) = text.strip_prefix("tcp+cap://") {
             return host_and_port(address).map(Self::Timed).ok_or_else(bad);
         }
+        if let Some(shared) = text.strip_prefix("bus:") {
+            return Shared::parse(shared).map(Self::Shared).ok_or_else(bad);
+        }
         if let Some(path) = text.strip_prefix("capture:") {
             return Ok(Self::Capture(Playback::new(non_empty(path)?.into())));
         }
@@ -163,6 +208,7 @@ impl fmt::Display for Source {
             }
             Self::Tcp(address) => write!(f, "tcp://{address}"),
             Self::Timed(address) => write!(f, "{TIMED}://{address}"),
+            Self::Shared(shared) => write!(f, "bus:{}@{}", shared.serial, shared.port),
             Self::Capture(playback) => write!(f, "capture:{}", playback.path().display()),
         }
     }
@@ -194,6 +240,8 @@ mod tests {
             "usb:A50285BI",
             "board:01025",
             "board:3000000001@/dev/ttyS0,/dev/pts/3",
+            "bus:01025@/dev/ttyUSB0",
+            "bus:3000000001@tcp://ser2net.hall:2000",
             "tcp://[::1]:2000",
             "tcp://ser2net.hall:2000",
             "tcp+cap://pi.hall:2000",
@@ -211,6 +259,11 @@ mod tests {
             "usb:",
             "board:",
             "board:@/dev/x",
+            "bus:01025",
+            "bus:x@/dev/ttyUSB0",
+            "bus:16384@/dev/ttyUSB0",
+            "bus:01025@capture:a",
+            "bus:01025@bus:01026@/dev/ttyUSB0",
             "tcp://",
             "tcp://host",
             "tcp://host:99999",

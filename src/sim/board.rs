@@ -1,5 +1,6 @@
 //! A board as the host sees it: modes, answers, its event log. Pure; knows no chess.
 
+use super::slave::{Shown, Slave};
 use crate::dgt::{
     ClockAck, ClockCommand, ClockReading, ClockSide, Command, Heard, Message, PieceCode, eventlog::LogRecord,
 };
@@ -49,6 +50,8 @@ pub struct Board {
     clock: Option<ClockReading>,
     /// None: it keeps none.
     log: Option<Vec<u8>>,
+    /// What it is on a line that it shares; none on a line of its own.
+    slave: Option<Slave>,
 }
 
 /// Bytes of the event log's store (protocol reference, 3.5).
@@ -64,6 +67,7 @@ impl Board {
             squares,
             clock,
             log: Some(Vec::new()),
+            slave: None,
         };
         board.power_up();
         board
@@ -76,21 +80,40 @@ impl Board {
         self
     }
 
+    /// The same board on a line that it shares.
+    #[must_use]
+    pub fn on_line(mut self, slave: Slave) -> Self {
+        self.slave = Some(slave);
+        self
+    }
+
+    /// What it is on a line that it shares.
+    #[must_use]
+    pub fn slave(&self) -> Option<&Slave> {
+        self.slave.as_ref()
+    }
+
     /// The mode.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Whether the board reports changes.
+    /// Whether the board reports changes, or is asked for them.
     #[must_use]
     pub fn is_listening(&self) -> bool {
-        matches!(self.mode, Mode::Update | Mode::UpdateBoard)
+        match &self.slave {
+            Some(slave) => slave.is_asked(),
+            None => matches!(self.mode, Mode::Update | Mode::UpdateBoard),
+        }
     }
 
     /// The power came back: the mode is lost, the log remembers what stood there.
     pub fn power_up(&mut self) {
         self.mode = Mode::Bus;
+        if let Some(slave) = &mut self.slave {
+            slave.power_up();
+        }
         self.record(LogRecord::PowerUp);
         for square in 0..64u8 {
             let piece = self.squares[usize::from(square)];
@@ -125,6 +148,12 @@ impl Board {
         }
     }
 
+    /// What its clock shows.
+    #[must_use]
+    pub fn clock(&self) -> Option<ClockReading> {
+        self.clock
+    }
+
     /// The clock shows something else; none when it was unplugged. A moved lever enters the log.
     pub fn set_clock(&mut self, clock: Option<ClockReading>) {
         if let (Some(before), Some(now)) = (self.clock, clock)
@@ -141,9 +170,11 @@ impl Board {
     pub fn hear(&mut self, heard: Heard, out: &mut Vec<u8>) {
         let command = match heard {
             Heard::Command(command) => command,
-            Heard::Bus(_) => {
+            Heard::Bus(bytes) => {
                 // In single-board mode a bus command only switches over (protocol reference, 1.5).
-                self.mode = Mode::Bus;
+                if std::mem::replace(&mut self.mode, Mode::Bus) == Mode::Bus {
+                    self.hear_line(bytes, out);
+                }
                 return;
             }
             Heard::Other(code) => {
@@ -186,6 +217,17 @@ impl Board {
         }
     }
 
+    fn hear_line(&mut self, bytes: [u8; 4], out: &mut Vec<u8>) {
+        let shown = Shown {
+            squares: &self.squares,
+            clock: self.clock,
+            firmware: self.identity.firmware,
+        };
+        if let Some(slave) = &mut self.slave {
+            slave.hear(bytes, &shown, out);
+        }
+    }
+
     /// The clock is on the table of a game: it tells its version and refuses to be set.
     fn to_clock(&self, command: ClockCommand, out: &mut Vec<u8>) {
         if self.mode != Mode::Update || self.clock.is_none() {
@@ -215,6 +257,9 @@ impl Board {
 
     /// The store is cyclic: the oldest records give way. A margin keeps this from happening at each record.
     fn record(&mut self, record: LogRecord) {
+        if let Some(slave) = &mut self.slave {
+            slave.record(record);
+        }
         let Some(log) = &mut self.log else { return };
         record.encode(log);
         if log.len() >= 2 * LOG_STORE {

@@ -6,10 +6,11 @@ use std::collections::VecDeque;
 use super::{
     board::{Board, Identity},
     other::Other,
+    slave::Slave,
 };
 use crate::{
     capture::{Act, Capture, Record},
-    dgt::{ClockReading, Decoder, HostDecoder, Message, PieceCode},
+    dgt::{ClockReading, Decoder, Heard, HostDecoder, Message, PieceCode},
     families::{Family, Protocol},
     time::Millis,
 };
@@ -90,6 +91,8 @@ pub struct Player {
     /// Reads what the capture says, so that the board's state follows.
     decoder: Decoder,
     host: HostDecoder,
+    /// The frame with which the lever last went over, and when: on a line that it shares.
+    pressed: Option<(ClockReading, Millis)>,
     /// Milliseconds of the capture that had passed at `as_of`.
     played_ms: f64,
     as_of: Millis,
@@ -103,6 +106,8 @@ pub struct Player {
     outputs: VecDeque<Output>,
 }
 
+/// A frame from before a press comes no later than this after it.
+const OLD_FRAME_MS: u64 = 1500;
 /// An answer does not break into a frame whose rest comes within this time.
 const REST_OF_FRAME_MS: u64 = 500;
 
@@ -132,6 +137,7 @@ impl Player {
             pace,
             decoder: Decoder::new(),
             host: HostDecoder::new(),
+            pressed: None,
             played_ms: 0.0,
             as_of: Millis(0),
             plugged: true,
@@ -157,6 +163,36 @@ impl Player {
         other.look_ahead(&self.cues);
         self.other = Some(other);
         self
+    }
+
+    /// The same board on a line that it shares: it speaks only when it is asked.
+    #[must_use]
+    pub fn on_line(mut self, slave: Slave) -> Self {
+        self.board = self.board.on_line(slave);
+        self
+    }
+
+    /// Its address on a line that it shares.
+    #[must_use]
+    pub fn address(&self) -> Option<u16> {
+        self.board.slave().map(Slave::address)
+    }
+
+    /// Whether its cable is in.
+    #[must_use]
+    pub fn is_plugged(&self) -> bool {
+        self.plugged
+    }
+
+    /// The host says something, on a line that it shares.
+    pub fn handle_heard(&mut self, now: Millis, heard: Heard) {
+        self.run(now);
+        if self.plugged {
+            self.board.hear(heard, &mut self.answers);
+            let answers = std::mem::take(&mut self.answers);
+            self.outputs
+                .extend((!answers.is_empty()).then_some(Output::Send(answers)));
+        }
     }
 
     /// Whether the board speaks without being asked.
@@ -267,7 +303,7 @@ impl Player {
             // Nobody plays on: the clock is stopped, as an arbiter would.
             let mut bytes = Vec::new();
             self.board.stop_clock(&mut bytes);
-            if !bytes.is_empty() && self.board.is_listening() {
+            if !bytes.is_empty() && self.board.is_listening() && self.board.slave().is_none() {
                 self.outputs.push_back(Output::Send(bytes));
             }
             self.outputs.push_back(Output::Over);
@@ -281,6 +317,7 @@ impl Player {
         } = self.cues[self.next].clone();
         self.next += 1;
         match act {
+            Act::FromBoard(_) if matches!(way, Way::Hold | Way::Release) && self.board.slave().is_some() => {}
             Act::FromBoard(_) if way == Way::Hold => {
                 self.held.get_or_insert_default();
             }
@@ -296,7 +333,9 @@ impl Player {
                     }
                     self.watched |= !self.plugged;
                 }
-                if way != Way::Lost && self.plugged && self.is_listened_to() {
+                // On a line that it shares only what the line makes up comes unasked.
+                let is_heard = way == Way::Noise || way != Way::Lost && self.board.slave().is_none();
+                if is_heard && self.plugged && self.is_listened_to() {
                     self.send(bytes);
                 }
                 self.answer();
@@ -335,10 +374,25 @@ impl Player {
 
     /// Lets the board's state follow what the capture says.
     fn follow(&mut self, at: Millis, bytes: &[u8]) {
-        let Self { board, decoder, .. } = self;
+        let Self {
+            board,
+            decoder,
+            pressed,
+            ..
+        } = self;
         decoder.push(at, bytes, &mut |message| match message {
             Message::Field { square, piece } => board.set_square(square, piece),
             Message::Dump(squares) => board.set_squares(squares),
+            Message::Clock(reading) if board.slave().is_some() => {
+                let before = board.clock();
+                if pressed.is_some_and(|pressed| is_older(&reading, at, pressed)) {
+                    return;
+                }
+                if before.is_some_and(|before| before.lever != reading.lever) {
+                    *pressed = Some((reading, at));
+                }
+                board.set_clock(Some(reading));
+            }
             Message::Clock(reading) => board.set_clock(Some(reading)),
             Message::NoClock => board.set_clock(None),
             _ => {}
@@ -368,6 +422,18 @@ impl Player {
     }
 }
 
+/// A frame from before a press may come after it in a capture. The log of a board has the lever itself, and no such frame.
+fn is_older(reading: &ClockReading, at: Millis, (pressed, then): (ClockReading, Millis)) -> bool {
+    let side = pressed.lever.pressed();
+    let (left, had) = (reading.time(side).seconds, pressed.time(side).seconds);
+    let rest = |of: &ClockReading| of.time(side.other()).seconds;
+    let late = at.since(then);
+    reading.running
+        && reading.lever != pressed.lever
+        && (late < OLD_FRAME_MS && left < had
+            || late < OLD_FRAME_MS / 5 && left == had && rest(reading) == rest(&pressed))
+}
+
 /// The first dump and the first clock that `cues` tell before anything changes.
 fn state_ahead(cues: &[Cue]) -> (Option<[PieceCode; 64]>, Option<ClockReading>) {
     let (mut squares, mut clock, mut changed) = (None, None, false);
@@ -392,98 +458,4 @@ fn state_ahead(cues: &[Cue]) -> (Option<[PieceCode; 64]>, Option<ClockReading>) 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const GAME: &str = "# dgtcap 1\n\
-        0.100 < 8d 00 0a 20 03 02 20 03 02 09\n\
-        1.000 < 8e 00\n\
-        1.010 < 05 34 00\n\
-        2.000 ! down\n\
-        3.000 ! up\n\
-        3.500 < 8e 00 05 24 01\n";
-
-    fn player(wait: bool) -> Player {
-        let capture = Capture::parse(GAME.as_bytes()).unwrap();
-        Player::new(capture, Identity::synthetic(1), Pace { speed: 2.0, wait })
-    }
-
-    /// Runs on until nothing more happens or `end`, and says what came when.
-    fn play(player: &mut Player, end: u64) -> Vec<(u64, Output)> {
-        let mut said = Vec::new();
-        let mut now = player.as_of;
-        loop {
-            while let Some(output) = player.poll_output() {
-                said.push((now.0, output));
-            }
-            match player.poll_timeout() {
-                Some(due) if due.0 <= end => now = due,
-                _ => return said,
-            }
-            player.handle_timeout(now);
-        }
-    }
-
-    fn send(bytes: &[u8]) -> Output {
-        Output::Send(bytes.to_vec())
-    }
-
-    #[test]
-    fn stands_still_until_a_host_listens() {
-        let mut player = player(true);
-        assert_eq!(play(&mut player, 10_000), []);
-        player.handle_bytes(Millis(20_000), b"A");
-        let clock = [0x8d, 0, 10, 0x20, 3, 2, 0x20, 3, 2, 9];
-        assert_eq!(player.poll_output(), Some(send(&clock)));
-        player.handle_bytes(Millis(20_100), b"K");
-        assert_eq!(
-            play(&mut player, 99_000),
-            [
-                (20_150, send(&clock)),
-                (20_600, send(&[0x8e, 0])),
-                (20_605, send(&[5, 0x34, 0])),
-                (21_100, Output::Unplug),
-                (21_600, Output::Plug),
-            ]
-        );
-        player.handle_bytes(Millis(30_000), b"D");
-        let rest = play(&mut player, 99_000);
-        assert_eq!(
-            rest,
-            [
-                (30_250, send(&[0x8e, 0, 5, 0x24, 1])),
-                // Then the clock is stopped.
-                (30_250, send(&[0x8d, 0, 10, 0x20, 3, 2, 0x20, 3, 2, 8])),
-                (30_250, Output::Over),
-            ]
-        );
-    }
-
-    #[test]
-    fn an_answer_waits_for_the_end_of_a_frame() {
-        let mut player = player(true);
-        player.handle_bytes(Millis(0), b"K");
-        play(&mut player, 501);
-        player.handle_bytes(Millis(501), b"M");
-        let said = play(&mut player, 600);
-        assert_eq!(
-            said,
-            [(505, send(&[5, 0x34, 0])), (505, send(&[0x93, 0, 5, 1, 8]))]
-        );
-    }
-
-    #[test]
-    fn a_host_that_is_not_awaited_misses_the_game() {
-        let mut player = player(false);
-        let said = play(&mut player, 99_000);
-        assert_eq!(
-            said,
-            [(1000, Output::Unplug), (1500, Output::Plug), (1750, Output::Over)]
-        );
-        player.handle_bytes(Millis(2000), b"B");
-        let Some(Output::Send(dump)) = player.poll_output() else {
-            panic!()
-        };
-        assert_eq!((dump[3 + 0x34], dump[3 + 0x24]), (0, 1));
-    }
-}
+mod tests;

@@ -1,10 +1,11 @@
-//! Attaches a player to a port: moves bytes at their times.
+//! Attaches a player, or a line of them, to a port: moves bytes at their times.
 
 use std::{io, time::Duration};
 
 use tokio::time::{Instant, sleep_until};
 
 use super::{
+    line::Line,
     player::{Output, Player},
     port::{Place, Port},
 };
@@ -14,6 +15,68 @@ use crate::time::Millis;
 const BYTE: Duration = Duration::from_micros(1042);
 /// Bytes that go out at once when the line is slow.
 const CHUNK: usize = 8;
+
+/// What hangs at a port: a board, or a line of many.
+pub trait Device: Send + std::fmt::Debug {
+    /// Whether it speaks without being asked.
+    fn speaks_unasked(&self) -> bool {
+        false
+    }
+    /// A host may be there from now on.
+    fn handle_connect(&mut self, _now: Millis) {}
+    /// Bytes from the host.
+    fn handle_bytes(&mut self, now: Millis, bytes: &[u8]);
+    /// The host closed the port.
+    fn handle_hang_up(&mut self, now: Millis);
+    /// The time of [`Self::poll_timeout`] has come.
+    fn handle_timeout(&mut self, now: Millis);
+    /// When something happens by itself.
+    fn poll_timeout(&self) -> Option<Millis>;
+    /// The next thing to do.
+    fn poll_output(&mut self) -> Option<Output>;
+}
+
+impl Device for Player {
+    fn speaks_unasked(&self) -> bool {
+        Self::speaks_unasked(self)
+    }
+    fn handle_connect(&mut self, now: Millis) {
+        Self::handle_connect(self, now);
+    }
+    fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
+        Self::handle_bytes(self, now, bytes);
+    }
+    fn handle_hang_up(&mut self, now: Millis) {
+        Self::handle_hang_up(self, now);
+    }
+    fn handle_timeout(&mut self, now: Millis) {
+        Self::handle_timeout(self, now);
+    }
+    fn poll_timeout(&self) -> Option<Millis> {
+        Self::poll_timeout(self)
+    }
+    fn poll_output(&mut self) -> Option<Output> {
+        Self::poll_output(self)
+    }
+}
+
+impl Device for Line {
+    fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
+        Self::handle_bytes(self, now, bytes);
+    }
+    fn handle_hang_up(&mut self, now: Millis) {
+        Self::handle_hang_up(self, now);
+    }
+    fn handle_timeout(&mut self, now: Millis) {
+        Self::handle_timeout(self, now);
+    }
+    fn poll_timeout(&self) -> Option<Millis> {
+        Self::poll_timeout(self)
+    }
+    fn poll_output(&mut self) -> Option<Output> {
+        Self::poll_output(self)
+    }
+}
 
 /// How a board is served.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +90,7 @@ pub struct Serving {
 /// A board on a port.
 #[derive(Debug)]
 pub struct Station {
-    player: Player,
+    player: Box<dyn Device>,
     place: Place,
     port: Option<Port>,
     serving: Serving,
@@ -47,11 +110,11 @@ impl Station {
     ///
     /// # Errors
     /// What the system says.
-    pub async fn new(player: Player, mut place: Place, serving: Serving) -> io::Result<Self> {
+    pub async fn new(player: impl Device + 'static, mut place: Place, serving: Serving) -> io::Result<Self> {
         let port = Port::plug(&mut place).await?;
         let now = Instant::now();
         Ok(Self {
-            player,
+            player: Box::new(player),
             connected: matches!(place, Place::Pty(_)),
             place,
             port: Some(port),

@@ -3,6 +3,7 @@
 #![allow(dead_code, clippy::unwrap_used)] // Each test uses another part of it, and fails where it fails.
 
 pub(crate) mod collection;
+pub(crate) mod score;
 pub(crate) mod script;
 pub(crate) mod summary;
 

@@ -11,6 +11,7 @@ use crate::{
     config::{Broker, Config, Id},
     gateway::{
         board::{BoardPlan, Tables},
+        lines::{self, LinePlan},
         metrics::Metrics,
     },
     journal::JournalSettings,
@@ -33,7 +34,8 @@ pub(super) async fn metrics(config: &Config) -> Option<Metrics> {
         .ok()
 }
 
-pub(super) fn plans(config: &Config) -> Result<BTreeMap<Id, BoardPlan>, GatewayError> {
+/// The boards, and the lines that some of them share: whoever shares one has a place at it.
+pub(super) fn plans(config: &Config) -> Result<(BTreeMap<Id, BoardPlan>, Vec<LinePlan>), GatewayError> {
     let mut plans = BTreeMap::new();
     let mut ports: HashMap<&str, &Id> = HashMap::new();
     for board in &config.boards {
@@ -59,7 +61,8 @@ pub(super) fn plans(config: &Config) -> Result<BTreeMap<Id, BoardPlan>, GatewayE
         };
         plans.insert(board.id.clone(), plan);
     }
-    Ok(plans)
+    let lines = lines::plans(plans.values_mut().map(|plan| &mut plan.source));
+    Ok((plans, lines))
 }
 
 /// Who sits at the boards.

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     config::{Board, Config, ConfigError, Id},
     gateway::discovery,
+    link::Source,
     mqtt::{Redial, StateKey},
 };
 
@@ -86,6 +87,18 @@ fn keep(present: &Config, next: &mut Config) -> Vec<&'static str> {
     keep(present.journal == next.journal, "[journal]");
     let interval = |config: &Config| config.limits.clock_interval;
     keep(interval(present) == interval(next), "limits.clock_interval_ms");
+    let on_lines = |config: &Config| -> Vec<_> {
+        let shared = config.boards.iter().filter(|board| board.port.shared().is_some());
+        shared
+            .map(|board| (board.id.clone(), board.port.clone()))
+            .collect()
+    };
+    // Who is asked on a line is settled when it is opened; and the order of the boards is that of the tables.
+    let same_lines = on_lines(present) == on_lines(next);
+    keep(same_lines, "[[line]] and [[board]]");
+    if !same_lines {
+        next.boards.clone_from(&present.boards);
+    }
     next.gateway.clone_from(&present.gateway);
     next.base_topic.clone_from(&present.base_topic);
     next.journal.clone_from(&present.journal);
@@ -178,7 +191,17 @@ impl Daemon {
     /// Boards come, go, and are watched in another way.
     fn change_boards(&mut self, former: &Config, next: &Config, in_force: &Config, taken: &mut Vec<String>) {
         // It was looked at when it was read.
-        let Ok(mut plans) = plans(in_force) else { return };
+        let Ok((mut plans, _)) = plans(in_force) else {
+            return;
+        };
+        for (id, plan) in &mut plans {
+            if let Some(present) = self.plans.get(id)
+                && matches!(plan.source, Source::Shared(_))
+            {
+                // Its place at the line that is open.
+                plan.source = present.source.clone();
+            }
+        }
         let gone: Vec<Id> = self
             .plans
             .keys()

@@ -1,0 +1,128 @@
+//! Who is on a line: all boards are asked at once, and answer when they like within a second (protocol 2.6). Answers collide,
+//! so who was understood is told to be quiet, and the others are asked again, until nobody new answers.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::super::bus::{Address, BusAnswer, BusCommand, BusDecoder};
+use crate::time::Millis;
+
+/// How long answers to a question to all may take (milliseconds).
+const WINDOW: u64 = 1500;
+/// How long the answer of one board may take.
+const ANSWER: u64 = 105;
+/// Rounds without a new board, one after the other, after which the rest are not there.
+const QUIET: u32 = 2;
+/// Rounds, whatever comes.
+const MOST: u32 = 12;
+
+/// Looks for boards. A state machine as the [`Master`](super::Master).
+#[derive(Debug, Default)]
+pub struct Discovery {
+    decoder: BusDecoder,
+    found: BTreeSet<Address>,
+    /// Who answered in this round: nobody does twice.
+    answered: BTreeSet<Address>,
+    doubled: BTreeSet<Address>,
+    /// Who is still to be told to be quiet.
+    to_hush: VecDeque<Address>,
+    until: Option<Millis>,
+    pings: bool,
+    rounds: u32,
+    quiet: u32,
+    is_new: bool,
+    damage: u64,
+    out: VecDeque<[u8; 4]>,
+    is_over: bool,
+}
+
+impl Discovery {
+    /// Begins.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The boards that answered.
+    #[must_use]
+    pub fn found(&self) -> Vec<Address> {
+        self.found.iter().copied().collect()
+    }
+
+    /// Addresses from which two boards answered.
+    #[must_use]
+    pub fn doubled(&self) -> Vec<Address> {
+        self.doubled.iter().copied().collect()
+    }
+
+    /// Nobody new answers.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Bytes came over the line, in any split.
+    pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
+        let mut pongs = Vec::new();
+        self.decoder.push(now, bytes, &mut |address, answer| {
+            if answer == BusAnswer::Pong {
+                pongs.extend(Address::new(address));
+            }
+        });
+        for address in pongs {
+            self.is_new |= self.found.insert(address);
+            if self.pings && !self.answered.insert(address) {
+                self.doubled.insert(address);
+            }
+            if !self.pings {
+                // It is told, and has said so.
+                self.until = None;
+            }
+        }
+        self.handle_timeout(now);
+    }
+
+    /// The time of [`Self::poll_timeout`] has come (calling it earlier or later does no harm).
+    pub fn handle_timeout(&mut self, now: Millis) {
+        if self.is_over || self.until.is_some_and(|until| now < until) {
+            return;
+        }
+        if std::mem::take(&mut self.pings) {
+            self.end_round();
+            if self.is_over {
+                return;
+            }
+        }
+        self.decoder.clear();
+        let (command, wait) = match self.to_hush.pop_front() {
+            Some(address) => (BusCommand::IgnoreNextPing(address), ANSWER),
+            None => {
+                self.pings = true;
+                self.answered.clear();
+                (BusCommand::Ping(None), WINDOW)
+            }
+        };
+        self.out.push_back(command.bytes());
+        self.until = Some(now + wait);
+    }
+
+    fn end_round(&mut self) {
+        self.rounds += 1;
+        let damage = self.decoder.stats().damage();
+        let collided = std::mem::replace(&mut self.damage, damage) != damage;
+        let is_quiet = !std::mem::take(&mut self.is_new) && !collided;
+        self.quiet = if is_quiet { self.quiet + 1 } else { 0 };
+        self.is_over = self.quiet >= QUIET || self.rounds >= MOST;
+        self.to_hush = self.found.iter().copied().collect();
+    }
+
+    /// When to call [`Self::handle_timeout`] at the latest; none when it is over.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        (!self.is_over).then(|| self.until.unwrap_or(Millis(0)))
+    }
+
+    /// The next bytes for the line.
+    pub fn poll_transmit(&mut self) -> Option<[u8; 4]> {
+        self.out.pop_front()
+    }
+}

@@ -1,0 +1,211 @@
+//! One board of a line, as the line knows it.
+
+use super::{
+    super::bus::Address,
+    exchange::Question,
+    order::{ClockSaid, Model, Told},
+    stand_in::{Known, StandIn},
+};
+use crate::time::Millis;
+
+/// Between two questions for the same board (milliseconds, as all below): it scans its squares in 200.
+const REST: u64 = 100;
+/// Between two questions for a running clock with some minutes left, for one that stands, and where none is.
+const CLOCK: [u64; 3] = [900, 2000, 5000];
+/// And for each board of the line: on a long one what changes is worth more than the seconds in between. A press tells its time.
+const CLOCK_A_BOARD: u64 = 60;
+/// A clock with less left than this many seconds is asked at each visit.
+const SHORT: u32 = 300;
+/// What a visit with an answer too many counts for, against one with a damaged answer.
+const ECHOED: u32 = 3;
+/// A board that does not tell of its clock is asked this seldom.
+const NO_ANSWER: u64 = 10_000;
+/// So many times in a row without an answer, and a question is not asked at each visit any more.
+const TRIES: u32 = 3;
+
+/// How often a board could not be understood, or was not heard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Errors {
+    /// Questions without any answer.
+    pub silent: u64,
+    /// Answers that came damaged.
+    pub damaged: u64,
+    /// Whole boards that showed changes which were never told.
+    pub lost: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) address: Address,
+    serial: String,
+    /// It answers.
+    pub(super) is_here: bool,
+    /// What it has to tell is from before it was here.
+    pub(super) is_fresh: bool,
+    /// Visits in a row in which it said nothing.
+    pub(super) misses: u32,
+    /// Visits in which what it said was damaged, or said twice, less those in which all was well.
+    pub(super) garbled: u32,
+    /// Since the last visit more came from its address than was asked for.
+    pub(super) echoed: bool,
+    /// Since the last visit something came damaged.
+    pub(super) damaged: bool,
+    pub(super) firmware: Option<(u8, u8)>,
+    version_tries: u32,
+    pub(super) stand_in: StandIn,
+    pub(super) model: Model,
+    /// The last changes that it told.
+    pub(super) last_changes: Option<Vec<u8>>,
+    /// It is not known whether it has told its changes: they are to be repeated first.
+    pub(super) is_unsettled: bool,
+    visited: Option<Millis>,
+    clock_asked: Option<Millis>,
+    clock_silent: u32,
+    pub(super) errors: Errors,
+}
+
+impl Member {
+    pub(super) fn new(address: Address, serial: String) -> Self {
+        Self {
+            address,
+            serial,
+            is_here: false,
+            is_fresh: false,
+            misses: 0,
+            garbled: 0,
+            echoed: false,
+            damaged: false,
+            firmware: None,
+            version_tries: 0,
+            stand_in: StandIn::default(),
+            model: Model::default(),
+            last_changes: None,
+            is_unsettled: false,
+            visited: None,
+            clock_asked: None,
+            clock_silent: 0,
+            errors: Errors::default(),
+        }
+    }
+
+    /// It answers, for the first time or again: what it tells first is old.
+    pub(super) fn arrive(&mut self) {
+        let (address, serial) = (self.address, std::mem::take(&mut self.serial));
+        *self = Self {
+            is_here: true,
+            is_fresh: true,
+            garbled: self.garbled,
+            errors: self.errors,
+            ..Self::new(address, serial)
+        };
+    }
+
+    /// When it may be visited again.
+    pub(super) fn due(&self) -> Millis {
+        self.visited.map_or(Millis(0), |visited| visited + REST)
+    }
+
+    /// What to ask it now, on a line of so many boards, in this order; the changes come last. The whole board is left out unless `may_dump`.
+    pub(super) fn questions(&mut self, now: Millis, boards: u64, may_dump: bool) -> Vec<Question> {
+        let mut questions = Vec::new();
+        if self.firmware.is_none() && self.version_tries < TRIES {
+            self.version_tries += 1;
+            questions.push(Question::Version);
+        }
+        if !self.is_fresh && self.misses == 0 {
+            if self.clock_due(boards).is_none_or(|due| due <= now) {
+                self.clock_asked = Some(now);
+                questions.push(Question::Clock);
+            }
+            if may_dump && self.stand_in.dump_wanted {
+                questions.push(Question::Dump);
+            }
+        }
+        questions.push(if self.is_unsettled {
+            Question::Repeat
+        } else {
+            Question::Changes
+        });
+        questions
+    }
+
+    /// When its clock is to be asked; none when at once.
+    fn clock_due(&self, boards: u64) -> Option<Millis> {
+        let asked = self.clock_asked?;
+        let [running, standing, absent] = CLOCK;
+        if self.clock_silent >= TRIES {
+            return Some(asked + NO_ANSWER);
+        }
+        if self.stand_in.clock_wanted {
+            return None;
+        }
+        Some(match self.model.clock? {
+            ClockSaid::Absent => asked + absent,
+            ClockSaid::Reading(reading) if !reading.running => asked + standing,
+            ClockSaid::Reading(reading) if reading.left.seconds.min(reading.right.seconds) < SHORT => asked,
+            ClockSaid::Reading(_) => asked + running.max(boards * CLOCK_A_BOARD),
+        })
+    }
+
+    /// Its last answers came no longer ago than this.
+    pub(super) fn is_answered_within(&self, now: Millis, ms: u64) -> bool {
+        self.visited.is_some_and(|visited| now.since(visited) <= ms)
+    }
+
+    /// It did not tell of its clock.
+    pub(super) fn clock_is_silent(&mut self) {
+        self.clock_silent += 1;
+    }
+
+    /// A visit is over that brought the changes. Returns the milliseconds since the one before.
+    pub(super) fn visited(&mut self, now: Millis, clock: bool) -> Option<u64> {
+        self.misses = 0;
+        let (echoed, damaged) = (
+            std::mem::take(&mut self.echoed),
+            std::mem::take(&mut self.damaged),
+        );
+        self.garbled = match (echoed, damaged) {
+            (true, _) => self.garbled + ECHOED,
+            (false, true) => self.garbled + 1,
+            (false, false) => self.garbled.saturating_sub(2),
+        };
+        if clock {
+            self.clock_silent = 0;
+        }
+        self.visited.replace(now).map(|before| now.since(before))
+    }
+
+    /// A visit came to nothing.
+    pub(super) fn missed(&mut self, now: Millis) {
+        self.visited = Some(now);
+    }
+
+    /// What its watcher says to it. Returns what is answered at once.
+    pub(super) fn hear(&mut self, now: Millis, bytes: &[u8]) -> Vec<u8> {
+        let clock = self.model.clock;
+        let known = known(self.address, &self.serial, self.firmware, clock);
+        self.stand_in.hear(now, bytes, &known)
+    }
+
+    /// What its watcher is told of what came, whose clock said `before`.
+    pub(super) fn tell(&mut self, now: Millis, told: &Told, before: Option<ClockSaid>) -> Vec<u8> {
+        self.errors.lost += u64::from(told.lost);
+        self.stand_in.dump_wanted |= told.is_odd;
+
+        let known = Known {
+            clock_before: before,
+            ..known(self.address, &self.serial, self.firmware, self.model.clock)
+        };
+        self.stand_in.tell(now, &told.happened, &known)
+    }
+}
+
+fn known(address: Address, serial: &str, firmware: Option<(u8, u8)>, clock: Option<ClockSaid>) -> Known<'_> {
+    Known {
+        address: address.get(),
+        serial,
+        firmware,
+        clock_runs: matches!(clock, Some(ClockSaid::Reading(reading)) if reading.running),
+        clock_before: clock,
+    }
+}

@@ -1,0 +1,339 @@
+//! The master against simulated boards, in virtual time.
+
+use super::{discovery::Discovery, *};
+use crate::{
+    capture::Capture,
+    dgt::{Command, Decoder, Message, PieceCode, bus::BusCommand},
+    sim::{
+        board::Identity,
+        line::{Line, Troubles},
+        player::{Output, Pace, Player},
+        slave::Slave,
+    },
+};
+
+/// A capture in which a pawn moves from e2 to e4 and the clock is pressed, one second after it began.
+const MOVE: &str = "# dgtcap 1\n\
+    0.000 < 8d 00 0a 20 03 02 20 03 02 09\n\
+    1.000 < 8e 00 05 34 00\n\
+    1.200 < 8e 00 05 24 01\n\
+    1.400 < 8d 00 0a 20 03 02 20 03 01 13\n\
+    9.000 < 8d 00 0a 20 02 55 20 03 01 13\n";
+
+fn address(n: u16) -> Address {
+    Address::new(9000 + n).unwrap()
+}
+
+/// A board on which nothing but a pawn on e2 stands, and then what `capture` says.
+fn player(capture: &str, n: u16) -> Player {
+    let squares = |n: usize| " 00".repeat(n);
+    let dump = format!("# dgtcap 1\n0.000 < 86 00 43{} 01{}\n", squares(52), squares(11));
+    let capture = capture.replace("# dgtcap 1\n", &dump);
+    let capture = Capture::parse(capture.as_bytes()).unwrap();
+    let player = Player::new(capture, Identity::synthetic(n), Pace::default());
+    player.on_line(Slave::new(address(n).get()))
+}
+
+/// A line with `count` boards that play [`MOVE`], a master that knows them, and what was said.
+struct Rig {
+    line: Line,
+    master: Master,
+    now: Millis,
+    said: Vec<(u64, u16, Said)>,
+    /// Bytes of somebody else, and when he says them.
+    other: Vec<(u64, Vec<u8>)>,
+}
+
+impl Rig {
+    fn new(count: u16, troubles: Troubles) -> Self {
+        Self {
+            line: Line::new((0..count).map(|n| player(MOVE, n)).collect(), troubles, 7),
+            master: Master::new((0..count).map(|n| (address(n), format!("{:05}", address(n).get())))),
+            now: Millis(0),
+            said: Vec::new(),
+            other: Vec::new(),
+        }
+    }
+
+    /// The boards are greeted when they come, as a watcher does.
+    fn run(&mut self, until: u64) {
+        while self.now.0 < until {
+            for (_, words) in self.other.extract_if(.., |(at, _)| *at <= self.now.0) {
+                self.line.handle_bytes(self.now, &words);
+            }
+            self.line.handle_timeout(self.now);
+            while let Some(output) = self.line.poll_output() {
+                if let Output::Send(bytes) = output {
+                    self.master.handle_bytes(self.now, &bytes);
+                }
+            }
+            self.master.handle_timeout(self.now);
+            while let Some((address, said)) = self.master.poll_said() {
+                if said == Said::Here {
+                    self.master.handle_watcher(address);
+                    for command in [
+                        Command::Serial,
+                        Command::Firmware,
+                        Command::Dump,
+                        Command::UpdateNice,
+                    ] {
+                        self.master.handle_words(self.now, address, &command.bytes());
+                    }
+                }
+                self.said.push((self.now.0, address.get(), said));
+            }
+            while let Some(question) = self.master.poll_transmit() {
+                self.line.handle_bytes(self.now, &question);
+            }
+            self.now = self.now + 1;
+        }
+    }
+
+    /// What was told of board `n`, in order.
+    fn told(&self, n: u16) -> Vec<String> {
+        let mut decoder = Decoder::new();
+        let mut told = Vec::new();
+        for (at, of, said) in &self.said {
+            match said {
+                _ if *of != address(n).get() => {}
+                Said::Here => told.push("here".to_owned()),
+                Said::Gone => told.push("gone".to_owned()),
+                Said::Bytes(bytes) => decoder.push(Millis(*at), bytes, &mut |message| {
+                    told.push(word(&message));
+                }),
+            }
+        }
+        told
+    }
+
+    /// The changes and the presses of board `n`.
+    fn moves(&self, n: u16) -> Vec<String> {
+        let told = self.told(n);
+        let is_move = |word: &&String| word.starts_with("square") || word.starts_with("RightHigh");
+        let mut moves: Vec<String> = told.iter().filter(is_move).cloned().collect();
+        moves.dedup();
+        moves
+    }
+}
+
+fn word(message: &Message<'_>) -> String {
+    match message {
+        Message::Field { square, piece } => format!("square {square} {}", piece.0),
+        Message::Clock(reading) => format!("{:?} {}", reading.lever, reading.left.seconds),
+        Message::Dump(squares) => format!(
+            "dump {}",
+            squares.iter().filter(|p| **p != PieceCode::EMPTY).count()
+        ),
+        Message::Serial(serial) => format!("serial {serial}"),
+        Message::Firmware(main, sub) => format!("firmware {main}.{sub}"),
+        _ => "other".to_owned(),
+    }
+}
+
+const PLAYED: [&str; 3] = ["square 52 0", "square 36 1", "RightHigh 181"];
+
+#[test]
+fn each_board_is_heard_as_if_it_had_a_line_of_its_own() {
+    let mut rig = Rig::new(12, Troubles::default());
+    rig.run(12_000);
+    for n in 0..12 {
+        let told = rig.told(n);
+        // Old firmware tells no number, and newer boards alternate the ids of their changes.
+        let firmware = if address(n).get().is_multiple_of(3) {
+            "firmware 1.2"
+        } else {
+            "firmware 1.8"
+        };
+        assert_eq!(
+            told[..3],
+            [
+                "here".to_owned(),
+                format!("serial {:05}", 9000 + n),
+                firmware.to_owned()
+            ]
+        );
+        assert!(told.iter().any(|word| word.starts_with("dump")), "{told:?}");
+        assert_eq!(rig.moves(n), PLAYED, "{told:?}");
+    }
+    let figures = rig.master.take_figures();
+    assert!(
+        figures
+            .boards
+            .iter()
+            .all(|board| board.is_here && board.errors == Errors::default())
+    );
+    assert_eq!(figures.unasked, 0);
+}
+
+/// Each clock is asked in each round, as in blitz.
+#[test]
+fn a_round_takes_no_longer_than_is_said() {
+    for (boards, most_ms) in [(12, 800), (24, 1600), (40, 2700)] {
+        let mut rig = Rig::new(boards, Troubles::default());
+        rig.run(20_000);
+        rig.master.take_figures();
+        rig.run(30_000);
+        let figures = rig.master.take_figures();
+        assert!(
+            (1..=most_ms).contains(&figures.cycle_ms),
+            "{boards} boards: {figures:?}"
+        );
+        assert!(figures.longest_ms <= most_ms, "{boards} boards: {figures:?}");
+    }
+}
+
+#[test]
+fn noise_costs_nothing_but_time() {
+    let mut rig = Rig::new(
+        6,
+        Troubles {
+            noise: 0.1,
+            late_ms: 0,
+        },
+    );
+    rig.run(30_000);
+    for n in 0..6 {
+        assert_eq!(rig.moves(n), PLAYED);
+        assert!(!rig.told(n).contains(&"gone".to_owned()));
+    }
+    let damaged: u64 = rig
+        .master
+        .take_figures()
+        .boards
+        .iter()
+        .map(|board| board.errors.damaged)
+        .sum();
+    assert!(damaged > 10, "{damaged}");
+}
+
+#[test]
+fn a_slave_that_is_late_is_waited_for() {
+    let mut rig = Rig::new(
+        3,
+        Troubles {
+            noise: 0.0,
+            late_ms: 80,
+        },
+    );
+    rig.run(12_000);
+    for n in 0..3 {
+        assert_eq!(rig.moves(n), PLAYED);
+    }
+}
+
+#[test]
+fn a_board_that_is_pulled_out_is_gone_and_comes_back_while_the_others_go_on() {
+    let pulled = "# dgtcap 1\n0.000 < 8d 00 0a 20 03 02 20 03 02 08\n4.000 ! down\n10.000 ! up\n20.0 < 8e 00 05 34 00\n";
+    let mut rig = Rig::new(3, Troubles::default());
+    rig.line.players()[1] = player(pulled, 1);
+    rig.run(40_000);
+    let gone: Vec<_> = rig
+        .said
+        .iter()
+        .filter(|(.., said)| !matches!(said, Said::Bytes(_)))
+        .collect();
+    assert_eq!(gone.len(), 5, "{gone:?}");
+    let links = |n: u16| {
+        rig.told(n)
+            .iter()
+            .filter(|word| ["here", "gone"].contains(&word.as_str()))
+            .count()
+    };
+    assert_eq!((links(0), links(1), links(2)), (1, 3, 1));
+    let told = rig.told(1);
+    let back = told.iter().rposition(|word| word == "here").unwrap();
+    assert!(told[back..].contains(&"square 52 0".to_owned()), "{told:?}");
+    assert_eq!(
+        (rig.moves(0), rig.moves(2)),
+        (
+            PLAYED.map(str::to_owned).to_vec(),
+            PLAYED.map(str::to_owned).to_vec()
+        )
+    );
+}
+
+#[test]
+fn another_programs_words_for_a_board_alone_lose_nothing() {
+    let mut rig = Rig::new(4, Troubles::default());
+    // Each takes all boards off the bus, until the next question for any of them.
+    rig.other = (0..40).map(|n| (2000 + n * 50, b"B".to_vec())).collect();
+    rig.run(20_000);
+    for n in 0..4 {
+        assert_eq!(rig.moves(n), PLAYED);
+        assert_eq!(rig.told(n).iter().filter(|word| *word == "gone").count(), 0);
+    }
+}
+
+#[test]
+fn changes_that_another_master_asks_for_are_heard_as_well() {
+    let mut rig = Rig::new(2, Troubles::default());
+    rig.other = (0..60)
+        .map(|n| (1500 + n * 37, BusCommand::Changes(address(0)).bytes().to_vec()))
+        .collect();
+    rig.run(20_000);
+    let told = rig.told(0);
+    // What it cost is made good by the whole board at the latest.
+    let last = told.iter().rfind(|word| word.starts_with("dump")).unwrap();
+    assert_eq!(last, "dump 1", "{told:?}");
+    assert_eq!(rig.moves(1), PLAYED);
+    assert!(rig.master.take_figures().unasked > 0);
+}
+
+#[test]
+fn two_boards_of_one_address_are_found_out_and_not_heard_any_more() {
+    let mut rig = Rig::new(2, Troubles::default());
+    let twin = player(MOVE, 0);
+    rig.line = Line::new(
+        vec![player(MOVE, 0), twin, player(MOVE, 1)],
+        Troubles::default(),
+        3,
+    );
+    rig.run(20_000);
+    assert_eq!(rig.moves(1), PLAYED);
+    let last = rig.said.iter().rfind(|(_, of, _)| *of == address(0).get());
+    assert!(matches!(last, None | Some((..10_000, _, Said::Gone))), "{last:?}");
+    let figures = rig.master.take_figures();
+    assert!(figures.boards[0].is_garbled, "{figures:?}");
+}
+
+/// Runs a discovery on a line of these boards.
+fn discover(addresses: &[u16]) -> (Discovery, u64) {
+    let players = addresses.iter().map(|n| player(MOVE, *n)).collect();
+    let mut line = Line::new(players, Troubles::default(), 5);
+    let mut discovery = Discovery::new();
+    let mut now = Millis(0);
+    while !discovery.is_over() && now.0 < 100_000 {
+        line.handle_timeout(now);
+        while let Some(Output::Send(bytes)) = line.poll_output() {
+            discovery.handle_bytes(now, &bytes);
+        }
+        discovery.handle_timeout(now);
+        while let Some(question) = discovery.poll_transmit() {
+            line.handle_bytes(now, &question);
+        }
+        now = now + 1;
+    }
+    (discovery, now.0)
+}
+
+#[test]
+fn forty_boards_are_found_though_their_answers_collide() {
+    let all: Vec<u16> = (0..40).collect();
+    let (discovery, took) = discover(&all);
+    assert_eq!(
+        discovery.found(),
+        all.iter().map(|n| address(*n)).collect::<Vec<_>>()
+    );
+    assert_eq!(discovery.doubled(), []);
+    assert!(took < 20_000, "{took}");
+    assert!(discover(&[]).0.found().is_empty());
+}
+
+#[test]
+fn two_boards_of_one_address_are_found_out() {
+    let (discovery, _) = discover(&[1, 2, 2]);
+    assert_eq!(
+        (discovery.found(), discovery.doubled()),
+        (vec![address(1), address(2)], vec![address(2)])
+    );
+}

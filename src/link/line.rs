@@ -1,0 +1,324 @@
+//! A line that many boards share: one port, and a link for each board.
+//!
+//! Who opens a place at a line gets a connection on which its board speaks as on a line of its own; it goes when the board
+//! does. The [`Hub`] owns the port: it lets the [`Master`] ask, and passes on what is said.
+
+use std::{
+    collections::BTreeMap,
+    future::poll_fn,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex},
+    sync::{mpsc, watch},
+    task::JoinHandle,
+    time::{Instant, sleep_until, timeout, timeout_at},
+};
+
+use super::{Io, OpenError, Opened};
+use crate::{
+    dgt::{
+        bus::Address,
+        line::{Figures, Master, Said, discovery::Discovery},
+    },
+    time::Millis,
+};
+
+/// Bytes that a connection holds: what a board says in some seconds, with a whole board.
+const CONNECTION: usize = 4096;
+/// Boards that may come to a line at once.
+const ARRIVALS: usize = 64;
+/// How often the figures are told.
+const FIGURES: Duration = Duration::from_secs(2);
+/// How long a board that is not there is waited for.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A board's place at a line, whose port somebody holds.
+#[derive(Clone, Debug)]
+pub struct Place {
+    name: String,
+    address: Address,
+    arrivals: mpsc::Sender<(Address, DuplexStream)>,
+    here: watch::Receiver<bool>,
+}
+
+impl Place {
+    /// A connection to the board, if it is there within some seconds: a line that was just opened has not asked all yet.
+    ///
+    /// # Errors
+    /// [`OpenError::NotOnLine`] where it is not.
+    pub(super) async fn open(&self) -> Result<Opened, OpenError> {
+        let mut here = self.here.clone();
+        let is_here = matches!(timeout(PATIENCE, here.wait_for(|here| *here)).await, Ok(Ok(_)));
+        let (ours, theirs) = duplex(CONNECTION);
+        if !is_here || self.arrivals.send((self.address, theirs)).await.is_err() {
+            return Err(OpenError::NotOnLine(self.name.clone()));
+        }
+        Ok(Opened {
+            io: Box::new(ours),
+            name: self.name.clone(),
+        })
+    }
+}
+
+/// Opens the line on `port` for one board alone.
+///
+/// # Errors
+/// As [`Place::open`].
+pub(super) async fn alone(board: (Address, String), name: String, port: Opened) -> Result<Opened, OpenError> {
+    let (mut hub, mut places) = Hub::new([(board.0, board.1, name.clone())]);
+    let task = Task(tokio::spawn(async move {
+        hub.drive(port.io, || {}).await;
+    }));
+    let place = places.pop().ok_or(OpenError::NotOnLine(name))?;
+    let opened = place.open().await?;
+    Ok(Opened {
+        io: Box::new(Alone {
+            io: opened.io,
+            _task: task,
+        }),
+        name: opened.name,
+    })
+}
+
+/// Who answers on a line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Addresses of boards.
+    pub boards: Vec<u16>,
+    /// Those that two boards have.
+    pub doubled: Vec<u16>,
+}
+
+/// Asks who is on the line that was opened, until nobody new answers.
+pub async fn discover(port: Opened) -> Found {
+    let (mut io, origin) = (port.io, Instant::now());
+    let now = || Millis(origin.elapsed().as_millis() as u64);
+    let (mut discovery, mut buffer) = (Discovery::new(), [0; 256]);
+    while !discovery.is_over() {
+        discovery.handle_timeout(now());
+        while let Some(question) = discovery.poll_transmit() {
+            if io.write_all(&question).await.is_err() {
+                return Found::default();
+            }
+        }
+        let due = discovery.poll_timeout().unwrap_or_default();
+        match timeout_at(origin + Duration::from_millis(due.0), io.read(&mut buffer)).await {
+            Ok(Ok(count)) if count > 0 => discovery.handle_bytes(now(), &buffer[..count]),
+            Ok(_) => break,
+            Err(_) => {}
+        }
+    }
+    let numbers = |addresses: Vec<Address>| addresses.into_iter().map(Address::get).collect();
+    Found {
+        boards: numbers(discovery.found()),
+        doubled: numbers(discovery.doubled()),
+    }
+}
+
+/// A task that ends with who holds it.
+struct Task(JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A connection that has its line for itself.
+struct Alone {
+    io: Box<dyn Io>,
+    _task: Task,
+}
+
+impl AsyncRead for Alone {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Alone {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
+
+/// One board's connection, as the line holds it.
+#[derive(Debug)]
+struct Seat {
+    stream: Option<DuplexStream>,
+    here: watch::Sender<bool>,
+}
+
+/// Holds the port of a line.
+#[derive(Debug)]
+pub struct Hub {
+    master: Master,
+    seats: BTreeMap<Address, Seat>,
+    arrivals: mpsc::Receiver<(Address, DuplexStream)>,
+    figures: Arc<watch::Sender<Figures>>,
+    origin: Instant,
+}
+
+impl Hub {
+    /// Of a line with these boards, each with its serial number and the name of its place; and the places.
+    #[must_use]
+    pub fn new(boards: impl IntoIterator<Item = (Address, String, String)>) -> (Self, Vec<Place>) {
+        let (sender, arrivals) = mpsc::channel(ARRIVALS);
+        let (mut seats, mut places, mut members) = (BTreeMap::new(), Vec::new(), Vec::new());
+        for (address, serial, name) in boards {
+            let (here, is_here) = watch::channel(false);
+            seats.insert(address, Seat { stream: None, here });
+            places.push(Place {
+                name,
+                address,
+                arrivals: sender.clone(),
+                here: is_here,
+            });
+            members.push((address, serial));
+        }
+        let hub = Self {
+            master: Master::new(members),
+            seats,
+            arrivals,
+            figures: Arc::new(watch::channel(Figures::default()).0),
+            origin: Instant::now(),
+        };
+        (hub, places)
+    }
+
+    /// Where it is told how the line does.
+    #[must_use]
+    pub fn figures(&self) -> watch::Receiver<Figures> {
+        self.figures.subscribe()
+    }
+
+    /// The time of the line.
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        // A process runs for less than 292 million years.
+        Millis(self.origin.elapsed().as_millis() as u64)
+    }
+
+    /// Lets the boards speak over `io` until it is lost, and says why. Calls `beat` every few seconds at the least.
+    pub async fn drive(&mut self, io: Box<dyn Io>, beat: impl Fn()) -> String {
+        let (mut read, mut write) = tokio::io::split(io);
+        let (mut buffer, mut unsent) = ([0; 256], Vec::new());
+        let mut told = Instant::now();
+        let reason = loop {
+            beat();
+            self.master.handle_timeout(self.now());
+            self.pass_on();
+            while let Some(question) = self.master.poll_transmit() {
+                unsent.extend(question);
+            }
+            if told <= Instant::now() {
+                told = Instant::now() + FIGURES;
+                self.tell();
+            }
+            let due = self
+                .master
+                .poll_timeout()
+                .map(|due| self.origin + Duration::from_millis(due.0));
+            let wake = due.map_or(told, |due| due.min(told));
+            tokio::select! {
+                got = read.read(&mut buffer) => match got {
+                    Ok(0) => break "the port is gone".to_owned(),
+                    Ok(count) => self.master.handle_bytes(self.now(), &buffer[..count]),
+                    Err(error) => break error.to_string(),
+                },
+                sent = write.write(&unsent), if !unsent.is_empty() => match sent {
+                    Ok(0) => break "the port takes no more".to_owned(),
+                    Ok(count) => drop(unsent.drain(..count)),
+                    Err(error) => break error.to_string(),
+                },
+                Some((address, stream)) = self.arrivals.recv() => self.seat(address, stream),
+                (address, words) = poll_fn(|cx| heard(&mut self.seats, cx)) => match words {
+                    Some(words) => self.master.handle_words(self.now(), address, &words),
+                    None => self.leave(address),
+                },
+                () = sleep_until(wake) => {}
+            }
+        };
+        self.master.handle_lost();
+        self.pass_on();
+        self.tell();
+        reason
+    }
+
+    fn tell(&mut self) {
+        self.figures.send_replace(self.master.take_figures());
+    }
+
+    fn seat(&mut self, address: Address, stream: DuplexStream) {
+        if let Some(seat) = self.seats.get_mut(&address).filter(|seat| *seat.here.borrow()) {
+            seat.stream = Some(stream);
+            self.master.handle_watcher(address);
+        }
+    }
+
+    fn leave(&mut self, address: Address) {
+        if let Some(seat) = self.seats.get_mut(&address) {
+            seat.stream = None;
+        }
+    }
+
+    /// What the boards say goes to who watches them. Who does not take it is not served any longer: he asks anew.
+    fn pass_on(&mut self) {
+        while let Some((address, said)) = self.master.poll_said() {
+            let Some(seat) = self.seats.get_mut(&address) else {
+                continue;
+            };
+            match said {
+                Said::Here => drop(seat.here.send_replace(true)),
+                Said::Gone => {
+                    seat.here.send_replace(false);
+                    seat.stream = None;
+                }
+                Said::Bytes(bytes) => {
+                    let takes = seat.stream.as_mut().is_some_and(|stream| takes(stream, &bytes));
+                    seat.stream = seat.stream.take().filter(|_| takes);
+                }
+            }
+        }
+    }
+}
+
+/// Writes all of `bytes` at once, if there is room.
+fn takes(stream: &mut DuplexStream, bytes: &[u8]) -> bool {
+    let mut cx = Context::from_waker(std::task::Waker::noop());
+    let mut write = std::pin::pin!(stream.write_all(bytes));
+    matches!(write.as_mut().poll(&mut cx), Poll::Ready(Ok(())))
+}
+
+/// What the next of those who watch says to its board; nothing when he is gone.
+fn heard(seats: &mut BTreeMap<Address, Seat>, cx: &mut Context<'_>) -> Poll<(Address, Option<Vec<u8>>)> {
+    for (address, seat) in seats {
+        let Some(stream) = &mut seat.stream else { continue };
+        let mut buffer = [0; 64];
+        let mut read = ReadBuf::new(&mut buffer);
+        if let Poll::Ready(result) = Pin::new(stream).poll_read(cx, &mut read) {
+            let words = read.filled().to_vec();
+            let is_there = result.is_ok() && !words.is_empty();
+            return Poll::Ready((*address, is_there.then_some(words)));
+        }
+    }
+    Poll::Pending
+}

@@ -1,0 +1,241 @@
+//! A line that many simulated boards share: who is asked answers after a while, at the pace of 9600 baud, and who speaks at the
+//! same time is not understood. Pure: time is an argument.
+
+use std::collections::VecDeque;
+
+use fastrand::Rng;
+
+use super::player::{Output, Player};
+use crate::{
+    dgt::{Heard, HostDecoder},
+    time::Millis,
+};
+
+/// Microseconds of one byte at 9600 baud, bytes that come at once, and microseconds of a question.
+const BYTE_US: u64 = 1042;
+const CHUNK: usize = 8;
+const QUESTION_US: u64 = 4 * BYTE_US;
+/// From the end of a question to the begin of its answer, at the least and at the most.
+const ANSWER_US: (u64, u64) = (1_000, 9_000);
+/// Answers to a question to all are spread over this time.
+const SPREAD_US: u64 = 1_100_000;
+/// Bus commands: a question to all whether they are there.
+const PING: [u8; 3] = [0x87, 0, 0];
+
+/// What is on the wire, or will be.
+#[derive(Clone, Debug)]
+struct Words {
+    begin: u64,
+    bytes: Vec<u8>,
+    /// How many of them the host has heard.
+    told: usize,
+}
+
+impl Words {
+    /// When so many of its bytes have been said.
+    fn said(&self, count: usize) -> u64 {
+        self.begin + count as u64 * BYTE_US
+    }
+
+    fn end(&self) -> u64 {
+        self.said(self.bytes.len())
+    }
+
+    fn is_told(&self) -> bool {
+        self.told == self.bytes.len()
+    }
+
+    /// When the host is to hear more of it: it comes by some bytes at once.
+    fn due(&self) -> Option<u64> {
+        (!self.is_told()).then(|| self.said(self.bytes.len().min(self.told + CHUNK)))
+    }
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Troubles {
+    /// The chance of an answer to be damaged.
+    pub noise: f64,
+    /// The first board answers so many milliseconds later than the others.
+    pub late_ms: u64,
+}
+
+/// Boards on one line.
+#[derive(Debug)]
+pub struct Line {
+    players: Vec<Player>,
+    /// Reads what the host says.
+    host: HostDecoder,
+    words: Vec<Words>,
+    troubles: Troubles,
+    rng: Rng,
+    /// Some boards may have been taken off the bus by a word for a board alone.
+    is_mixed: bool,
+    over: usize,
+    outputs: VecDeque<Output>,
+}
+
+impl Line {
+    /// A line with these boards ([`Player::on_line`]), and what is wrong with it.
+    #[must_use]
+    pub fn new(players: Vec<Player>, troubles: Troubles, seed: u64) -> Self {
+        Self {
+            players,
+            host: HostDecoder::new(),
+            words: Vec::new(),
+            troubles,
+            rng: Rng::with_seed(seed),
+            is_mixed: false,
+            over: 0,
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// Its boards.
+    pub fn players(&mut self) -> &mut [Player] {
+        &mut self.players
+    }
+
+    /// Bytes from the host.
+    pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
+        self.handle_timeout(now);
+        let mut all = Vec::new();
+        self.host.push(now, bytes, &mut |heard| all.push(heard));
+        for heard in all {
+            self.hear(now, heard);
+        }
+    }
+
+    fn hear(&mut self, now: Millis, heard: Heard) {
+        let to = match heard {
+            Heard::Bus([_, high, low, _]) => u16::from(high) << 7 | u16::from(low),
+            Heard::Command(_) | Heard::Other(_) => 0,
+        };
+        // Who was taken off the bus by a word for a board alone comes back with the next for any.
+        let is_bus = matches!(heard, Heard::Bus(_));
+        let to_all = to == 0 || std::mem::replace(&mut self.is_mixed, !is_bus);
+        self.is_mixed = !is_bus;
+        let spread = matches!(heard, Heard::Bus([code, high, low, _]) if [code, high, low] == PING);
+        for index in 0..self.players.len() {
+            if to_all || self.players[index].address() == Some(to) {
+                self.players[index].handle_heard(now, heard);
+                self.carry_out(now, index, spread);
+            }
+        }
+    }
+
+    /// What a board wants to say it says after a while.
+    fn carry_out(&mut self, now: Millis, index: usize, spread: bool) {
+        while let Some(output) = self.players[index].poll_output() {
+            match output {
+                Output::Send(bytes) => self.send(now, index, bytes, spread),
+                Output::Over => self.over += 1,
+                // Its cable is not the line's.
+                Output::Unplug | Output::Plug => continue,
+            }
+            if self.over == self.players.len() {
+                self.outputs.push_back(Output::Over);
+                self.over = 0;
+            }
+        }
+    }
+
+    fn send(&mut self, now: Millis, index: usize, mut bytes: Vec<u8>, spread: bool) {
+        let (least, most) = if spread { (0, SPREAD_US) } else { ANSWER_US };
+        let late = if index == 0 {
+            self.troubles.late_ms * 1000
+        } else {
+            0
+        };
+        let begin = now.0 * 1000 + QUESTION_US + late + self.rng.u64(least..most);
+        if self.rng.f64() < self.troubles.noise {
+            self.damage(&mut bytes);
+        }
+        self.words.push(Words {
+            begin,
+            bytes,
+            told: 0,
+        });
+    }
+
+    /// A byte is lost, turned into another, or comes from nowhere.
+    fn damage(&mut self, bytes: &mut Vec<u8>) {
+        let at = self.rng.usize(0..bytes.len());
+        match self.rng.u8(0..3) {
+            0 => drop(bytes.remove(at)),
+            1 => bytes[at] ^= 1 << self.rng.u8(0..8),
+            _ => bytes.insert(at, self.rng.u8(..)),
+        }
+    }
+
+    /// The time of [`Self::poll_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Millis) {
+        for index in 0..self.players.len() {
+            if self.players[index].poll_timeout().is_some_and(|due| due <= now) {
+                self.players[index].handle_timeout(now);
+            }
+            self.carry_out(now, index, false);
+        }
+        self.tell(now.0 * 1000);
+    }
+
+    /// What has been said by `now` (microseconds) the host has heard.
+    fn tell(&mut self, now: u64) {
+        let is_due = |words: &Words| words.due().is_some_and(|due| due <= now);
+        let mut due: Vec<usize> = (0..self.words.len())
+            .filter(|index| is_due(&self.words[*index]))
+            .collect();
+        due.sort_by_key(|index| self.words[*index].due());
+        for index in due {
+            let words = &self.words[index];
+            let said = (now.saturating_sub(words.begin) / BYTE_US) as usize;
+            let part = words.told..said.min(words.bytes.len());
+            let heard = part.clone().map(|place| self.heard(index, place)).collect();
+            self.words[index].told = part.end;
+            self.outputs.push_back(Output::Send(heard));
+        }
+        let open = self
+            .words
+            .iter()
+            .filter(|words| !words.is_told())
+            .map(|words| words.begin)
+            .min();
+        // Who begins later than this has not met it.
+        self.words
+            .retain(|words| !words.is_told() || open.is_some_and(|open| words.end() > open));
+    }
+
+    /// What the host hears of a byte of these words while others speak, too: the line is low where any of them is.
+    fn heard(&self, index: usize, place: usize) -> u8 {
+        let at = self.words[index].said(place);
+        let others = self.words.iter().enumerate().filter(|(other, _)| *other != index);
+        let spoken = others.filter_map(|(_, other)| {
+            let since = at.checked_sub(other.begin)?;
+            other.bytes.get((since / BYTE_US) as usize)
+        });
+        spoken.fold(self.words[index].bytes[place], |heard, byte| heard & byte)
+    }
+
+    /// When something happens by itself.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        let words = self.words.iter().filter_map(Words::due);
+        let words = words.map(|due| Millis(due.div_ceil(1000)));
+        let players = self.players.iter().filter_map(Player::poll_timeout);
+        words.chain(players).min()
+    }
+
+    /// The next thing to do; nothing else than to send, and that all games are over.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// The host closed the port.
+    pub fn handle_hang_up(&mut self, now: Millis) {
+        self.host = HostDecoder::new();
+        self.words.clear();
+        self.players
+            .iter_mut()
+            .for_each(|player| player.handle_hang_up(now));
+    }
+}
