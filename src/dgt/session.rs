@@ -245,7 +245,7 @@ impl Session {
     fn shows_gap(&mut self) -> bool {
         let all_came = self.unanswered == 0;
         let decided = all_came || self.told_serial || self.phase == Phase::Up;
-        if !self.hushed && !(self.silent && decided) {
+        if !(self.hushed || self.silent && decided) {
             return false;
         }
         self.silent = false;
