@@ -82,10 +82,10 @@ pub struct Health {
     #[serde(skip_serializing_if = "Option::is_none")]
     lichess: Option<Pushed>,
     /// Boards of whose hardware there is something to tell: a battery, what came garbled over the line or was lost, what is not read.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     hardware: BTreeMap<String, HardwareView>,
     /// The lines that boards share; absent where each has a port of its own.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     lines: Vec<LineHealth>,
 }
 

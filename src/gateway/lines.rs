@@ -46,7 +46,7 @@ pub(super) struct LineHealth {
     /// Answers that nobody of us asked for: another program is on the line, or two boards have one address.
     unasked: u64,
     /// Addresses at which more answers, or others, than one board gives.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     garbled: Vec<u16>,
 }
 
