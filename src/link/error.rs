@@ -61,7 +61,7 @@ pub enum OpenError {
     },
     /// The line is open, and this board does not answer there.
     #[error(
-        "{0}: the board does not answer on its line: is it switched on, and is this its serial number? `dgt2mqtt check --connect` asks all"
+        "{0}: the board does not answer on its line: is it switched on, and is this its serial number? `dgt2mqtt ports --line PORT` asks who is there"
     )]
     NotOnLine(String),
     /// The capture cannot be read.

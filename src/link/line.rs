@@ -322,3 +322,74 @@ fn heard(seats: &mut BTreeMap<Address, Seat>, cx: &mut Context<'_>) -> Poll<(Add
     }
     Poll::Pending
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        capture::Capture,
+        sim::{
+            board::Identity,
+            line::{Line, Troubles},
+            player::{Output, Pace, Player},
+            slave::Slave,
+        },
+    };
+
+    /// One board on a line, at the other end of `io`, until that is gone.
+    async fn board(mut io: DuplexStream, address: Address) {
+        let capture = Capture::parse(b"# dgtcap 1\n0.0 < 8d 00 0a 20 03 02 20 03 02 08\n").unwrap();
+        let player = Player::new(capture, Identity::synthetic(1), Pace::default());
+        let mut line = Line::new(
+            vec![player.on_line(Slave::new(address.get()))],
+            Troubles::default(),
+            1,
+        );
+        let (origin, mut buffer) = (Instant::now(), [0; 64]);
+        let now = || Millis(origin.elapsed().as_millis() as u64);
+        loop {
+            line.handle_timeout(now());
+            while let Some(output) = line.poll_output() {
+                if let Output::Send(bytes) = output
+                    && io.write_all(&bytes).await.is_err()
+                {
+                    return;
+                }
+            }
+            let due = line.poll_timeout().unwrap_or_else(|| now() + 50);
+            match timeout_at(origin + Duration::from_millis(due.0), io.read(&mut buffer)).await {
+                Ok(Ok(count)) if count > 0 => line.handle_bytes(now(), &buffer[..count]),
+                Ok(_) => return,
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// A port that is lost takes its boards with it, and brings them back when it is opened again.
+    #[tokio::test]
+    async fn a_line_that_is_lost_and_opened_again() {
+        let address = Address::new(1025).unwrap();
+        let (mut hub, places) = Hub::new([(address, "01025".to_owned(), "bus:01025@x".to_owned())]);
+        for _ in 0..2 {
+            let (ours, theirs) = duplex(1024);
+            let far = tokio::spawn(board(theirs, address));
+            let watching = async {
+                let mut opened = places[0].open().await.unwrap();
+                assert_eq!(opened.name, "bus:01025@x");
+                opened.io.write_all(b"E").await.unwrap();
+                let mut serial = [0; 8];
+                opened.io.read_exact(&mut serial).await.unwrap();
+                assert_eq!(serial, *b"\x91\x00\x0801025");
+                far.abort();
+                assert_eq!(
+                    opened.io.read(&mut serial).await.unwrap(),
+                    0,
+                    "it goes with the line"
+                );
+            };
+            let (reason, ()) = tokio::join!(hub.drive(Box::new(ours), || {}), watching);
+            assert_eq!(reason, "the port is gone");
+        }
+        assert!(!hub.figures().borrow().boards[0].is_here);
+    }
+}
