@@ -15,6 +15,8 @@ use crate::{
 
 /// Characters of an answer that are repeated to a person.
 const MAX_SAID: usize = 200;
+/// A part of an address that is as long as this may be a secret.
+const SECRET_LENGTH: usize = 6;
 
 /// Why a message was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -90,13 +92,12 @@ impl Place {
 
     fn secrets(&self) -> impl Iterator<Item = &str> {
         let token = self.alert.token.as_ref().map(Secret::reveal);
-        let topic = self
-            .alert
-            .path
-            .rsplit('/')
-            .next()
-            .filter(|topic| !topic.is_empty());
-        token.into_iter().chain(topic)
+        // A part of the address may be as good as a password.
+        let path = self.alert.path.as_str();
+        let parts = path.split(['/', '?', '&', '=']);
+        let topic = path.rsplit('/').next().filter(|topic| !topic.is_empty());
+        let parts = parts.filter(|part| part.len() >= SECRET_LENGTH).chain(topic);
+        token.into_iter().chain(parts)
     }
 
     fn request(&self, message: &Message) -> Result<Request<Full<Bytes>>, CallError> {

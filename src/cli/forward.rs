@@ -53,6 +53,11 @@ pub(super) struct Forward {
 
 impl Forward {
     pub(super) fn run(self) -> anyhow::Result<()> {
+        if matches!(self.port, Source::Shared(_)) {
+            anyhow::bail!(
+                "a board on a line is asked in turn, and has no times of its own to hand on: configure it on the machine where the line is attached"
+            );
+        }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;

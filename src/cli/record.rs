@@ -88,7 +88,8 @@ impl Record {
             origin: Instant::now(),
             protocol: self.protocol,
             talk: Talk::new(self.protocol),
-            mask: self.anonymous.then(Mask::default),
+            // Boards of other families say nothing of whose they are.
+            mask: (self.anonymous && self.protocol == Protocol::Dgt).then(Mask::default),
         };
         runtime.block_on(async {
             tokio::select! {

@@ -204,7 +204,10 @@ fn address(
     let (scheme, rest) = split.unwrap_or(("", text));
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let topic = path.trim_start_matches('/');
-    let is_address = !scheme.is_empty() && !host.is_empty() && !host.contains(['@', ' ']) && path.is_ascii();
+    let is_address = !scheme.is_empty()
+        && !host.is_empty()
+        && !host.contains(['@', ' ', '?', '#', '\\'])
+        && path.is_ascii();
     // The address may be as good as a password: it is not repeated.
     if !is_address
         || path.contains([' ', '#'])

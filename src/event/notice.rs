@@ -45,6 +45,8 @@ codes! {
     CLOCK_BATTERY_LOW = "clock_battery_low",
     /// Two boards say one serial number.
     SERIAL_DOUBLED = "serial_doubled",
+    /// More than one board answers at an address of a line.
+    LINE_ADDRESS_DOUBLED = "line_address_doubled",
     // Of the journal.
     /// The file could not be read, or turned out damaged.
     JOURNAL_DAMAGED = "journal_damaged",

@@ -47,7 +47,7 @@ use crate::{
     link::{Backoff, Io, Opened, Source},
     mqtt::{BoardState, PublisherHandle, Reply, StateKey, Topics},
     time::Millis,
-    watcher::{Needed, Settings, Snapshot, StateSet, Status, Table, Watcher},
+    watcher::{HardwareView, Needed, Settings, Snapshot, StateSet, Status, Table, Watcher},
 };
 
 /// First and longest delay between attempts to open the link, and when it counts as good.
@@ -490,6 +490,9 @@ impl BoardTask {
             let answer = (&mut pending.committed).await;
             self.committed(answer)?;
         }
+        let board = self.plan.id.as_str();
+        self.shared.serials.silent(board);
+        self.shared.hardware.tells(board, HardwareView::default());
         let offline = StateKey::board(&self.shared.topics, &self.plan.id, BoardState::Status);
         self.shared.publisher.states.set(offline, "offline");
         Ok(())

@@ -343,7 +343,7 @@ impl Daemon {
         }
         let troubles: Vec<Notice> = troubles.into_iter().chain(slow).collect();
         let not_ready = not_ready(&figures, &troubles);
-        let notices = [self.notices.clone(), troubles, doubled].concat();
+        let notices = [self.notices.clone(), troubles, doubled, self.lines.notices()].concat();
         let health = Health::new(
             self.clock.now(),
             self.plans.len(),

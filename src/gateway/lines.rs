@@ -18,6 +18,8 @@ use super::{
 };
 use crate::{
     dgt::line::{Figure, Figures},
+    event::notice,
+    journal::Notice,
     link::{Backoff, Shared, Source, line::Hub},
 };
 
@@ -35,7 +37,7 @@ pub(super) struct LineHealth {
     answering: usize,
     /// Milliseconds of the last round in which each of them was asked.
     cycle_ms: u64,
-    /// The longest time that a board was not asked since `health` was told last.
+    /// The longest time that a board was not asked in the last half minute.
     longest_ms: u64,
     /// Questions without an answer since the start.
     silent: u64,
@@ -135,6 +137,20 @@ impl Lines {
         let told =
             |(port, figures): &(String, watch::Receiver<Figures>)| LineHealth::new(port, &figures.borrow());
         self.figures.iter().map(told).collect()
+    }
+
+    /// What somebody has to see to.
+    pub(super) fn notices(&self) -> Vec<Notice> {
+        let doubled = |line: LineHealth| {
+            let port = line.port;
+            line.garbled.into_iter().map(move |address| {
+                let message = format!(
+                    "line {port}: more answers come from address {address} than one board gives: two boards whose serial numbers differ by a multiple of 16384 cannot share a line, put one of them elsewhere"
+                );
+                Notice::new(notice::LINE_ADDRESS_DOUBLED, message)
+            })
+        };
+        self.figures().into_iter().flat_map(doubled).collect()
     }
 
     /// The next that has ended by itself.

@@ -35,6 +35,10 @@ const CONNECTION: usize = 4096;
 const ARRIVALS: usize = 64;
 /// How often the figures are told.
 const FIGURES: Duration = Duration::from_secs(2);
+/// For so long the longest time without a question is told.
+const LONGEST_OF: Duration = Duration::from_secs(30);
+/// Bytes of questions that wait for the port: more is no line that sends.
+const MOST_UNSENT: usize = 256;
 /// How long a board that is not there is waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -175,6 +179,8 @@ pub struct Hub {
     arrivals: mpsc::Receiver<(Address, DuplexStream)>,
     figures: Arc<watch::Sender<Figures>>,
     origin: Instant,
+    /// The longest time that a board was not asked, and since when.
+    longest: Option<(Instant, u64)>,
 }
 
 impl Hub {
@@ -200,6 +206,7 @@ impl Hub {
             arrivals,
             figures: Arc::new(watch::channel(Figures::default()).0),
             origin: Instant::now(),
+            longest: None,
         };
         (hub, places)
     }
@@ -228,6 +235,9 @@ impl Hub {
             self.pass_on();
             while let Some(question) = self.master.poll_transmit() {
                 unsent.extend(question);
+            }
+            if unsent.len() > MOST_UNSENT {
+                break "the port takes no more".to_owned();
             }
             if told <= Instant::now() {
                 told = Instant::now() + FIGURES;
@@ -264,7 +274,13 @@ impl Hub {
     }
 
     fn tell(&mut self) {
-        self.figures.send_replace(self.master.take_figures());
+        let mut figures = self.master.take_figures();
+        let (since, longest) = self.longest.unwrap_or((Instant::now(), 0));
+        let longest = longest.max(figures.longest_ms);
+        let is_over = since.elapsed() >= LONGEST_OF;
+        self.longest = (!is_over).then_some((since, longest));
+        figures.longest_ms = longest;
+        self.figures.send_replace(figures);
     }
 
     fn seat(&mut self, address: Address, stream: DuplexStream) {
@@ -304,7 +320,8 @@ impl Hub {
 /// Writes all of `bytes` at once, if there is room.
 fn takes(stream: &mut DuplexStream, bytes: &[u8]) -> bool {
     let mut cx = Context::from_waker(std::task::Waker::noop());
-    let mut write = std::pin::pin!(stream.write_all(bytes));
+    // Whoever else was busy has no say in whether there is room.
+    let mut write = std::pin::pin!(tokio::task::unconstrained(stream.write_all(bytes)));
     matches!(write.as_mut().poll(&mut cx), Poll::Ready(Ok(())))
 }
 

@@ -49,6 +49,13 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
     let missing = ["board", "white", "black"].map(str::to_owned);
     let missing = missing.into_iter().filter(|name| !columns.contains(name));
     wrong.extend(missing.map(|column| at_head(What::ColumnMissing { column })));
+    // Each of them once: a row is looked up by name.
+    if columns.len() > COLUMNS.len() {
+        wrong.push(at_head(What::CellsTooMany {
+            cells: columns.len(),
+            columns: COLUMNS.len(),
+        }));
+    }
     if wrong.len() > found {
         return Vec::new();
     }
@@ -183,6 +190,16 @@ mod tests {
         assert_eq!(second.black.fide_id.as_deref(), Some("1503014"));
         let moss = &parse(text, 1).unwrap().boards[0];
         assert_eq!(moss.as_ref().unwrap().white.name, "Moss; M");
+    }
+
+    /// Each row is looked up by name, so that thousands of columns would take the daemon's time for hours.
+    #[test]
+    fn more_columns_than_there_are_names_are_refused() {
+        let text = format!("board,white,black{}\n1,A,B\n", ",white".repeat(8000));
+        let PairingsError::Wrong(mistakes) = parse(&text, 1).unwrap_err() else {
+            panic!("another error");
+        };
+        assert_eq!(mistakes.len(), 1, "{mistakes:?}");
     }
 
     #[test]

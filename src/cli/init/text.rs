@@ -26,7 +26,7 @@ impl Wanted {
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "# Written by dgt2mqtt init. dgt2mqtt.example.toml shows every key with its default.\n\
-             # After a change: dgt2mqtt check && sudo systemctl restart dgt2mqtt\n\n\
+             # After a change: dgt2mqtt check && sudo systemctl reload dgt2mqtt\n\n\
              [gateway]\n\
              # Name of this gateway in topics and event ids. It should not change once events have been published.\n\
              name = {}\n\

@@ -94,7 +94,9 @@ pub(super) fn set(wanted: Option<&str>) -> Result<String, String> {
     if wanted.len() > LONGEST {
         return Err(format!("a filter has at most {LONGEST} characters"));
     }
-    let filter = EnvFilter::try_new(wanted).map_err(|error| {
+    // No expressions: one can be made that takes all memory.
+    let read = EnvFilter::builder().with_regex(false).parse(wanted);
+    let filter = read.map_err(|error| {
         format!("{wanted:?} cannot be understood ({error}): write `debug`, or `info,dgt2mqtt::link=trace`")
     })?;
     switch.handle.reload(filter).map_err(|error| error.to_string())?;

@@ -13,7 +13,7 @@ const WORDS = {
   dismiss_button: ["Dismiss: there was no offence", "Отклонить: нарушения не было"],
   accept_button: ["Accept the position as it stands", "Принять позицию на доске"],
   raised_button: ["Raised by the opponent", "Заявил соперник"],
-  takes_no_commands: ["The gateway {name} takes no commands. To allow them write `commands = true` under [gateway] in its configuration, and start it again.", "Шлюз {name} не принимает команд. Чтобы разрешить их, напишите `commands = true` в разделе [gateway] его конфигурации и перезапустите его."],
+  takes_no_commands: ["The gateway {name} takes no commands. To allow them write `commands = true` under [gateway] in its configuration, and have it read again (systemctl reload dgt2mqtt).", "Шлюз {name} не принимает команд. Чтобы разрешить их, напишите `commands = true` в разделе [gateway] его конфигурации и перечитайте её (systemctl reload dgt2mqtt)."],
   read_only: ["Your link is for reading only.", "Ваша ссылка — только для просмотра."],
   not_yours: ["What is grey is for arbiters: your link is an operator's.", "Серые кнопки — для арбитров: ваша ссылка — операторская."],
   remove: ["Remove {name} from this page…", "Убрать {name} с этой страницы…"],

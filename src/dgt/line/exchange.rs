@@ -11,6 +11,9 @@ use crate::time::Millis;
 const ANSWER: u64 = 100;
 /// Silence after which a damaged answer is over.
 const REST: u64 = 40;
+/// The longest answer, all changes that a board can keep, takes 8.3 s (protocol 3.5). What goes on for longer is none: a line
+/// that is never quiet keeps nobody waiting.
+const LONGEST: u64 = 9000;
 /// A question of four bytes on the wire.
 const QUESTION: u64 = 5;
 
@@ -113,6 +116,8 @@ impl Exchange {
     /// When the answer is not waited for any longer.
     pub(super) fn until(&self) -> Millis {
         let first = self.asked + QUESTION + ANSWER;
-        self.heard.map_or(first, |heard| first.max(heard + REST))
+        let longest = self.asked + LONGEST;
+        self.heard
+            .map_or(first, |heard| first.max((heard + REST).min(longest)))
     }
 }

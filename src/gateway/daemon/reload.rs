@@ -98,6 +98,9 @@ fn keep(present: &Config, next: &mut Config) -> Vec<&'static str> {
     keep(same_lines, "[[line]] and [[board]]");
     if !same_lines {
         next.boards.clone_from(&present.boards);
+        if let (Some(next), Some(present)) = (&mut next.broadcast, &present.broadcast) {
+            next.boards.clone_from(&present.boards);
+        }
     }
     next.gateway.clone_from(&present.gateway);
     next.base_topic.clone_from(&present.base_topic);
