@@ -114,6 +114,18 @@ async fn an_irregularity_reaches_every_phone_that_wants_it_once() {
             got.topic.ends_with("/7/event/move") && got.json()["ply"] == 5
         })
         .await;
+    // What each place was told is on the disk: a kill before that has it told again.
+    let noted = || {
+        let files = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let notes = files.filter(|path| path.to_string_lossy().contains(".alerted-"));
+        notes
+            .filter_map(|path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok())
+            .filter(|position| *position >= case["seq"].as_u64().unwrap())
+            .count()
+    };
+    until("three notes", PATIENCE, || (noted() >= 3).then_some(()));
     daemon.kill();
     drop(simulator);
     let daemon = Daemon::start(&config);
