@@ -141,10 +141,15 @@ async fn an_archive_has_what_was_listed_and_no_secret() {
         fs::read_to_string(vienna()).unwrap()
     );
     assert!(daemon.stop());
-    // What was said over the line is with it, and plays again.
+    // What was said over the line is with it, and plays again; what lies elsewhere is not.
+    fs::write(at("elsewhere"), SECRETS[0]).unwrap();
+    let former = at("captures/1.before.dgtcap");
+    std::os::unix::fs::symlink(at("elsewhere"), &former).unwrap();
     listed(&diagnose(&config, &archive, &more));
     let line = at("line.dgtcap");
-    fs::write(&line, &files(&archive)["line/1.dgtcap"]).unwrap();
+    let found = files(&archive);
+    assert!(found["line/1.before.dgtcap"].starts_with("not to be had"));
+    fs::write(&line, &found["line/1.dgtcap"]).unwrap();
     let moves = |events: Vec<serde_json::Value>| {
         let moves = events.into_iter().filter(|event| event["type"] == "move");
         moves.map(|event| event["uci"].clone()).collect::<Vec<_>>()

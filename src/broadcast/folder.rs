@@ -56,7 +56,8 @@ impl Folder {
         kept
     }
 
-    /// Puts back what [`Self::kept`] gave, where there is nothing of that name. Other names are left out.
+    /// Puts back what [`Self::kept`] gave, where there is nothing of that name. Other names are left out. What root makes belongs
+    /// to the owner of the nearest folder that was there.
     ///
     /// # Errors
     /// The first file that cannot be written.
@@ -66,7 +67,7 @@ impl Folder {
                 is_round(round) && !file.contains('/') && !["", ".", ".."].contains(&file)
             });
             if is_ours && shared::read(root, name).is_err() {
-                shared::replace(root, name, text)
+                shared::restore(root, name, text)
                     .map_err(|source| FolderError::new(root.join(name), source))?;
             }
         }

@@ -5,34 +5,66 @@
 use std::{
     fs::File,
     io::{self, Read, Write},
-    path::Path,
+    os::fd::AsFd,
+    path::{Path, PathBuf},
 };
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, open, openat, renameat, unlinkat},
+    fs::{
+        AtFlags, FileType, Gid, Mode, OFlags, Uid, fchown, fstat, mkdirat, open, openat, renameat, unlinkat,
+    },
     io::Errno,
+    process::geteuid,
 };
 
 /// Bytes of a file that is read: an evening's games have a tenth of that.
 const MOST: u64 = 16 << 20;
 
+/// What is made on the way to a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Make {
+    Nothing,
+    Folders,
+    /// Folders, which root gives to the owner of the one they are in.
+    Given,
+}
+
+/// Gives what root made to the owner of the folder that it is in.
+fn give(made: impl AsFd, folder: impl AsFd) -> io::Result<()> {
+    if geteuid().is_root() {
+        let owner = fstat(folder)?;
+        fchown(
+            made,
+            Some(Uid::from_raw(owner.st_uid)),
+            Some(Gid::from_raw(owner.st_gid)),
+        )?;
+    }
+    Ok(())
+}
+
 /// The folder of `name` below `root`, made where it is not there, and the name in it. The root itself is
 /// the operator's word and may be a link.
-fn place<'n>(root: &Path, name: &'n str, make: bool) -> io::Result<(File, &'n str)> {
+fn place<'n>(root: &Path, name: &'n str, make: Make) -> io::Result<(File, &'n str)> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    if make {
+    if make != Make::Nothing {
         std::fs::create_dir_all(root)?;
     }
     let mut folder = open(root, flags, Mode::empty())?;
     let mut rest = name;
     while let Some((first, after)) = rest.split_once('/') {
-        if make {
+        let mut is_made = false;
+        if make != Make::Nothing {
             match mkdirat(&folder, first, Mode::from_raw_mode(0o777)) {
-                Ok(()) | Err(Errno::EXIST) => {}
+                Ok(()) => is_made = true,
+                Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        folder = openat(&folder, first, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        let inner = openat(&folder, first, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        if is_made && make == Make::Given {
+            give(&inner, &folder)?;
+        }
+        folder = inner;
         rest = after;
     }
     Ok((File::from(folder), rest))
@@ -53,7 +85,7 @@ pub(super) fn has_one_name(file: &File) -> bool {
 
 /// What a file has.
 pub(super) fn read(root: &Path, name: &str) -> io::Result<String> {
-    let (folder, name) = place(root, name, false)?;
+    let (folder, name) = place(root, name, Make::Nothing)?;
     // A pipe without a writer would keep us waiting.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = plain(File::from(openat(&folder, name, flags, Mode::empty())?))?;
@@ -68,7 +100,25 @@ pub(super) fn read(root: &Path, name: &str) -> io::Result<String> {
 /// Puts a file in place as a whole. Programs that watch the folder for `.pgn` and `.json` do not see it
 /// while it is written.
 pub(super) fn replace(root: &Path, name: &str, text: &str) -> io::Result<()> {
-    let (folder, name) = place(root, name, true)?;
+    put(root, name, text, Make::Folders)
+}
+
+/// The same; what root makes belongs to the owner of the nearest folder that was there.
+pub(super) fn restore(root: &Path, name: &str, text: &str) -> io::Result<()> {
+    let is_there = |folder: &&Path| folder.as_os_str().is_empty() || folder.exists();
+    let there = root.ancestors().find(is_there).unwrap_or(root);
+    let missing = root.strip_prefix(there).unwrap_or(Path::new(""));
+    let name = missing.join(name).components().collect::<PathBuf>();
+    let name = name.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
+    let there = match there.as_os_str() {
+        nothing if nothing.is_empty() => Path::new("."),
+        _ => there,
+    };
+    put(there, name, text, Make::Given)
+}
+
+fn put(root: &Path, name: &str, text: &str, make: Make) -> io::Result<()> {
+    let (folder, name) = place(root, name, make)?;
     let temporary = format!("{name}.tmp");
     match unlinkat(&folder, &temporary, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => {}
@@ -76,6 +126,9 @@ pub(super) fn replace(root: &Path, name: &str, text: &str) -> io::Result<()> {
     }
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = File::from(openat(&folder, &temporary, flags, Mode::from_raw_mode(0o666))?);
+    if make == Make::Given {
+        give(&file, &folder)?;
+    }
     file.write_all(text.as_bytes())?;
     // Without this a loss of power may leave the new name with nothing in it.
     file.sync_data()?;
@@ -84,7 +137,7 @@ pub(super) fn replace(root: &Path, name: &str, text: &str) -> io::Result<()> {
 
 /// A file to be locked, made where it is not there.
 pub(super) fn lockable(root: &Path, name: &str) -> io::Result<File> {
-    let (folder, name) = place(root, name, true)?;
+    let (folder, name) = place(root, name, Make::Folders)?;
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     plain(File::from(openat(
         &folder,
@@ -96,7 +149,7 @@ pub(super) fn lockable(root: &Path, name: &str) -> io::Result<File> {
 
 /// Takes a file away.
 pub(super) fn remove(root: &Path, name: &str) -> io::Result<()> {
-    let (folder, name) = place(root, name, false)?;
+    let (folder, name) = place(root, name, Make::Nothing)?;
     Ok(unlinkat(&folder, name, AtFlags::empty())?)
 }
 
@@ -128,6 +181,23 @@ mod tests {
         assert!(lockable(root, ".lock").is_err());
         assert_eq!(fs::read_to_string(&journal).unwrap(), "the record");
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_root_restores_belongs_to_the_owner_of_the_place() {
+        use std::os::unix::fs::{MetadataExt, chown};
+
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("state/public");
+        // Only root can give something away.
+        let given = chown(place.path(), Some(65_534), Some(65_534)).is_ok();
+        restore(&root, "round-1/a", "one").unwrap();
+        restore(&root, "round-1/b", "two").unwrap();
+        assert_eq!(read(&root, "round-1/b").unwrap(), "two");
+        for name in ["..", "", "round-1", "round-1/a", "round-1/b"] {
+            let owner = fs::metadata(root.join(name)).unwrap().uid();
+            assert_eq!(owner == 65_534, given, "{name}");
+        }
     }
 
     #[test]

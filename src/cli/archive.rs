@@ -11,6 +11,9 @@ use std::{
 use anyhow::{Context, bail};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 
+/// Files in an archive that is read.
+const MOST_FILES: usize = 10_000;
+
 /// An archive that is being written, readable by its owner alone; gone with the value unless it is finished.
 pub(super) struct Archive {
     tar: Option<tar::Builder<GzEncoder<File>>>,
@@ -29,13 +32,9 @@ impl Archive {
             bail!("{} is there already; --force overwrites it", path.display());
         }
         let part = with_ending(path, ".part");
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&part)
-            .with_context(|| format!("cannot write {}", part.display()))?;
+        // Left by one that was interrupted, or by somebody else who would read along.
+        let _ = fs::remove_file(&part);
+        let file = own(&part)?;
         let made = jiff::Timestamp::now().as_second();
         Ok(Self {
             tar: Some(tar::Builder::new(GzEncoder::new(file, Compression::fast()))),
@@ -45,10 +44,11 @@ impl Archive {
         })
     }
 
-    /// A file beside the archive for what is put into it, that is not there yet.
+    /// An empty file beside the archive for what is put into it.
     pub(super) fn scratch(&self) -> anyhow::Result<Scratch> {
         let scratch = Scratch(with_ending(&self.path, ".part.journal"));
         scratch.clear();
+        own(&scratch.0)?;
         Ok(scratch)
     }
 
@@ -59,9 +59,14 @@ impl Archive {
 
     /// Adds what the file at `path` has.
     pub(super) fn file(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
-        let (file, size) = File::open(path)
-            .and_then(|file| file.metadata().map(|data| (file, data.len())))
-            .with_context(|| format!("cannot read {}", path.display()))?;
+        let cannot = || format!("cannot read {}", path.display());
+        let file = File::open(path).with_context(cannot)?;
+        self.opened(name, file).with_context(cannot)
+    }
+
+    /// Adds what an open file has.
+    pub(super) fn opened(&mut self, name: &str, file: File) -> anyhow::Result<()> {
+        let size = file.metadata()?.len();
         // One that grows meanwhile is taken as it was.
         self.add(name, size, file.take(size))
     }
@@ -94,6 +99,15 @@ impl Drop for Archive {
         // Nothing is there any more where it was finished.
         let _ = fs::remove_file(&self.part);
     }
+}
+
+/// A fresh file that its owner alone can read.
+fn own(path: &Path) -> anyhow::Result<File> {
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create_new(true).mode(0o600);
+    options
+        .open(path)
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// A file for a while.
@@ -134,7 +148,10 @@ pub(super) fn read(
     };
     let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut tar = tar::Archive::new(GzDecoder::new(file));
-    for entry in tar.entries().with_context(not_whole)? {
+    for (n, entry) in tar.entries().with_context(not_whole)?.enumerate() {
+        if n == MOST_FILES {
+            bail!("{} has more than {MOST_FILES} files", path.display());
+        }
         let mut entry = entry.with_context(not_whole)?;
         let name = entry
             .path()
@@ -193,6 +210,47 @@ mod tests {
         damaged[whole.len() / 2] ^= 1;
         fs::write(&path, damaged).unwrap();
         assert!(names(&path).is_err());
+    }
+
+    #[test]
+    fn an_archive_of_too_many_files_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.tar.gz");
+        for (count, is_read) in [(MOST_FILES, true), (MOST_FILES + 1, false)] {
+            let mut archive = Archive::create(&path, true).unwrap();
+            for _ in 0..count {
+                archive.text("a", "").unwrap();
+            }
+            archive.finish().unwrap();
+            assert_eq!(names(&path).is_ok(), is_read);
+        }
+    }
+
+    #[test]
+    fn nobody_else_reads_what_is_being_written() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("elsewhere"), "not ours").unwrap();
+        for name in ["a.tar.gz.part", "a.tar.gz.part.journal"] {
+            symlink(at("elsewhere"), at(name)).unwrap();
+        }
+        let archive = Archive::create(&at("a.tar.gz"), false).unwrap();
+        let scratch = archive.scratch().unwrap();
+        let fill = rusqlite::Connection::open_in_memory().unwrap();
+        fill.execute_batch("CREATE TABLE t (a)").unwrap();
+        let to = scratch.path().to_string_lossy();
+        fill.execute("VACUUM INTO ?1", [to]).unwrap();
+        for path in [archive.part.as_path(), scratch.path()] {
+            let data = fs::symlink_metadata(path).unwrap();
+            assert!(
+                data.is_file() && data.permissions().mode() & 0o077 == 0,
+                "{}",
+                path.display()
+            );
+        }
+        assert_eq!(fs::read_to_string(at("elsewhere")).unwrap(), "not ours");
     }
 
     #[test]

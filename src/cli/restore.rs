@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, Read, Write},
     os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use anyhow::{Context, bail};
@@ -20,8 +20,12 @@ use crate::{
     journal::backup::Restore,
 };
 
-/// Characters of a text in a backup.
+/// Bytes of a text in a backup.
 const MOST: u64 = 16 << 20;
+/// Bytes of all its texts.
+const MOST_TEXTS: u64 = 64 << 20;
+/// Bytes of its journal.
+const MOST_JOURNAL: u64 = 8 << 30;
 
 /// What a backup has but for the journal, which is too large for that.
 #[derive(Default)]
@@ -32,19 +36,29 @@ struct Texts {
     round: Option<InForce>,
     tables: Option<Vec<String>>,
     shown: Files,
+    /// Bytes of the texts.
+    read: u64,
+    /// Bytes of the journal.
+    journal: u64,
 }
 
 impl Texts {
     fn take(&mut self, name: &str, content: &mut dyn Read) -> anyhow::Result<()> {
         if name == JOURNAL {
-            io::copy(content, &mut io::sink())?;
-            return Ok(());
+            return take_journal(content, &mut io::sink(), &mut self.journal);
         }
         let mut text = String::new();
-        let read = content.take(MOST + 1).read_to_string(&mut text);
-        if read.with_context(|| format!("cannot read {name} in the backup"))? as u64 > MOST {
-            bail!("{name} in the backup has more than {} MiB", MOST >> 20);
+        let most = MOST.min(MOST_TEXTS - self.read);
+        let read = content.take(most + 1).read_to_string(&mut text);
+        let read = read.with_context(|| format!("cannot read {name} in the backup"))? as u64;
+        if read > most {
+            bail!(
+                "{name} in the backup has more than {} MiB, or all texts together have more than {} MiB",
+                MOST >> 20,
+                MOST_TEXTS >> 20
+            );
         }
+        self.read += read;
         match name {
             LABEL => self.label = Some(serde_json::from_str(&text)?),
             CONFIGURATION => self.configuration = Some(text),
@@ -59,6 +73,18 @@ impl Texts {
         }
         Ok(())
     }
+}
+
+/// Copies a journal of a backup, of which `taken` bytes were there before.
+fn take_journal(content: &mut dyn Read, to: &mut dyn Write, taken: &mut u64) -> anyhow::Result<()> {
+    *taken += io::copy(&mut content.take(MOST_JOURNAL + 1 - *taken), to)?;
+    if *taken > MOST_JOURNAL {
+        bail!(
+            "the journal in the backup has more than {} GiB",
+            MOST_JOURNAL >> 30
+        );
+    }
+    Ok(())
 }
 
 /// Restores `file`, by the configuration that is here, or else by its own, which is put to `wanted` or to where it was.
@@ -140,17 +166,31 @@ fn place_configuration(
             );
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let settings = settings::read(text)?;
             put(&path, text)?;
             eprintln!("The configuration of the backup is now {}.", path.display());
-            let settings = settings::read(text)?;
             let place = settings::pairings(&settings, &path).filter(|place| !place.exists());
-            if let Some((place, pairings)) = place.zip(pairings) {
-                put(&place, pairings)?;
+            match place.zip(pairings) {
+                Some((place, pairings)) if is_below(&place, &path) => put(&place, pairings)?,
+                Some((place, _)) => eprintln!(
+                    "The pairings of the backup are left out: {} is not in the folder of the configuration.",
+                    place.display()
+                ),
+                None => {}
             }
         }
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
     Ok(path)
+}
+
+/// Whether `place` is in the folder of the configuration: whoever wrote the backup has no say of other places.
+fn is_below(place: &Path, configuration: &Path) -> bool {
+    let folder = configuration.parent().unwrap_or_else(|| Path::new(""));
+    place.strip_prefix(folder).is_ok_and(|rest| {
+        let mut parts = rest.components();
+        parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    })
 }
 
 /// Writes a file as a whole.
@@ -160,7 +200,9 @@ fn put(path: &Path, text: &str) -> anyhow::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let mut file = File::create(&fresh)?;
+        // Left by one that was interrupted, or by somebody else.
+        let _ = fs::remove_file(&fresh);
+        let mut file = File::create_new(&fresh)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&fresh, path)
@@ -171,18 +213,85 @@ fn put(path: &Path, text: &str) -> anyhow::Result<()> {
 /// Writes the journal of the backup to `to`.
 fn unpack(file: &Path, to: &Path) -> anyhow::Result<()> {
     let cannot = || format!("cannot write {}", to.display());
-    for ending in ["-journal", "-wal", "-shm"] {
-        // Left by one that was interrupted; nothing of it belongs to what comes now.
+    for ending in ["", "-journal", "-wal", "-shm"] {
+        // Left by one that was interrupted, or by somebody else; nothing of it belongs to what comes now.
         let _ = fs::remove_file(with_ending(to, ending));
     }
     let mut options = fs::OpenOptions::new();
-    let options = options.write(true).create(true).truncate(true).mode(0o600);
+    let options = options.write(true).create_new(true).mode(0o600);
     let mut out = options.open(to).with_context(cannot)?;
+    let mut taken = 0;
     archive::read(file, |name, content| {
         if name == JOURNAL {
-            io::copy(content, &mut out).with_context(cannot)?;
+            take_journal(content, &mut out, &mut taken).with_context(cannot)?;
         }
         Ok(())
     })?;
     out.sync_all().with_context(cannot)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_backup_of_somebody_else_says_neither_where_nor_how_much() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("here/dgt2mqtt.toml");
+        for (n, (named, is_put)) in [
+            ("../out", false),
+            ("a/../../out", false),
+            ("/tmp/out", false),
+            ("a/in", true),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let path = path.with_file_name(format!("{n}.toml"));
+            let named = named.replace("/tmp", &folder.path().to_string_lossy());
+            let text = format!("[broadcast]\npairings = {named:?}\n");
+            let label = Label {
+                format: FORMAT,
+                program: String::new(),
+                made: String::new(),
+                gateway: String::new(),
+                configuration: path.clone(),
+            };
+            place_configuration(Some(&path), &label, &text, Some("pairings")).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(path.with_file_name("a/in").exists(), is_put, "{named}");
+        }
+        assert!(!folder.path().join("out").exists());
+
+        let mut texts = Texts::default();
+        let mut take = |size: u64| texts.take("other", &mut io::repeat(b'a').take(size));
+        assert!(take(MOST + 1).is_err());
+        for _ in 0..MOST_TEXTS / MOST {
+            take(MOST).unwrap();
+        }
+        assert!(take(1).unwrap_err().to_string().contains("64 MiB"));
+        let mut taken = MOST_JOURNAL - 3;
+        let mut take = |mut bytes: &[u8]| take_journal(&mut bytes, &mut io::sink(), &mut taken);
+        take(b"123").unwrap();
+        assert!(take(b"4").unwrap_err().to_string().contains("8 GiB"));
+    }
+
+    #[test]
+    fn a_journal_is_unpacked_into_a_file_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mut archive = archive::Archive::create(&at("a.tar.gz"), false).unwrap();
+        archive.text(JOURNAL, "the journal").unwrap();
+        archive.finish().unwrap();
+        fs::write(at("elsewhere"), "not ours").unwrap();
+        let to = at("journal.sqlite.restoring");
+        symlink(at("elsewhere"), &to).unwrap();
+        unpack(&at("a.tar.gz"), &to).unwrap();
+        let data = fs::symlink_metadata(&to).unwrap();
+        assert!(data.is_file() && data.permissions().mode() & 0o077 == 0);
+        assert_eq!(fs::read_to_string(&to).unwrap(), "the journal");
+        assert_eq!(fs::read_to_string(at("elsewhere")).unwrap(), "not ours");
+    }
 }

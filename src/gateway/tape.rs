@@ -123,7 +123,9 @@ impl Tape {
 
     /// Hands all of it to the disk.
     pub(super) async fn finish(&mut self) {
-        while self.writing.join_next().await.is_some() {}
+        while let Some(written) = self.writing.join_next().await {
+            self.look(written.unwrap_or_else(|error| Err(io::Error::other(error))));
+        }
         let (path, text, is_new) = self.hand_over();
         if !text.is_empty() {
             self.writing.spawn_blocking(move || write(&path, &text, is_new));
@@ -132,16 +134,20 @@ impl Tape {
     }
 
     fn look(&mut self, written: io::Result<()>) {
-        match written {
-            Ok(()) => self.failing = false,
-            Err(error) if !std::mem::replace(&mut self.failing, true) => {
-                tracing::warn!(
-                    "the capture {} cannot be written ({error}): it has a gap",
-                    self.path.display()
-                );
-            }
-            Err(_) => {}
+        let Err(error) = written else {
+            self.failing = false;
+            return;
+        };
+        if !std::mem::replace(&mut self.failing, true) {
+            tracing::warn!(
+                "the capture {} cannot be written ({error}): another one begins when it can",
+                self.path.display()
+            );
         }
+        // What comes after a gap does not go on from what was before.
+        self.began = None;
+        self.size = 0;
+        self.waiting.clear();
     }
 }
 
@@ -158,7 +164,15 @@ fn write(path: &Path, text: &str, is_new: bool) -> io::Result<()> {
     }
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o600);
-    options.open(path)?.write_all(text.as_bytes())
+    let mut file = options.open(path)?;
+    let before = file.metadata()?.len();
+    file.write_all(text.as_bytes()).inspect_err(|_| {
+        // Half a line would spoil what is there, and a file of nothing would take the place of the one before.
+        let _ = match before {
+            0 => fs::remove_file(path),
+            _ => file.set_len(before),
+        };
+    })
 }
 
 /// What `replay` must know of the board.
@@ -194,6 +208,47 @@ fn named(value: &impl Serialize) -> String {
 mod tests {
     use super::*;
     use crate::{game::periods, link::file::read_capture};
+
+    #[tokio::test]
+    async fn a_write_that_fails_spoils_nothing_that_comes_after() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("journal.sqlite");
+        let settings = Settings {
+            board: "7".to_owned(),
+            ..Settings::default()
+        };
+        let mut tape = Tape::new(&journal, &settings);
+        let (captures, away) = (folder.path().join("captures"), folder.path().join("away"));
+        for second in 1..=4 {
+            let now = Millis(second * 60_000);
+            match second {
+                2 => {
+                    fs::rename(&captures, &away).unwrap();
+                    fs::write(&captures, "in the way").unwrap();
+                }
+                3 => {
+                    fs::remove_file(&captures).unwrap();
+                    fs::rename(&away, &captures).unwrap();
+                }
+                _ => {}
+            }
+            tape.take(now, &Act::FromBoard(vec![0x8d]));
+            tape.save(now);
+            while let Some(written) = tape.writing.join_next().await {
+                tape.look(written.unwrap());
+            }
+        }
+        tape.finish().await;
+        let records = |path: &Path| {
+            let capture = read_capture(path).unwrap();
+            assert_eq!(capture.header.board(), Some("7"));
+            capture.records.len()
+        };
+        assert_eq!(
+            journal::captures(&journal, "7").map(|path| records(&path)),
+            [2, 1]
+        );
+    }
 
     #[tokio::test]
     async fn two_files_of_a_bounded_size_are_kept_and_can_be_read() {

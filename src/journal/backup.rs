@@ -5,16 +5,16 @@
 //! has none, and never half of one.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io,
-    os::unix::fs::{MetadataExt, chown},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, fchown},
     path::{Path, PathBuf},
 };
 
 use super::{
     numbers::fresh_range,
     open::{JournalError, io_error, lock, open_sound, set_aside},
-    place::{beside, make_folder},
+    place::{NO_LINK, beside, make_folder},
     store::{Batch, Store},
     wall_ms,
 };
@@ -22,7 +22,7 @@ use super::{
 /// What belongs to a journal and goes aside with it.
 const PARTS: [&str; 5] = ["", "-wal", "-shm", ".round", ".tables"];
 
-/// Writes what the journal at `path` has at this moment into the fresh file `to`. The daemon may be running.
+/// Writes what the journal at `path` has at this moment into the empty file `to`. The daemon may be running.
 ///
 /// # Errors
 /// When there is no journal, or one of the files cannot be used.
@@ -144,14 +144,54 @@ fn go_on_above(store: &mut Store) -> rusqlite::Result<()> {
     store.say_restored(base)
 }
 
-/// Gives a file that root made in the daemon's folder to the daemon.
+/// Gives a file that root made in the daemon's folder to the daemon. What the daemon's user put there in its place leads to no
+/// file of somebody else.
 fn belong(file: &Path, folder: &Path) -> io::Result<()> {
     let owner = fs::metadata(folder)?;
-    match fs::metadata(file) {
-        Ok(own) if (own.uid(), own.gid()) != (owner.uid(), owner.gid()) => {
-            chown(file, Some(owner.uid()), Some(owner.gid()))
+    let opened = match OpenOptions::new().read(true).custom_flags(NO_LINK).open(file) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let own = opened.metadata()?;
+    if (own.uid(), own.gid()) == (owner.uid(), owner.gid()) {
+        Ok(())
+    } else if own.is_file() && own.nlink() == 1 {
+        fchown(&opened, Some(owner.uid()), Some(owner.gid()))
+    } else {
+        Err(io::Error::other("it is no plain file of one name: take it away"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn nobody_is_given_what_lies_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let (here, elsewhere) = (folder.path().join("here"), folder.path().join("elsewhere"));
+        fs::create_dir(&here).unwrap();
+        fs::write(&elsewhere, "not ours").unwrap();
+        let path = here.join("journal.sqlite");
+        symlink(&elsewhere, beside(&path, ".round")).unwrap();
+        assert!(belong(&beside(&path, ".round"), &here).is_err());
+        belong(&beside(&path, ".none"), &here).unwrap();
+        symlink(&elsewhere, beside(&path, ".lock")).unwrap();
+        assert!(Restore::begin(&path).is_err());
+        fs::remove_file(beside(&path, ".lock")).unwrap();
+        fs::hard_link(&elsewhere, beside(&path, ".lock")).unwrap();
+        drop(Restore::begin(&path).unwrap());
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "not ours");
+        // Only root can give something away.
+        if std::os::unix::fs::chown(&here, Some(65_534), Some(65_534)).is_ok() {
+            assert!(belong(&beside(&path, ".lock"), &here).is_err());
+            fs::write(&path, "ours").unwrap();
+            belong(&path, &here).unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().uid(), 65_534);
+            assert_ne!(fs::metadata(&elsewhere).unwrap().uid(), 65_534);
         }
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
     }
 }

@@ -10,6 +10,7 @@ use std::{
     collections::BTreeMap,
     fs::{self, File, OpenOptions, TryLockError},
     io::{Read, Seek, SeekFrom, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -376,6 +377,7 @@ pub(super) fn lock(path: &Path) -> Result<File, JournalError> {
         .write(true)
         .create(true)
         .truncate(false)
+        .custom_flags(place::NO_LINK)
         .open(&lock_path)
         .map_err(io_error("open", &lock_path))?;
     let deadline = Instant::now() + LOCK_PATIENCE;
@@ -398,14 +400,22 @@ pub(super) fn lock(path: &Path) -> Result<File, JournalError> {
         Err(TryLockError::Error(error)) => return Err(io_error("lock", &lock_path)(error)),
     }
     // The number is a help for the one who is refused; a full disk must not keep us from starting.
-    let note = file
-        .set_len(0)
-        .and_then(|()| file.seek(SeekFrom::Start(0)))
-        .and_then(|_| writeln!(file, "{}", std::process::id()));
-    if let Err(error) = note {
+    if let Err(error) = leave_number(&mut file) {
         tracing::debug!(%error, "cannot leave the process id in the lock");
     }
     Ok(file)
+}
+
+fn leave_number(file: &mut File) -> std::io::Result<()> {
+    let data = file.metadata()?;
+    if !data.is_file() || data.nlink() != 1 {
+        return Err(std::io::Error::other(
+            "it has another name, whose content is not ours",
+        ));
+    }
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    writeln!(file, "{}", std::process::id())
 }
 
 pub(super) fn io_error(act: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> JournalError {

@@ -7,7 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{StatVfsMountFlags, statvfs};
+use rustix::fs::{OFlags, StatVfsMountFlags, statvfs};
+
+/// Opens no link, and waits for nobody at a pipe.
+pub(crate) const NO_LINK: i32 = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits().cast_signed();
 
 /// Makes the folder of the journal, which nobody else sees into; one that is there stays as it is.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
