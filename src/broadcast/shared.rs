@@ -107,7 +107,7 @@ pub(super) fn replace(root: &Path, name: &str, text: &str) -> io::Result<()> {
 pub(super) fn restore(root: &Path, name: &str, text: &str) -> io::Result<()> {
     let is_there = |folder: &&Path| folder.as_os_str().is_empty() || folder.exists();
     let there = root.ancestors().find(is_there).unwrap_or(root);
-    let missing = root.strip_prefix(there).unwrap_or(Path::new(""));
+    let missing = root.strip_prefix(there).unwrap_or_else(|_| Path::new(""));
     let name = missing.join(name).components().collect::<PathBuf>();
     let name = name.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
     let there = match there.as_os_str() {

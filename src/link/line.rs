@@ -275,7 +275,7 @@ impl Hub {
 
     fn tell(&mut self) {
         let mut figures = self.master.take_figures();
-        let (since, longest) = self.longest.unwrap_or((Instant::now(), 0));
+        let (since, longest) = self.longest.unwrap_or_else(|| (Instant::now(), 0));
         let longest = longest.max(figures.longest_ms);
         let is_over = since.elapsed() >= LONGEST_OF;
         self.longest = (!is_over).then_some((since, longest));
