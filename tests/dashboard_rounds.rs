@@ -345,6 +345,77 @@ fn boards_are_bound_to_tables_by_kings_that_are_lifted() {
     evening.sees("it is closed", "!document.querySelector('.tables')");
 }
 
+/// A round is closed while its games go on, and they get their results when the next one is in force.
+#[test]
+fn results_come_late_and_belong_to_the_round_that_was_closed() {
+    let Some(mut evening) = Evening::begin() else {
+        return;
+    };
+    let pairings = |evening: &Evening, text: &str| {
+        paste(&evening.browser, text);
+        evening.browser.click("[data-action=put]");
+        evening.sees("the round in force", "document.querySelector('.found .done')");
+        evening.browser.click("[data-action=close]");
+    };
+    evening.open("");
+    evening.sees("two boards", "document.querySelectorAll('.card').length === 2");
+    evening.browser.click(".rounds-button");
+    pairings(&evening, "board,white,black\n1,Moss,Tal\n2,Berg,Dorn\n");
+    until("the names at the boards", PATIENCE, || {
+        (seated_at(&evening) == ["Moss", "Berg"]).then_some(())
+    });
+    evening.boards[0].play("e2e4 e7e5");
+    evening.recorded("1", 1, "e2e4 e7e5");
+    evening.browser.click(".rounds-button");
+    evening.browser.click("[data-action=next]");
+    evening.sees(
+        "what is open",
+        "document.querySelectorAll('.open li').length === 2",
+    );
+    evening.browser.click("[data-action=force]");
+    evening.sees("that it is closed", "document.querySelector('.found .done')");
+    pairings(&evening, "board,white,black\n1,Euwe,Berg\n2,Tal,Moss\n");
+
+    evening.open("#/board/gw/1");
+    evening.asks(".acts [data-verb=result]");
+    let asked = "document.querySelector('dialog').innerText";
+    assert!(
+        evening
+            .sees("who played", asked)
+            .as_str()
+            .unwrap()
+            .contains("Moss")
+    );
+    evening.fill("result", "0-1");
+    evening.sends();
+    let ended = |game: u32| {
+        let events = hall::journal(&evening.config(), "1").into_iter();
+        events
+            .filter(|event| event["type"] == "game_ended" && event["game"] == game)
+            .map(|event| event["result"].clone())
+            .collect::<Vec<_>>()
+    };
+    until("the late result", PATIENCE, || {
+        (ended(1) == ["0-1"]).then_some(())
+    });
+    evening.boards[0].set_up();
+    until("the next array", PATIENCE, || {
+        (evening.get("board/gw/1")?["problems"] == json!([])).then_some(())
+    });
+    evening.boards[0].play("d2d4 d7d5");
+    evening.recorded("1", 2, "d2d4 d7d5");
+    let begun: Vec<_> = hall::journal(&evening.config(), "1")
+        .into_iter()
+        .filter(|event| event["type"] == "game_started")
+        .map(|event| json!([event["white"], event["round"]]))
+        .collect();
+    assert_eq!(begun, [json!(["Moss", 1]), json!(["Euwe", 2])]);
+    evening.sees(
+        "both games",
+        "/Game 1.*Moss – Tal.*0-1/s.test(document.querySelector('.games')?.closest('section, aside, div').innerText)",
+    );
+}
+
 /// A script for the page: `steps` are what somebody does and boards show, each answered by what comes of it.
 fn bound(browser: &Browser, steps: &str) -> Value {
     browser.run(&format!(

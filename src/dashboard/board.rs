@@ -26,6 +26,13 @@ const DAY: SignedDuration = SignedDuration::from_hours(18);
 /// Games whose players are kept.
 const MAX_GAMES: usize = 64;
 
+/// Who plays at a board by pairings, and of which round they are, where that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OfRound {
+    pub(super) players: Players,
+    pub(super) round: Option<u32>,
+}
+
 /// What is known of one board.
 #[derive(Clone, Debug, Default)]
 pub struct Board {
@@ -39,9 +46,11 @@ pub struct Board {
     pub(super) clock_at_ms: u64,
     /// Names of the players, White's and Black's, as the game's PGN has them.
     named: Players,
-    /// The same by the pairings of a broadcast.
-    pub(super) paired: Option<Players>,
+    /// The same by pairings.
+    pub(super) paired: Option<OfRound>,
     pub(super) pgn: String,
+    /// The latest game of a round, and whom its pairings named when it began.
+    of_round: Option<(u32, OfRound)>,
     /// Who played at this board, by the number of the game.
     pub(super) sat: BTreeMap<u32, Players>,
     /// By `seq`.
@@ -102,7 +111,17 @@ impl Board {
     /// Names of the players, White's and Black's. The pairings know; what the board is configured with is
     /// for halls without them.
     pub(super) fn players(&self) -> Players {
-        self.paired.clone().unwrap_or_else(|| self.named.clone())
+        let goes_on = self.game.result.is_none_or(|result| result == GameResult::Open);
+        let earlier = self.of_another_round().filter(|_| goes_on);
+        let paired = self.paired.as_ref().map(|paired| &paired.players);
+        earlier.or(paired).unwrap_or(&self.named).clone()
+    }
+
+    /// With whom the present game began, where the pairings that are in force are of another round.
+    fn of_another_round(&self) -> Option<&Players> {
+        let (game, began) = self.of_round.as_ref()?;
+        let now = self.paired.as_ref()?.round?;
+        (self.game.game == Some(*game) && began.round != Some(now)).then_some(&began.players)
     }
 
     /// Takes an event as it happens. True when it was not known.
@@ -136,6 +155,11 @@ impl Board {
     }
 
     fn keep(&mut self, event: Event) {
+        if let (Some(game), Some(players)) = (event.game, paired_at_start(&event.body))
+            && self.of_round.as_ref().is_none_or(|(latest, _)| *latest < game)
+        {
+            self.of_round = Some((game, players));
+        }
         self.event_weight += weigh(&event);
         if let Some(before) = self.events.insert(event.seq, event) {
             self.event_weight -= weigh(&before);
@@ -231,7 +255,7 @@ impl Board {
     pub(super) fn note_who_sits(&mut self) {
         let Some(number) = self.game.game else { return };
         let is_over = self.game.result.is_some_and(|result| result != GameResult::Open);
-        let players = self.players();
+        let players = self.of_another_round().cloned().unwrap_or_else(|| self.players());
         if players.iter().all(Option::is_none) || is_over && self.sat.contains_key(&number) {
             return;
         }
@@ -300,4 +324,19 @@ fn replace<T: PartialEq>(place: &mut T, value: T) -> bool {
     let changed = *place != value;
     *place = value;
     changed
+}
+/// Whom the pairings of a round named, where that is the beginning of a game of one.
+fn paired_at_start(body: &Body) -> Option<OfRound> {
+    let Body::GameStarted {
+        white, black, round, ..
+    } = body
+    else {
+        return None;
+    };
+    let players = [white.clone(), black.clone()];
+    let is_named = round.is_some() && players.iter().any(Option::is_some);
+    is_named.then_some(OfRound {
+        players,
+        round: *round,
+    })
 }

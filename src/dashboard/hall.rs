@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
-    board::Board,
+    board::{Board, OfRound},
     gone::Gone,
     owners::{Claim, Owners},
     pushed::Pushes,
@@ -295,7 +295,7 @@ impl Hall {
             self.revision += 1;
             gateway.revision = self.revision;
         }
-        let is_paired_anew = before.paired != gateway.paired;
+        let is_paired_anew = before.paired != gateway.paired || before.round != gateway.round;
         if before.online != gateway.online || before.boards != gateway.boards {
             // Its boards are shown as it is.
             for (_, board) in self.boards.iter_mut().filter(|(key, _)| key.gateway == name) {
@@ -378,14 +378,17 @@ impl Hall {
 }
 
 /// Who plays at a board: our own pairings first, then those of its gateway.
-fn pairing(
-    own: &Paired,
-    gateways: &BTreeMap<String, Gateway>,
-    key: &BoardKey,
-) -> Option<[Option<String>; 2]> {
+fn pairing(own: &Paired, gateways: &BTreeMap<String, Gateway>, key: &BoardKey) -> Option<OfRound> {
     let full = format!("{}/{}", key.gateway, key.board);
-    let of_gateway = || gateways.get(&key.gateway)?.paired.get(&key.board);
-    own.get(&full).or_else(of_gateway).cloned()
+    // Games tell the round of their gateway, which is not ours.
+    let own = own.get(&full).map(|players| (players, None));
+    let of_gateway = || {
+        let gateway = gateways.get(&key.gateway)?;
+        Some((gateway.paired.get(&key.board)?, gateway.round))
+    };
+    let (players, round) = own.or_else(of_gateway)?;
+    let players = players.clone();
+    Some(OfRound { players, round })
 }
 
 #[cfg(test)]

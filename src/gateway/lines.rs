@@ -207,3 +207,29 @@ async fn hold(mut plan: LinePlan, ports: &Ports, pulse: &Pulse) {
         tokio::time::sleep(Duration::from_millis(wait)).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_at_which_two_boards_answer_is_told() {
+        let figure = |address, is_garbled| Figure {
+            address,
+            is_here: true,
+            is_garbled,
+            errors: Default::default(),
+        };
+        let figures = Figures {
+            boards: vec![figure(7, false), figure(8, true)],
+            ..Figures::default()
+        };
+        let lines = Lines {
+            tasks: JoinSet::new(),
+            figures: vec![("/dev/x".to_owned(), watch::channel(figures).1)],
+        };
+        let notices = lines.notices();
+        assert_eq!(notices.len(), 1, "{notices:?}");
+        assert!(format!("{:?}", notices[0]).contains("address 8"), "{notices:?}");
+    }
+}

@@ -252,6 +252,31 @@ fn who_played_a_game_is_kept_when_others_are_paired() {
     assert_eq!(game_of(&hall, 2)["players"], json!(["Menchik, V", "Thomas, G"]));
 }
 
+/// A game of a round that was closed goes on, and the page is opened when the next one is in force.
+#[test]
+fn a_game_of_the_round_before_keeps_its_names() {
+    let mut hall = online();
+    let info = json!({"version":"1","boards":["7"],"round":4,"players":{"7":["Menchik, V", "Thomas, G"]}});
+    hall.take("gw/info", info.to_string().as_bytes(), 0);
+    say(&mut hall, &begins(1, 1));
+    let shown = |hall: &Hall| serde_json::to_value(hall.view(0)).unwrap()["boards"][0]["players"].clone();
+    for result in ["*", "1-0"] {
+        present(&mut hall, 1, result, &[], 1);
+        assert_eq!(
+            game_of(&hall, 1)["players"],
+            json!(["Anna", "Boris"]),
+            "of round 3"
+        );
+    }
+    assert_eq!(
+        shown(&hall),
+        json!(["Menchik, V", "Thomas, G"]),
+        "they sit down now"
+    );
+    present(&mut hall, 1, "*", &[], 1);
+    assert_eq!(shown(&hall), json!(["Anna", "Boris"]));
+}
+
 #[test]
 fn what_a_notice_asks_is_asked_until_it_is_answered() {
     let mut hall = online();

@@ -121,3 +121,18 @@ impl Exchange {
             .map_or(first, |heard| first.max((heard + REST).min(longest)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Noise, or another program that never stops: the other boards have their turn.
+    #[test]
+    fn a_line_that_is_never_quiet_is_given_up() {
+        let mut exchange = Exchange::new(Millis(1000), Question::Clock);
+        for ms in (1000..30_000).step_by(20) {
+            exchange.hears(Millis(ms));
+        }
+        assert_eq!(exchange.until(), Millis(1000 + LONGEST));
+    }
+}

@@ -300,3 +300,31 @@ impl Daemon {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Env;
+
+    fn config(boards: &str) -> Config {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dgt2mqtt.toml");
+        let text = format!(
+            "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://localhost\"]\n[journal]\npath = \"/journal.sqlite\"\n[[board]]\nid = \"a\"\nport = \"/dev/a\"\n{boards}[broadcast]\nfolder = \"/open\"\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        Config::load(&path, &Env::default()).unwrap()
+    }
+
+    /// A board that is new on a line would move all tables behind it, and is not asked before a restart.
+    #[test]
+    fn another_board_on_a_line_waits_for_a_restart_with_all_that_names_it() {
+        let line = |boards: &str| format!("[[line]]\nport = \"/dev/line\"\nboards = [{boards}]\n");
+        let present = config(&line("\"01025\", \"01027\""));
+        let mut next = config(&line("\"01025\", \"01026\", \"01027\""));
+        assert_eq!(keep(&present, &mut next), ["[[line]] and [[board]]"]);
+        assert_eq!((&next.boards, next.tables()), (&present.boards, present.tables()));
+        let mut same = config(&line("\"01025\", \"01027\""));
+        assert_eq!(keep(&present, &mut same), [""; 0]);
+    }
+}
