@@ -87,7 +87,7 @@ fn games_over_a_line_that_gathers_reach_the_figures() {
         let found = score.found as f64 / score.offences as f64;
         assert!(
             exact >= 0.99 && found >= 0.95,
-            "{exact:.3}, {found:.3}: {:#?}",
+            "{ms} ms, {told}: {exact:.3}, {found:.3}: {:#?}",
             score.wrong
         );
     }

@@ -49,9 +49,9 @@ const DUMP_MS: u64 = 10_000;
 const BOUNCE_MS: u64 = 700;
 
 /// How long after a press the board is looked at. Where nobody knows when a reading happened, what belongs to the press may
-/// seem to come later, and is here already.
+/// seem to come later, and is here already. A line that always gathers has an allowance of its own.
 fn judged_after(ctx: &Ctx<'_>) -> u64 {
-    if ctx.catches_up {
+    if ctx.catches_up && ctx.sensed.slack() == 0 {
         UNMEASURED_JUDGE_MS
     } else {
         JUDGE_MS
