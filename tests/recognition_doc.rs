@@ -30,6 +30,7 @@ const FILES: [&str; 34] = [
     "watcher/finish.rs",
     "watcher/gap.rs",
     "watcher/core.rs",
+    "watcher/game.rs",
     "watcher/start.rs",
     "watcher/midway.rs",
     "watcher/touch.rs",

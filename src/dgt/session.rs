@@ -95,6 +95,8 @@ pub struct Session {
     last_heard: Millis,
     /// When the sign of life was asked for that has not come yet.
     probed: Option<Millis>,
+    /// When a sign of life was last asked for before its time.
+    sign_asked: Option<Millis>,
     dump_due: Millis,
     battery: BatteryWatch,
     last_clock: Millis,
@@ -138,6 +140,7 @@ impl Session {
             log_wanted: false,
             last_heard: Millis::default(),
             probed: None,
+            sign_asked: None,
             dump_due: Millis::default(),
             battery: BatteryWatch::default(),
             last_clock: Millis::default(),
@@ -281,6 +284,18 @@ impl Session {
             self.handle_timeout(now);
         } else if matches!(self.phase, Phase::Opening) {
             self.ask(Command::Dump);
+        }
+    }
+
+    /// Asks for a sign of life at once, unless one was asked for since the board was last heard.
+    pub fn request_sign(&mut self, now: Millis) {
+        if self.phase == Phase::Up
+            && self.probed.is_none()
+            && self.sign_asked.is_none_or(|asked| asked < self.last_heard)
+        {
+            self.sign_asked = Some(now);
+            self.ask(Command::Firmware);
+            self.pump(now);
         }
     }
 

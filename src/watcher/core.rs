@@ -58,6 +58,10 @@ pub(super) struct Core {
     pub(super) gap: bool,
     pub(super) look_again: Option<Millis>,
     pub(super) dump_wanted: bool,
+    /// Somebody would be accused, but what excuses him may be on its way: the board is to give a sign of life.
+    pub(super) sign_wanted: bool,
+    /// Until when all that the board said has come.
+    pub(super) told: Millis,
     /// What is read came together, and nobody knows when each of it happened.
     pub(super) catches_up: bool,
     /// What is watched in place of a game that is over, or parked.
@@ -89,6 +93,8 @@ impl Core {
             gap: false,
             look_again: None,
             dump_wanted: false,
+            sign_wanted: false,
+            told: Millis(u64::MAX),
             catches_up: false,
             meanwhile: None,
             now: Millis(0),
@@ -144,6 +150,8 @@ impl Core {
             out: &mut self.out,
             look_again: &mut self.look_again,
             dump_wanted: &mut self.dump_wanted,
+            sign_wanted: &mut self.sign_wanted,
+            told: self.told,
             catches_up: self.catches_up,
         };
         Some((game, ctx))
@@ -234,11 +242,14 @@ impl Core {
         }
     }
 
-    /// What comes now happened some time ago, in this order.
-    pub(super) fn unmeasured(&mut self) {
+    /// What comes now happened some time ago, in this order, the last of it at `until`.
+    pub(super) fn unmeasured(&mut self, until: Millis) {
         self.each(|core| {
+            // A line that always gathers has an allowance of its own.
+            let is_odd = core.sensed.slack() == 0;
             if let Phase::Game(game) = &mut core.phase {
                 game.doubt.shaken = true;
+                game.lumped = if is_odd { Some(until) } else { game.lumped };
             }
         });
     }
@@ -265,7 +276,10 @@ impl Core {
             self.clock.tick(now);
             self.clock_events();
             match &mut self.phase {
-                Phase::Waiting(_) => self.look_for_start(now),
+                Phase::Waiting(_) => {
+                    self.sign_wanted = false;
+                    self.look_for_start(now);
+                }
                 Phase::Game(_) => {
                     self.review_game(now);
                     self.take_up_anew(now);
@@ -288,6 +302,7 @@ impl Core {
             return;
         };
         if !game.is_watched() {
+            *ctx.sign_wanted = false;
             return;
         }
         if let Some(stopped) = ctx.clock.stopped_at
@@ -299,9 +314,16 @@ impl Core {
         }
         game.lines.tick(now, ctx.sensed);
         if game.gap {
+            *ctx.sign_wanted = false;
             return;
         }
-        game.settle(&mut ctx);
+        // What waits to be said of a press is said before the record goes on.
+        if std::mem::take(ctx.sign_wanted) {
+            game.judge(&mut ctx);
+        }
+        if !*ctx.sign_wanted {
+            game.settle(&mut ctx);
+        }
         game.look_for_log(&mut ctx);
         game.look_for_round_trip(&ctx);
         game.try_gap_again(&mut ctx);
@@ -321,6 +343,7 @@ impl Core {
 
     /// Nothing more will come.
     pub(super) fn finish(&mut self, mut now: Millis) -> Millis {
+        self.told = Millis(u64::MAX);
         // What waits for time to pass is given it, within a bound.
         let end = now + 30_000;
         self.review(now);
@@ -372,6 +395,14 @@ impl Core {
 
     pub(super) fn take_dump_wanted(&mut self) -> bool {
         std::mem::take(&mut self.dump_wanted)
+    }
+
+    /// All that the board said before `then` has come: what waited for that is decided.
+    pub(super) fn tell_until(&mut self, then: Millis) {
+        self.told = then;
+        if self.sign_wanted {
+            self.review(then);
+        }
     }
 
     /// What was played before the board is read again is not known.

@@ -66,6 +66,9 @@ impl Game {
             ctx.at(ctx.now + 150);
             return;
         }
+        if !ctx.is_told(press.at, wait) {
+            return;
+        }
         self.press = None;
         if ply != self.plies() || self.open_at_board().any(|o| o.ply == ply) {
             return;
@@ -109,8 +112,8 @@ impl Game {
             return;
         }
         // What was done while the clock stood was done under an arbiter's eyes.
-        if !ctx.passed(since, OUT_OF_TURN_MS + ctx.sensed.slack())
-            || ctx.sensed.since(to) < ctx.clock.started_at
+        if ctx.sensed.since(to) < ctx.clock.started_at
+            || !ctx.is_told(since, OUT_OF_TURN_MS + ctx.sensed.slack())
         {
             return;
         }

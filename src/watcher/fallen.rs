@@ -44,7 +44,9 @@ impl Game {
             && self.mover(ply) == fall.by
             && !self.displaced_at(ply)
         {
-            let clear = !fall.is_over() || fall.is_borne_out() || probability >= CLEAR;
+            // How long a piece was gone is not known where nobody measured when it came back.
+            let measured = self.lumped.is_none_or(|lumped| lumped < fall.pressed);
+            let clear = !fall.is_over() || measured && (fall.is_borne_out() || probability >= CLEAR);
             self.accuse_of_fall(ctx, &fall, ply, clear);
         }
     }

@@ -13,6 +13,9 @@ use crate::{
     time::Millis,
 };
 
+/// What was said in the last moment need not have come.
+const MOMENT_MS: u64 = 100;
+
 /// What a step of the watcher has at hand.
 pub(super) struct Ctx<'a> {
     pub(super) now: Millis,
@@ -24,6 +27,10 @@ pub(super) struct Ctx<'a> {
     pub(super) look_again: &'a mut Option<Millis>,
     /// The whole board is to be read.
     pub(super) dump_wanted: &'a mut bool,
+    /// The board is to give a sign of life.
+    pub(super) sign_wanted: &'a mut bool,
+    /// Until when all that the board said has come.
+    pub(super) told: Millis,
     /// What is read came together, and nobody knows when each of it happened.
     pub(super) catches_up: bool,
 }
@@ -54,6 +61,17 @@ impl Ctx<'_> {
         }
         self.at(since + ms);
         false
+    }
+
+    /// True when `ms` have passed since `since`, and what the board said meanwhile has come, but for the last moment; else asks
+    /// to be called again, or the board for a sign of life. Nobody is accused while what excuses him may be on its way.
+    pub(super) fn is_told(&mut self, since: Millis, ms: u64) -> bool {
+        if !self.passed(since, ms) {
+            return false;
+        }
+        let told = self.told >= since + ms - MOMENT_MS;
+        *self.sign_wanted |= !told;
+        told
     }
 }
 
@@ -184,6 +202,8 @@ pub(super) struct Game {
     pub(super) hands: super::touch::Hands,
     /// The link was broken and the board has not been read since.
     pub(super) gap: bool,
+    /// Until when what was read last came in one lump, at times that nobody measured.
+    pub(super) lumped: Option<Millis>,
     /// When the board was last read for the first time: at the start, or after a gap.
     pub(super) read_since: Millis,
     /// A gap in the record that is not explained yet.
@@ -227,6 +247,7 @@ impl Game {
             clock_used: false,
             hands: super::touch::Hands::default(),
             gap: false,
+            lumped: None,
             read_since: now,
             unbridged: None,
             asked: None,

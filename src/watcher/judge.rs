@@ -126,7 +126,7 @@ impl Game {
         else {
             return false;
         };
-        if !ctx.passed(pressed, judged_after(ctx)) || self.may_have_lost(ctx, pressed) {
+        if !ctx.is_told(pressed, judged_after(ctx)) || self.may_have_lost(ctx, pressed) {
             return true;
         }
         let at_rest = ctx.now.since(pressed.max(ctx.sensed.last_change())) >= AT_REST_MS;
@@ -166,10 +166,10 @@ impl Game {
         if !ctx.passed(press.at, JUDGE_MS) {
             return;
         }
-        let told = ctx.passed(press.at, judged_after(ctx));
+        let due = ctx.passed(press.at, judged_after(ctx));
         let best = self.lines.best();
         if best.awaits() != Some(press.at) {
-            if self.single_act(ctx, &press, told) || !told {
+            if self.single_act(ctx, &press, due) || !due {
                 return;
             }
             if self.early_reply(press.side, press.at) && !self.is_unproven(ctx, Some(press.at)) {
@@ -205,8 +205,8 @@ impl Game {
         );
         // That nothing was done is no proof before all must have come.
         let nothing = matches!(explanation, Explanation::Nothing | Explanation::OnlyMissing(_));
-        let all_told = told && ctx.passed(press.at, JUDGE_MS + ctx.sensed.slack());
-        if nothing && !all_told || !told && !promotion {
+        let all_told = due && ctx.passed(press.at, JUDGE_MS + ctx.sensed.slack());
+        if nothing && !all_told || !due {
             return;
         }
         // What stands on the last rank can be seen.
@@ -216,7 +216,7 @@ impl Game {
             ctx.at(ctx.now + 300);
             return;
         }
-        if !stands && self.excuse(ctx) {
+        if !stands && self.excuse(ctx) || !ctx.is_told(press.at, judged_after(ctx)) {
             return;
         }
         let seen = self.seen_at(ctx, &press);
@@ -310,9 +310,9 @@ impl Game {
 
     /// The best line has a legal half-move for the press, but leaves pieces where they do not
     /// belong, and one act of the player explains the whole board: then that is what he did.
-    /// Returns true when he was accused of it. Where not all is `told` that may belong to the press, only what stands on the
-    /// last rank is looked at.
-    fn single_act(&mut self, ctx: &mut Ctx<'_>, press: &Press, told: bool) -> bool {
+    /// Returns true when he was accused of it, or is as soon as what the board said by now has come. Where it is not `due` yet
+    /// to judge all that may belong to the press, only what stands on the last rank is looked at.
+    fn single_act(&mut self, ctx: &mut Ctx<'_>, press: &Press, due: bool) -> bool {
         let best = self.lines.best();
         let made = best.plies.get(self.announced());
         let Some(made) = made.filter(|ply| ply.pressed == Some(press.at)) else {
@@ -329,16 +329,19 @@ impl Game {
             Explanation::Illegal(act) => {
                 let one = act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved;
                 // No legal half-move takes a king and a rook to where castling does.
-                told && one && (act.reason == Reason::CastlingNotAllowed || self.nearly_as_likely(ctx, &act))
+                due && one && (act.reason == Reason::CastlingNotAllowed || self.nearly_as_likely(ctx, &act))
             }
-            Explanation::PawnNotReplaced { .. } | Explanation::WrongColour { .. } => true,
-            Explanation::CastlingIncomplete { .. } => told,
+            Explanation::PawnNotReplaced { .. }
+            | Explanation::WrongColour { .. }
+            | Explanation::CastlingIncomplete { .. } => due,
             Explanation::Nothing | Explanation::Legal | Explanation::OnlyMissing(_) => false,
         };
         if !by_one || self.is_unproven(ctx, Some(press.at)) {
             return false;
         }
-        self.accuse_press(ctx, press, seen);
+        if ctx.is_told(press.at, JUDGE_MS) {
+            self.accuse_press(ctx, press, seen);
+        }
         true
     }
 

@@ -78,6 +78,13 @@ impl Late {
         self.known_until().map_or(told, |until| until.min(told))
     }
 
+    /// Until when all that was said has come for sure, at `now`: while a clock runs, until the line
+    /// was last heard.
+    pub(super) fn told(&self, now: Millis) -> Millis {
+        let heard = self.heard.filter(|_| self.known_until().is_some());
+        heard.map_or(now, |heard| heard.min(now))
+    }
+
     /// When it will be known what came until `at`; none where the line has been silent for too long.
     pub(super) fn known_at(&self, at: Millis) -> Option<Millis> {
         let within = self.known_until().is_none_or(|until| at <= until);

@@ -244,6 +244,9 @@ impl Watcher {
     }
 
     fn ask_board(&mut self, now: Millis) {
+        if self.core.sign_wanted {
+            self.wire.request_sign(now);
+        }
         if self.core.take_dump_wanted() {
             self.wire.request_dump(now);
         }

@@ -88,8 +88,9 @@ impl Wire {
                 dgt.session.handle_timeout(line);
                 let due = dgt.late.is_due(line);
                 let ahead = if due { dgt.release(core) } else { 0 };
-                let known = dgt.known(now + ahead);
-                core.review(known.max(core.now));
+                let known = dgt.known(now + ahead).max(core.now);
+                core.told = dgt.backlog.in_core(dgt.late.told(line)).min(known);
+                core.review(known);
                 ahead
             }
             Self::Whole(whole) => {
@@ -130,6 +131,14 @@ impl Wire {
         }
     }
 
+    /// The board is to say anything, so that what it said before is known to have come; one that tells whole positions says
+    /// them all the time.
+    pub(super) fn request_sign(&mut self, now: Millis) {
+        if let Self::Dgt(dgt) = self {
+            dgt.session.request_sign(dgt.backlog.on_line(now));
+        }
+    }
+
     /// The board is to tell its log; one that cannot be asked has none.
     pub(super) fn request_event_log(&mut self, now: Millis) {
         if let Self::Dgt(dgt) = self {
@@ -161,7 +170,7 @@ impl Dgt {
         }
         // What was held before comes before.
         let ahead = self.release(core);
-        ahead + self.hear(now, bytes, core, &mut std::iter::repeat(now))
+        ahead + self.hear(now, bytes, core, None)
     }
 
     /// Takes what is held, each message at the time at which it happened.
@@ -174,25 +183,26 @@ impl Dgt {
         let happened = self.late.times(&came);
         core.catches_up = came.iter().map(|(came, _)| came).ne(&happened);
         if core.catches_up {
-            core.unmeasured();
+            let until = happened.iter().copied().max().unwrap_or(core.now);
+            core.unmeasured(self.backlog.in_core(until));
         }
         let mut happened = happened.into_iter();
         let mut ahead = 0;
         for (now, bytes) in &held {
-            ahead += self.hear(*now, bytes, core, &mut happened);
+            ahead += self.hear(*now, bytes, core, Some(&mut happened));
             self.late.heard_at(*now);
         }
         core.catches_up = false;
         ahead
     }
 
-    /// Bytes that came at `now`, of messages that `happened` then.
+    /// Bytes that came at `now`, of messages that `happened` then where they were held.
     fn hear(
         &mut self,
         now: Millis,
         bytes: &[u8],
         core: &mut Core,
-        happened: &mut impl Iterator<Item = Millis>,
+        mut happened: Option<&mut std::vec::IntoIter<Millis>>,
     ) -> u64 {
         let Self {
             decoder,
@@ -206,11 +216,19 @@ impl Dgt {
             if session.take_gap() {
                 core.unheard();
             }
-            let at = happened.next().unwrap_or(now);
+            let was_held = happened.is_some();
+            let at = happened
+                .as_mut()
+                .and_then(|happened| happened.next())
+                .unwrap_or(now);
             core.sensed.is_told_within(late.gathered());
             late.note(now, at, &message);
             let waited = backlog.heard(now, &message);
             let then = backlog.in_core(at).max(core.now);
+            // What comes in its time proves that all before it has come; what was late proves so after it.
+            if was_held && at < now {
+                core.told = then;
+            }
             if waited > 0 {
                 ahead += waited;
                 core.out.before += waited;
@@ -219,7 +237,11 @@ impl Dgt {
             } else if at < now {
                 core.pass(then);
             }
+            if !was_held {
+                core.tell_until(then);
+            }
             core.message(then, &message, session.identity());
+            core.told = then;
             core.review(then);
         });
         session.check_line(now, decoder.stats());

@@ -62,21 +62,25 @@ fn stands_still(ms: u64, seed: u64) -> (usize, usize, Vec<String>) {
     (games, same, wrong)
 }
 
-/// A network that hangs, a machine that sleeps: so many of a thousand games come out the same, and so many accuse a
-/// player of nothing. Read as if all had happened in one instant, 921 came out the same.
+/// A network that hangs, a machine that sleeps: nobody is accused of what he is not accused of where bytes come as they are
+/// said, and so many of a thousand games come out the same. Read as if all had happened in one instant, 921 came out the same.
 #[test]
-fn a_line_that_stands_still_changes_little() {
+fn a_line_that_stands_still_accuses_nobody() {
+    let (windows, seeds): (&[u64], _) = if std::env::var_os("DGT2MQTT_FULL").is_some() {
+        (&[1000, 2000, 5000, 10_000, 20_000, 60_000], 1..21)
+    } else {
+        (&[2000, 5000, 10_000, 20_000], 1..2)
+    };
     let (mut games, mut same, mut wrong) = (0, 0, Vec::new());
-    for ms in [2000, 5000, 10_000, 20_000] {
-        let count = stands_still(ms, 1);
-        games += count.0;
-        same += count.1;
-        wrong.extend(count.2);
+    for seed in seeds {
+        for ms in windows {
+            let count = stands_still(*ms, seed);
+            games += count.0;
+            same += count.1;
+            wrong.extend(count.2);
+        }
     }
+    println!("{same} of {games} the same, {} accusations", wrong.len());
+    assert!(wrong.is_empty(), "of {games}:\n{}", wrong.join("\n"));
     assert!(same * 1000 >= games * 975, "{same} of {games} the same");
-    assert!(
-        wrong.len() * 1000 <= games * 6,
-        "of {games}:\n{}",
-        wrong.join("\n")
-    );
 }
