@@ -175,7 +175,8 @@ pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {
     }
     if let Some((from, to)) = displaced(stand, seen, differing, us) {
         let reason = reason_of(stand, from, to);
-        return Explanation::Illegal(Act::new(Some((from, to)), reason, seen));
+        let left = with_lifted(stand, seen, !us, passed_by(stand, from, to));
+        return Explanation::Illegal(Act::new(Some((from, to)), reason, &left));
     }
     if let Some((from, to)) = displaced(stand, seen, differing, !us) {
         return Explanation::Illegal(Act::new(Some((from, to)), Reason::OpponentsPieceMoved, seen));
@@ -225,6 +226,27 @@ fn readable(before: &Placement, seen: &Placement) -> Placement {
         }
     }
     readable
+}
+
+/// Where a pawn that went from `from` to `to` as in capturing en passant has taken one.
+fn passed_by(stand: &Stand, from: Square, to: Square) -> Option<Square> {
+    let pawn = stand.board().role_at(from) == Some(Role::Pawn);
+    let aside = pawn && from.file() != to.file() && stand.placement().at(to).is_empty();
+    aside.then(|| Square::from_coords(to.file(), from.rank()))
+}
+
+/// `seen` with the pieces of `color` that are missing: its player, whose time runs, has lifted them to reply. What was
+/// `taken` is gone.
+fn with_lifted(stand: &Stand, seen: &Placement, color: Color, taken: Option<Square>) -> Placement {
+    let before = stand.placement();
+    let mut left = seen.clone();
+    for square in before.differing(seen) {
+        let lifted = seen.at(square).is_empty() && before.at(square).color() == Some(color);
+        if lifted && taken != Some(square) {
+            left.set(square, before.at(square));
+        }
+    }
+    left
 }
 
 fn promotion(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Explanation> {
@@ -387,6 +409,17 @@ mod tests {
             reason(checked, Square::E2, Square::E8),
             Some(Reason::KingCaptured)
         );
+    }
+
+    #[test]
+    fn what_the_opponent_has_lifted_still_belongs_to_the_position() {
+        let acts = [(Square::B1, Some(Square::B4)), (Square::D8, None)];
+        let Explanation::Illegal(act) = after(INITIAL, &acts) else {
+            panic!("a knight does not go so");
+        };
+        assert_eq!(act.uci().as_deref(), Some("b1b4"));
+        assert!(act.stood_on(Square::D8), "the queen is in a hand");
+        assert!(act.stood_on(Square::B4) && !act.stood_on(Square::B1));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::{
     lines::Lines,
     ply::{Ply, PlyKind},
     sensed::Sensed,
+    stand::targets,
     weight,
 };
 use crate::time::Millis;
@@ -84,12 +85,17 @@ impl Line {
         last.kind.legal()?;
         let window = Window::of(self, last, sensed)?;
         let moved = last.kind.from_to();
+        // Nobody read the piece that moved leave its square: one like it that is gone moved in its place.
+        let left_unread = |from: &Square| sensed.since(*from) < window.turn_began;
+        let twin = moved
+            .filter(|(from, _)| left_unread(from))
+            .map(|(_, to)| sensed.at(to));
         let mut astray: Vec<Square> = self.misplaced(sensed).into_iter().collect();
         let mut pieces = Vec::new();
         for home in self.differing {
             let code = self.expects(home);
             let own = moved.is_some_and(|(from, to)| home == from || home == to);
-            if code.is_empty() || !sensed.at(home).is_empty() || own {
+            if code.is_empty() || !sensed.at(home).is_empty() || own || twin == Some(code) {
                 continue;
             }
             let Some(left) = sensed.seen_at(home) else {
@@ -125,7 +131,7 @@ impl Line {
     }
 
     /// The same explanation, but that pieces fell, if some may have.
-    fn with_fall(&self, sensed: &Sensed) -> Option<Self> {
+    pub(super) fn with_fall(&self, sensed: &Sensed) -> Option<Self> {
         let fall = self.fallen(sensed)?;
         if self
             .faults
@@ -135,12 +141,12 @@ impl Line {
             return None;
         }
         let mut line = self.clone();
-        let knocked = |home: Square, lies: Square| {
-            let (left, came) = (sensed.since(home), sensed.since(lies));
-            left.since(came).max(came.since(left)) <= KNOCK_MS
+        let knocked = |piece: &Fallen, lies: Square| {
+            let (left, came) = (sensed.since(piece.home), sensed.since(lies));
+            left.since(came).max(came.since(left)) <= KNOCK_MS && !self.walks(&fall, piece, lies)
         };
         let price = |piece: &Fallen| match piece.code.color() {
-            _ if piece.lies.is_some_and(|lies| knocked(piece.home, lies)) => weight::DISPLACED,
+            _ if piece.lies.is_some_and(|lies| knocked(piece, lies)) => weight::DISPLACED,
             _ if piece.lies.is_some() => weight::CARRIED,
             color if color == Some(fall.by) => weight::FELL_OWN,
             _ => weight::FELL_THEIRS,
@@ -148,13 +154,22 @@ impl Line {
         let first = fall.pieces().map(price).fold(0.0, f32::max);
         let more = fall.pieces().count() as f32 - 1.0;
         line.charge(Item::Displaced, first + weight::FELL_TOO * more);
-        let in_no_time = |piece: &Fallen| piece.lies.is_none_or(|lies| knocked(piece.home, lies));
+        let in_no_time = |piece: &Fallen| piece.lies.is_none_or(|lies| knocked(piece, lies));
         line.faults.fall = Some(Fall {
             knocked: fall.pieces().all(in_no_time),
             ..fall
         });
         line.hold_against(fall.squares(), sensed);
         Some(line)
+    }
+
+    /// True when a piece that is no part of `fall` is missing or wrong as well, and `piece` lies where its own way leads it,
+    /// further than on the next square: this line is behind what was played, and that was a half-move.
+    fn walks(&self, fall: &Fall, piece: &Fallen, lies: Square) -> bool {
+        let behind = (self.differing & !fall.squares()).any();
+        let far = piece.home.distance(lies) > 1;
+        let way = |piece_of| targets(self.stand.board(), piece.home, piece_of).contains(lies);
+        behind && far && piece.code.piece().is_some_and(way)
     }
 
     /// Something happened that bears a fall out: it costs this explanation `nats` less, once. What took its time to get

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use shakmaty::Square;
+
 use super::{
     game::{Ctx, Game, Made, Open},
     start::is_playable,
@@ -31,6 +33,11 @@ const HINDSIGHT_MS: u64 = 12_000;
 const UNLANDED: usize = 2;
 /// Among so many half-moves.
 const LATELY: usize = 40;
+
+/// A piece that has stood for so long when a half-move was made was not on its way.
+const ASTRAY_MS: u64 = 3000;
+/// A piece that was gone for so long when its owner pressed for another was not under his sleeve.
+const GONE_MS: u64 = 1500;
 
 /// Why the record is in doubt.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,7 +83,34 @@ impl Game {
             .clock
             .stopped_at
             .is_some_and(|at| pressed.is_some_and(|pressed| at >= pressed));
-        self.doubt.any() || self.is_board_faulty() && !stopped
+        self.doubt.any() || (self.is_board_faulty() || self.is_astray(ctx)) && !stopped
+    }
+
+    /// True when a piece stands where the record has none since before the last half-move, and nothing that was said explains
+    /// it: half-moves were missed.
+    fn is_astray(&self, ctx: &Ctx<'_>) -> bool {
+        let Some(last) = self.record.last() else {
+            return false;
+        };
+        let differing = last.stand.placement().differing(ctx.sensed.placement());
+        let lasts = |s: Square| ctx.sensed.at(s).is_man() && ctx.sensed.since(s) + ASTRAY_MS < last.at;
+        differing.into_iter().any(lasts) && !self.open.iter().any(|open| open.target.is_some())
+    }
+
+    /// True when the act that ends `best` follows from what was not read: a piece went where nothing is read just before, or
+    /// one of the player who pressed at `pressed` had been gone while he moved another, and so is in no hand.
+    fn rests_on_unread(&self, ctx: &Ctx<'_>, pressed: Millis) -> bool {
+        let (best, by) = (self.lines.best(), self.stand().turn());
+        let missing = |s: Square| best.differing().contains(s) && ctx.sensed.at(s).is_empty();
+        let before = best.plies.iter().take(self.announced());
+        let mut strayed = before
+            .filter(|ply| !ply.landed)
+            .filter_map(|ply| ply.kind.from_to());
+        let gone = |s: Square| {
+            let own = best.expects(s).color() == Some(by);
+            missing(s) && own && ctx.sensed.since(s) + GONE_MS < pressed
+        };
+        strayed.any(|(_, to)| missing(to)) || best.differing().into_iter().any(gone)
     }
 
     /// What was told of a gap is believed once play has gone on from it for a while.
@@ -155,7 +189,8 @@ impl Game {
             .filter(|ply| matches!(ply.kind, PlyKind::Suspect(_)));
         let pressed = suspected.and_then(|ply| ply.pressed).or_else(|| best.awaits());
         let in_hindsight = pressed.is_some_and(|pressed| ctx.now.since(pressed) > HINDSIGHT_MS);
-        if !self.is_unproven(ctx, pressed) && !in_hindsight {
+        let unread = suspected.is_some() && pressed.is_some_and(|pressed| self.rests_on_unread(ctx, pressed));
+        if !self.is_unproven(ctx, pressed) && !in_hindsight && !unread {
             return false;
         }
         ctx.wait_for("the record to be beyond doubt");

@@ -226,13 +226,16 @@ impl Game {
     /// True while an explanation that has a half-move for the press, or another reason for it, is not much less likely than
     /// that there is none.
     fn may_be_innocent(&self, ctx: &Ctx<'_>) -> bool {
+        let awaited = self.lines.best().awaits();
         let limit = self.lines.best().total(ctx.sensed, ctx.now) + INNOCENT;
         let mut lines = self.lines.all().iter();
         lines.any(|line| {
             let faults = line.faults();
-            let unread = line.plies.iter().skip(self.announced()).any(|ply| !ply.landed);
+            // Also one that is on the record otherwise.
+            let unread = line.plies.iter().any(|ply| !ply.landed);
             let broken = unread || faults.hidden.any() || faults.fall.is_some();
-            broken && line.awaits().is_none() && line.total(ctx.sensed, ctx.now) <= limit
+            // It may await a later press.
+            broken && line.awaits() != awaited && line.total(ctx.sensed, ctx.now) <= limit
         })
     }
 
