@@ -3,7 +3,6 @@
 
 use std::{
     io::{BufRead, BufReader},
-    path::Path,
     process::Stdio,
 };
 
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     broker::{Mosquitto, PATIENCE, free_port},
     browser::Browser,
-    hall::{Daemon, Seat, Simulator, commands, configure, journal, program, until, vienna},
+    hall::{Daemon, Seat, Simulator, commands, configure, fixture, journal, program, until, vienna},
     page::{Server, http_full},
 };
 
@@ -90,7 +89,7 @@ fn every_answer_is_confirmed_carried_out_and_written_down() {
     browser.click("[aria-label='Sound is off']");
     browser.until("what it will be like", "return window.tones === 2");
 
-    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/famous-rook-to-e1-2023.dgtcap");
+    let capture = fixture("famous-rook-to-e1-2023");
     let captures = [vienna(), capture];
     let simulator = Simulator::start(&["--speed", "2"], &captures);
     let read: Vec<_> = captures.iter().map(|path| read_capture(path).unwrap()).collect();

@@ -14,16 +14,12 @@ use serde_json::{Value, json};
 use crate::{
     broker::{self, Mosquitto, Subscriber, free_port},
     browser::{Browser, checker},
-    hall::{self, Daemon, Seat, Simulator, configure, journal, program, vienna},
+    hall::{self, Daemon, Seat, Simulator, configure, fixture, journal, program, vienna},
     lichess::{GOOD, server},
     page::{Server, http},
 };
 
 const TOKEN: &str = "lip_not-for-everybody";
-
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/{name}.dgtcap"))
-}
 
 /// An illegal move that nobody puts right.
 fn overlooked() -> PathBuf {

@@ -1,11 +1,7 @@
 //! The arbiter's page in a real browser, over a real broker, with simulated boards: an irregularity
 //! appears, is read and dismissed; the page is reloaded, broker and server are restarted.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{fs, path::PathBuf, time::Duration};
 
 use dgt2mqtt::link::file::read_capture;
 use serde_json::{Value, json};
@@ -13,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     broker::{Mosquitto, PATIENCE, free_port},
     browser::{Browser, checker},
-    hall::{Daemon, Seat, Simulator, configure, until, vienna},
+    hall::{Daemon, Seat, Simulator, configure, fixture, until, vienna},
     page::{Server, http, http_full},
 };
 
@@ -66,10 +62,6 @@ impl Hall {
             folder,
         }
     }
-}
-
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/{name}.dgtcap"))
 }
 
 /// An illegal move that nobody puts right.

@@ -24,6 +24,7 @@ mod dashboard_answers;
 mod dashboard_edits;
 mod dashboard_figures;
 mod dashboard_hall;
+mod dashboard_kings;
 mod dashboard_page;
 mod dashboard_people;
 mod dashboard_record;

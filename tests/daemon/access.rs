@@ -22,9 +22,10 @@ use rumqttc::v5::{
 };
 
 use crate::{
-    broker::{Mosquitto, PATIENCE, Station, Subscriber, broker as plain, free_port},
+    broker::{Mosquitto, PATIENCE, Subscriber, free_port},
     certificates::certificates,
     hall::{self, Daemon, program},
+    station::{Station, broker as plain},
 };
 
 const STATES: [BoardState; 6] = [

@@ -1,13 +1,12 @@
 //! What an arbiter must hear of reaches a phone: by a webhook or by ntfy, again where it is not taken, once where it is.
 
-use std::{fs, path::Path, sync::mpsc::Receiver};
+use std::{fs, sync::mpsc::Receiver};
 
-use dgt2mqtt::link::file::read_capture;
 use serde_json::Value;
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber},
-    hall::{Daemon, Seat, Simulator, configure, until},
+    hall::{Daemon, fixture, playing, until},
     lichess::{self, Got},
 };
 
@@ -29,21 +28,14 @@ async fn an_irregularity_reaches_every_phone_that_wants_it_once() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/illegal-stands-rapid.dgtcap");
-    let capture = read_capture(&path).unwrap();
-    let simulator = Simulator::start(&["--speed", "4"], std::slice::from_ref(&path));
-    let seat = Seat {
-        id: "7".into(),
-        port: &simulator.ports[0],
-        capture: &capture,
-    };
+    let path = fixture("illegal-stands-rapid");
     // One is busy at first, and hangs up then; one takes all; one has moved; one wants notices alone.
     let (webhook, hooked) = lichess::server(vec![BUSY, "", OK], None);
     let (ntfy, phoned) = lichess::server(vec![OK], None);
     let (gone, refused) = lichess::server(vec![WRONG], None);
     let (quiet, unasked) = lichess::server(vec![OK], None);
     fs::write(folder.path().join("ntfy-token"), "tk_hunter2\n").unwrap();
-    let config = configure(folder.path(), mosquitto.port, &[seat]);
+    let (simulator, config) = playing(folder.path(), mosquitto.port, "7", &path, &["--speed", "4"]);
     let text = fs::read_to_string(&config).unwrap();
     let text = format!(
         "{text}[[alert]]\nform = \"webhook\"\nurl = \"http://127.0.0.1:{webhook}/hook?x=1\"\ncertainty = \"certain\"\nkinds = [\"illegal_move\"]\n\
@@ -107,11 +99,7 @@ async fn an_irregularity_reaches_every_phone_that_wants_it_once() {
     assert!(!log().contains("s3cr3t") && !log().contains("hunter2") && !log().contains("/hook"));
 
     // After a kill the same is not told again; what is new is, to those who want it.
-    subscriber
-        .wait("the last half-move", |got| {
-            got.topic.ends_with("/7/event/move") && got.json()["ply"] == 5
-        })
-        .await;
+    subscriber.played("7", 5).await;
     // What each place was told is on the disk: a kill before that has it told again.
     let noted = || {
         let files = fs::read_dir(folder.path())

@@ -13,7 +13,7 @@ use dgt2mqtt::link::file::read_capture;
 use serde_json::Value;
 
 use crate::{
-    hall::{Daemon, Seat, Simulator, configure, journal, program, until},
+    hall::{Daemon, Seat, Simulator, configure, fixture, journal, program, until},
     lichess,
 };
 
@@ -44,7 +44,7 @@ fn moves(config: &Path, game: u32) -> usize {
 #[test]
 fn the_next_round_begins_at_sighup_and_the_former_one_is_completed_when_it_may() {
     let folder = tempfile::tempdir().unwrap();
-    let game = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/game-after-a-game.dgtcap");
+    let game = fixture("game-after-a-game");
     let capture = read_capture(&game).unwrap();
     let simulator = Simulator::start(&[], &[game]);
     let seats = [Seat {

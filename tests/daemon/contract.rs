@@ -8,14 +8,13 @@ use std::{
 
 use dgt2mqtt::{
     cli::schema::schemas,
-    link::file::read_capture,
     mqtt::command::{BOARD_VERBS, GATEWAY_VERBS},
 };
 use serde_json::Value;
 
 use crate::{
     broker::{self, Mosquitto, Subscriber},
-    hall::{Daemon, Seat, Simulator, configure},
+    hall::{Daemon, fixture, playing},
 };
 
 /// What a command is refused with that is not understood.
@@ -129,18 +128,10 @@ async fn a_daemon_understands_every_example() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "#").await;
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/illegal-stands-rapid.dgtcap");
-    let capture = read_capture(&path).unwrap();
-    let simulator = Simulator::start(&["--speed", "4"], std::slice::from_ref(&path));
-    let seat = Seat {
-        id: "1".into(),
-        port: &simulator.ports[0],
-        capture: &capture,
-    };
-    let config = configure(folder.path(), mosquitto.port, &[seat]);
+    let path = fixture("illegal-stands-rapid");
+    let (_simulator, config) = playing(folder.path(), mosquitto.port, "1", &path, &["--speed", "4"]);
     let daemon = Daemon::start(&config);
-    let is_last = |got: &broker::Got| got.topic.ends_with("/1/event/move") && got.json()["ply"] == 5;
-    subscriber.wait("the last half-move", is_last).await;
+    subscriber.played("1", 5).await;
     for (verb, payload) in documented() {
         let place = if GATEWAY_VERBS.contains(&verb.as_str()) {
             "gw"

@@ -1,13 +1,13 @@
 //! Who reads the log knows that a game was played, and what an arbiter did.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, process::Command};
 
 use dgt2mqtt::link::file::read_capture;
 use serde_json::{Value, json};
 
 use crate::{
     broker::{Got, Mosquitto, PATIENCE, Subscriber},
-    hall::{Daemon, Seat, Simulator, configure, until},
+    hall::{Daemon, Seat, Simulator, configure, fixture, until},
 };
 
 async fn answered(subscriber: &Subscriber, topic: &str, verb: &str, payload: &Value) -> Value {
@@ -25,7 +25,7 @@ async fn the_log_tells_the_evening() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/illegal-stands-rapid.dgtcap");
+    let path = fixture("illegal-stands-rapid");
     let capture = read_capture(&path).unwrap();
     let link = folder.path().join("board");
     let link = link.display().to_string();
@@ -50,11 +50,7 @@ async fn the_log_tells_the_evening() {
         })
         .await
         .json();
-    subscriber
-        .wait("the last half-move", |got| {
-            got.topic.ends_with("/7/event/move") && got.json()["ply"] == 5
-        })
-        .await;
+    subscriber.played("7", 5).await;
     let by = |reference: u32, more: Value| {
         let mut payload = json!({ "ref": reference, "sender": "Anna" });
         payload

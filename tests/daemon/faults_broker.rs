@@ -12,8 +12,9 @@ use std::{
 use dgt2mqtt::mqtt::{BoardState, StateKey};
 
 use crate::{
-    broker::{Mosquitto, PATIENCE, Station, Subscriber, broker as plain},
+    broker::{Mosquitto, PATIENCE, Subscriber},
     proxy::{Fault, Proxy},
+    station::{Station, broker as plain},
 };
 
 fn full() -> bool {

@@ -15,7 +15,6 @@ use dgt2mqtt::{
     capture::{Act, Capture},
     event::Body,
     journal::{Entry, Journal, JournalSettings},
-    link::file::read_capture,
     sim::games,
     time::Millis,
     watcher::{Settings, Watcher},
@@ -26,7 +25,7 @@ use shakmaty::CastlingMode;
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, all_heard, free_port, heard},
-    hall::{Daemon, Seat, Simulator, configure, journal, moves, one_board, save, until, vienna},
+    hall::{Daemon, Seat, Simulator, configure, journal, moves, one_board, playing, save, until, vienna},
 };
 
 /// Where Debian puts the library that lies about the time; `DGT2MQTT_FAKETIME` says where else it is.
@@ -129,14 +128,7 @@ async fn a_wall_clock_that_jumps_takes_nothing_from_the_journal() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
-    let capture = read_capture(&vienna()).unwrap();
-    let simulator = Simulator::start(&[], &[vienna()]);
-    let seat = Seat {
-        id: "1".into(),
-        port: &simulator.ports[0],
-        capture: &capture,
-    };
-    let config = configure(folder.path(), mosquitto.port, &[seat]);
+    let (_simulator, config) = playing(folder.path(), mosquitto.port, "1", &vienna(), &[]);
     let text = fs::read_to_string(&config).unwrap();
     fs::write(
         &config,

@@ -8,7 +8,10 @@ use dgt2mqtt::{
 };
 use fastrand::Rng;
 
-use crate::broker::{self, Mosquitto, Station, Subscriber, broker as plain};
+use crate::{
+    broker::{Mosquitto, Subscriber},
+    station::{self, Station, broker as plain},
+};
 
 fn rounds() -> usize {
     std::env::var_os("DGT2MQTT_FULL").map_or(1, |_| 20)
@@ -34,7 +37,7 @@ fn event(board: &str, seq: u64, is_offence: bool, size: usize) -> Event {
     };
     Event {
         body,
-        ..broker::event(board, seq)
+        ..station::event(board, seq)
     }
 }
 

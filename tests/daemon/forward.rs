@@ -3,7 +3,6 @@
 
 use std::{
     io::{BufRead, BufReader},
-    path::Path,
     process::{Child, Stdio},
     time::Duration,
 };
@@ -18,7 +17,7 @@ use tokio::{
 
 use crate::{
     broker::{Mosquitto, Subscriber},
-    hall::{Daemon, Seat, Simulator, configure, journal, program, replay},
+    hall::{Daemon, Seat, Simulator, configure, fixture, journal, program, replay},
 };
 
 /// How long the network hangs, and how long it works between.
@@ -110,7 +109,7 @@ async fn a_network_that_hangs_changes_nothing_where_the_times_come_with_the_byte
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "#").await;
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/illegal-stands-rapid.dgtcap");
+    let path = fixture("illegal-stands-rapid");
     let capture = read_capture(&path).unwrap();
     let simulator = Simulator::start(&[], std::slice::from_ref(&path));
     let forwarder = Forwarder::start(&simulator.ports[0]);
@@ -125,11 +124,7 @@ async fn a_network_that_hangs_changes_nothing_where_the_times_come_with_the_byte
     let daemon = Daemon::start(&config);
     let expected = said(&replay(&path, "7"));
     let last = capture.end().0 / 1000;
-    subscriber
-        .wait("the last half-move", |got| {
-            got.topic.ends_with("/7/event/move") && got.json()["ply"] == 5
-        })
-        .await;
+    subscriber.played("7", 5).await;
     assert!(
         begun.elapsed() < Duration::from_secs(last + 40),
         "it came late, and no later"

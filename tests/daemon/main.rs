@@ -18,6 +18,8 @@ mod proxy;
 mod reader;
 #[path = "../help/seated.rs"]
 mod seated;
+#[path = "../help/station.rs"]
+mod station;
 
 mod access;
 mod alerts;

@@ -1,13 +1,14 @@
 //! Commands through a real broker: what reaches the gateway, what is refused at the door.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
-use dgt2mqtt::{link::file::read_capture, mqtt::Target};
+use dgt2mqtt::mqtt::Target;
 use serde_json::{Value, json};
 
 use crate::{
-    broker::{self, Mosquitto, PATIENCE, Station, Subscriber, broker as plain},
-    hall::{Daemon, Seat, Simulator, configure},
+    broker::{self, Mosquitto, PATIENCE, Subscriber},
+    hall::{Daemon, fixture, playing},
+    station::{Station, broker as plain},
 };
 
 #[tokio::test]
@@ -148,21 +149,10 @@ async fn what_an_arbiter_reports_is_ruled_on_once_also_across_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "#").await;
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/illegal-stands-rapid.dgtcap");
-    let capture = read_capture(&path).unwrap();
-    let simulator = Simulator::start(&[], std::slice::from_ref(&path));
-    let seat = Seat {
-        id: "7".into(),
-        port: &simulator.ports[0],
-        capture: &capture,
-    };
-    let config = configure(folder.path(), mosquitto.port, &[seat]);
+    let path = fixture("illegal-stands-rapid");
+    let (_simulator, config) = playing(folder.path(), mosquitto.port, "7", &path, &[]);
     let daemon = Daemon::start(&config);
-    subscriber
-        .wait("the last half-move", |got| {
-            got.topic.ends_with("/7/event/move") && got.json()["ply"] == 5
-        })
-        .await;
+    subscriber.played("7", 5).await;
     let found = told(&subscriber, "irregularity").len();
 
     let report = json!({ "ref": "r-1", "kind": "two_hands", "offender": "white" });

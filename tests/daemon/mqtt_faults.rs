@@ -15,7 +15,10 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::broker::{Mosquitto, PATIENCE, Station, Subscriber, broker as plain};
+use crate::{
+    broker::{Mosquitto, PATIENCE, Subscriber},
+    station::{Station, broker as plain},
+};
 
 /// CONNACK: accepted; receive maximum 4.
 const ACCEPT: [u8; 8] = [0x20, 0x06, 0x00, 0x00, 0x03, 0x21, 0x00, 0x04];

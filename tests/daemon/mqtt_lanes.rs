@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use dgt2mqtt::mqtt::{BoardState, StateKey};
 
 use crate::{
-    broker::{Mosquitto, PATIENCE, Station, Subscriber, broker as plain, free_port},
+    broker::{Mosquitto, PATIENCE, Subscriber, free_port},
     proxy::{Fault, Proxy},
+    station::{Station, broker as plain},
 };
 
 #[tokio::test]

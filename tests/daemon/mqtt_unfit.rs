@@ -18,8 +18,10 @@ use dgt2mqtt::{
 };
 
 use crate::{
-    broker::{Mosquitto, PATIENCE, broker as plain, free_port},
+    broker::{Mosquitto, PATIENCE, free_port},
     certificates::certificates,
+    hall::fixture,
+    station::broker as plain,
 };
 
 /// Something that answers whoever connects with `answer`, and hangs up.
@@ -225,7 +227,7 @@ fn said_of(folder: &Path, port: u16) -> [String; 2] {
         thread::sleep(Duration::from_millis(50));
     }
     let config = folder.join("dgt2mqtt.toml");
-    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/castling-rook-first.dgtcap");
+    let capture = fixture("castling-rook-first");
     let text = format!(
         "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{port}\"]\n[journal]\npath = \"j.sqlite\"\n[[board]]\nid = \"1\"\nport = \"capture:{}\"\n",
         capture.display()

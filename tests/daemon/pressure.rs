@@ -18,9 +18,10 @@ use dgt2mqtt::{
 };
 
 use crate::{
-    broker::{self, Mosquitto, PATIENCE, Subscriber, broker as plain, event, free_port},
+    broker::{Mosquitto, PATIENCE, Subscriber, free_port},
     hall::{self, Daemon},
     proxy::{Fault, Proxy},
+    station::{Station, broker as plain, event},
 };
 
 fn resident_kib() -> u64 {
@@ -280,7 +281,7 @@ async fn one_board_with_a_backlog() {
         journal.append(entry).await.await.unwrap();
         journal.close().await;
         let start = Instant::now();
-        let station = broker::Station::start(folder.path(), plain(vec![url]));
+        let station = Station::start(folder.path(), plain(vec![url]));
         subscriber
             .wait("the first", |got| got.topic.contains("/event/"))
             .await;

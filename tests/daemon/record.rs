@@ -1,18 +1,13 @@
 //! The record as a person puts it right: every change is in the journal once, whenever the daemon is killed, and reaches
 //! all who read the game.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{fs, path::PathBuf, time::Duration};
 
-use dgt2mqtt::link::file::read_capture;
 use serde_json::{Value, json};
 
 use crate::{
     broker::{self, Mosquitto, PATIENCE, Subscriber},
-    hall::{Daemon, Seat, Simulator, configure, journal, program, until},
+    hall::{Daemon, Simulator, fixture, journal, playing, program, until},
 };
 
 /// How long a killed daemon had time for a command, at most.
@@ -31,15 +26,8 @@ async fn evening() -> (Evening, Daemon) {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "#").await;
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/illegal-stands-rapid.dgtcap");
-    let capture = read_capture(&path).unwrap();
-    let simulator = Simulator::start(&["--speed", "4"], std::slice::from_ref(&path));
-    let seat = Seat {
-        id: "7".into(),
-        port: &simulator.ports[0],
-        capture: &capture,
-    };
-    let config = configure(folder.path(), mosquitto.port, &[seat]);
+    let path = fixture("illegal-stands-rapid");
+    let (simulator, config) = playing(folder.path(), mosquitto.port, "7", &path, &["--speed", "4"]);
     let mut text = fs::read_to_string(&config).unwrap();
     text.push_str(
         "table = { white = \"Moss, M\", black = \"Tufteland, V\" }\n[broadcast]\nfolder = \"public\"\n",
@@ -47,11 +35,7 @@ async fn evening() -> (Evening, Daemon) {
     fs::write(&config, text).unwrap();
     fs::create_dir(folder.path().join("public")).unwrap();
     let daemon = Daemon::start(&config);
-    subscriber
-        .wait("the last half-move", |got| {
-            got.topic.ends_with("/7/event/move") && got.json()["ply"] == 5
-        })
-        .await;
+    subscriber.played("7", 5).await;
     let evening = Evening {
         folder,
         config,

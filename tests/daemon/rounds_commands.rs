@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     broker::{self, Mosquitto, PATIENCE, Subscriber},
-    hall::{Daemon, Seat, Simulator, configure, program, until},
+    hall::{Daemon, Seat, Simulator, configure, fixture, program, until},
 };
 
 /// The arbiter, who numbers his commands.
@@ -91,7 +91,7 @@ fn put(white: &str, round: u32) -> Value {
 async fn a_round_follows_another_by_commands_and_outlives_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/game-after-a-game.dgtcap");
+    let path = fixture("game-after-a-game");
     let capture = read_capture(&path).unwrap();
     let port = folder.path().join("board");
     let seat = Seat {
@@ -205,7 +205,7 @@ async fn a_round_follows_another_by_commands_and_outlives_a_kill() {
 async fn a_hall_without_a_broadcast_has_rounds_too() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/game-after-a-game.dgtcap");
+    let path = fixture("game-after-a-game");
     let capture = read_capture(&path).unwrap();
     let seat = Seat {
         id: "1".into(),
@@ -250,7 +250,7 @@ async fn a_hall_without_a_broadcast_has_rounds_too() {
 async fn boards_are_bound_to_tables_for_all_rounds_and_keep_them_once_they_have_played() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/game-after-a-game.dgtcap");
+    let path = fixture("game-after-a-game");
     let capture = read_capture(&path).unwrap();
     let seats = ["1", "2", "3"].map(|id| Seat {
         id: id.into(),

@@ -54,19 +54,28 @@ pub fn real_captures() -> Vec<PathBuf> {
     paths
 }
 
+/// A capture of our own.
+pub fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/{name}.dgtcap"))
+}
+
 /// The capture of the demo's game.
 pub fn vienna() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/vienna-1910.dgtcap")
+    fixture("vienna-1910")
 }
 
 /// A board that plays the demo's game three times as fast, and the configuration of a daemon for it.
 pub fn one_board(folder: &Path, broker: u16) -> (Simulator, PathBuf) {
-    let capture = read_capture(&vienna()).unwrap();
-    let simulator = Simulator::start(&["--speed", "3"], &[vienna()]);
+    playing(folder, broker, "1", &vienna(), &["--speed", "3"])
+}
+
+/// A board that plays a capture, and the configuration of a daemon for it; `options` are the simulator's.
+pub fn playing(folder: &Path, broker: u16, id: &str, path: &Path, options: &[&str]) -> (Simulator, PathBuf) {
+    let simulator = Simulator::start(options, &[path.to_owned()]);
     let seats = [Seat {
-        id: "1".into(),
+        id: id.into(),
         port: &simulator.ports[0],
-        capture: &capture,
+        capture: &read_capture(path).unwrap(),
     }];
     let config = configure(folder, broker, &seats);
     (simulator, config)

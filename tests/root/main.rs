@@ -8,6 +8,8 @@ mod broker;
 mod disk;
 #[path = "../help/hall.rs"]
 mod hall;
+#[path = "../help/station.rs"]
+mod station;
 
 mod faults_numbers;
 mod journal_faults;

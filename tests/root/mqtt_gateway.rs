@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     broker::{self, Mosquitto, PATIENCE, Subscriber},
     disk::SmallDisk,
+    station,
 };
 
 /// A port behind which a silent board sits; counts connections, and hangs up on the first ones.
@@ -293,7 +294,7 @@ async fn a_snapshot_that_cannot_be_used_is_the_first_event_of_its_board() {
         for (board, snapshot, _) in damages {
             let entry = Entry {
                 board: board.to_owned(),
-                events: (1..=2).map(|seq| broker::event(board, seq)).collect(),
+                events: (1..=2).map(|seq| station::event(board, seq)).collect(),
                 snapshot: Some(snapshot.to_owned()),
                 command: None,
             };
