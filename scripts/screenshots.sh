@@ -10,8 +10,8 @@ folder=${1:-target/screenshots}
 mkdir -p "$folder"
 DGT2MQTT_SHOTS=$(realpath "$folder")
 export DGT2MQTT_SHOTS
-cargo test --locked --test dashboard_page -- --ignored --exact pictures
-cargo test --locked --test dashboard_sight -- forty_boards
-cargo test --locked --test broadcast_public
-cargo test --locked --test dashboard_hall -- what_lichess a_page_that_is_opened
+cargo test --locked --test browser -- --ignored --exact dashboard_page::pictures
+cargo test --locked --test browser dashboard_sight::forty_boards
+cargo test --locked --test browser broadcast_public::
+cargo test --locked --test browser -- dashboard_hall::what_lichess dashboard_hall::a_page_that_is_opened
 echo "the pictures are in $folder" >&2

@@ -112,32 +112,52 @@ cargo clippy --locked --all-targets -- -D warnings
 
 say "tests"
 cargo test --locked --no-run
-# Most of their time they wait for something, so some run side by side: those that take longest first.
+# Each file of tests is a unit that runs in a process of its own, because some set limits of their process. Most of
+# their time they wait for something, so some run side by side: those that take longest first.
 # All of them run, so that one run names all that fails.
-slow=(e2e_same_events e2e_chaos watcher_props faults_broker broadcast_rounds dashboard_hall e2e_bad_input doors)
+slow=(daemon/e2e_same_events daemon/e2e_chaos watcher_props daemon/faults_broker daemon/broadcast_rounds
+    browser/dashboard_hall daemon/e2e_bad_input daemon/doors)
 outputs=$(mktemp -d)
 export outputs
-# program ARGUMENTS: runs one test program and prints all that it said when it ends.
-program() {
-    local output status=0
+# The units of the programs of many files, and the tests of each in a file of its name.
+units=()
+for program in core daemon browser root; do
+    mkdir "$outputs/$program"
+    while IFS= read -r test; do
+        unit=$program/${test%%::*}
+        [ -e "$outputs/$unit" ] || units+=("$unit")
+        echo "$test" >>"$outputs/$unit"
+    done < <(cargo test --locked --quiet --test "$program" -- --list --format terse | sed -n 's/: test$//p')
+    [ -n "$(ls "$outputs/$program")" ] || { echo "the test program $program has no tests" >&2; exit 1; }
+done
+# unit NAME: runs PROGRAM/FILE, a program of one file, or --lib and the like, and prints all that it said when it ends.
+unit() {
+    local output status=0 tests=()
     output=$(mktemp -p "$outputs")
-    cargo test --locked --quiet "$@" >"$output" 2>&1 </dev/null || status=$?
+    case $1 in
+        # By their whole names, because `record::` is a part of `dashboard_record::`.
+        */*) mapfile -t tests <"$outputs/$1" || return; set -- "$1" --test "${1%/*}" -- --exact "${tests[@]}" ;;
+        -*) set -- "$1" "$1" ;;
+        *) set -- "$1" --test "$1" ;;
+    esac
+    cargo test --locked --quiet "${@:2}" >"$output" 2>&1 </dev/null || status=$?
     {
         flock 9
-        printf '\n-- %s\n' "$*"
+        printf '\n-- %s\n' "$1"
         cat "$output"
     } 9>"$outputs/lock"
     return "$status"
 }
-export -f program
+export -f unit
+for path in tests/*.rs; do
+    units+=("$(basename "$path" .rs)")
+done
 {
-    printf -- '--test=%s\n' "${slow[@]}"
-    printf -- '--lib\n--bins\n--doc\n'
-    for test in tests/*.rs; do
-        test=$(basename "$test" .rs)
-        [[ " ${slow[*]} " == *" $test "* ]] || printf -- '--test=%s\n' "$test"
+    printf '%s\n' "${slow[@]}" --lib --bins --doc
+    for unit in "${units[@]}"; do
+        [[ " ${slow[*]} " == *" $unit "* ]] || echo "$unit"
     done
-} | xargs -P "${DGT2MQTT_TEST_JOBS:-3}" -I{} bash -c 'program {}' || { rm -rf "$outputs"; echo "tests failed: see above" >&2; exit 1; }
+} | xargs -P "${DGT2MQTT_TEST_JOBS:-3}" -I{} bash -c 'unit {}' || { rm -rf "$outputs"; echo "tests failed: see above" >&2; exit 1; }
 rm -rf "$outputs"
 
 say "documentation"

@@ -2,6 +2,7 @@
 //! captures of the scripts and the events anew, but never events that contradict what a script expects.
 #![allow(clippy::unwrap_used)]
 
+#[path = "help/table/mod.rs"]
 mod table;
 
 use std::{collections::BTreeSet, env, fs, panic::catch_unwind, path::PathBuf};

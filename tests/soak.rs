@@ -2,6 +2,7 @@
 //! panics, nothing grows, nobody is accused wrongly. How to run the long one: `README.md` beside this file.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test panics, measures time and uses all cores
 
+#[path = "help/rehearsal/mod.rs"]
 mod rehearsal;
 
 use std::{

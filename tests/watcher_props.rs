@@ -8,6 +8,7 @@ mod gathered;
 mod late;
 #[path = "watcher_props/restarts.rs"]
 mod restarts;
+#[path = "help/table/mod.rs"]
 mod table;
 
 use std::fmt;

@@ -4,7 +4,7 @@
 mod logit;
 mod moments;
 mod options;
-#[path = "../../tests/rehearsal/mod.rs"]
+#[path = "../../tests/help/rehearsal/mod.rs"]
 mod rehearsal;
 
 use std::{

@@ -1,0 +1,304 @@
+//! Rounds from the page: every mistake in pairings is shown, pairings are put in force, and a round is closed.
+
+use dgt2mqtt::link::file::read_capture;
+use serde_json::{Value, json};
+
+use crate::{
+    broker::{Mosquitto, PATIENCE, free_port},
+    browser::{Browser, checker},
+    evening::Evening,
+    hall::{self, Daemon, Seat, configure, until, vienna},
+    page::Server,
+};
+
+/// Somebody pastes `text`, and has it looked through.
+pub fn paste(browser: &Browser, text: &str) {
+    browser.run(&format!(
+        "document.querySelector('.found').replaceChildren();
+         const text = document.querySelector('.rounds [name=text]');
+         text.value = {}; text.dispatchEvent(new Event('input'))",
+        json!(text)
+    ));
+    browser.click("[data-action=check]");
+    browser.until("who sits where", "return document.querySelector('.seats')");
+}
+
+/// What is wrong, in the words of the page.
+fn told(browser: &Browser) -> Vec<String> {
+    let told = browser
+        .run("return [...document.querySelectorAll('.found [data-code]')].map((one) => one.textContent)");
+    serde_json::from_value(told).unwrap()
+}
+
+/// The file of an open in which everybody plays eleven rounds against a neighbour, as pairing programs export it.
+fn open_of(players: u32) -> String {
+    let line = |number: u32| {
+        let (opponent, colour) = if number % 2 == 1 {
+            (number + 1, 'w')
+        } else {
+            (number - 1, 'b')
+        };
+        let name = format!("Łukasiewicz, Player {number}");
+        let games = format!("{opponent:4} {colour} =  ").repeat(11);
+        format!(
+            "001 {number:4} m    {name:33} 2000 POL 1234567{number:04} 1990/01/01  5.5 {number:4}  {games}\n"
+        )
+    };
+    "012 Large Open\n".to_owned() + &(1..=players).map(line).collect::<String>()
+}
+
+/// Chooses a file with `text`.
+fn choose(browser: &Browser, text: &str) {
+    browser.run(&format!(
+        "const chosen = new DataTransfer(); chosen.items.add(new File([{}], 'open.trf'));
+         document.querySelector('.found').replaceChildren();
+         const file = document.querySelector('.rounds [name=file]'); file.files = chosen.files; file.dispatchEvent(new Event('change'))",
+        json!(text)
+    ));
+}
+
+const PUT_IS_OFF: &str = "return document.querySelector('[data-action=put]').disabled";
+
+#[test]
+fn pairings_are_looked_through_put_in_force_and_the_round_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let Some(browser) = Browser::start(&json!({})) else {
+        return;
+    };
+    let capture = read_capture(&vienna()).unwrap();
+    let seat = |id: &str, port| Seat {
+        id: id.into(),
+        port,
+        capture: &capture,
+    };
+    let seats = [seat("a1", "/nowhere/a"), seat("a2", "/nowhere/b")];
+    let config = configure(folder.path(), mosquitto.port, &seats);
+    let daemon = Daemon::start(&config);
+    let server = Server::start(mosquitto.port, free_port(), &[]);
+    browser.resize(1280, 1000);
+    browser.open(&server.url(""));
+    browser.until(
+        "two boards",
+        "return document.querySelectorAll('.card').length === 2",
+    );
+    browser.run("document.querySelector('.rounds-button').focus()");
+    browser.press("\u{e007}");
+    browser.until("the dialog", "return document.querySelector('.rounds')?.open");
+
+    let head = "board,white,white_elo,black\n1,Moss,2100,Tal\n";
+    for (rows, what) in [
+        ("1,Berg,,Dorn\n", "Line 3: board 1 is in line 2 already"),
+        ("2,Berg,,Moss\n", "Line 3: “Moss” plays in line 2 already"),
+        (
+            "2,Berg,21OO,Dorn\n",
+            "Line 3: the rating “21OO” of “Berg” is no number",
+        ),
+        ("7,Berg,,Dorn\n", "Line 3: board 7 does not exist: there are 2"),
+        (
+            "2,1900,Berg,Dorn\n",
+            "Line 3: “1900” stands in the column “white”",
+        ),
+        ("2,Berg, B,1900,Dorn\n", "Line 3: there are 5 cells for 4 columns"),
+        ("two,Berg,,Dorn\n", "Line 3: the board “two” is no number"),
+    ] {
+        paste(&browser, &format!("{head}{rows}"));
+        let found = told(&browser);
+        assert!(
+            found.len() == 1 && found[0].starts_with(what),
+            "{rows}: {found:?}"
+        );
+        assert_eq!(browser.run(PUT_IS_OFF), true, "{rows}");
+    }
+    if let Some(axe) = checker() {
+        let serious = browser.barriers(&axe);
+        assert!(serious.is_empty(), "{serious:#?}");
+    }
+
+    // A file as an older program writes it; what is put in force is what was looked through.
+    browser.run(
+        "const bytes = new Uint8Array([...'board,white,black\\n1,M\\xfcller,Tal\\n2,Berg,Dorn\\n'].map((c) => c.charCodeAt(0)));
+         const chosen = new DataTransfer(); chosen.items.add(new File([bytes], 'round.csv'));
+         document.querySelector('.found').replaceChildren();
+         const file = document.querySelector('.rounds [name=file]'); file.files = chosen.files; file.dispatchEvent(new Event('change'))",
+    );
+    browser.until(
+        "who sits where",
+        "return document.querySelector('.seats')?.textContent.includes('Müller')",
+    );
+    browser.until(
+        "nothing is wrong",
+        "return !document.querySelector('[data-action=put]').disabled",
+    );
+    browser.click("[data-action=put]");
+    browser.until(
+        "it is in force",
+        "return document.querySelector('.found .done')?.textContent.includes('Round 1')",
+    );
+    assert_eq!(browser.run(PUT_IS_OFF), true, "it is done");
+    browser.until(
+        "the names at the boards",
+        "return document.querySelector('.hall, main').textContent.includes('Müller')",
+    );
+
+    // The next round: what is without a result is named, and it is closed all the same.
+    paste(&browser, "board,white,black\n1,Tal,Berg\n");
+    browser.run("const round = document.querySelector('.rounds [name=round]'); round.value = 2; round.dispatchEvent(new Event('input'))");
+    browser.click("[data-action=check]");
+    browser.until(
+        "why not",
+        "return document.querySelector('[data-code=round_open]')",
+    );
+    assert_eq!(browser.run(PUT_IS_OFF), true);
+    browser.click("[data-action=next]");
+    browser.until(
+        "what is open",
+        "return document.querySelectorAll('.open li').length === 2",
+    );
+    let open = browser.run("return document.querySelector('.open li').textContent");
+    assert_eq!(open, "Board a1: Müller – Tal");
+    browser.click("[data-action=force]");
+    browser.until(
+        "the round is closed",
+        "return document.querySelector('.found .done')",
+    );
+    assert_eq!(
+        browser.run("return document.querySelector('.rounds [name=round]').value"),
+        "2"
+    );
+    paste(&browser, "board,white,black\n1,Tal,Berg\n");
+    browser.click("[data-action=put]");
+    browser.until(
+        "the second round",
+        "return document.querySelector('.found .done')?.textContent.includes('Round 2')",
+    );
+
+    // The file of a large open is taken; one that cannot be pairings is not even sent.
+    let large = open_of(400);
+    assert!(large.len() > 64 << 10);
+    choose(&browser, &large);
+    browser.until(
+        "all its games",
+        "return document.querySelector('.found')?.textContent.includes('(games: 200)')",
+    );
+    browser.click("[data-action=put]");
+    browser.until(
+        "its names at the boards",
+        "return document.querySelector('.hall, main').textContent.includes('Łukasiewicz, Player 1')",
+    );
+    choose(&browser, &"x".repeat(300_000));
+    let said = browser.until(
+        "that it is too large",
+        "return document.querySelector('.found [data-code=too_large]')?.textContent",
+    );
+    assert_eq!(
+        said,
+        "These are 293 KiB, and pairings have 192 at most: is it the right file?"
+    );
+    assert_eq!(browser.run(PUT_IS_OFF), true);
+
+    // In Russian.
+    browser.click("[data-action=close]");
+    browser.click(".tongue");
+    browser.until(
+        "the button in Russian",
+        "return document.querySelector('.rounds-button').textContent === 'Пары'",
+    );
+    browser.click(".rounds-button");
+    assert_eq!(
+        browser.run("return document.querySelector('.rounds [name=round]').value"),
+        "2",
+        "the round that is played"
+    );
+    paste(&browser, &format!("{head}1,Berg,,Dorn\n"));
+    assert_eq!(
+        told(&browser),
+        ["Строка 3: доска 1 уже есть в строке 2; на каждой доске одна партия тура"]
+    );
+    assert_eq!(browser.complaints(), [""; 0]);
+    assert!(daemon.stop());
+}
+
+/// The dialog says this, and it is drawn.
+pub fn says(evening: &Evening, what: &str) {
+    evening.sees(
+        what,
+        &format!("document.querySelector('.tables .outcome').textContent.includes('{what}')"),
+    );
+}
+
+/// Who sits at the boards by what the page was told: White's names.
+pub fn seated_at(evening: &Evening) -> [Value; 2] {
+    ["1", "2"].map(|board| evening.get(&format!("board/gw/{board}")).unwrap()["players"][0].clone())
+}
+
+/// A round is closed while its games go on, and they get their results when the next one is in force.
+#[test]
+fn results_come_late_and_belong_to_the_round_that_was_closed() {
+    let Some(mut evening) = Evening::begin() else {
+        return;
+    };
+    let pairings = |evening: &Evening, text: &str| {
+        paste(&evening.browser, text);
+        evening.browser.click("[data-action=put]");
+        evening.sees("the round in force", "document.querySelector('.found .done')");
+        evening.browser.click("[data-action=close]");
+    };
+    evening.open("");
+    evening.sees("two boards", "document.querySelectorAll('.card').length === 2");
+    evening.browser.click(".rounds-button");
+    pairings(&evening, "board,white,black\n1,Moss,Tal\n2,Berg,Dorn\n");
+    until("the names at the boards", PATIENCE, || {
+        (seated_at(&evening) == ["Moss", "Berg"]).then_some(())
+    });
+    evening.boards[0].play("e2e4 e7e5");
+    evening.recorded("1", 1, "e2e4 e7e5");
+    evening.browser.click(".rounds-button");
+    evening.browser.click("[data-action=next]");
+    evening.sees(
+        "what is open",
+        "document.querySelectorAll('.open li').length === 2",
+    );
+    evening.browser.click("[data-action=force]");
+    evening.sees("that it is closed", "document.querySelector('.found .done')");
+    pairings(&evening, "board,white,black\n1,Euwe,Berg\n2,Tal,Moss\n");
+
+    evening.open("#/board/gw/1");
+    evening.asks(".acts [data-verb=result]");
+    let asked = "document.querySelector('dialog').innerText";
+    assert!(
+        evening
+            .sees("who played", asked)
+            .as_str()
+            .unwrap()
+            .contains("Moss")
+    );
+    evening.fill("result", "0-1");
+    evening.sends();
+    let ended = |game: u32| {
+        let events = hall::journal(&evening.config(), "1").into_iter();
+        events
+            .filter(|event| event["type"] == "game_ended" && event["game"] == game)
+            .map(|event| event["result"].clone())
+            .collect::<Vec<_>>()
+    };
+    until("the late result", PATIENCE, || {
+        (ended(1) == ["0-1"]).then_some(())
+    });
+    evening.boards[0].set_up();
+    until("the next array", PATIENCE, || {
+        (evening.get("board/gw/1")?["problems"] == json!([])).then_some(())
+    });
+    evening.boards[0].play("d2d4 d7d5");
+    evening.recorded("1", 2, "d2d4 d7d5");
+    let begun: Vec<_> = hall::journal(&evening.config(), "1")
+        .into_iter()
+        .filter(|event| event["type"] == "game_started")
+        .map(|event| json!([event["white"], event["round"]]))
+        .collect();
+    assert_eq!(begun, [json!(["Moss", 1]), json!(["Euwe", 2])]);
+    evening.sees(
+        "both games",
+        "/Game 1.*Moss – Tal.*0-1/s.test(document.querySelector('.games')?.closest('section, aside, div').innerText)",
+    );
+}

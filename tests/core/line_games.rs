@@ -1,0 +1,302 @@
+//! Games played as boards that share one line, in virtual time: what their watchers say must be what is said of each game alone. The
+//! captures of the corpus are kept outside of the project (set `DGT2MQTT_CORPUS` to their folder).
+
+use std::{env, path::Path};
+
+use dgt2mqtt::{
+    capture::Capture,
+    dgt::{bus::BusCommand, line::budget},
+    event::{Body, Event},
+    sim::{
+        board::Identity,
+        line::Troubles,
+        mess::Fault,
+        player::{Pace, Player},
+    },
+    time::Millis,
+    watcher::{MOST_GATHERED_MS, Settings},
+};
+
+use crate::{
+    rail::{Hall, address},
+    rehearsal::{kinds, verdict::Verdict},
+    table::{
+        self,
+        collection::{captures, folder},
+        score::{Run, Score, capture, truth},
+    },
+};
+
+/// These captures on one line, each watched as the gateway does.
+fn hall(captures: Vec<Capture>, troubles: Troubles) -> Hall {
+    let gathered = budget::gathered_ms(captures.len() as u64).min(MOST_GATHERED_MS);
+    let boards = captures.into_iter().enumerate().map(|(n, capture)| {
+        let mut settings = table::settings(&capture, &n.to_string());
+        settings.gathered_ms = gathered;
+        let player = Player::new(capture, Identity::synthetic(n as u16), Pace::default());
+        (player, settings)
+    });
+    Hall::new(boards.collect(), troubles)
+}
+
+/// Plays the captures of `names` on one line, held against the truth beside them.
+fn score(folder: &Path, names: &[String], hall: &mut Hall) -> Score {
+    hall.run(Millis(8 * 3_600_000));
+    let mut score = Score::default();
+    for (name, seat) in names.iter().zip(&mut hall.seats) {
+        let events = std::mem::take(&mut seat.events);
+        let truth = truth(folder, name);
+        score.add(name, &Run { truth, events });
+    }
+    score
+}
+
+fn named(folder: &Path, is: impl Fn(&str) -> bool, count: usize) -> Vec<String> {
+    let all = captures(folder);
+    // From all kinds: the list is sorted by them.
+    let fits: Vec<String> = all.into_iter().filter(|name| is(name)).collect();
+    let step = (fits.len() / count).max(1);
+    fits.into_iter().step_by(step).take(count).collect()
+}
+
+fn read(folder: &Path, names: &[String]) -> Vec<Capture> {
+    names.iter().map(|name| capture(folder, name)).collect()
+}
+
+const TWELVE: [&str; 12] = [
+    "board_turned-standard",
+    "cable_gap-standard",
+    "flag_fall-rapid",
+    "illegal_castling-standard",
+    "illegal_geometry-rapid",
+    "illegal_king_in_check-standard",
+    "knocked_and_restored-standard",
+    "promotion_wrong_colour-standard",
+    "second_illegal_loses-rapid",
+    "two_games-rapid",
+    "whole_game-standard",
+    "whole_game-rapid",
+];
+
+/// One of them is pulled out and put back (`cable_gap`), answers are damaged, and for a while another program asks, too.
+#[test]
+fn twelve_boards_on_a_bad_line_say_what_each_says_alone() {
+    let Some(folder) = folder("captures") else { return };
+    let names = TWELVE.map(|kind| format!("{kind}-00"));
+    let troubles = Troubles {
+        noise: 0.01,
+        ..Troubles::default()
+    };
+    let mut hall = hall(read(&folder, &names), troubles);
+    for n in 0..200 {
+        let to = address(n % 12);
+        let words = match n % 4 {
+            0 => b"B".to_vec(),
+            1 => BusCommand::Dump(to).bytes().to_vec(),
+            2 => BusCommand::Clock(to).bytes().to_vec(),
+            _ => BusCommand::Ping(Some(to)).bytes().to_vec(),
+        };
+        hall.others.push_back((Millis(60_000 + n as u64 * 171), words));
+    }
+    let score = score(&folder, &names, &mut hall);
+    assert_eq!(score.false_alarms, 0, "{:#?}", score.wrong);
+    assert_eq!(
+        (score.exact, score.plies_right),
+        (12, score.plies),
+        "{:#?}",
+        score.wrong
+    );
+    assert_eq!(score.found, score.offences, "{:#?}", score.wrong);
+    let figures = hall.figures();
+    assert!(figures.unasked > 0 && figures.boards.iter().any(|board| board.errors.damaged > 0));
+}
+
+/// A line as full as the documents allow for classical games.
+#[test]
+fn forty_boards_of_classical_games_say_what_each_says_alone() {
+    if env::var_os("DGT2MQTT_FULL").is_none() {
+        eprintln!("skipped: set DGT2MQTT_FULL=1");
+        return;
+    }
+    let Some(folder) = folder("captures") else { return };
+    let names = named(&folder, |name| name.contains("-standard"), 40);
+    assert_eq!(names.len(), 40);
+    let mut hall = hall(read(&folder, &names), Troubles::default());
+    let score = score(&folder, &names, &mut hall);
+    eprintln!(
+        "{}/{} games, {}/{} half-moves, {}/{} irregularities: {:#?}",
+        score.exact, score.captures, score.plies_right, score.plies, score.found, score.offences, score.wrong
+    );
+    assert_eq!(score.false_alarms, 0, "{:#?}", score.wrong);
+    assert_eq!(
+        (score.exact, score.plies_right),
+        (40, score.plies),
+        "{:#?}",
+        score.wrong
+    );
+    assert!(
+        score.found as f64 >= 0.9 * score.offences as f64,
+        "{:#?}",
+        score.wrong
+    );
+}
+
+/// All captures of the corpus, twelve on a line: what a line costs.
+#[test]
+fn all_games_on_lines_of_twelve_reach_the_figures() {
+    if env::var_os("DGT2MQTT_FULL").is_none() {
+        eprintln!("skipped: set DGT2MQTT_FULL=1");
+        return;
+    }
+    let Some(folder) = folder("captures") else { return };
+    let mut total = Score::default();
+    for names in captures(&folder).chunks(12) {
+        let mut hall = hall(read(&folder, names), Troubles::default());
+        let score = score(&folder, names, &mut hall);
+        total.captures += score.captures;
+        total.exact += score.exact;
+        total.offences += score.offences;
+        total.found += score.found;
+        total.false_alarms += score.false_alarms;
+        total.wrong.extend(score.wrong);
+    }
+    let share = |part: usize, whole: usize| part as f64 / whole as f64;
+    eprintln!("{total:#?}");
+    assert_eq!(total.false_alarms, 0, "{:#?}", total.wrong);
+    assert!(share(total.exact, total.captures) >= 0.98 && share(total.found, total.offences) >= 0.95);
+}
+
+/// Made-up games of all kinds, twelve on a line.
+#[test]
+fn made_up_games_of_all_kinds_accuse_nobody_falsely() {
+    let is_full = env::var_os("DGT2MQTT_FULL").is_some();
+    let kinds = kinds::all();
+    // A line of many boards gathers of itself.
+    let kinds: Vec<_> = kinds
+        .iter()
+        .filter(|kind| kind.fault != Some(Fault::Gathered))
+        .collect();
+    let (mut all, mut wrong) = (Verdict::default(), Vec::new());
+    for seed in 0..if is_full { 8 } else { 1 } {
+        for kinds in kinds.chunks(12).take(if is_full { usize::MAX } else { 1 }) {
+            let games: Vec<_> = kinds.iter().map(|kind| kind.game(seed).1).collect();
+            let gathered_ms = budget::gathered_ms(games.len() as u64);
+            let boards = games.iter().enumerate().map(|(n, game)| {
+                let player =
+                    Player::staged(game.cues.clone(), Identity::synthetic(n as u16), Pace::default());
+                let settings = Settings {
+                    gateway: "line".into(),
+                    board: n.to_string(),
+                    laws: game.header.laws().unwrap_or_default(),
+                    time_control: game.header.time_control().unwrap_or_default(),
+                    supervision: game.header.supervision().unwrap_or_default(),
+                    gathered_ms,
+                    ..Settings::default()
+                };
+                (player, settings)
+            });
+            let mut hall = Hall::new(boards.collect(), Troubles::default());
+            hall.run(Millis(8 * 3_600_000));
+            for ((kind, game), seat) in kinds.iter().zip(&games).zip(&hall.seats) {
+                let verdict = Verdict::of(&game.truth, &seat.events);
+                wrong.extend(
+                    verdict
+                        .faults
+                        .iter()
+                        .map(|fault| format!("{} {seed}: {fault}", kind.name)),
+                );
+                all += verdict;
+            }
+        }
+    }
+    all.faults.clear();
+    eprintln!("{all:?} {wrong:#?}");
+    let falsely = 1e4 * all.accused_falsely as f64 / all.plies as f64;
+    assert!(
+        falsely < 1.0,
+        "{falsely:.1} false accusations in 10,000 half-moves"
+    );
+    let known = all.followed as f64 / all.asked as f64;
+    assert!(known >= 0.98 && all.found as f64 >= 0.9 * all.offences as f64);
+}
+
+/// The table of `docs/lines.md` is what the wire makes of it.
+#[test]
+fn the_rounds_of_the_documentation_are_computed() {
+    let document = include_str!("../../docs/lines.md");
+    let rows = document.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let boards: u64 = cells.get(1)?.parse().ok()?;
+        Some((boards, cells[2..6].to_vec()))
+    });
+    let mut count = 0;
+    for (boards, told) in rows {
+        let seconds = |clocks, answer_ms| {
+            format!(
+                "{:.2} s",
+                budget::cycle_us(boards, clocks, answer_ms) as f64 / 1e6
+            )
+        };
+        let computed = [
+            seconds(true, 5),
+            seconds(true, 10),
+            seconds(true, 19),
+            seconds(false, 10),
+        ];
+        assert_eq!(told, computed, "{boards} boards");
+        count += 1;
+    }
+    assert_eq!(count, 6);
+}
+
+/// What is played and what is wrong with it, in order.
+fn told(events: &[Event]) -> Vec<String> {
+    let word = |event: &Event| match &event.body {
+        Body::Move(made) => Some(made.uci.clone()),
+        Body::MovesRetracted { to_ply, .. } => Some(format!("back to {to_ply}")),
+        Body::Irregularity(it) => Some(format!("{:?} by {:?} at {}", it.kind, it.offender, it.ply)),
+        Body::GameEnded { result, .. } => Some(result.as_str().to_owned()),
+        _ => None,
+    };
+    events.iter().filter_map(word).collect()
+}
+
+const FIXTURES: [&str; 12] = [
+    "adjusting",
+    "board-turned",
+    "capture-attacker-first",
+    "capture-no-empty-square",
+    "castling-king-first",
+    "castling-long",
+    "change-of-mind",
+    "chess960",
+    "dragged-rook",
+    "en-passant-victim-last",
+    "illegal-piece-cannot-move-so",
+    "kings-drawn",
+];
+
+#[test]
+fn twelve_fixtures_on_one_line_say_what_each_says_alone() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let read = |name: &&str| {
+        let bytes = std::fs::read(folder.join(format!("{name}.dgtcap")));
+        Capture::parse(&bytes.unwrap_or_else(|error| panic!("{name}: {error}"))).unwrap()
+    };
+    let mut captures: Vec<Capture> = FIXTURES.iter().map(read).collect();
+    // They begin at once, and who watches is not there yet.
+    for record in captures.iter_mut().flat_map(|capture| &mut capture.records) {
+        record.at = record.at + 4000;
+    }
+    let mut hall = hall(captures.clone(), Troubles::default());
+    hall.run(Millis(3_600_000));
+    let alone = captures.iter().map(|capture| told(&table::events(capture, "1")));
+    let wrong: Vec<_> = FIXTURES
+        .iter()
+        .zip(alone)
+        .zip(&hall.seats)
+        .map(|((name, alone), seat)| (name, alone, told(&seat.events)))
+        .filter(|(_, alone, line)| alone != line)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -1,0 +1,40 @@
+//! What needs no server, no browser and no daemon: rules, records, recognition, files, documents.
+// Helpers offer what they have as `pub`; a test panics, measures time and starts processes.
+#![allow(unreachable_pub, clippy::unwrap_used, clippy::disallowed_methods)]
+
+#[path = "../help/absence.rs"]
+mod absence;
+#[path = "../help/felt.rs"]
+mod felt;
+#[path = "../help/rail.rs"]
+mod rail;
+#[path = "../help/rehearsal/mod.rs"]
+mod rehearsal;
+#[path = "../help/table/mod.rs"]
+mod table;
+
+mod board_memory;
+mod cli_replay;
+mod cli_schema;
+mod config_file;
+mod corpus;
+mod fuzz_corpora;
+mod laws_document;
+mod laws_rule_command;
+mod laws_rulings;
+mod laws_sentences;
+mod line_games;
+mod long_games;
+mod mate_corpus;
+mod occ1_games;
+mod ops_docs;
+mod ops_udev;
+mod ops_units;
+mod package_tree;
+mod recognition_doc;
+mod release;
+mod reliability_doc;
+mod rooms;
+mod said_and_true;
+mod snapshots;
+mod whole_positions;

@@ -1,0 +1,280 @@
+//! Pushing to a broadcast: what is sent, what is done with the answer and who is told of it, that the
+//! newest state gets through after failures, and that it goes to nobody but the server it is meant for.
+//! The other end is a small server of our own.
+
+use std::{fs, sync::mpsc, time::Duration};
+
+use dgt2mqtt::{
+    broadcast::{Published, Pushed, push},
+    config::{Lichess, Secret},
+};
+use tokio::{sync::watch, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    certificates::certificates,
+    lichess::{GOOD, Got, secured, server},
+};
+
+const TOKEN: &str = "lip_secret";
+
+/// How long whatever must happen may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn settings(server: String) -> Lichess {
+    Lichess {
+        round: "a1B2c3D4".into(),
+        token: Secret::new(TOKEN),
+        server,
+        ca_file: None,
+    }
+}
+
+fn game(board: Option<&str>, white: &str, moves: &str) -> Published {
+    Published {
+        board: board.map(str::to_owned),
+        pgn: format!("[Event \"?\"]\n[White \"{white}\"]\n[Black \"{white}\"]\n\n{moves} *\n"),
+    }
+}
+
+/// Pushing at work.
+struct Pushing {
+    games: watch::Sender<Vec<Published>>,
+    told: watch::Receiver<Option<Pushed>>,
+    stop: CancellationToken,
+    work: tokio::task::JoinHandle<()>,
+}
+
+impl Pushing {
+    fn start(settings: Lichess, games: Vec<Published>) -> Self {
+        let (games, receiver) = watch::channel(games);
+        let (sender, told) = watch::channel(None);
+        let stop = CancellationToken::new();
+        let work = tokio::spawn(push(settings, receiver, sender, stop.clone()));
+        Self {
+            games,
+            told,
+            stop,
+            work,
+        }
+    }
+
+    /// Waits until what is told fits.
+    async fn told(&mut self, fits: impl Fn(&Pushed) -> bool) -> Pushed {
+        let fits = |told: &Option<Pushed>| told.as_ref().is_some_and(&fits);
+        let told = timeout(PATIENCE, self.told.wait_for(fits)).await;
+        let told = told.expect("it is told").unwrap().clone().unwrap();
+        let json = serde_json::to_string(&told).unwrap();
+        assert!(!json.contains(TOKEN), "{json}");
+        told
+    }
+
+    async fn error(&mut self) -> String {
+        self.told(|told| told.error.is_some()).await.error.unwrap()
+    }
+
+    async fn stop(self) {
+        self.stop.cancel();
+        let stopped = timeout(PATIENCE, self.work).await;
+        stopped.expect("it stops").unwrap();
+    }
+}
+
+/// Waits off the runtime, so that the pushing goes on.
+async fn next(got: mpsc::Receiver<Got>) -> (mpsc::Receiver<Got>, Got) {
+    let waiting = tokio::task::spawn_blocking(move || {
+        let request = got.recv_timeout(PATIENCE).expect("a push");
+        (got, request)
+    });
+    waiting.await.unwrap()
+}
+
+#[tokio::test]
+async fn the_games_go_out_and_after_failures_the_newest_state_does() {
+    let answers = vec![
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n",
+        "",
+        GOOD,
+    ];
+    let (port, got) = server(answers, None);
+    let nobody = game(Some("gw/2"), "?", "");
+    let (a, b) = (game(Some("gw/1"), "A", "1. e4"), game(Some("gw/3"), "B", "1. d4"));
+    let mut pushing = Pushing::start(
+        settings(format!("http://127.0.0.1:{port}")),
+        vec![a.clone(), nobody.clone(), b.clone()],
+    );
+
+    let (got, Got { head, body, .. }) = next(got).await;
+    assert_eq!(head[0], "post /api/broadcast/round/a1b2c3d4/push http/1.1");
+    assert!(
+        head.contains(&format!("authorization: bearer {TOKEN}")),
+        "{head:?}"
+    );
+    assert!(
+        head.contains(&"content-type: text/plain; charset=utf-8".to_owned()),
+        "{head:?}"
+    );
+    assert!(
+        head.iter().any(|line| line.starts_with("user-agent: dgt2mqtt/")),
+        "{head:?}"
+    );
+    assert_eq!(body, format!("{}\n{}", a.pgn, b.pgn), "games of nobody stay here");
+    let said = pushing.error().await;
+    assert!(said.contains("503 Service Unavailable"), "{said}");
+
+    // It was refused: meanwhile a move is made.
+    let a = game(Some("gw/1"), "A", "1. e4 e5");
+    pushing.games.send_replace(vec![a, nobody, b]);
+    let (got, _) = next(got).await;
+    let (got, Got { body, .. }) = next(got).await;
+    assert!(body.contains("1. e4 e5"), "the newest: {body}");
+
+    // Taken: what was answered is told by board, and the trouble is over.
+    let told = pushing.told(|told| told.taken.is_some()).await;
+    assert_eq!((told.round.as_str(), told.error), ("a1B2c3D4", None));
+    let of = |i: usize| {
+        let game = &told.games[i];
+        (
+            game.board.as_deref(),
+            game.game,
+            game.moves,
+            game.error.as_deref(),
+        )
+    };
+    assert_eq!(of(0), (Some("gw/1"), 1, Some(1), None));
+    assert_eq!(of(1), (Some("gw/3"), 3, None, Some("illegal")));
+
+    // Nothing more is sent until something changes.
+    let (got, quiet) = tokio::task::spawn_blocking(move || {
+        let quiet = got.recv_timeout(Duration::from_secs(4)).is_err();
+        (got, quiet)
+    })
+    .await
+    .unwrap();
+    assert!(quiet);
+    let a = game(Some("gw/1"), "A", "1. e4 e5 2. Nf3");
+    pushing.games.send_replace(vec![a]);
+    let (_got, Got { body, .. }) = next(got).await;
+    assert!(body.contains("2. Nf3"));
+    pushing.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_has_enough_is_left_in_peace_as_long_as_it_says() {
+    let answers = vec![
+        "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 4\r\nContent-Length: 34\r\n\r\n{\"error\":\"for lip_secret: slower\"}",
+        GOOD,
+    ];
+    let (port, got) = server(answers, None);
+    let games = vec![game(None, "A", "1. e4"), game(None, "B", "1. d4")];
+    let mut pushing = Pushing::start(settings(format!("http://127.0.0.1:{port}")), games);
+    let (got, first) = next(got).await;
+    let said = pushing.error().await;
+    assert!(said.contains("429 Too Many Requests: for ...: slower"), "{said}");
+    let (_got, second) = next(got).await;
+    let waited = second.at - first.at;
+    assert!(waited >= Duration::from_millis(3_900), "{waited:?}");
+    // And not the minute that it would wait if nothing were said.
+    assert!(waited < Duration::from_secs(50), "{waited:?}");
+    pushing.told(|told| told.taken.is_some()).await;
+    pushing.stop().await;
+}
+
+#[tokio::test]
+async fn what_an_operator_can_mend_is_told_with_what_to_do() {
+    let refusal = |status: &'static str| {
+        Box::leak(format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").into_boxed_str()) as &str
+    };
+    for (status, help) in [
+        ("401 Unauthorized", "write a new one into `token_file`"),
+        ("403 Forbidden", "study:write"),
+        ("404 Not Found", "the last part of the round's address"),
+        ("400 Bad Request", "without a source of its own"),
+    ] {
+        let (port, _got) = server(vec![refusal(status)], None);
+        let games = vec![game(None, "A", "1. e4")];
+        let mut pushing = Pushing::start(settings(format!("http://127.0.0.1:{port}")), games);
+        let said = pushing.error().await;
+        assert!(said.contains(status) && said.contains(help), "{said}");
+        pushing.stop().await;
+    }
+    // Without names nothing could be sent, and nobody would know why nothing comes.
+    let mut pushing = Pushing::start(
+        settings("http://127.0.0.1:1".into()),
+        vec![game(None, "?", "1. e4")],
+    );
+    let said = pushing.error().await;
+    assert!(said.contains("`pairings`"), "{said}");
+    pushing.stop().await;
+}
+
+/// One server for all of it: first as it should be, then as it should not.
+#[tokio::test]
+async fn over_tls_the_token_goes_to_the_server_that_is_meant_and_to_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    certificates(folder.path());
+    let games = || vec![game(None, "A", "1. e4"), game(None, "B", "1. d4")];
+    let trusting = |port: u16, ca: Option<&str>| Lichess {
+        ca_file: ca.map(|ca| folder.path().join(ca)),
+        ..settings(format!("https://localhost:{port}"))
+    };
+
+    // Retries, the connection lost in the middle of an answer, and a good end.
+    let answers = vec![
+        "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{\"games\":",
+        GOOD,
+    ];
+    let (port, got) = server(answers, Some(secured(folder.path(), "good")));
+    let mut pushing = Pushing::start(trusting(port, Some("ca.pem")), games());
+    let (got, Got { head, .. }) = next(got).await;
+    assert!(head.contains(&format!("authorization: bearer {TOKEN}")));
+    assert!(head.contains(&format!("host: localhost:{port}")), "{head:?}");
+    let (got, _) = next(got).await;
+    let told = pushing
+        .told(|told| told.error.as_ref().is_some_and(|error| !error.contains("502")))
+        .await;
+    assert!(
+        told.error.unwrap().starts_with("cannot reach https://localhost"),
+        "broken off"
+    );
+    let (_got, _) = next(got).await;
+    let told = pushing.told(|told| told.taken.is_some()).await;
+    assert_eq!(told.games.len(), 2);
+    pushing.stop().await;
+
+    for (certificate, ca, why) in [
+        (
+            "good",
+            Some("stranger.pem"),
+            "was not signed by an authority of `ca_file`",
+        ),
+        // What the system trusts does not know our authority.
+        (
+            "good",
+            None,
+            "without `ca_file` the authorities of this system are trusted",
+        ),
+        ("elsewhere", Some("ca.pem"), "is made out for another name"),
+        ("over", Some("ca.pem"), "has expired"),
+    ] {
+        let (port, got) = server(vec![GOOD], Some(secured(folder.path(), certificate)));
+        let mut pushing = Pushing::start(trusting(port, ca), games());
+        let said = pushing.error().await;
+        assert!(said.contains(why) && said.contains("cannot be trusted"), "{said}");
+        assert!(got.try_recv().is_err(), "nothing was sent to it");
+        pushing.stop().await;
+    }
+    // No TLS at all, and a file that holds no certificate.
+    let (port, got) = server(vec![GOOD], None);
+    let mut pushing = Pushing::start(trusting(port, Some("ca.pem")), games());
+    let said = pushing.error().await;
+    assert!(said.contains("cannot"), "{said}");
+    assert!(got.try_recv().is_err(), "nothing was sent in the clear");
+    pushing.stop().await;
+    fs::write(folder.path().join("empty.pem"), "").unwrap();
+    let mut pushing = Pushing::start(trusting(port, Some("empty.pem")), games());
+    let said = pushing.error().await;
+    assert!(said.contains("empty.pem"), "{said}");
+    pushing.stop().await;
+}

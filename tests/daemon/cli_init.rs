@@ -1,0 +1,268 @@
+//! `init` as a new user runs it: boards on pseudo terminals, a real mosquitto, answers typed at a terminal.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{BufRead, BufReader, Read, Write},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Output, Stdio},
+};
+
+use assert_cmd::cargo::CommandCargoExt;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::broker::{self, Mosquitto};
+
+fn program() -> Command {
+    let mut program = Command::cargo_bin("dgt2mqtt").unwrap();
+    program.env_remove("DGT2MQTT_CONFIG");
+    program
+}
+
+/// Two boards on pseudo terminals, gone with the value.
+struct Boards(Child, Vec<String>);
+
+impl Boards {
+    fn start() -> Self {
+        let mut child = program()
+            .args(["simulate", "--boards", "2", "--keep"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let ports = lines.take(2).map(Result::unwrap).collect();
+        Self(child, ports)
+    }
+}
+
+impl Drop for Boards {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// `init` into `file`, where nobody can be asked.
+fn init(file: &Path, args: &[&str]) -> Output {
+    program()
+        .args(["init", "--config"])
+        .arg(file)
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    assert!(output.stdout.is_empty(), "data was printed: {output:?}");
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// What `check` says of it; the ports and the broker are tried.
+fn checked(file: &Path) -> String {
+    let output = program()
+        .args(["check", "--connect", "--config"])
+        .arg(file)
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{words}{output:?}");
+    words
+}
+
+/// A terminal at which the program asks, and answers that are typed when their question is there.
+struct Terminal {
+    ours: File,
+    shown: String,
+    child: Child,
+}
+
+impl Terminal {
+    fn start(args: &[&OsStr]) -> Self {
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&ours).unwrap();
+        unlockpt(&ours).unwrap();
+        let name = ptsname(&ours, Vec::new()).unwrap();
+        let theirs = File::options()
+            .read(true)
+            .write(true)
+            .open(PathBuf::from(OsStr::from_bytes(name.as_bytes())))
+            .unwrap();
+        let child = program()
+            .args(args)
+            .stdin(theirs.try_clone().unwrap())
+            .stderr(theirs)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self {
+            ours: File::from(ours),
+            shown: String::new(),
+            child,
+        }
+    }
+
+    /// Waits until the program shows `question` and types `answer`. A program that ends instead ends the reading.
+    fn answer(&mut self, question: &str, answer: &str) {
+        let mut buffer = [0; 256];
+        while !self.shown.contains(question) {
+            match self.ours.read(&mut buffer) {
+                Ok(read @ 1..) => self.shown += &String::from_utf8_lossy(&buffer[..read]),
+                _ => panic!("{question:?} was not asked:\n{}", self.shown),
+            }
+        }
+        self.shown.clear();
+        self.ours.write_all(answer.as_bytes()).unwrap();
+    }
+
+    /// How it ended, and what it said last.
+    fn ended(mut self) -> (ExitStatus, String) {
+        let mut buffer = [0; 256];
+        while let Ok(read @ 1..) = self.ours.read(&mut buffer) {
+            self.shown += &String::from_utf8_lossy(&buffer[..read]);
+        }
+        (self.child.wait().unwrap(), self.shown)
+    }
+}
+
+#[test]
+fn flags_are_enough_and_nothing_is_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let (boards, broker) = (Boards::start(), Mosquitto::start(folder.path(), ""));
+    let file = folder.path().join("etc/dgt2mqtt.toml");
+    let url = format!("mqtt://127.0.0.1:{}", broker.port);
+    let [one, two] = [boards.1[0].as_str(), boards.1[1].as_str()];
+    let args = [
+        "--name",
+        "hall",
+        "--port",
+        one,
+        "--port",
+        two,
+        "--broker",
+        &url,
+        "--time-control",
+        "rapid",
+    ];
+
+    let first = init(&file, &args);
+    let words = said(&first);
+    assert!(first.status.success(), "{words}");
+    for part in [
+        &format!("{one}: a board with the serial number"),
+        &format!("{two}: a board with the serial number"),
+        &format!("{url}: the broker lets us in"),
+        "dgt2mqtt run --config",
+    ] {
+        assert!(words.contains(part), "{part:?} is missing in\n{words}");
+    }
+    let words = checked(&file);
+    for part in [
+        "below dgt2mqtt/hall",
+        "rapid chess",
+        "not subscribed to",
+        one,
+        two,
+    ] {
+        assert!(words.contains(part), "{part:?} is missing in\n{words}");
+    }
+
+    let before = fs::read_to_string(&file).unwrap();
+    let again = init(&file, &args[2..]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(
+        said(&again).contains("was left as it is; --force replaces it"),
+        "{again:?}"
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+
+    let told = [&args[2..], &["--name", "club", "--commands", "--force"]].concat();
+    assert!(init(&file, &told).status.success());
+    let after = checked(&file);
+    assert!(
+        after.contains("below dgt2mqtt/club") && after.contains("are obeyed"),
+        "{after}"
+    );
+}
+
+#[test]
+fn a_person_is_asked_at_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let (boards, broker) = (Boards::start(), Mosquitto::start(folder.path(), ""));
+    let file = folder.path().join("dgt2mqtt.toml");
+    let args = [
+        "init".as_ref(),
+        "--config".as_ref(),
+        file.as_os_str(),
+        "--port".as_ref(),
+        boards.1[0].as_ref(),
+    ];
+    let mut terminal = Terminal::start(&args);
+    terminal.answer("Name of this gateway [", "Main Hall\n");
+    terminal.answer("cannot be an id", "hall\n");
+    terminal.answer("Time control", "blitz\n");
+    terminal.answer(
+        "Address of the broker [mqtt://localhost:1883]",
+        &format!("mqtt://127.0.0.1:{}\n", broker.port),
+    );
+    terminal.answer("May arbiters send commands", "y\n");
+    terminal.answer("Write ", "\n");
+    let (status, shown) = terminal.ended();
+    assert!(status.success(), "{shown}");
+    let words = checked(&file);
+    for part in ["below dgt2mqtt/hall", "are obeyed", "blitz", &boards.1[0]] {
+        assert!(words.contains(part), "{part:?} is missing in\n{words}");
+    }
+
+    // It is there now: who does not say yes keeps it, and who goes away in mid-dialog as well.
+    let before = fs::read_to_string(&file).unwrap();
+    let mut terminal = Terminal::start(&args);
+    terminal.answer("Replace it?", "\n");
+    let (status, shown) = terminal.ended();
+    assert!(
+        !status.success() && shown.contains("was left as it is"),
+        "{shown}"
+    );
+    let mut terminal = Terminal::start(&args);
+    terminal.answer("Replace it?", "y\n");
+    terminal.answer("Name of this gateway [", "\u{4}");
+    let (status, shown) = terminal.ended();
+    assert!(
+        !status.success() && shown.contains("nothing was written"),
+        "{shown}"
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+}
+
+#[test]
+fn boards_and_brokers_that_are_not_there_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("dgt2mqtt.toml");
+    let closed = format!("mqtt://127.0.0.1:{}", broker::free_port());
+    // A broker may come later, and so may a board that was named.
+    let output = init(
+        &file,
+        &["--name", "hall", "--port", "usb:NONE", "--broker", &closed],
+    );
+    let words = said(&output);
+    assert!(output.status.success(), "{words}");
+    assert!(
+        words.contains("usb:NONE: no port") && words.contains("nothing listens at"),
+        "{words}"
+    );
+    let output = program().args(["check", "--config"]).arg(&file).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+
+    let nowhere = Path::new("/proc/dgt2mqtt.toml");
+    let output = init(
+        nowhere,
+        &["--name", "hall", "--port", "usb:NONE", "--broker", &closed],
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said(&output).contains("cannot write /proc/dgt2mqtt.toml"),
+        "{output:?}"
+    );
+}

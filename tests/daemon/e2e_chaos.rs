@@ -1,0 +1,312 @@
+//! What a hall can do to the chain: the broker is restarted, the daemon killed, a cable pulled, while
+//! games are played. Nothing may be lost, out of order, or said twice in two ways.
+//!
+//! The times come from a seed that is printed; `DGT2MQTT_SEED` sets it.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use dgt2mqtt::{
+    capture::{Act, Capture, Header, Record},
+    sim::games,
+    time::Millis,
+};
+use fastrand::Rng;
+use serde_json::Value;
+
+use crate::{
+    broker::{Mosquitto, PATIENCE, Subscriber, all_heard, heard},
+    hall::{Daemon, Seat, Simulator, configure, journal, moves, save},
+};
+
+/// How often each thing happens.
+const BROKER_RESTARTS: usize = 5;
+const KILLS: usize = 5;
+const UNPLUGS: usize = 2;
+/// Half-moves of each game.
+const PLIES: usize = 11;
+/// The faults are over by then, and the games soon after.
+const SPAN_MS: u64 = 55_000;
+
+/// A game with its moves as UCI.
+struct Game {
+    capture: Capture,
+    uci: Vec<String>,
+}
+
+impl Game {
+    fn new(seed: u64, plies: usize) -> Self {
+        let mut made = games::made_up(&mut Rng::with_seed(seed));
+        made.truncate(plies);
+        let standard = shakmaty::CastlingMode::Standard;
+        let mut header = Header::default();
+        header.push("time-control", "rapid").unwrap();
+        Self {
+            uci: made.iter().map(|mv| mv.to_uci(standard).to_string()).collect(),
+            capture: games::play(&made, header, seed).unwrap(),
+        }
+    }
+
+    /// The cable is pulled twice, for two to four seconds, during which nothing is played.
+    fn unplugged(mut self, rng: &mut Rng) -> Self {
+        let end = self.capture.end().0;
+        let first = rng.u64(end / 6..end / 3);
+        let second = rng.u64(end / 2..end * 5 / 6);
+        for at in [second, first] {
+            let away = rng.u64(2000..4000);
+            let place = self.capture.records.partition_point(|record| record.at.0 <= at);
+            for record in &mut self.capture.records[place..] {
+                record.at = record.at + away;
+            }
+            let act = |at, act| Record { at: Millis(at), act };
+            let pulled = [act(at, Act::LinkDown), act(at + away, Act::LinkUp)];
+            self.capture.records.splice(place..place, pulled);
+        }
+        self
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    Broker,
+    Kill,
+}
+
+/// Fault times in order, at least a second apart.
+fn schedule(rng: &mut Rng) -> Vec<(u64, Fault)> {
+    let mut faults = [vec![Fault::Broker; BROKER_RESTARTS], vec![Fault::Kill; KILLS]].concat();
+    rng.shuffle(&mut faults);
+    let slot = SPAN_MS / faults.len() as u64;
+    let place = |(n, fault)| (n as u64 * slot + rng.u64(1000..slot), fault);
+    faults.into_iter().enumerate().map(place).collect()
+}
+
+/// Does what the schedule says; returns the daemon that runs at the end.
+async fn inject(
+    schedule: &[(u64, Fault)],
+    rng: &mut Rng,
+    config: &Path,
+    mosquitto: &mut Mosquitto,
+) -> Daemon {
+    let start = Instant::now();
+    let mut daemon = Daemon::start(config);
+    for (at, fault) in schedule {
+        let due = start + Duration::from_millis(*at);
+        tokio::time::sleep_until(due.into()).await;
+        let away = Duration::from_millis(rng.u64(100..2500));
+        println!(
+            "{:6.2} s  {fault:?}, back after {away:?}",
+            start.elapsed().as_secs_f64()
+        );
+        match fault {
+            Fault::Broker => {
+                mosquitto.stop();
+                tokio::time::sleep(away).await;
+                mosquitto.resume();
+            }
+            Fault::Kill => {
+                daemon.kill();
+                tokio::time::sleep(away).await;
+                daemon = Daemon::start(config);
+            }
+        }
+    }
+    daemon
+}
+
+/// Whether the moves are those of the game. Moves that nobody watched may have been played in several
+/// orders; where the daemon says so, it may have taken another one.
+fn told_as_played(events: &[Value], game: &Game) -> bool {
+    let (mut told, mut played) = (moves(events), game.uci.clone());
+    if events.iter().any(|event| event["code"] == "gap_ambiguous") {
+        told.sort();
+        played.sort();
+    }
+    told == played
+}
+
+fn seed() -> u64 {
+    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
+    println!("seed {seed} (DGT2MQTT_SEED={seed} plays it again)");
+    seed
+}
+
+/// An evening of eight boards, on which people play on while the daemon is killed again and again; what it
+/// misses it takes from the boards' logs. `DGT2MQTT_FULL=1`: 200 times.
+#[tokio::test]
+async fn kills_at_any_instant_lose_nothing() {
+    let (kills, plies) = match std::env::var_os("DGT2MQTT_FULL") {
+        Some(_) => (200, 40),
+        None => (14, 4),
+    };
+    let mut rng = Rng::with_seed(seed());
+    let folder = tempfile::tempdir().unwrap();
+    let games: Vec<_> = (0..8).map(|_| Game::new(rng.u64(..1 << 32), plies)).collect();
+    let paths: Vec<PathBuf> = (0..)
+        .zip(&games)
+        .map(|(n, game)| save(folder.path(), &format!("game-{n}"), &game.capture))
+        .collect();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let link = folder.path().join("board");
+    let simulator = Simulator::start(&["--no-wait", "--link", link.to_str().unwrap()], &paths);
+    let seats: Vec<_> = (1..)
+        .zip(&simulator.ports)
+        .zip(&games)
+        .map(|((n, port), game): ((u32, _), _)| Seat {
+            id: n.to_string(),
+            port,
+            capture: &game.capture,
+        })
+        .collect();
+    let config = configure(folder.path(), mosquitto.port, &seats);
+    let start = Instant::now();
+    for _ in 0..kills {
+        let daemon = Daemon::start(&config);
+        // Often before a board has answered, sometimes long after.
+        let lives = if rng.u8(0..4) == 0 { 4000 } else { 1200 };
+        tokio::time::sleep(Duration::from_millis(rng.u64(20..lives))).await;
+        daemon.kill();
+        tokio::time::sleep(Duration::from_millis(rng.u64(0..200))).await;
+    }
+    let span = start.elapsed();
+    let daemon = Daemon::start(&config);
+    let longest = games.iter().map(|game| game.capture.end().0).max().unwrap();
+    let deadline = start + Duration::from_millis(longest).max(span) + PATIENCE;
+    let right = || {
+        let told = |(seat, game): (&Seat<'_>, _)| told_as_played(&heard(&subscriber, &seat.id).events, game);
+        seats.iter().zip(&games).all(told)
+    };
+    while Instant::now() < deadline && !right() {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    assert!(daemon.stop(), "a stop that was asked for is no failure");
+    let (mut compared, mut repeated) = (0, 0);
+    for (Seat { id, .. }, game) in seats.iter().zip(&games) {
+        let kept = journal(&config, id);
+        all_heard(&subscriber, id, kept.len()).await;
+        let heard = heard(&subscriber, id);
+        assert_eq!(
+            heard.events, kept,
+            "board {id}: what was heard is not what was kept"
+        );
+        assert_eq!(moves(&kept), game.uci, "board {id}: {kept:#?}");
+        compared += kept.len();
+        repeated += heard.arrivals - heard.events.len();
+    }
+    println!(
+        "{kills} kills in {:.0} s; {compared} events of 8 boards compared, 0 lost, {repeated} repeated",
+        span.as_secs_f64()
+    );
+}
+
+#[tokio::test]
+async fn faults_lose_nothing() {
+    let mut rng = Rng::with_seed(seed());
+    let folder = tempfile::tempdir().unwrap();
+    let mut games: Vec<_> = (0..5).map(|_| Game::new(rng.u64(..1 << 32), PLIES)).collect();
+    let with_unplugs = games.remove(0).unplugged(&mut rng);
+    games.insert(0, with_unplugs);
+    let paths: Vec<PathBuf> = (0..)
+        .zip(&games)
+        .map(|(n, game)| save(folder.path(), &format!("game-{n}"), &game.capture))
+        .collect();
+    let mut mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let link = folder.path().join("board");
+    // On the first boards people play on while the daemon is dead. On the others the game stands still:
+    // there only what was in the air may be missed.
+    let terminals = Simulator::start(&["--no-wait", "--link", link.to_str().unwrap()], &paths[..3]);
+    let sockets = Simulator::start(&["--listen", "127.0.0.1:0"], &paths[3..]);
+    let ports = terminals.ports.iter().chain(&sockets.ports);
+    let seats: Vec<_> = (1..)
+        .zip(ports)
+        .zip(&games)
+        .map(|((n, port), game): ((u32, _), _)| Seat {
+            id: n.to_string(),
+            port,
+            capture: &game.capture,
+        })
+        .collect();
+    let config = configure(folder.path(), mosquitto.port, &seats);
+
+    let schedule = schedule(&mut rng);
+    let mut daemon = inject(&schedule, &mut rng, &config, &mut mosquitto).await;
+    let longest = games.iter().map(|game| game.capture.end().0).max().unwrap();
+    let deadline = Instant::now() + Duration::from_millis(longest) + PATIENCE;
+    let open = || {
+        seats
+            .iter()
+            .zip(&games)
+            .filter(|(seat, game)| !told_as_played(&heard(&subscriber, &seat.id).events, game))
+            .count()
+    };
+    while Instant::now() < deadline && open() > 0 {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    // What is decided by stillness after the last move.
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(daemon.lives());
+    assert!(daemon.stop(), "a stop that was asked for is no failure");
+    let log = std::fs::read_to_string(folder.path().join("daemon.log")).unwrap();
+
+    let (mut compared, mut repeated) = (0, 0);
+    let mut wrong = Vec::new();
+    for (Seat { id, .. }, game) in seats.iter().zip(&games) {
+        let kept = journal(&config, id);
+        all_heard(&subscriber, id, kept.len()).await;
+        let heard = heard(&subscriber, id);
+        let lost: BTreeSet<u64> = kept
+            .iter()
+            .skip(heard.events.len())
+            .map(|event| event["seq"].as_u64().unwrap())
+            .collect();
+        assert!(
+            lost.is_empty(),
+            "board {id}: {lost:?} are in the journal and were never heard\n{log}"
+        );
+        assert_eq!(
+            heard.events, kept,
+            "board {id}: what was heard is not what was kept"
+        );
+        compared += kept.len();
+        repeated += heard.arrivals - heard.events.len();
+        let kinds: Vec<String> = kept
+            .iter()
+            .filter(|event| event["type"] == "irregularity")
+            .map(|event| format!("{} ({}) at {}", event["kind"], event["certainty"], event["ply"]))
+            .collect();
+        println!(
+            "board {id}: {} events, irregularities said of a clean game: {kinds:?}",
+            kept.len()
+        );
+        if !told_as_played(&kept, game) {
+            wrong.push(format!(
+                "board {id}:\n  played {:?}\n  told   {:?}",
+                game.uci,
+                moves(&kept)
+            ));
+        }
+        if !kinds.is_empty() {
+            wrong.push(format!("board {id}: accused a clean game of {kinds:?}"));
+        }
+    }
+    println!(
+        "{BROKER_RESTARTS} broker restarts, {KILLS} kills, {UNPLUGS} unplugs; {compared} events compared, 0 lost, {repeated} repeated"
+    );
+    if !wrong.is_empty() {
+        let seats = seats
+            .iter()
+            .map(|seat| journal(&config, &seat.id))
+            .collect::<Vec<_>>()
+            .concat();
+        let events: Vec<_> = seats
+            .iter()
+            .map(|event| event.to_string().chars().take(220).collect::<String>())
+            .collect();
+        panic!("{}\n{}\n{log}", wrong.join("\n"), events.join("\n"));
+    }
+}

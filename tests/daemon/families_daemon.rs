@@ -1,0 +1,52 @@
+//! The daemon reads boards of other makers: what they are and what is played on them reaches the broker.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::{
+    broker::{self, Mosquitto, Subscriber},
+    hall::{Daemon, Simulator, vienna},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn boards_of_other_makers_tell_their_games_and_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start(folder.path(), "");
+    let mut text = format!(
+        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"journal.sqlite\"\n",
+        broker.port
+    );
+    let families = ["chesslink", "chessnut"];
+    let simulators =
+        families.map(|family| Simulator::start(&["--protocol", family, "--speed", "3"], &[vienna()]));
+    for (family, simulator) in families.iter().zip(&simulators) {
+        let port = &simulator.ports[0];
+        text += &format!("[[board]]\nid = \"{family}\"\nport = \"{port}\"\nprotocol = \"{family}\"\n");
+    }
+    let config = folder.path().join("dgt2mqtt.toml");
+    fs::write(&config, text).unwrap();
+    let subscriber = Subscriber::new(broker.port, "#").await;
+    let daemon = Daemon::start(&config);
+    for (family, key, value) in [
+        ("chesslink", "firmware", json!("1.4")),
+        ("chessnut", "battery", json!({ "percent": 87, "charging": false })),
+    ] {
+        let topic = format!("dgt2mqtt/gw/board/{family}/info");
+        let known = subscriber
+            .wait(&topic, |got| got.topic == topic && got.json()[key] == value)
+            .await;
+        assert_eq!(known.json()["model"], family);
+        let events = format!("dgt2mqtt/gw/board/{family}/event/");
+        let moved = |uci: &'static str| {
+            let events = events.clone();
+            move |got: &broker::Got| {
+                got.topic.starts_with(&events) && got.json()["type"] == "move" && got.json()["uci"] == uci
+            }
+        };
+        for uci in ["e2e4", "c7c6", "d2d4"] {
+            subscriber.wait(uci, moved(uci)).await;
+        }
+    }
+    assert!(daemon.stop());
+}

@@ -1,0 +1,244 @@
+//! The program is killed soon after an illegal move was completed by a press, while the board goes on: what was heard
+//! before is said after it, once, and nobody is accused besides. `DGT2MQTT_FULL=1` takes 20 random instants after the
+//! press and 20 at any time; their seed is printed.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use dgt2mqtt::{
+    capture::{Act, Capture},
+    dgt::{ClockReading, Decoder, Message},
+    link::file::read_capture,
+    sim::{
+        board::Identity,
+        player::{Pace, Player},
+        port::Place,
+        serve::{Serving, Station},
+    },
+};
+use fastrand::Rng;
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::{
+    broker::{Mosquitto, PATIENCE, Subscriber, all_heard, heard},
+    hall::{Daemon, Seat, configure, journal, moves, replay, save},
+};
+
+/// Offences after which nobody touches the board for three seconds.
+const OFFENCES: [&str; 6] = [
+    "illegal-piece-cannot-move-so",
+    "illegal-own-piece",
+    "illegal-king-left-in-check",
+    "illegal-castling",
+    "illegal-opponents-piece",
+    "illegal-capture",
+];
+/// The daemon listens when the game begins.
+const LEAD: u64 = 5000;
+/// How long a killed daemon is away: a unit that is restarted at once.
+const AWAY: Duration = Duration::from_millis(300);
+/// How many boards play at a time.
+const AT_ONCE: usize = 4;
+
+/// When the daemon is killed.
+#[derive(Clone, Copy, Debug)]
+enum When {
+    /// So many milliseconds after the press that completes the offence.
+    AfterThePress(u64),
+    /// At this part of the capture.
+    At(f64),
+}
+
+/// When the clock was pressed.
+fn presses(capture: &Capture) -> Vec<u64> {
+    let (mut decoder, mut last) = (Decoder::new(), None::<ClockReading>);
+    let mut presses = Vec::new();
+    for record in &capture.records {
+        let Act::FromBoard(bytes) = &record.act else {
+            continue;
+        };
+        decoder.push(record.at, bytes, &mut |message| {
+            if let Message::Clock(reading) = message {
+                if last.is_some_and(|last| last.running && last.lever != reading.lever) {
+                    presses.push(record.at.0);
+                }
+                last = Some(reading);
+            }
+        });
+    }
+    presses
+}
+
+/// Who is accused of what, at which half-move.
+fn accusations(events: &[Value]) -> Vec<String> {
+    let accusing = events
+        .iter()
+        .filter(|event| event["type"] == "irregularity" && event["certainty"] != "suspected");
+    let mut said: Vec<_> = accusing
+        .map(|event| format!("{} of {} at {}", event["kind"], event["offender"], event["ply"]))
+        .collect();
+    said.sort();
+    said
+}
+
+/// When the offence is complete by the clock.
+fn pressed(capture: &Capture, expected: &[Value]) -> u64 {
+    let offence = expected
+        .iter()
+        .find(|event| event["kind"] == "illegal_move")
+        .unwrap();
+    let said = (offence["t"].as_f64().unwrap() * 1000.0) as u64;
+    let mut before = presses(capture).into_iter().rev();
+    before.find(|at| *at <= said).unwrap()
+}
+
+/// The capture, with time before it for the daemon to come.
+fn led_in(mut capture: Capture) -> Capture {
+    for record in &mut capture.records {
+        record.at = record.at + LEAD;
+    }
+    capture
+}
+
+/// What the journal had in the end, and what `replay` says.
+async fn play(name: &str, when: When) -> (Vec<Value>, Vec<Value>) {
+    let folder = tempfile::tempdir().unwrap();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let capture = led_in(read_capture(&fixtures.join(name).with_extension("dgtcap")).unwrap());
+    let expected = replay(&save(folder.path(), name, &capture), "1");
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let place = Place::Tcp(([127, 0, 0, 1], 0).into());
+    let pace = Pace {
+        wait: false,
+        ..Pace::default()
+    };
+    let serving = Serving {
+        slow_line: false,
+        linger: None,
+    };
+    let player = Player::new(capture.clone(), Identity::synthetic(1), pace);
+    let start = tokio::time::Instant::now();
+    let station = Station::new(player, place, serving).await.unwrap();
+    let port = station.name();
+    let mut board = JoinSet::new();
+    board.spawn(station.run());
+    let seat = Seat {
+        id: "1".into(),
+        port: &port,
+        capture: &capture,
+    };
+    let config = configure(folder.path(), mosquitto.port, &[seat]);
+    let daemon = Daemon::start(&config);
+    let at = match when {
+        When::AfterThePress(after) => pressed(&capture, &expected) + after,
+        When::At(part) => LEAD + ((capture.end().0 - LEAD) as f64 * part) as u64,
+    };
+    tokio::time::sleep_until(start + Duration::from_millis(at)).await;
+    daemon.kill();
+    tokio::time::sleep(AWAY).await;
+    let daemon = Daemon::start(&config);
+    tokio::time::sleep_until(start + Duration::from_millis(capture.end().0)).await;
+    let said = accusations(&expected);
+    let deadline = Instant::now() + PATIENCE / 9;
+    while accusations(&heard(&subscriber, "1").events) != said && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // Whatever else is to be said.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(daemon.stop());
+    let kept = journal(&config, "1");
+    assert_eq!(all_heard(&subscriber, "1", kept.len()).await, kept);
+    (kept, expected)
+}
+
+/// Plays some at a time; what came of each.
+async fn play_all(all: Vec<(&'static str, When)>) -> Vec<(String, Vec<Value>, Vec<Value>)> {
+    let (mut playing, mut played) = (JoinSet::new(), Vec::new());
+    let mut all = all.into_iter();
+    loop {
+        while playing.len() < AT_ONCE
+            && let Some((name, when)) = all.next()
+        {
+            playing.spawn(async move {
+                let (got, expected) = play(name, when).await;
+                (format!("{name}, killed {when:?}"), got, expected)
+            });
+        }
+        let Some(one) = playing.join_next().await else {
+            return played;
+        };
+        played.push(one.unwrap());
+    }
+}
+
+fn is_full() -> bool {
+    std::env::var_os("DGT2MQTT_FULL").is_some()
+}
+
+fn random() -> Rng {
+    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
+    println!("seed {seed}");
+    Rng::with_seed(seed)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_offence_before_a_kill_is_said_after_it_and_once() {
+    let mut random = random();
+    let mut all: Vec<_> = [100, 500]
+        .into_iter()
+        .zip(OFFENCES)
+        .map(|(after, name)| (name, When::AfterThePress(after)))
+        .collect();
+    if is_full() {
+        all = OFFENCES
+            .into_iter()
+            .flat_map(|name| [100, 500].map(|after| (name, When::AfterThePress(after))))
+            .collect();
+        for _ in 0..20 {
+            let name = OFFENCES[random.usize(..OFFENCES.len())];
+            all.push((name, When::AfterThePress(random.u64(50..1500))));
+        }
+    }
+    let count = all.len();
+    let mut wrong = Vec::new();
+    for (what, got, expected) in play_all(all).await {
+        let as_wanted = (accusations(&expected), moves(&expected));
+        let as_said = (accusations(&got), moves(&got));
+        if as_said != as_wanted {
+            wrong.push(format!("{what}:\n  {as_said:?}\n  instead of\n  {as_wanted:?}"));
+        }
+    }
+    println!("{count} kills after a press, {} wrong", wrong.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What happens while nobody listens may be missed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_at_any_instant_has_nobody_accused() {
+    let mut random = random();
+    let count = if is_full() { 20 } else { 2 };
+    let all = std::iter::repeat_with(|| {
+        let name = OFFENCES[random.usize(..OFFENCES.len())];
+        (name, When::At(random.f64()))
+    });
+    let (mut missed, mut wrong) = (0, Vec::new());
+    for (what, got, expected) in play_all(all.take(count).collect()).await {
+        let (got, mut left) = (accusations(&got), accusations(&expected));
+        for one in &got {
+            match left.iter().position(|wanted| wanted == one) {
+                Some(place) => drop(left.remove(place)),
+                None => wrong.push(format!("{what}: {one}")),
+            }
+        }
+        missed += left.len();
+    }
+    println!(
+        "{count} kills at any instant, {missed} offences missed, {} false",
+        wrong.len()
+    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

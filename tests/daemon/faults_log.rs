@@ -1,0 +1,148 @@
+//! A log that nobody reads stops nothing: neither a pipe at standard error nor the journal of systemd.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    os::unix::net::UnixDatagram,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Instant,
+};
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use crate::{
+    broker::{Mosquitto, PATIENCE, Subscriber},
+    hall::{comparable, journal, one_board, program, replay, until, vienna},
+};
+
+/// Gone with the value.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// SIGTERM; it ends though nobody reads its last words either.
+fn stop(Running(daemon): &mut Running) {
+    let pid = daemon.id().to_string();
+    assert!(Command::new("kill").arg(pid).status().unwrap().success());
+    let deadline = Instant::now() + PATIENCE;
+    while daemon.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < deadline, "it does not end");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+async fn game_over(subscriber: &Subscriber) {
+    subscriber
+        .wait("the end of the game", |got| {
+            got.topic.ends_with("/1/event/game_ended")
+        })
+        .await;
+}
+
+/// What is in the journal is what `replay` says.
+fn is_whole(config: &Path) {
+    let (said, meant) = (journal(config, "1"), replay(&vienna(), "1"));
+    let kinds = |events: &[serde_json::Value]| {
+        let moves = comparable(events).into_iter();
+        moves
+            .filter(|event| event["type"] == "move")
+            .map(|event| event["san"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&said), kinds(&meant));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standard_error_that_nobody_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
+    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let (mut log, mut out) = std::io::pipe().unwrap();
+    // Full to the brim: the first line has no room. The daemon waits for it as ever.
+    let flags = fcntl_getfl(&out).unwrap();
+    fcntl_setfl(&out, flags | OFlags::NONBLOCK).unwrap();
+    while out.write(&[b'x'; 512]).is_ok() {}
+    fcntl_setfl(&out, flags).unwrap();
+    let mut command = program();
+    command
+        .args(["run", "--config"])
+        .arg(&config)
+        .stdout(Stdio::null())
+        .stderr(out);
+    let mut daemon = Running(command.spawn().unwrap());
+    drop(command);
+    game_over(&subscriber).await;
+    // At last somebody reads.
+    let mut said = Vec::new();
+    let mut part = [0; 65_536];
+    while !String::from_utf8_lossy(&said).contains("it answers") {
+        let count = log.read(&mut part).unwrap();
+        assert!(count > 0, "the log ended");
+        said.extend_from_slice(&part[..count]);
+    }
+    stop(&mut daemon);
+    is_whole(&config);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_journal_of_systemd_that_nobody_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir_all(run.join("systemd/journal")).unwrap();
+    let socket = UnixDatagram::bind(run.join("systemd/journal/socket")).unwrap();
+    let inside = |command: &str| {
+        let mut unshare = Command::new("unshare");
+        unshare
+            .args([
+                "-m",
+                "sh",
+                "-c",
+                &format!("mount --bind \"$0\" /run && {command}"),
+            ])
+            .arg(&run);
+        unshare
+    };
+    if !inside("true")
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+    {
+        eprintln!("skipped: no mounts of our own here (that needs root)");
+        return;
+    }
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
+    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let mut command = inside("exec \"$1\" run --config \"$2\"");
+    command
+        .arg(env!("CARGO_BIN_EXE_dgt2mqtt"))
+        .arg(&config)
+        .env("JOURNAL_STREAM", "8:1");
+    let another = UnixDatagram::unbound().unwrap();
+    another.set_nonblocking(true).unwrap();
+    while another
+        .send_to(b"MESSAGE=x\n", run.join("systemd/journal/socket"))
+        .is_ok()
+    {}
+    let mut daemon = Running(command.stdout(Stdio::null()).spawn().unwrap());
+    game_over(&subscriber).await;
+    let mut heard = String::new();
+    until("the lines that waited", PATIENCE, || {
+        let mut entry = [0; 65_536];
+        let count = socket.recv(&mut entry).unwrap();
+        heard += std::str::from_utf8(&entry[..count]).unwrap();
+        (heard.contains("\nDGT_BOARD=1\n") && heard.contains("\nMESSAGE=connected to the broker"))
+            .then_some(())
+    });
+    let form = "PRIORITY=5\nSYSLOG_IDENTIFIER=dgt2mqtt\nTARGET=dgt2mqtt::";
+    assert!(heard.contains(form), "{heard}");
+    stop(&mut daemon);
+    is_whole(&config);
+}

@@ -1,0 +1,338 @@
+//! Names that two have: of two gateways of one name at one broker one publishes, the other says so and waits; of two boards
+//! of one serial number neither gets the other's game.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    io::{BufRead, BufReader, Write as _},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use dgt2mqtt::{
+    capture::Capture,
+    sim::{
+        board::Identity,
+        player::{Pace, Player},
+        port::Place,
+        serve::{Serving, Station},
+    },
+};
+use fastrand::Rng;
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::{
+    broker::{Mosquitto, PATIENCE, Subscriber, free_port},
+    page::Server,
+};
+
+fn rounds() -> usize {
+    std::env::var_os("DGT2MQTT_FULL").map_or(1, |_| 20)
+}
+
+fn rng() -> Rng {
+    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
+    println!("seed {seed}");
+    Rng::with_seed(seed)
+}
+
+/// A board whose cable is pulled and put back all the time.
+fn board() -> String {
+    let mut text = String::from("# dgtcap 1\n0.000 > 4d\n0.012 < 93 00 05 01 08\n0.020 > 42\n");
+    let squares = "00 ".repeat(64);
+    for n in 0..400 {
+        let at = |tenths: u32| f64::from(n * 6 + tenths) / 10.0;
+        writeln!(text, "{:.3} < 86 00 43 {}", at(1), squares.trim()).unwrap();
+        writeln!(text, "{:.3} ! down\n{:.3} ! up", at(3), at(6)).unwrap();
+    }
+    text
+}
+
+/// A gateway in a folder of its own.
+struct Gateway {
+    config: PathBuf,
+    child: Option<Child>,
+}
+
+impl Gateway {
+    fn prepare(folder: &Path, broker: u16) -> Self {
+        std::fs::create_dir_all(folder).unwrap();
+        let capture = folder.join("board.dgtcap");
+        std::fs::write(&capture, board()).unwrap();
+        let text = format!(
+            "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{broker}\"]\n[journal]\npath = \"{}\"\n[[board]]\nid = \"7\"\nport = \"capture:{}\"\n",
+            folder.join("journal.sqlite").display(),
+            capture.display()
+        );
+        let config = folder.join("dgt2mqtt.toml");
+        std::fs::write(&config, text).unwrap();
+        Self { config, child: None }
+    }
+
+    fn start(&mut self) {
+        let log = self.log();
+        let log = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(log)
+            .unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
+            .args(["run", "--config"])
+            .arg(&self.config)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn();
+        self.child = Some(child.unwrap());
+    }
+
+    fn log(&self) -> PathBuf {
+        self.config.with_file_name("daemon.log")
+    }
+
+    async fn says(&self, what: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let log = std::fs::read_to_string(self.log()).unwrap_or_default();
+            if log.contains(what) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{what:?} is not said:\n{log}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// What `check --connect` says of the broker, and whether all is well.
+    fn check(&self) -> (bool, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
+            .args(["check", "--connect", "--config"])
+            .arg(&self.config)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let line = text.lines().find(|line| line.contains(" broker ")).unwrap();
+        (output.status.success(), line.to_owned())
+    }
+
+    /// Ends it by a kill, or as a service manager does.
+    fn end(&mut self, kill: bool) {
+        if let Some(mut child) = self.child.take() {
+            if kill {
+                child.kill().unwrap();
+            } else {
+                let status = Command::new("kill").arg(child.id().to_string()).status();
+                assert!(status.unwrap().success());
+            }
+            child.wait().unwrap();
+        }
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.end(true);
+        if std::thread::panicking() {
+            println!("{}", std::fs::read_to_string(self.log()).unwrap_or_default());
+        }
+    }
+}
+
+fn events(subscriber: &Subscriber) -> Vec<Value> {
+    let got = subscriber.all().into_iter();
+    got.filter(|got| got.topic.contains("/event/"))
+        .map(|got| got.json())
+        .collect()
+}
+
+async fn more(subscriber: &Subscriber, count: usize, rng: &mut Rng) {
+    let before = events(subscriber).len();
+    subscriber
+        .wait("more events", |_| events(subscriber).len() >= before + count)
+        .await;
+    tokio::time::sleep(Duration::from_millis(rng.u64(0..700))).await;
+}
+
+fn status(subscriber: &Subscriber) -> String {
+    let mut words = subscriber
+        .all()
+        .into_iter()
+        .filter(|got| got.topic == "dgt2mqtt/gw/status");
+    words.next_back().unwrap().text()
+}
+
+#[tokio::test]
+async fn of_two_gateways_of_one_name_one_publishes_and_the_other_takes_over() {
+    let mut rng = rng();
+    for round in 0..rounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let mosquitto = Mosquitto::start(folder.path(), "");
+        let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+        let mut first = Gateway::prepare(&folder.path().join("first"), mosquitto.port);
+        let mut second = Gateway::prepare(&folder.path().join("second"), mosquitto.port);
+        first.start();
+        more(&subscriber, 3, &mut rng).await;
+        second.start();
+        second.says("another gateway has our name").await;
+        first.says("another gateway of our name").await;
+        more(&subscriber, 4, &mut rng).await;
+        assert_eq!(status(&subscriber), "online");
+        // It leaves without a word of its own, or its will is set right.
+        second.end(rng.bool());
+        more(&subscriber, 2, &mut rng).await;
+        second.start();
+        tokio::time::sleep(Duration::from_millis(rng.u64(0..5000))).await;
+        let is_killed = rng.bool();
+        first.end(is_killed);
+        more(&subscriber, 4, &mut rng).await;
+        first.start();
+        more(&subscriber, 4, &mut rng).await;
+        second.end(rng.bool());
+        more(&subscriber, 4, &mut rng).await;
+        assert_eq!(status(&subscriber), "online", "round {round}");
+        let (mut by_seq, mut highest) = (BTreeMap::new(), 0);
+        for event in events(&subscriber) {
+            let seq = event["seq"].as_u64().unwrap();
+            let former = by_seq.insert(seq, event.clone());
+            let is_new = former.is_none();
+            assert!(
+                former.is_none_or(|former| former == event),
+                "round {round}: number {seq} twice"
+            );
+            assert!(!is_new || seq > highest, "round {round}: {seq} after {highest}");
+            highest = highest.max(seq);
+        }
+        first.end(false);
+    }
+}
+
+/// What the page is told of gateways, until it fits.
+fn page_says(port: u16, fits: impl Fn(&str) -> bool) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    lines.find(|line| fits(line)).expect("the page's stream goes on")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_and_the_page_know_that_two_have_one_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let mut first = Gateway::prepare(&folder.path().join("first"), mosquitto.port);
+    let mut second = Gateway::prepare(&folder.path().join("second"), mosquitto.port);
+    let (is_well, said) = second.check();
+    assert!(is_well && said.ends_with("the broker lets us in"), "{said}");
+    first.start();
+    let info = subscriber
+        .wait("info", |got| got.topic == "dgt2mqtt/gw/info")
+        .await
+        .json();
+    subscriber
+        .wait("a game", |got| got.topic == "dgt2mqtt/gw/board/7/game")
+        .await;
+    let (is_well, said) = first.check();
+    assert!(
+        is_well && said.contains("the daemon of this configuration is online"),
+        "{said}"
+    );
+    let (is_well, said) = second.check();
+    assert!(!is_well && said.starts_with("FAILED"), "{said}");
+    let host = info["host"].as_str().unwrap();
+    for word in [
+        host,
+        info["boot_id"].as_str().unwrap(),
+        "give this one another `name`",
+    ] {
+        assert!(said.contains(word), "{word:?} is missing in {said}");
+    }
+    assert_eq!(status(&subscriber), "online", "nobody noticed");
+
+    let page = Server::start(mosquitto.port, free_port(), &[]);
+    page_says(page.port, |line| line.contains("\"rival\":null"));
+    second.start();
+    let rival = format!("\"rival\":\"{host}\"");
+    page_says(page.port, |line| line.contains(&rival));
+    // Its own daemon stands by: the one that is online is not that.
+    let (is_well, said) = second.check();
+    assert!(
+        !is_well && said.contains("another gateway named \"gw\""),
+        "{said}"
+    );
+    second.end(false);
+    first.end(false);
+}
+
+/// Two boards on terminals that say the same number, and where they are.
+async fn twins(boards: &mut JoinSet<()>) -> [String; 2] {
+    let mut ports = [String::new(), String::new()];
+    for port in &mut ports {
+        let capture = Capture::parse(b"# dgtcap 1\n0.1 < 8e 00 05 34 00\n").unwrap();
+        let player = Player::new(capture, Identity::synthetic(7), Pace::default());
+        let serving = Serving {
+            slow_line: false,
+            linger: None,
+        };
+        let station = Station::new(player, Place::Pty(None), serving).await.unwrap();
+        *port = station.name();
+        boards.spawn(async { station.run().await.unwrap() });
+    }
+    ports
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_boards_of_one_serial_number_are_told_and_not_mixed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let mut boards = JoinSet::new();
+    let [first, second] = twins(&mut boards).await;
+    let mut gateway = Gateway::prepare(&folder.path().join("gateway"), mosquitto.port);
+    let text = std::fs::read_to_string(&gateway.config).unwrap();
+    let (text, _) = text.split_once("[[board]]").unwrap();
+    let board = |id: u8, port: &str| format!("[[board]]\nid = \"{id}\"\nport = \"{port}\"\n");
+    let configure = |boards: &str| std::fs::write(&gateway.config, format!("{text}{boards}")).unwrap();
+    let check = || {
+        let program = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
+            .args(["check", "--connect", "--config"])
+            .arg(&gateway.config)
+            .output();
+        String::from_utf8(program.unwrap().stdout).unwrap()
+    };
+    // Looked for by the number neither is taken.
+    configure(&board(1, &format!("board:90007@{first},{second}")));
+    let said = check();
+    assert!(
+        said.contains("FAILED board 1") && said.contains("neither is taken"),
+        "{said}"
+    );
+    // Each by its port, both are.
+    configure(&(board(1, &first) + &board(2, &second)));
+    let said = check();
+    assert!(
+        said.contains("ok     board 2") && said.contains("Board 1 says the same number"),
+        "{said}"
+    );
+    gateway.start();
+    subscriber
+        .wait("the notice in health", |got| {
+            got.topic.ends_with("/gw/health") && got.text().contains("serial_doubled")
+        })
+        .await;
+    for (id, port) in [("1", first), ("2", second)] {
+        let topic = format!("dgt2mqtt/gw/board/{id}/event/board_connected");
+        let event = subscriber.wait(&topic, |got| got.topic == topic).await.json();
+        assert_eq!(
+            (&event["serial"], &event["port"]),
+            (&"90007".into(), &port.into())
+        );
+    }
+    gateway
+        .says("boards 1 and 2 say the same serial number 90007")
+        .await;
+    let log = std::fs::read_to_string(gateway.log()).unwrap();
+    assert_eq!(log.matches("say the same serial number").count(), 1, "{log}");
+    gateway.end(false);
+}

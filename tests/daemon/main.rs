@@ -1,0 +1,69 @@
+//! The daemon among brokers, serial lines, servers of others, and kills.
+// Helpers offer what they have as `pub`; a test panics, measures time and starts processes.
+#![allow(unreachable_pub, clippy::unwrap_used, clippy::disallowed_methods)]
+
+#[path = "../help/broker.rs"]
+mod broker;
+#[path = "../help/certificates.rs"]
+mod certificates;
+#[path = "../help/hall.rs"]
+mod hall;
+#[path = "../help/lichess.rs"]
+mod lichess;
+#[path = "../help/page.rs"]
+mod page;
+#[path = "../help/proxy.rs"]
+mod proxy;
+#[path = "../help/reader.rs"]
+mod reader;
+#[path = "../help/seated.rs"]
+mod seated;
+#[path = "../help/station.rs"]
+mod station;
+
+mod access;
+mod alerts;
+mod backup;
+mod broadcast_folder;
+mod broadcast_lichess;
+mod broadcast_rounds;
+mod broker_as_installed;
+mod cli_demo;
+mod cli_init;
+mod containers;
+mod contract;
+mod diagnose;
+mod doors;
+mod e2e_bad_input;
+mod e2e_chaos;
+mod e2e_same_events;
+mod evening_log;
+mod families_daemon;
+mod faults_broker;
+mod faults_commands;
+mod faults_flood;
+mod faults_kill;
+mod faults_log;
+mod faults_machine;
+mod faults_names;
+mod faults_order;
+mod forward;
+mod four_ways;
+mod line_daemon;
+mod link_serial;
+mod livechess_interface;
+mod mqtt_commands;
+mod mqtt_discovery;
+mod mqtt_faults;
+mod mqtt_kill;
+mod mqtt_lanes;
+mod mqtt_unfit;
+mod pressure;
+mod record;
+mod reload;
+mod rounds_commands;
+mod sim_simulate;
+mod sim_story;
+mod trials;
+mod upgrade;
+mod watching;

@@ -1,0 +1,342 @@
+//! Another configuration is taken over while games go on: boards come and go, brokers change, and no game notices.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+    path::PathBuf,
+    process::Command,
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    broker::{Got, Mosquitto, PATIENCE, Subscriber, free_port},
+    hall::{self, Daemon, Simulator, until, vienna},
+};
+
+/// What a configuration has besides the boards.
+struct Settings {
+    name: &'static str,
+    broker: u16,
+    more: String,
+    boards: Vec<String>,
+}
+
+struct Hall {
+    folder: tempfile::TempDir,
+    daemon: Daemon,
+}
+
+impl Hall {
+    fn start(settings: &Settings) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dgt2mqtt.toml");
+        fs::write(&path, settings.text()).unwrap();
+        let daemon = Daemon::start(&path);
+        Self { folder, daemon }
+    }
+
+    fn config(&self) -> PathBuf {
+        self.folder.path().join("dgt2mqtt.toml")
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("daemon.log")).unwrap()
+    }
+
+    fn write(&self, settings: &Settings) {
+        fs::write(self.config(), settings.text()).unwrap();
+    }
+
+    /// SIGHUP, and what the log then says.
+    fn reload(&self, says: &str) -> String {
+        let before = self.log().len();
+        let pid = self.daemon.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-HUP", &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+        until(says, PATIENCE, || {
+            let fresh = self.log()[before..].to_owned();
+            fresh.contains(says).then_some(fresh)
+        })
+    }
+}
+
+impl Settings {
+    fn text(&self) -> String {
+        format!(
+            "[gateway]\nname = \"{}\"\ncommands = true\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\nkeep_alive = 5\n[journal]\npath = \"journal.sqlite\"\n{}\n{}",
+            self.name,
+            self.broker,
+            self.more,
+            self.boards.concat()
+        )
+    }
+}
+
+fn board(id: &str, port: &str, more: &str) -> String {
+    format!("[[board]]\nid = \"{id}\"\nport = \"{port}\"\n{more}\n")
+}
+
+/// The last value at a topic.
+fn state(subscriber: &Subscriber, topic: &str) -> Option<Got> {
+    subscriber.all().into_iter().rev().find(|got| got.topic == topic)
+}
+
+async fn becomes(subscriber: &Subscriber, topic: &str, word: &str) {
+    subscriber
+        .wait(&format!("{topic} {word}"), |_| {
+            state(subscriber, topic).is_some_and(|got| got.text() == word)
+        })
+        .await;
+}
+
+async fn ply(subscriber: &Subscriber, ply: u64) {
+    subscriber
+        .wait(&format!("half-move {ply}"), |got| {
+            got.topic.ends_with("/board/1/event/move") && got.json()["ply"].as_u64() >= Some(ply)
+        })
+        .await;
+}
+
+fn events(subscriber: &Subscriber, kept: &mut BTreeMap<u64, Value>) {
+    for got in subscriber.all() {
+        if got.topic.contains("/board/1/event/") {
+            let event = got.json();
+            let former = kept.insert(event["seq"].as_u64().unwrap(), event.clone());
+            assert!(former.is_none_or(|former| former == event), "{event}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_configuration_is_taken_over_and_the_game_goes_on() {
+    let brokers = tempfile::tempdir().unwrap();
+    let places = ["one", "two"].map(|name| brokers.path().join(name));
+    for place in &places {
+        fs::create_dir(place).unwrap();
+    }
+    let [first, second] = places.each_ref().map(|place| Mosquitto::start(place, ""));
+    let (here, there) = (
+        Subscriber::new(first.port, "#").await,
+        Subscriber::new(second.port, "#").await,
+    );
+    let simulator = Simulator::start(&["--speed", "1.5"], &[vienna(), vienna()]);
+    let mut settings = Settings {
+        name: "gw",
+        broker: first.port,
+        more: String::new(),
+        boards: vec![board("1", &simulator.ports[0], "")],
+    };
+    let hall = Hall::start(&settings);
+    ply(&here, 1).await;
+
+    // A bad file changes nothing.
+    fs::write(
+        hall.config(),
+        settings.text().replace("commands = true", "commands = maybe"),
+    )
+    .unwrap();
+    hall.reload("is not taken over");
+    settings.boards.push(board("2", &simulator.ports[0], ""));
+    hall.write(&settings);
+    let said = hall.reload("is not taken over");
+    assert!(said.contains("two boards are on the port"), "{said}");
+
+    // A board, names, figures.
+    let metrics = free_port();
+    settings.more = format!(
+        "[[alert]]\nform = \"webhook\"\nurl = \"http://127.0.0.1:1/\"\n[metrics]\nlisten = \"127.0.0.1:{metrics}\"\n[limits]\nclock_interval_ms = 999\n"
+    );
+    settings.boards = vec![
+        board("1", &simulator.ports[0], "table = { white = \"Anna\" }"),
+        board("2", &simulator.ports[1], ""),
+    ];
+    hall.write(&settings);
+    let said = hall.reload("the configuration was read again");
+    for word in [
+        "board 2 is new",
+        "names of board 1",
+        "[metrics]",
+        "[[alert]]",
+        "restart: limits.clock_interval_ms",
+    ] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    becomes(&here, "dgt2mqtt/gw/board/2/status", "online").await;
+    let info = state(&here, "dgt2mqtt/gw/info").unwrap().json();
+    assert_eq!(info["boards"], json!(["1", "2"]));
+    let mut figures = String::new();
+    let mut stream = TcpStream::connect(("127.0.0.1", metrics)).unwrap();
+    stream
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    stream.read_to_string(&mut figures).unwrap();
+    assert!(figures.contains("dgt2mqtt_boards 2"), "{figures}");
+    here.publish("dgt2mqtt/gw/board/2/cmd/resync", false, "{\"ref\":\"new\"}", None)
+        .await;
+    let answer = here
+        .wait("an answer of the new board", |got| {
+            got.topic.ends_with("/board/2/reply/resync")
+        })
+        .await;
+    assert_eq!(answer.json()["ok"], true);
+
+    // The board goes, by a command.
+    settings.boards.pop();
+    settings.more.clear();
+    hall.write(&settings);
+    here.publish("dgt2mqtt/gw/cmd/reload", false, "{\"ref\":1}", None)
+        .await;
+    let answer = here
+        .wait("the answer", |got| got.topic == "dgt2mqtt/gw/reply/reload")
+        .await
+        .json();
+    assert_eq!(answer["ok"], true, "{answer}");
+    let taken = answer["state"]["taken_over"].to_string();
+    assert!(
+        taken.contains("board 2 is gone") && taken.contains("[metrics]"),
+        "{taken}"
+    );
+    for name in ["status", "info", "position", "game", "clock", "pgn"] {
+        let topic = format!("dgt2mqtt/gw/board/2/{name}");
+        if state(&here, &topic).is_some() {
+            becomes(&here, &topic, "").await;
+        }
+    }
+    assert!(TcpStream::connect(("127.0.0.1", metrics)).is_err());
+    fs::write(hall.config(), "[gateway]").unwrap();
+    here.publish("dgt2mqtt/gw/cmd/reload", false, "{\"ref\":2}", None)
+        .await;
+    let is_refusal = |got: &Got| got.topic == "dgt2mqtt/gw/reply/reload" && got.json()["ref"] == 2;
+    let answer = here.wait("the refusal", is_refusal).await.json();
+    assert_eq!(answer["error"]["code"], "configuration_wrong", "{answer}");
+
+    // Another broker; the name stays until a restart.
+    settings.broker = second.port;
+    settings.name = "other";
+    hall.write(&settings);
+    let said = hall.reload("the configuration was read again");
+    assert!(
+        said.contains("taken over: [broker]") && said.contains("restart: gateway.name"),
+        "{said}"
+    );
+    becomes(&here, "dgt2mqtt/gw/status", "offline").await;
+    becomes(&there, "dgt2mqtt/gw/status", "online").await;
+    let reached = here
+        .all()
+        .iter()
+        .filter(|got| got.topic.ends_with("/1/event/move"))
+        .count() as u64;
+    ply(&there, reached + 2).await;
+    let game = state(&there, "dgt2mqtt/gw/board/1/game").unwrap().json();
+    assert!(game["moves"].as_array().unwrap().len() as u64 > reached, "{game}");
+    let mut told = BTreeMap::new();
+    events(&here, &mut told);
+    events(&there, &mut told);
+    let numbers: Vec<u64> = told.keys().copied().collect();
+    assert_eq!(
+        numbers,
+        (1..=numbers.len() as u64).collect::<Vec<_>>(),
+        "nothing is missing"
+    );
+    let links = told
+        .values()
+        .filter(|event| event["type"].as_str().unwrap().starts_with("board_"));
+    assert_eq!(links.count(), 1, "the board was not let go of");
+    assert!(hall.daemon.stop());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_rules_wait_for_the_end_of_the_game_and_another_port_does_not() {
+    let place = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(place.path(), "");
+    let here = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let simulator = Simulator::start(&["--speed", "3"], &[vienna()]);
+    let link = place.path().join("board");
+    std::os::unix::fs::symlink(&simulator.ports[0], &link).unwrap();
+    let mut settings = Settings {
+        name: "gw",
+        broker: mosquitto.port,
+        more: String::new(),
+        boards: vec![board("1", &simulator.ports[0], "")],
+    };
+    let hall = Hall::start(&settings);
+    ply(&here, 1).await;
+    // Another name of the same board: its task begins anew, and the game goes on.
+    settings.boards = vec![board("1", &link.display().to_string(), "")];
+    hall.write(&settings);
+    hall.reload("taken over: board 1");
+    let answers = || hall.log().matches("board 1: it answers").count();
+    until("the board again", PATIENCE, || (answers() == 2).then_some(()));
+    settings.boards = vec![board("1", &link.display().to_string(), "laws = \"2014\"")];
+    hall.write(&settings);
+    hall.reload("rules of board 1, from its next game on");
+    here.wait("the end of the game", |got| {
+        let is_end = got.topic.ends_with("/1/event/game_ended");
+        assert!(is_end || answers() == 2 || here.all().iter().any(|got| got.topic.ends_with("game_ended")));
+        is_end
+    })
+    .await;
+    until("the board with other rules", PATIENCE, || {
+        (answers() == 3).then_some(())
+    });
+    let games = here
+        .all()
+        .iter()
+        .filter(|got| got.topic.ends_with("/1/event/game_started"))
+        .count();
+    assert_eq!(games, 1);
+    assert!(hall.daemon.stop());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_knows_later_numbers_is_gone_on_above() {
+    const KNOWN: u64 = 5_000;
+    let brokers = tempfile::tempdir().unwrap();
+    let places = ["one", "two"].map(|name| brokers.path().join(name));
+    for place in &places {
+        fs::create_dir(place).unwrap();
+    }
+    let [first, second] = places.each_ref().map(|place| Mosquitto::start(place, ""));
+    let (here, there) = (
+        Subscriber::new(first.port, "#").await,
+        Subscriber::new(second.port, "#").await,
+    );
+    let known = json!({ "last_seq": KNOWN }).to_string();
+    there.publish("dgt2mqtt/gw/board/1/game", true, known, None).await;
+    let simulator = Simulator::start(&["--speed", "2"], &[vienna()]);
+    let mut settings = Settings {
+        name: "gw",
+        broker: first.port,
+        more: String::new(),
+        boards: vec![board("1", &simulator.ports[0], "")],
+    };
+    let hall = Hall::start(&settings);
+    ply(&here, 2).await;
+    settings.broker = second.port;
+    hall.write(&settings);
+    hall.reload("taken over: [broker]");
+    there
+        .wait("the notice", |got| {
+            got.topic.ends_with("/1/event/notice") && got.json()["code"] == "journal_behind"
+        })
+        .await;
+    ply(&there, 4).await;
+    let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+    events(&here, &mut before);
+    events(&there, &mut after);
+    // What the first broker has stays as it was; whatever the second one gets is new to it.
+    assert!(after.keys().all(|seq| *seq > KNOWN), "{:?}", after.keys());
+    let kept = hall::journal(&hall.config(), "1");
+    for event in before.values() {
+        assert!(kept.contains(event), "{event} has another number now");
+    }
+    assert!(hall.daemon.stop());
+}

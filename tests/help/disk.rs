@@ -1,0 +1,134 @@
+//! A disk for tests that can be full.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// A small file system of its own; gone with the value.
+pub struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// Mounts it on `folder`; none, with a message, where that is not allowed.
+    pub fn mount(folder: &Path) -> Option<Self> {
+        let status = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=600k", "tmpfs"])
+            .arg(folder)
+            .stderr(Stdio::null())
+            .status();
+        if !status.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: a small file system cannot be mounted here (that needs root)");
+            return None;
+        }
+        Some(Self(folder.to_owned()))
+    }
+
+    /// Makes room.
+    pub fn grow(&self) {
+        let status = Command::new("mount")
+            .args(["-o", "remount,size=8m"])
+            .arg(&self.0)
+            .status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Leaves no room for anything.
+    pub fn fill(&self) {
+        let full = fs::write(self.0.join("ballast"), vec![0; 1 << 20]).unwrap_err();
+        assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// An ext4 of its own in a file: what has not been written through is not in the file, as after a power cut.
+pub struct ImageDisk {
+    image: PathBuf,
+    at: PathBuf,
+}
+
+impl ImageDisk {
+    /// Makes one and mounts it; none, with a message, where that is not allowed.
+    pub fn make(image: &Path, at: &Path) -> Option<Self> {
+        fs::write(image, vec![0; 16 << 20]).unwrap();
+        let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(image).status();
+        if !made.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: mkfs.ext4 is needed");
+            return None;
+        }
+        Self::mount(image, at)
+    }
+
+    /// Mounts one; the file system mends itself as after a power cut.
+    pub fn mount(image: &Path, at: &Path) -> Option<Self> {
+        fs::create_dir_all(at).unwrap();
+        let status = Command::new("mount")
+            .args(["-o", "loop,errors=remount-ro"])
+            .arg(image)
+            .arg(at)
+            .stderr(Stdio::null())
+            .status();
+        if !status.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: a file system in a file cannot be mounted here (that needs root)");
+            return None;
+        }
+        let (image, at) = (image.to_owned(), at.to_owned());
+        Some(Self { image, at })
+    }
+
+    /// An error of the device: the file system takes no writes any more, as on a dying card.
+    pub fn fail(&self) {
+        let found = Command::new("findmnt")
+            .args(["-n", "-o", "SOURCE"])
+            .arg(&self.at)
+            .output()
+            .unwrap();
+        let device = String::from_utf8(found.stdout).unwrap();
+        let device = device.trim().rsplit('/').next().unwrap().to_owned();
+        fs::write(format!("/sys/fs/ext4/{device}/trigger_fs_error"), "test").unwrap();
+    }
+
+    /// Checks and mounts it again, where nobody uses it any more.
+    pub fn repair(self) -> Self {
+        let (image, at) = (self.image.clone(), self.at.clone());
+        drop(self);
+        // It says by its exit status that it mended something.
+        let _ = Command::new("fsck.ext4")
+            .arg("-y")
+            .arg(&image)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        Self::mount(&image, &at).unwrap()
+    }
+
+    /// What is mounted already, where nobody has a file open for writing, takes no writes or does again.
+    pub fn set_read_only(&self, read_only: bool) {
+        let option = if read_only { "remount,ro" } else { "remount,rw" };
+        let status = Command::new("mount").args(["-o", option]).arg(&self.at).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// The file as the power cut leaves it: as it was at one instant, which it was if it is the same when it is read again.
+    pub fn cut(&self, to: &Path) {
+        let mut before = fs::read(&self.image).unwrap();
+        loop {
+            let now = fs::read(&self.image).unwrap();
+            if now == before {
+                return fs::write(to, now).unwrap();
+            }
+            before = now;
+        }
+    }
+}
+
+impl Drop for ImageDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.at).status();
+    }
+}

@@ -1,0 +1,196 @@
+//! A hall in virtual time: boards on one simulated line, the master that asks them, and a watcher for each.
+
+use std::collections::VecDeque;
+
+use dgt2mqtt::{
+    dgt::{
+        bus::Address,
+        line::{Figures, Master, Said},
+    },
+    event::Event,
+    sim::{
+        line::{Line, Troubles},
+        player::{Output, Player},
+        slave::Slave,
+    },
+    time::Millis,
+    watcher::{LinkWish, Settings, Watcher},
+};
+
+/// A board of the hall, and who watches it.
+pub(crate) struct Seat {
+    pub(crate) address: Address,
+    watcher: Watcher,
+    up: bool,
+    pub(crate) events: Vec<Event>,
+    /// What it was told, and when.
+    pub(crate) heard: Vec<(Millis, Vec<u8>)>,
+    /// When its link went up and down.
+    pub(crate) links: Vec<(u64, bool)>,
+}
+
+/// See the module.
+pub(crate) struct Hall {
+    pub(crate) line: Line,
+    pub(crate) master: Master,
+    pub(crate) seats: Vec<Seat>,
+    pub(crate) now: Millis,
+    over: bool,
+    /// What somebody else on the line says, and when.
+    pub(crate) others: VecDeque<(Millis, Vec<u8>)>,
+}
+
+/// The address of the `n`-th board.
+pub(crate) fn address(n: usize) -> Address {
+    Address::new(9000 + n as u16).unwrap()
+}
+
+impl Hall {
+    /// With these boards and what their watchers are told.
+    pub(crate) fn new(boards: Vec<(Player, Settings)>, troubles: Troubles) -> Self {
+        let mut players = Vec::new();
+        let mut seats = Vec::new();
+        for (n, (player, settings)) in boards.into_iter().enumerate() {
+            players.push(player.on_line(Slave::new(address(n).get())));
+            seats.push(Seat {
+                address: address(n),
+                watcher: Watcher::new(settings, None),
+                up: false,
+                events: Vec::new(),
+                heard: Vec::new(),
+                links: Vec::new(),
+            });
+        }
+        let all = seats
+            .iter()
+            .map(|seat| (seat.address, format!("{:05}", seat.address.get())));
+        Self {
+            master: Master::new(all),
+            line: Line::new(players, troubles, 1),
+            seats,
+            now: Millis(0),
+            over: false,
+            others: VecDeque::new(),
+        }
+    }
+
+    /// Until all games are over, and a while beyond; or until `end`.
+    pub(crate) fn run(&mut self, end: Millis) {
+        let mut last = None;
+        while self.now <= last.unwrap_or(end).min(end) {
+            self.step();
+            if self.over && last.is_none() {
+                last = Some(self.now + 20_000);
+            }
+        }
+        for seat in &mut self.seats {
+            seat.watcher.handle_end(self.now);
+            seat.drain();
+        }
+    }
+
+    fn step(&mut self) {
+        while let Some((_, words)) = self.others.pop_front_if(|(at, _)| *at <= self.now) {
+            self.line.handle_bytes(self.now, &words);
+        }
+        self.line.handle_timeout(self.now);
+        while let Some(output) = self.line.poll_output() {
+            match output {
+                Output::Send(bytes) => self.master.handle_bytes(self.now, &bytes),
+                Output::Over => self.over = true,
+                Output::Unplug | Output::Plug => panic!("a line has one cable"),
+            }
+        }
+        self.master.handle_timeout(self.now);
+        self.say();
+        for seat in &mut self.seats {
+            while seat.watcher.poll_timeout().is_some_and(|due| due <= self.now) {
+                seat.watcher.handle_timeout(self.now);
+                if seat.watcher.poll_timeout().is_some_and(|due| due <= self.now) {
+                    break;
+                }
+            }
+            seat.speak(self.now, &mut self.master);
+        }
+        self.say();
+        while let Some(question) = self.master.poll_transmit() {
+            self.line.handle_bytes(self.now, &question);
+        }
+        let watchers = self
+            .seats
+            .iter()
+            .filter_map(|seat| seat.watcher.poll_timeout())
+            .min();
+        let others = self.others.front().map(|(at, _)| *at);
+        let next = [
+            self.line.poll_timeout(),
+            self.master.poll_timeout(),
+            watchers,
+            others,
+        ];
+        self.now = next
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(self.now)
+            .max(self.now + 1);
+    }
+
+    /// What the boards say reaches their watchers.
+    fn say(&mut self) {
+        while let Some((address, said)) = self.master.poll_said() {
+            let seat = self
+                .seats
+                .iter_mut()
+                .find(|seat| seat.address == address)
+                .unwrap();
+            match said {
+                Said::Here => {
+                    self.master.handle_watcher(address);
+                    seat.link(self.now, true);
+                }
+                Said::Gone => seat.link(self.now, false),
+                Said::Bytes(bytes) => {
+                    seat.watcher.handle_bytes(self.now, &bytes);
+                    seat.heard.push((self.now, bytes));
+                }
+            }
+        }
+    }
+
+    pub(crate) fn figures(&mut self) -> Figures {
+        self.master.take_figures()
+    }
+}
+
+impl Seat {
+    fn link(&mut self, now: Millis, up: bool) {
+        self.links.push((now.0, up));
+        self.up = up;
+        if up {
+            self.watcher.handle_link_up(now, "line");
+        } else {
+            self.watcher.handle_link_down(now, "gone");
+        }
+    }
+
+    fn speak(&mut self, now: Millis, master: &mut Master) {
+        while let Some(command) = self.watcher.poll_transmit() {
+            if self.up {
+                master.handle_words(now, self.address, &command);
+            }
+        }
+        while let Some(LinkWish::Reopen) = self.watcher.poll_wish() {
+            self.watcher.handle_link_down(now, "silent");
+            self.watcher.handle_link_up(now, "line");
+            master.handle_watcher(self.address);
+        }
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while self.watcher.poll_question().is_some() {}
+        self.events
+            .extend(std::iter::from_fn(|| self.watcher.poll_event()));
+    }
+}

@@ -1,0 +1,81 @@
+//! Games in PGN as others read them, and what they should have read.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use dgt2mqtt::event::{Body, Event, GameResult, MoveMade};
+use serde_json::Value;
+use shakmaty::{CastlingMode, Chess, fen::Fen};
+
+/// Reads every PGN below the folder with python-chess and prints one JSON object a game.
+const READER: &str = r#"
+import sys, json, pathlib, chess.pgn
+for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.pgn")):
+    with open(path, encoding="utf-8") as file:
+        while (game := chess.pgn.read_game(file)) is not None:
+            nodes = list(game.mainline())
+            print(json.dumps({
+                "file": path.name,
+                "headers": dict(game.headers),
+                "errors": [str(error) for error in game.errors],
+                "moves": [node.move.uci() for node in nodes],
+                "clocks": [node.clock() for node in nodes],
+                "used": [node.emt() for node in nodes],
+            }))
+"#;
+
+/// The games below `folder`; none, with a message, where python-chess is not installed.
+pub fn read_by_others(folder: &Path) -> Option<Vec<Value>> {
+    let has_it = Command::new("python3")
+        .args(["-c", "import chess.pgn"])
+        .stderr(Stdio::null())
+        .status();
+    if !has_it.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: python-chess is not installed (pip install chess)");
+        return None;
+    }
+    let read = Command::new("python3")
+        .args(["-c", READER])
+        .arg(folder)
+        .output()
+        .unwrap();
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    let text = String::from_utf8(read.stdout).unwrap();
+    Some(
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect(),
+    )
+}
+
+/// Moves of a game as they stand at its end, those after the last illegal one where readers take up the position after it;
+/// and its result.
+pub fn recorded(events: &[Event], game: u32) -> (Vec<String>, GameResult) {
+    let (mut moves, mut result): (Vec<MoveMade>, _) = (Vec::new(), GameResult::Open);
+    for event in events.iter().filter(|event| event.game == Some(game)) {
+        match &event.body {
+            Body::Move(made) => {
+                moves.truncate(made.ply as usize - 1);
+                moves.push(made.clone());
+            }
+            Body::MovesRetracted { to_ply, .. } => moves.truncate(*to_ply as usize),
+            Body::GameEnded { result: ended, .. } => result = *ended,
+            Body::GameResumed { .. } => result = GameResult::Open,
+            _ => {}
+        }
+    }
+    let is_taken_up = |made: &MoveMade| {
+        let fen: Result<Fen, _> = made.fen.parse();
+        fen.is_ok_and(|fen| fen.into_position::<Chess>(CastlingMode::Standard).is_ok())
+    };
+    let illegal = moves.iter().rposition(|made| made.illegal);
+    let from = illegal.and_then(|illegal| {
+        let after = moves[illegal..].iter().position(is_taken_up)?;
+        Some(illegal + after + 1)
+    });
+    let followed = moves.split_off(from.unwrap_or_default());
+    let legal = followed.into_iter().take_while(|made| !made.illegal);
+    (legal.map(|made| made.uci).collect(), result)
+}

@@ -1,0 +1,262 @@
+//! A number that was published never means another event, whatever happens to the disk: the program itself, a real
+//! broker, a real file system with an error.
+//!
+//! `DGT2MQTT_FULL=1`: twenty times each, with instants from the seed.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use fastrand::Rng;
+use serde_json::Value;
+
+use crate::{
+    broker::{Mosquitto, Subscriber},
+    disk::ImageDisk,
+};
+
+fn rounds() -> usize {
+    std::env::var_os("DGT2MQTT_FULL").map_or(1, |_| 20)
+}
+
+fn rng() -> Rng {
+    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
+    println!("seed {seed}");
+    Rng::with_seed(seed)
+}
+
+/// A board whose cable is pulled and put back all the time: two events in 0.6 s.
+fn board() -> String {
+    let mut text = String::from("# dgtcap 1\n0.000 > 4d\n0.012 < 93 00 05 01 08\n0.020 > 42\n");
+    let squares = "00 ".repeat(64);
+    for n in 0..400 {
+        let at = |tenths: u32| f64::from(n * 6 + tenths) / 10.0;
+        writeln!(text, "{:.3} < 86 00 43 {}", at(1), squares.trim()).unwrap();
+        writeln!(text, "{:.3} ! down\n{:.3} ! up", at(3), at(6)).unwrap();
+    }
+    text
+}
+
+/// One hall: a broker that stays, a subscriber, and the place of the journal.
+struct Scene {
+    _mosquitto: Mosquitto,
+    subscriber: Subscriber,
+    config: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    async fn new(state: impl Fn(&Path) -> PathBuf) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mosquitto = Mosquitto::start(folder.path(), "");
+        let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+        let capture = folder.path().join("board.dgtcap");
+        std::fs::write(&capture, board()).unwrap();
+        let text = format!(
+            "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"{}\"\n[limits]\nhealth_interval_s = 5\n[[board]]\nid = \"7\"\nport = \"capture:{}\"\n",
+            mosquitto.port,
+            state(folder.path()).join("journal.sqlite").display(),
+            capture.display()
+        );
+        let config = folder.path().join("dgt2mqtt.toml");
+        std::fs::write(&config, text).unwrap();
+        Self {
+            _mosquitto: mosquitto,
+            subscriber,
+            config,
+            folder,
+        }
+    }
+
+    fn start(&self) -> Daemon {
+        let log = self.folder.path().join("daemon.log");
+        let log = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(log)
+            .unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
+            .args(["run", "--config"])
+            .arg(&self.config)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn();
+        Daemon(child.unwrap())
+    }
+
+    fn events(&self) -> Vec<Value> {
+        let got = self.subscriber.all().into_iter();
+        got.filter(|got| got.topic.contains("/event/"))
+            .map(|got| got.json())
+            .collect()
+    }
+
+    /// Waits for so many arrivals, and for an instant more.
+    async fn more(&self, count: usize, rng: &mut Rng) {
+        let before = self.events().len();
+        self.subscriber
+            .wait("more events", |_| self.events().len() >= before + count)
+            .await;
+        tokio::time::sleep(Duration::from_millis(rng.u64(0..700))).await;
+    }
+
+    /// Waits until an event or `health` says it.
+    async fn said(&self, code: &str) {
+        self.subscriber
+            .wait(code, |got| {
+                let text = String::from_utf8_lossy(&got.payload);
+                (got.topic.ends_with("/notice") || got.topic.ends_with("gw/health")) && text.contains(code)
+            })
+            .await;
+    }
+
+    /// No number has two contents, and none comes late for who drops the numbers that he has seen.
+    fn check(&self, what: &str) {
+        let log = std::fs::read_to_string(self.folder.path().join("daemon.log")).unwrap();
+        let (mut by_seq, mut highest) = (BTreeMap::new(), 0);
+        for event in self.events() {
+            let seq = event["seq"].as_u64().unwrap();
+            assert_eq!(event["id"], format!("gw/7/{seq}"));
+            let former = by_seq.insert(seq, event.clone());
+            let is_new = former.is_none();
+            assert!(
+                former.is_none_or(|former| former == event),
+                "{what}: two events have number {seq}\n{log}"
+            );
+            assert!(
+                !is_new || seq > highest,
+                "{what}: {seq} comes after {highest}\n{log}"
+            );
+            highest = highest.max(seq);
+        }
+    }
+}
+
+struct Daemon(Child);
+
+impl Daemon {
+    fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
+    fn stop(mut self) {
+        let status = Command::new("kill").arg(self.0.id().to_string()).status();
+        assert!(status.unwrap().success());
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn a_card_that_dies_in_the_middle_of_a_game_gives_no_number_twice() {
+    let mut rng = rng();
+    for round in 0..rounds() {
+        let scene = Scene::new(|folder| folder.join("disk")).await;
+        let at = |name: &str| scene.folder.path().join(name);
+        let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+            return;
+        };
+        let daemon = scene.start();
+        scene.more(4, &mut rng).await;
+        disk.fail();
+        scene.said("journal_failing").await;
+        scene.more(4, &mut rng).await;
+        if rng.bool() {
+            daemon.kill();
+        } else {
+            daemon.stop();
+        }
+        // It starts from memory on the card as it is.
+        let daemon = scene.start();
+        scene.more(4, &mut rng).await;
+        daemon.kill();
+        let disk = disk.repair();
+        let daemon = scene.start();
+        scene.more(4, &mut rng).await;
+        daemon.kill();
+        scene.check(&format!("round {round}"));
+        // What it knows it has on the disk again: the next start finds nothing.
+        let said = scene.events().len();
+        let daemon = scene.start();
+        scene.more(3, &mut rng).await;
+        daemon.stop();
+        scene.check(&format!("round {round}, in the end"));
+        let again = scene.events().split_off(said);
+        assert!(
+            again.iter().all(|event| event["code"] != "journal_behind"),
+            "{again:#?}"
+        );
+        drop(disk);
+    }
+}
+
+/// What happens to the folder of the journal while the daemon runs, or after it.
+type Harm = (&'static str, bool, fn(&Path));
+
+const HARMS: [Harm; 5] = [
+    ("removed while running", true, |state| {
+        std::fs::remove_dir_all(state).unwrap();
+    }),
+    ("its log removed while running", true, |state| {
+        std::fs::remove_file(state.join("journal.sqlite-wal")).unwrap();
+    }),
+    ("a backup over it while running", true, restore),
+    ("removed after a kill", false, |state| {
+        std::fs::remove_dir_all(state).unwrap();
+    }),
+    ("a backup over it after a kill", false, restore),
+];
+
+/// Puts back what was saved, as somebody does it with `cp`.
+fn restore(state: &Path) {
+    let _ = std::fs::remove_dir_all(state);
+    copy(&state.with_extension("backup"), state);
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for file in std::fs::read_dir(from).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_journal_that_is_removed_or_restored_gives_no_number_twice() {
+    let mut rng = rng();
+    for round in 0..rounds() {
+        for (what, is_running, harm) in HARMS {
+            let scene = Scene::new(|folder| folder.join("state")).await;
+            let state = scene.folder.path().join("state");
+            let daemon = scene.start();
+            scene.more(4, &mut rng).await;
+            copy(&state, &state.with_extension("backup"));
+            scene.more(4, &mut rng).await;
+            if is_running {
+                harm(&state);
+                // Sometimes before anything was noticed.
+                let patience = if rng.bool() { 0 } else { 2500 };
+                tokio::time::sleep(Duration::from_millis(rng.u64(0..=patience))).await;
+                daemon.kill();
+            } else {
+                daemon.kill();
+                harm(&state);
+            }
+            let daemon = scene.start();
+            scene.more(4, &mut rng).await;
+            daemon.kill();
+            scene.check(&format!("{what}, round {round}"));
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The daemon on disks that fail and below a systemd of its own. Some of it needs root, and says so where it is skipped.
+// Helpers offer what they have as `pub`; a test panics, measures time and starts processes.
+#![allow(unreachable_pub, clippy::unwrap_used, clippy::disallowed_methods)]
+
+#[path = "../help/broker.rs"]
+mod broker;
+#[path = "../help/disk.rs"]
+mod disk;
+#[path = "../help/hall.rs"]
+mod hall;
+#[path = "../help/station.rs"]
+mod station;
+
+mod faults_numbers;
+mod journal_faults;
+mod journal_place;
+mod mqtt_gateway;
+mod ops_notify;
+mod ops_systemd;

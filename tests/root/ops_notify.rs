@@ -1,0 +1,294 @@
+//! What a service manager hears of the daemon, by the socket that it gives: no systemd is needed for that.
+
+use std::{
+    fs,
+    os::unix::net::UnixDatagram,
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use crate::{broker, disk, hall};
+
+/// How often the service manager wants a sign of life: short, so that the test is, and long beside what a busy machine
+/// may be late.
+const WATCHDOG: Duration = Duration::from_secs(3);
+
+/// The service manager's end of a daemon, which has neither board nor broker.
+struct Service {
+    daemon: Child,
+    socket: UnixDatagram,
+    _folder: tempfile::TempDir,
+}
+
+impl Service {
+    fn start(watchdog: Option<Duration>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notify");
+        let socket = UnixDatagram::bind(&path).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"));
+        command.args(["run", "--config"]).arg(config(folder.path()));
+        command
+            .env("NOTIFY_SOCKET", &path)
+            .env_remove("WATCHDOG_PID")
+            .env_remove("WATCHDOG_USEC");
+        if let Some(watchdog) = watchdog {
+            command.env("WATCHDOG_USEC", watchdog.as_micros().to_string());
+        }
+        let daemon = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self {
+            daemon,
+            socket,
+            _folder: folder,
+        }
+    }
+
+    /// The next message, as `KEY=VALUE`.
+    fn hear(&self) -> String {
+        let mut buffer = [0; 256];
+        let count = self.socket.recv(&mut buffer).expect("the daemon says something");
+        String::from_utf8(buffer[..count].to_vec())
+            .unwrap()
+            .trim()
+            .to_owned()
+    }
+
+    /// SIGTERM.
+    fn stop(&self) {
+        let pid = self.daemon.id().to_string();
+        assert!(Command::new("kill").arg(pid).status().unwrap().success());
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+fn config(folder: &Path) -> std::path::PathBuf {
+    // Nothing listens there.
+    let nobody = "127.0.0.1:1";
+    let path = folder.join("dgt2mqtt.toml");
+    let text = format!(
+        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://{nobody}\"]\n[journal]\npath = \"journal.sqlite\"\n\
+         [limits]\nshutdown_timeout_s = 2\n[[board]]\nid = \"1\"\nport = \"tcp://{nobody}\"\n"
+    );
+    fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn ready_then_a_sign_of_life_in_each_third_of_the_watchdog_then_stopping() {
+    let mut service = Service::start(Some(WATCHDOG));
+    assert_eq!(service.hear(), "READY=1");
+    let start = Instant::now();
+    for _ in 0..6 {
+        assert_eq!(service.hear(), "WATCHDOG=1");
+    }
+    // The first comes at once, then three in each period: five thirds have passed.
+    let took = start.elapsed();
+    assert!(
+        took >= WATCHDOG,
+        "{took:?}: the working loop feeds it, not a busy one"
+    );
+    assert!(took < WATCHDOG * 3, "{took:?}: a slow one would be killed");
+    service.stop();
+    let last = std::iter::repeat_with(|| service.hear()).find(|said| said != "WATCHDOG=1");
+    assert_eq!(last.as_deref(), Some("STOPPING=1"));
+    assert!(service.daemon.wait().unwrap().success());
+}
+
+#[test]
+fn a_service_manager_without_a_watchdog_hears_when_it_starts_and_stops() {
+    let mut service = Service::start(None);
+    assert_eq!(service.hear(), "READY=1");
+    std::thread::sleep(Duration::from_millis(1500));
+    service.stop();
+    assert_eq!(service.hear(), "STOPPING=1");
+    assert!(service.daemon.wait().unwrap().success());
+}
+
+#[test]
+fn a_service_manager_that_does_not_listen_keeps_nobody_waiting() {
+    let mut service = Service::start(Some(Duration::from_millis(300)));
+    // Until there is no room for another word.
+    let words = UnixDatagram::unbound().unwrap();
+    words.set_nonblocking(true).unwrap();
+    let path = service._folder.path().join("notify");
+    while words.send_to(b"X=1", &path).is_ok() {}
+    std::thread::sleep(Duration::from_secs(2));
+    service.stop();
+    let deadline = Instant::now() + broker::PATIENCE;
+    let ended = std::iter::repeat_with(|| {
+        std::thread::sleep(Duration::from_millis(50));
+        service.daemon.try_wait().unwrap()
+    });
+    let ended = ended
+        .take_while(|_| Instant::now() < deadline)
+        .find_map(|ended| ended);
+    assert!(ended.is_some_and(|status| status.success()), "{ended:?}");
+}
+
+/// A file system on which every write waits, until this is dropped.
+struct Frozen<'a>(&'a Path);
+
+impl<'a> Frozen<'a> {
+    fn new(at: &'a Path) -> Option<Self> {
+        let status = Command::new("fsfreeze").arg("-f").arg(at).status();
+        status.is_ok_and(|status| status.success()).then_some(Self(at))
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("fsfreeze").arg("-u").arg(self.0).status();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_hangs_does_not_end_the_daemon() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("disk");
+    let Some(_disk) = disk::ImageDisk::make(&folder.path().join("image"), &at) else {
+        return;
+    };
+    let mosquitto = broker::Mosquitto::start(folder.path(), "");
+    let subscriber = broker::Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
+    let (_simulator, config) = hall::one_board(folder.path(), mosquitto.port);
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(
+        &config,
+        text.replace("\"journal.sqlite\"", "\"disk/journal.sqlite\""),
+    )
+    .unwrap();
+    let path = folder.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    let signs = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&signs);
+    std::thread::spawn(move || {
+        while socket.recv(&mut [0; 256]).is_ok() {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let daemon = hall::Daemon::start_with(&config, |command| {
+        command
+            .env("NOTIFY_SOCKET", &path)
+            .env("WATCHDOG_USEC", WATCHDOG.as_micros().to_string())
+            .env_remove("WATCHDOG_PID");
+    });
+    subscriber
+        .wait("a move", |got| got.topic.ends_with("/1/event/move"))
+        .await;
+    let Some(frozen) = Frozen::new(&at) else {
+        eprintln!("skipped: fsfreeze is needed");
+        return;
+    };
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let before = signs.load(Ordering::Relaxed);
+    // Longer than a task may take without being called stuck.
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    let signs = signs.load(Ordering::Relaxed) - before;
+    drop(frozen);
+    assert!(
+        signs >= 5,
+        "{signs} signs of life in 20 s: the watchdog would end it"
+    );
+    subscriber
+        .wait("the end of the game", |got| {
+            got.topic.ends_with("/1/event/game_ended")
+        })
+        .await;
+    let said = |words: &str| {
+        let log = fs::read_to_string(folder.path().join("daemon.log")).unwrap();
+        log.contains(words).then_some(())
+    };
+    for words in ["journal_slow", "answers again"] {
+        hall::until(words, Duration::from_secs(30), || said(words));
+    }
+    assert!(daemon.stop());
+    let events = hall::journal(&config, "1");
+    let numbers: Vec<_> = events
+        .iter()
+        .map(|event| event["seq"].as_u64().unwrap())
+        .collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+}
+
+/// The connection goes on, and a new one can be made, while nothing can be read or written: pings, commands, states.
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_disk_hangs_the_broker_is_spoken_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("disk");
+    let Some(_disk) = disk::ImageDisk::make(&folder.path().join("image"), &at) else {
+        return;
+    };
+    let mut mosquitto = broker::Mosquitto::start(folder.path(), "");
+    let subscriber = broker::Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let (_simulator, config) = hall::one_board(folder.path(), mosquitto.port);
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(
+        &config,
+        text.replace("\"journal.sqlite\"", "\"disk/journal.sqlite\""),
+    )
+    .unwrap();
+    let daemon = hall::Daemon::start(&config);
+    let count = |topic: &str, holds: &str| {
+        let all = subscriber.all();
+        all.iter()
+            .filter(|got| got.topic == topic && got.text().contains(holds))
+            .count()
+    };
+    let status = |word| count("dgt2mqtt/gw/status", word);
+    let answers = || count("dgt2mqtt/gw/reply/ping", "");
+    let more = async |what: &str, before: usize, now: &dyn Fn() -> usize| {
+        let deadline = Instant::now() + broker::PATIENCE;
+        while now() <= before {
+            assert!(Instant::now() < deadline, "{what} while the disk hangs");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    subscriber
+        .wait("a move", |got| got.topic.ends_with("/1/event/move"))
+        .await;
+    let Some(frozen) = Frozen::new(&at) else {
+        eprintln!("skipped: fsfreeze is needed");
+        return;
+    };
+    more("a word of it", 0, &|| count("dgt2mqtt/gw/health", "journal_slow")).await;
+    let online = status("online");
+    mosquitto.stop();
+    mosquitto.resume();
+    more("the birth", online, &|| status("online")).await;
+    let offline = status("offline");
+    // Longer than the broker waits for a ping, which is told every 5 s.
+    for _ in 0..4 {
+        let before = answers();
+        subscriber
+            .publish("dgt2mqtt/gw/cmd/ping", false, "{}", None)
+            .await;
+        more("an answer", before, &answers).await;
+        tokio::time::sleep(Duration::from_secs(3)).await;
+    }
+    assert_eq!(status("offline"), offline, "the connection was lost");
+    drop(frozen);
+    subscriber
+        .wait("the end of the game", |got| {
+            got.topic.ends_with("/1/event/game_ended")
+        })
+        .await;
+    assert!(daemon.stop());
+    let kept = hall::journal(&config, "1");
+    let heard = broker::all_heard(&subscriber, "1", kept.len()).await;
+    assert_eq!(heard, kept, "nothing is lost or told in another order");
+}
