@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 34] = [
+const FILES: [&str; 35] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
