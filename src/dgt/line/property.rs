@@ -137,7 +137,7 @@ impl Line {
                 self.now = self
                     .master
                     .poll_timeout()
-                    .map_or(self.now, |due| due.max(self.now))
+                    .map_or(self.now, |due| due.max(self.now));
             }
             1 => self.answer(rest, false),
             2 => self.answer(rest, true),
