@@ -7,8 +7,9 @@ use dgt2mqtt::{
     capture::{Capture, replay::replay},
     cli,
     config::{Config, Env},
+    dgt::line,
     event::{Body, Event, notice},
-    families::{self, FAMILIES},
+    families::{self, FAMILIES, chesslink, chessnut},
     mqtt::{Arrived, Topics, command},
     time::Millis,
     watcher::{Settings, Snapshot, Watcher},
@@ -18,7 +19,7 @@ use dgt2mqtt::{
 pub(crate) type Door = (&'static str, fn(&[u8]));
 
 /// All doors but the wire.
-pub(crate) const DOORS: [Door; 7] = [
+pub(crate) const DOORS: [Door; 10] = [
     ("capture", capture),
     ("configuration", configuration),
     ("command", message),
@@ -26,6 +27,9 @@ pub(crate) const DOORS: [Door; 7] = [
     ("fen", fen),
     ("journal", journal),
     ("families", families),
+    ("line", line::property::fuzz),
+    ("chesslink", chesslink::property::fuzz),
+    ("chessnut", chessnut::property::fuzz),
 ];
 
 /// A capture is refused or read; what was read is written so that the same is read again, and is watched to its end.

@@ -2,10 +2,8 @@
 
 use super::{
     Command, Decoder, Heard, HostDecoder, Message, Session, Stats,
-    bus::{Address, BusAnswer, BusDecoder, read_command},
+    bus::{BusAnswer, BusDecoder},
     eventlog::{LogRecord, LogRecords},
-    line::{Master, Said},
-    message::PieceCode,
 };
 use crate::time::Millis;
 
@@ -37,7 +35,6 @@ pub fn fuzz_wire(data: &[u8]) {
     host(data);
     log(data);
     session(data);
-    line(data);
 }
 
 /// Chunks of a size that the data themselves choose.
@@ -151,65 +148,6 @@ fn session(data: &[u8]) {
             );
         }
         session.poll_wish();
-    }
-}
-
-/// Whatever comes over a shared line and whenever: only what harms nobody is asked, deadlines pass, and what is told of a board is
-/// what a board says.
-fn line(data: &[u8]) {
-    const BOARDS: [u16; 3] = [1, 1025, 0x3fff];
-    let address = |number: u16| Address::new(number).map(|address| (address, format!("{number:05}")));
-    let mut master = Master::new(BOARDS.into_iter().filter_map(address));
-    let mut now = Millis(0);
-    let mut asked = BOARDS[0];
-    for chunk in split(data) {
-        now = now + u64::from(chunk[0]);
-        let payload: Vec<u8> = chunk.iter().map(|byte| byte & 0x7f).collect();
-        let squares = std::array::from_fn(|square| PieceCode(payload[square % payload.len()] & 0x0f));
-        let answer = match chunk[0] % 8 {
-            0 => None,
-            1 => Some(BusAnswer::Pong),
-            2 => Some(BusAnswer::Said(Message::Dump(&squares))),
-            3 => Some(BusAnswer::Said(SENTINEL)),
-            4 => Some(BusAnswer::Other {
-                id: 0x84,
-                data: &payload,
-            }),
-            _ => Some(BusAnswer::Changes(&payload[1..])),
-        };
-        let mut bytes = chunk.to_vec();
-        if let Some(answer) = answer {
-            bytes.clear();
-            answer.encode(asked, &mut bytes);
-        }
-        master.handle_bytes(now, &bytes);
-        master.handle_timeout(now);
-        assert!(
-            master.poll_timeout().is_some_and(|next| next > now),
-            "line: a deadline that does not pass"
-        );
-        while let Some(question) = master.poll_transmit() {
-            let (code, to) = read_command(question).unwrap_or_default();
-            assert!(
-                [0x81, 0x82, 0x83, 0x84, 0x87, 0x8b].contains(&code) && BOARDS.contains(&to),
-                "line: {question:02x?} is asked"
-            );
-            asked = to;
-        }
-        while let Some((board, said)) = master.poll_said() {
-            match said {
-                Said::Here => {
-                    master.handle_watcher(board);
-                    master.handle_words(now, board, b"MEBKA");
-                }
-                Said::Gone => {}
-                Said::Bytes(bytes) => assert_eq!(
-                    decoded([&bytes[..]]).1.damage(),
-                    0,
-                    "line: what is told is damaged"
-                ),
-            }
-        }
     }
 }
 

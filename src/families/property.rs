@@ -1,7 +1,15 @@
-//! What must hold of each family's wire for any bytes: shared by the fuzz target and the normal tests.
+//! What must hold of each family's wire for any bytes: shared by the fuzz targets and the normal tests.
 
-use super::{Family, Protocol, Told};
-use crate::{dgt::PieceCode, time::Millis};
+use super::{Driver, Family, Protocol, Told};
+use crate::{
+    dgt::{PieceCode, Wish},
+    time::Millis,
+};
+
+/// What a driver keeps, written out, is no longer than this, however much it hears.
+const KEPT: usize = 2000;
+/// A board that is silent for so long is gone (milliseconds).
+const GONE_MS: u64 = 60_000;
 
 /// Asserts every property for these bytes.
 ///
@@ -22,10 +30,48 @@ pub fn fuzz(protocol: Protocol, data: &[u8]) {
             assert_eq!(again, [*told], "what was written is read differently");
         }
     }
+    comes_back_in_step(family, data);
     deadlines(family, data);
-    // The board's end takes anything as well.
+    the_other_end(family, data);
+}
+
+/// What a board says a second after any bytes is read, and nothing else besides.
+fn comes_back_in_step(family: &Family, data: &[u8]) {
+    let mut driver = (family.driver)();
+    let mut told = Vec::new();
+    driver.link_up(Millis(0));
+    driver.bytes(Millis(0), data, &mut |what| told.push(what));
+    let before = told.len();
+    assert!(format!("{driver:?}").len() <= KEPT, "what is kept grows");
+    let squares = std::array::from_fn(|square| match square {
+        0..16 if family.knows_pieces => PieceCode(7 + square as u8 % 6),
+        0..16 => PieceCode::MAN,
+        _ => PieceCode::EMPTY,
+    });
+    let frame = (family.board)().tell(&squares);
+    // Where lines end and nothing else tells a frame from the next, what has begun takes the first with it.
+    let frames = if family.knows_pieces { 1 } else { 2 };
+    for _ in 0..frames {
+        driver.bytes(Millis(1000), &frame, &mut |what| told.push(what));
+    }
+    assert_eq!(
+        told.last(),
+        Some(&Told::Squares(squares)),
+        "the next frame is lost"
+    );
+    assert!(told.len() <= before + frames, "what nobody said is told");
+}
+
+/// The board's end takes anything as well, and does not answer without measure.
+fn the_other_end(family: &Family, data: &[u8]) {
+    let (mut board, squares) = ((family.board)(), [PieceCode::EMPTY; 64]);
     let mut answers = Vec::new();
-    (family.board)().hear(data, &[PieceCode::EMPTY; 64], &mut answers);
+    board.hear(data, &squares, &mut answers);
+    assert!(
+        answers.len() <= data.len() * board.tell(&squares).len(),
+        "too much is answered"
+    );
+    assert!(format!("{board:?}").len() <= KEPT, "what a board keeps grows");
 }
 
 /// Chunks of a size that the data themselves choose.
@@ -39,6 +85,12 @@ fn split(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// All that bytes tell that come at once.
+pub(super) fn all(protocol: Protocol, data: &[u8]) -> Vec<Told> {
+    let family = protocol.family();
+    family.map(|family| told(family, [data]).0).unwrap_or_default()
+}
+
 /// What the bytes tell, and how often they tell nothing.
 fn told<'a>(family: &Family, chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Told>, u64) {
     let (mut driver, mut told) = ((family.driver)(), Vec::new());
@@ -49,7 +101,8 @@ fn told<'a>(family: &Family, chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec
     (told, driver.garbled())
 }
 
-/// Whatever a driver hears and whenever: its deadlines pass.
+/// Whatever a driver hears and whenever: its deadlines pass, it says nothing that may harm a board, and a board that can be asked
+/// and is silent is given up.
 fn deadlines(family: &Family, data: &[u8]) {
     let mut driver = (family.driver)();
     let mut now = Millis(0);
@@ -57,12 +110,28 @@ fn deadlines(family: &Family, data: &[u8]) {
     for chunk in split(data) {
         now = now + u64::from(chunk[0]) * 20;
         driver.bytes(now, chunk, &mut |_| {});
-        driver.handle_timeout(now);
-        assert!(
-            driver.poll_timeout().is_none_or(|next| next > now),
-            "a deadline that does not pass"
-        );
-        driver.poll_transmit();
-        driver.poll_wish();
+        passes(family, driver.as_mut(), now);
     }
+    let end = now + GONE_MS;
+    let mut is_given_up = false;
+    while let Some(due) = driver.poll_timeout().filter(|due| *due <= end && !is_given_up) {
+        is_given_up = passes(family, driver.as_mut(), due) == Some(Wish::Reopen);
+    }
+    assert!(
+        is_given_up || (family.commands)().is_empty(),
+        "a silent board is waited for"
+    );
+}
+
+/// Time comes to `now`. Returns what is wished.
+fn passes(family: &Family, driver: &mut dyn Driver, now: Millis) -> Option<Wish> {
+    driver.handle_timeout(now);
+    assert!(
+        driver.poll_timeout().is_none_or(|next| next > now),
+        "a deadline that does not pass"
+    );
+    while let Some(command) = driver.poll_transmit() {
+        assert!(family.protocol.may_be_said(&command), "{command:?} is said");
+    }
+    driver.poll_wish()
 }

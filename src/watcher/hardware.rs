@@ -105,9 +105,14 @@ impl Core {
 mod tests {
     use super::*;
     use crate::{
-        dgt::{ClockReading, ClockTime, Lever, Message},
+        capture::{Capture, replay::replay},
+        dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
         event::Event,
-        watcher::{Settings, Watcher},
+        families::Protocol,
+        watcher::{
+            Settings, Watcher,
+            testing::{after_e4, hear, initial_men},
+        },
     };
 
     fn bytes(message: &Message<'_>) -> Vec<u8> {
@@ -214,5 +219,42 @@ mod tests {
         let mut watcher = watcher();
         watcher.handle_bytes(Millis(1000), &[0x11, 0x12, 0x8e, 0x00, 0x05, 0x34, 0x8e]);
         assert!(watcher.hardware().line_errors >= 3, "{:?}", watcher.hardware());
+    }
+
+    #[test]
+    fn what_only_the_whole_board_told_is_counted_as_lost() {
+        let mut watcher = after_e4();
+        let mut squares = initial_men();
+        squares.swap(52, 36);
+        hear(&mut watcher, 8000, Message::Dump(&squares));
+        assert_eq!(watcher.hardware().lost_updates, 0);
+        squares[1] = PieceCode::EMPTY;
+        hear(&mut watcher, 12_000, Message::Dump(&squares));
+        assert_eq!(watcher.hardware().lost_updates, 1);
+        assert!(watcher.hardware().is_worth_telling());
+    }
+
+    #[test]
+    fn pieces_and_squares_that_are_not_read_are_named() {
+        let seen = |capture: &str, protocol| {
+            let settings = Settings {
+                protocol,
+                ..Settings::default()
+            };
+            let mut watcher = Watcher::new(settings, None);
+            replay(&mut watcher, &Capture::parse(capture.as_bytes()).unwrap(), |_| {
+                Ok::<(), ()>(())
+            })
+            .unwrap();
+            let told = watcher.hardware();
+            (told.pieces_not_read, told.squares_not_read)
+        };
+        let knight = seen(
+            include_str!("../../fixtures/dead-chip-knight.dgtcap"),
+            Protocol::Dgt,
+        );
+        assert_eq!(knight, (vec!["N".to_owned()], vec![]));
+        let square = seen(include_str!("../../fixtures/dead-square.dgtcap"), Protocol::Dgt);
+        assert_eq!(square, (vec!["q".to_owned()], vec!["e4".to_owned()]));
     }
 }

@@ -116,6 +116,8 @@ impl Core {
         let gap = std::mem::take(&mut self.gap);
         if !first && !gap {
             self.sensed.expect_updates(changed);
+            // Of a board that is read for the first time nothing was lost.
+            self.hardware.lost_updates += u64::from(!changed.is_empty());
         }
         self.each(|core| {
             if let Phase::Game(game) = &mut core.phase
@@ -274,7 +276,6 @@ impl Core {
 
     /// A dump differs from what the updates said: some were lost.
     fn lost_updates(&mut self, now: Millis) {
-        self.hardware.lost_updates += 1;
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };

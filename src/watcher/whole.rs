@@ -102,3 +102,6 @@ impl Whole {
         self.driver.poll_wish()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ async fn boards_of_other_makers_tell_their_games_and_what_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let broker = Mosquitto::start(folder.path(), "");
     let mut text = format!(
-        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"journal.sqlite\"\n",
+        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"journal.sqlite\"\n[limits]\nhealth_interval_s = 5\n",
         broker.port
     );
     let families = ["chesslink", "chessnut"];
@@ -48,5 +48,9 @@ async fn boards_of_other_makers_tell_their_games_and_what_they_are() {
             subscriber.wait(uci, moved(uci)).await;
         }
     }
+    let tells = |got: &broker::Got| {
+        got.topic == "dgt2mqtt/gw/health" && got.json()["hardware"]["chessnut"]["battery"]["percent"] == 87
+    };
+    subscriber.wait("the battery in health", tells).await;
     assert!(daemon.stop());
 }

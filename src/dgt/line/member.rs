@@ -18,6 +18,8 @@ const CLOCK_A_BOARD: u64 = 60;
 const SHORT: u32 = 300;
 /// What a visit with an answer too many counts for, against one with a damaged answer.
 const ECHOED: u32 = 3;
+/// More than this does not count: a board that was not understood for hours is understood again after some visits.
+const MOST_GARBLED: u32 = 16;
 /// A board that does not tell of its clock is asked this seldom.
 const NO_ANSWER: u64 = 10_000;
 /// So many times in a row without an answer, and a question is not asked at each visit any more.
@@ -164,15 +166,20 @@ impl Member {
             std::mem::take(&mut self.echoed),
             std::mem::take(&mut self.damaged),
         );
-        self.garbled = match (echoed, damaged) {
-            (true, _) => self.garbled + ECHOED,
-            (false, true) => self.garbled + 1,
-            (false, false) => self.garbled.saturating_sub(2),
-        };
+        match (echoed, damaged) {
+            (true, _) => self.is_garbled_by(ECHOED),
+            (false, true) => self.is_garbled_by(1),
+            (false, false) => self.garbled = self.garbled.saturating_sub(2),
+        }
         if clock {
             self.clock_silent = 0;
         }
         self.visited.replace(now).map(|before| now.since(before))
+    }
+
+    /// What it said was damaged or said twice, which counts for so much.
+    pub(super) fn is_garbled_by(&mut self, count: u32) {
+        self.garbled = (self.garbled + count).min(MOST_GARBLED);
     }
 
     /// A visit came to nothing.

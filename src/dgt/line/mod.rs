@@ -16,6 +16,8 @@ pub mod discovery;
 mod exchange;
 mod member;
 mod order;
+#[doc(hidden)]
+pub mod property;
 mod stand_in;
 
 use std::collections::VecDeque;
@@ -311,10 +313,12 @@ impl Master {
     }
 
     fn answered(&mut self, now: Millis, address: u16, answer: Answer) {
+        // What comes in one piece with the answer before is there sooner than the question: another master has asked.
+        let is_sent = self.out.is_empty();
         let asked = self.visit.as_ref().is_some_and(|visit| {
             self.members[visit.member].address.get() == address && answer.is_to(visit.exchange.question)
         });
-        let Some(visit) = self.visit.as_mut().filter(|_| asked) else {
+        let Some(visit) = self.visit.as_mut().filter(|_| is_sent && asked) else {
             return self.unasked(now, address, answer);
         };
         let member = &mut self.members[visit.member];
@@ -395,7 +399,7 @@ impl Master {
         let member = &mut self.members[visit.member];
         let silent = visit.exchange.is_silent();
         if visit.exchange.question == Question::Ping {
-            member.garbled += u32::from(!silent);
+            member.is_garbled_by(u32::from(!silent));
             self.visit = None;
             return;
         }
@@ -428,7 +432,7 @@ impl Master {
         if silent {
             member.misses += 1;
         } else {
-            member.garbled += 1;
+            member.is_garbled_by(1);
         }
         if member.misses >= MISSES || member.garbled >= GARBLED {
             member.is_here = false;

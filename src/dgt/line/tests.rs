@@ -3,7 +3,10 @@
 use super::{discovery::Discovery, *};
 use crate::{
     capture::Capture,
-    dgt::{Command, Decoder, Message, PieceCode, bus::BusCommand},
+    dgt::{
+        Command, Decoder, Message, PieceCode,
+        bus::{BusAnswer, BusCommand, read_command},
+    },
     sim::{
         board::Identity,
         line::{Line, Troubles},
@@ -294,6 +297,64 @@ fn two_boards_of_one_address_are_found_out_and_not_heard_any_more() {
     assert!(matches!(last, None | Some((..10_000, _, Said::Gone))), "{last:?}");
     let figures = rig.master.take_figures();
     assert!(figures.boards[0].is_garbled, "{figures:?}");
+}
+
+/// What a board that is well and alone says to a question.
+fn answer(question: [u8; 4]) -> Vec<u8> {
+    let (code, to) = read_command(question).unwrap();
+    let mut bytes = Vec::new();
+    match code {
+        0x81 => BusAnswer::Said(Message::NoClock),
+        0x82 => BusAnswer::Said(Message::Dump(&[PieceCode::EMPTY; 64])),
+        0x83 | 0x84 => BusAnswer::Changes(&[]),
+        0x87 => BusAnswer::Pong,
+        _ => BusAnswer::Said(Message::Firmware(1, 8)),
+    }
+    .encode(to, &mut bytes);
+    bytes
+}
+
+/// Lets `master` ask until `until`; what is heard after a question is what `heard` makes of it.
+fn ask(master: &mut Master, now: &mut Millis, until: Millis, heard: impl Fn([u8; 4]) -> Vec<u8>) {
+    while *now < until {
+        match master.poll_transmit() {
+            Some(question) => {
+                assert_eq!(master.poll_transmit(), None, "two questions at once");
+                *now = *now + 10;
+                master.handle_bytes(*now, &heard(question));
+            }
+            None => {
+                *now = master.poll_timeout().unwrap().max(*now);
+                master.handle_timeout(*now);
+            }
+        }
+    }
+}
+
+/// Another master has asked as well, and both answers come at once: the second answers no question that was not sent yet.
+#[test]
+fn one_question_is_asked_at_a_time_though_two_answers_come_at_once() {
+    let (mut master, mut now) = (Rig::new(2, Troubles::default()).master, Millis(0));
+    ask(&mut master, &mut now, Millis(5000), |question| {
+        let mut bytes = answer(question);
+        let (_, to) = read_command(question).unwrap();
+        BusAnswer::Changes(&[]).encode(to, &mut bytes);
+        bytes
+    });
+    assert!(master.take_figures().unasked > 0);
+}
+
+#[test]
+fn a_line_that_was_noisy_for_hours_is_understood_soon_after() {
+    let (mut master, mut now) = (Rig::new(3, Troubles::default()).master, Millis(0));
+    ask(&mut master, &mut now, Millis(5000), answer);
+    let noise = Millis(4 * 3_600_000);
+    ask(&mut master, &mut now, noise, |_| vec![0x85, 0x00, 0x33, 0x11]);
+    assert!(master.take_figures().boards.iter().all(|board| !board.is_here));
+    ask(&mut master, &mut now, noise + 10_000, answer);
+    let said: Vec<_> = std::iter::from_fn(|| master.poll_said()).collect();
+    let here = said.iter().rev().take_while(|(_, said)| *said == Said::Here);
+    assert_eq!(here.count(), 3, "{said:?}");
 }
 
 /// Runs a discovery on a line of these boards.

@@ -10,6 +10,8 @@
 
 mod board;
 pub mod frame;
+#[doc(hidden)]
+pub mod property;
 #[cfg(test)]
 mod tests;
 

@@ -169,7 +169,7 @@ fn the_simulated_board_answers_what_is_asked() {
 proptest! {
     #[test]
     fn any_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        crate::families::property::fuzz(Protocol::Chesslink, &bytes);
+        property::fuzz(&bytes);
     }
 
     #[test]

@@ -125,11 +125,11 @@ fn the_simulated_board_tells_when_it_was_told_to() {
 proptest! {
     #[test]
     fn any_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        crate::families::property::fuzz(Protocol::Chessnut, &bytes);
+        property::fuzz(&bytes);
     }
 
     #[test]
     fn a_position_among_any_bytes_does_no_harm(before in prop::collection::vec(any::<u8>(), 0..80), after in prop::collection::vec(any::<u8>(), 0..80)) {
-        crate::families::property::fuzz(Protocol::Chessnut, &[&before[..], &start(), &after].concat());
+        property::fuzz(&[&before[..], &start(), &after].concat());
     }
 }
