@@ -6,28 +6,50 @@
 //! milliseconds and `replay` and `run` are the same code. See `ARCHITECTURE.md`.
 #![forbid(unsafe_code)]
 
-pub mod alert;
 pub mod board;
-pub mod broadcast;
 pub mod capture;
-pub mod cli;
-pub mod config;
-pub mod dashboard;
-mod descriptors;
 pub mod dgt;
-mod door;
 pub mod event;
 pub mod families;
 pub mod game;
-pub mod gateway;
-pub mod journal;
 pub mod laws;
-pub mod link;
 pub mod mate;
-pub mod mqtt;
-mod notify;
-mod outgoing;
 pub mod sim;
-mod throttle;
+pub mod terms;
 pub mod time;
 pub mod watcher;
+
+#[cfg(feature = "daemon")]
+pub mod alert;
+#[cfg(feature = "daemon")]
+pub mod broadcast;
+#[cfg(feature = "daemon")]
+pub mod cli;
+#[cfg(feature = "daemon")]
+pub mod config;
+#[cfg(feature = "daemon")]
+pub mod dashboard;
+#[cfg(feature = "daemon")]
+mod descriptors;
+#[cfg(feature = "daemon")]
+mod door;
+#[cfg(feature = "daemon")]
+mod files;
+#[cfg(feature = "daemon")]
+pub mod gateway;
+#[cfg(feature = "daemon")]
+pub mod journal;
+#[cfg(feature = "daemon")]
+pub mod link;
+#[cfg(feature = "daemon")]
+pub mod mqtt;
+#[cfg(feature = "daemon")]
+mod notify;
+#[cfg(feature = "daemon")]
+mod outgoing;
+#[cfg(feature = "daemon")]
+mod throttle;
+#[cfg(feature = "daemon")]
+mod tls;
+#[cfg(feature = "daemon")]
+pub mod tournament;

@@ -15,9 +15,9 @@ use std::{
 
 use broker::{Mosquitto, Subscriber};
 use dgt2mqtt::{
-    broadcast::{InForce, Pairings, tables},
     event::{Body, Event},
     journal::{Entry, Journal, JournalSettings},
+    tournament::{InForce, Pairings, tables},
 };
 use hall::{Daemon, journal, one_board, program};
 use serde_json::Value;

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{
-    board::{Board, Players},
-    games::Game,
-    hall::BoardKey,
+    board::Board,
+    games::{Game, Players},
+    key::BoardKey,
 };
 use crate::{
     event::{Amendment, Body, Certainty, Event, GameResult, Irregularity, Resolution, Source},

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{hall::BoardKey, listener::Shared};
+use super::{key::BoardKey, listener::Shared};
 use crate::broadcast::Told;
 
 /// Tells the events of `tables` until `stop`, those of each board in order and without a hole: what

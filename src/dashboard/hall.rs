@@ -1,17 +1,21 @@
 //! What is known of all gateways and boards, from the topics alone.
 
+mod gone;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::{
     board::{Board, OfRound},
-    gone::Gone,
+    key::BoardKey,
     owners::{Claim, Owners},
     pushed::Pushes,
     shares::Shares,
 };
 use crate::{broadcast::Pushed, config::Id, event::Event};
+use gone::Gone;
+pub use gone::NotGone;
 
 /// Gateways beyond this are not taken.
 const MAX_GATEWAYS: usize = 2_000;
@@ -20,15 +24,6 @@ const OF_JSON: usize = 8;
 
 /// What a board tells as states.
 const STATES: [&str; 6] = ["status", "info", "position", "game", "clock", "pgn"];
-
-/// A board among all gateways.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BoardKey {
-    /// Its gateway's name.
-    pub gateway: String,
-    /// Its id.
-    pub board: String,
-}
 
 /// Players by board.
 pub type Paired = BTreeMap<String, [Option<String>; 2]>;

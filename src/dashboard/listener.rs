@@ -14,8 +14,8 @@ use tokio::sync::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    gone::NotGone,
-    hall::{BoardKey, Hall, Paired},
+    hall::{Hall, NotGone, Paired},
+    key::BoardKey,
     owners::Claim,
 };
 use crate::{

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     access::{Access, guard},
     assets,
-    hall::BoardKey,
+    key::BoardKey,
     legal::legal,
     listener::{Ask, AskError, Asks, Shared},
     people::Guest,

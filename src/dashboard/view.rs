@@ -6,7 +6,8 @@ use super::{
     board::Board,
     cases::CaseView,
     games::{GameLine, GameView, first_ply},
-    hall::{BoardKey, Hall},
+    hall::Hall,
+    key::BoardKey,
     pushed::{PushView, PushedView},
 };
 use crate::{

@@ -3,19 +3,19 @@
 
 use std::collections::BTreeSet;
 
-use super::hall::Hall;
+use super::Hall;
 
 /// Which gateways are not shown, and when that last changed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gone {
+pub(in crate::dashboard) struct Gone {
     gateways: BTreeSet<String>,
     /// The revision at which boards last went off the page.
-    pub(super) revision: u64,
+    pub(in crate::dashboard) revision: u64,
 }
 
 impl Gone {
     /// Whether nothing is taken of a gateway.
-    pub(super) fn is_gone(&self, gateway: &str) -> bool {
+    pub(in crate::dashboard) fn is_gone(&self, gateway: &str) -> bool {
         self.gateways.contains(gateway)
     }
 }
@@ -66,7 +66,7 @@ impl Hall {
 
     /// True when with this message a gateway that was taken off the page comes back: what it has
     /// retained is to be heard again.
-    pub(super) fn comes_back(&mut self, topic: &str, payload: &[u8]) -> bool {
+    pub(in crate::dashboard) fn comes_back(&mut self, topic: &str, payload: &[u8]) -> bool {
         let gateway = topic.strip_suffix("/status").filter(|_| payload == b"online");
         gateway.is_some_and(|gateway| self.gone.gateways.remove(gateway))
     }
