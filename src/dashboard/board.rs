@@ -34,7 +34,7 @@ pub(super) struct OfRound {
 
 /// What is known of one board.
 #[derive(Clone, Debug, Default)]
-pub struct Board {
+pub(crate) struct Board {
     /// Whether it answers; none before it was told.
     pub(super) online: Option<bool>,
     pub(super) info: BoardInfo,

@@ -20,7 +20,7 @@ use crate::{
 
 /// An irregularity and what became of it.
 #[derive(Clone, Debug, Serialize)]
-pub struct CaseView {
+pub(crate) struct CaseView {
     id: String,
     gateway: String,
     board: String,

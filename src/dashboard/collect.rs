@@ -10,7 +10,7 @@ use crate::broadcast::Told;
 
 /// Tells the events of `tables` until `stop`, those of each board in order and without a hole: what
 /// was missed is waited for.
-pub async fn collect(
+pub(crate) async fn collect(
     shared: Shared,
     tables: Vec<BoardKey>,
     events: mpsc::Sender<Told>,

@@ -46,7 +46,7 @@ pub(super) struct End {
 
 /// A game in the list of a board.
 #[derive(Clone, Debug, Serialize)]
-pub struct GameLine {
+pub(crate) struct GameLine {
     pub(super) number: u32,
     /// Whether it is the present one.
     pub(super) present: bool,

@@ -2,9 +2,9 @@
 
 /// A board among all gateways.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BoardKey {
+pub(crate) struct BoardKey {
     /// Its gateway's name.
-    pub gateway: String,
+    pub(crate) gateway: String,
     /// Its id.
-    pub board: String,
+    pub(crate) board: String,
 }

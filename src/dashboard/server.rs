@@ -45,7 +45,7 @@ struct Page {
 }
 
 /// Serves the page at `listener` until `stop`.
-pub async fn serve(
+pub(crate) async fn serve(
     listener: TcpListener,
     access: Access,
     shared: Shared,

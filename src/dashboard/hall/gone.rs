@@ -22,7 +22,7 @@ impl Gone {
 
 /// Why a gateway stays on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotGone {
+pub(crate) enum NotGone {
     /// It is at work.
     #[error("the gateway is online: stop it first, and remove it then")]
     Online,
@@ -34,7 +34,7 @@ pub enum NotGone {
 impl NotGone {
     /// Stable code.
     #[must_use]
-    pub fn code(self) -> &'static str {
+    pub(crate) fn code(self) -> &'static str {
         match self {
             Self::Online => "gateway_online",
             Self::Unknown => "unknown_gateway",
@@ -47,7 +47,7 @@ impl Hall {
     ///
     /// # Errors
     /// While it is online, or where there is none.
-    pub fn remove_gateway(&mut self, gateway: &str) -> Result<(), NotGone> {
+    pub(crate) fn remove_gateway(&mut self, gateway: &str) -> Result<(), NotGone> {
         if self.is_online(gateway) {
             return Err(NotGone::Online);
         }
