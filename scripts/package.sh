@@ -46,7 +46,7 @@ build() {
     local triple
     triple=$(triple "$1")
     if [ "$1" = "$(dpkg --print-architecture)" ]; then
-        cargo build --locked --profile dist --no-default-features --bin dgt2mqtt >&2
+        cargo build --locked --profile dist --no-default-features --features daemon --bin dgt2mqtt >&2
         echo "$target/dist/dgt2mqtt"
         return
     fi
@@ -57,7 +57,7 @@ build() {
     [ -d /usr/lib/rust-web ] || [ -x /usr/bin/rustc ] || fail "rustc-web is missing: apt-get install rustc-web cargo-web rust-web-src"
     env RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 \
         "CARGO_TARGET_${name^^}_LINKER=$gcc" "CC_$name=$gcc" \
-        /usr/bin/cargo build --locked --profile dist --no-default-features --bin dgt2mqtt -Zbuild-std=std,panic_unwind --target "$triple" >&2
+        /usr/bin/cargo build --locked --profile dist --no-default-features --features daemon --bin dgt2mqtt -Zbuild-std=std,panic_unwind --target "$triple" >&2
     echo "$target/$triple/dist/dgt2mqtt"
 }
 
@@ -83,7 +83,7 @@ compressed() {
 # third_party ARCH: the libraries in the program, and the texts of their licences, each once.
 third_party() {
     local crates seen=' ' sum
-    crates=$(cargo tree --locked --no-default-features --target "$(triple "$1")" --edges normal --prefix none --format '{p} {l}' |
+    crates=$(cargo tree --locked --no-default-features --features daemon --target "$(triple "$1")" --edges normal --prefix none --format '{p} {l}' |
         sed 's/ (\(\*\|proc-macro\))//g' | grep -v '^dgt2mqtt ' | sed 's/ v/ /' | sort -u)
     printf '%s\n' "$crates"
     # The folders in which cargo keeps them are called NAME-VERSION.

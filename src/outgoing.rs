@@ -16,7 +16,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream, rustls::pki_types::ServerNam
 
 use crate::{
     config::{Tls, system_authorities},
-    mqtt::tls::{client_config, explain},
+    tls::{client_config, explain},
 };
 
 /// One call, from connecting to the end of the answer.

@@ -45,7 +45,12 @@ const RETRY_MS: (u64, u64) = (1_000, 60_000);
 type Kept = (u64, i64, Event);
 
 /// Tells `alert`'s place what is written to the journal at `path`, until `stop`; `news` wakes it up.
-pub async fn tell(alert: Alert, path: PathBuf, mut news: watch::Receiver<u64>, stop: CancellationToken) {
+pub(crate) async fn tell(
+    alert: Alert,
+    path: PathBuf,
+    mut news: watch::Receiver<u64>,
+    stop: CancellationToken,
+) {
     let mut teller = Teller {
         key: alert.key(),
         place: Place::new(&alert),

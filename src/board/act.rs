@@ -8,7 +8,7 @@ use super::{
     placement::{Code, Placement},
     stand::{Stand, targets},
 };
-pub use crate::laws::IllegalReason as Reason;
+pub use crate::terms::IllegalReason as Reason;
 
 /// An act that is no legal half-move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

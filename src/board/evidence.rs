@@ -7,12 +7,10 @@ use super::{
     candidate::Candidate,
     line::{BEGUN_MS, Line},
     placement::Code,
-    sensed::Sensed,
+    sensed::{SCAN_MS, Sensed},
     weight,
 };
 
-/// Squares are scanned one after the other: what happened later may be seen earlier by this.
-pub(super) const SCAN_MS: u64 = 250;
 /// A reply may arrive this long before the half-move that it answers is seen.
 const EARLY_MS: u64 = 1500;
 /// A piece that leaves and arrives within this time was knocked, or fell between two scans.

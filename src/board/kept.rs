@@ -114,7 +114,7 @@ pub(super) mod color {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use shakmaty::Color;
 
-    use crate::laws::Side;
+    use crate::terms::Side;
 
     pub(in crate::board) fn serialize<S: Serializer>(color: &Color, to: S) -> Result<S::Ok, S::Error> {
         Side::from(*color).serialize(to)

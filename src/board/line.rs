@@ -10,11 +10,10 @@ use shakmaty::{Bitboard, Color, Move, Rank, Square, attacks};
 
 use super::{
     bill::{Bill, Item},
-    evidence::SCAN_MS,
     faults::Faults,
     placement::{Code, Placement},
     ply::{Plies, Ply, PlyKind},
-    sensed::Sensed,
+    sensed::{SCAN_MS, Sensed},
     stand::Stand,
     weight,
 };

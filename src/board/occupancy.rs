@@ -3,7 +3,13 @@
 
 use shakmaty::{Move, Square};
 
-use super::{candidate::Candidate, evidence::SCAN_MS, line::Line, placement::Code, sensed::Sensed, weight};
+use super::{
+    candidate::Candidate,
+    line::Line,
+    placement::Code,
+    sensed::{SCAN_MS, Sensed},
+    weight,
+};
 
 /// A pawn that is taken in passing leaves the board no longer before the one that takes it.
 const PASSING_MS: u64 = 3000;

@@ -2,7 +2,7 @@
 
 use shakmaty::Color;
 
-use super::{bill::Item, evidence::SCAN_MS, line::Line, weight};
+use super::{bill::Item, line::Line, sensed::SCAN_MS, weight};
 use crate::time::Millis;
 
 /// A press this soon after a half-move is for it, even when the opponent has replied.

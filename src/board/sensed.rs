@@ -8,6 +8,8 @@ use shakmaty::{Bitboard, Square};
 use super::placement::{Code, Placement};
 use crate::time::Millis;
 
+/// Squares are scanned one after the other: what happened later may be seen earlier by this.
+pub(super) const SCAN_MS: u64 = 250;
 /// How many earlier readings of a square are kept: enough for a hand that brushes over it twice.
 const EARLIER: usize = 4;
 

@@ -5,7 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{round::Files, shared};
+use super::round::Files;
+use crate::files::shared;
 
 /// Why a file of the folder cannot be written.
 #[derive(Debug, thiserror::Error)]

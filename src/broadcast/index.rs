@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pairings::{Pairing, Player};
+use crate::tournament::{Pairing, Player};
 
 /// `tournament.json`.
 #[derive(Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::shared;
+use crate::files::shared;
 
 /// Hidden from tools that look for games.
 const NAME: &str = ".lock";

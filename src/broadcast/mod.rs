@@ -5,33 +5,26 @@
 //! [`broadcast`] has all of them work together.
 #![allow(clippy::disallowed_methods)] // the writer runs on the wall clock and has the disk wait elsewhere.
 
-mod beside;
 pub mod folder;
-mod in_force;
 mod index;
 mod kept;
 pub mod lichess;
 mod lock;
 mod note;
 mod open;
-pub mod pairings;
 mod public;
 pub mod record;
 pub mod round;
 mod rounds;
 mod run;
-mod shared;
-pub mod tables;
 pub mod tail;
 mod writer;
 
 pub use folder::{Folder, FolderError};
-pub use in_force::{InForce, began_ms};
 pub use lichess::{Pushed, PushedGame, push};
-pub use pairings::{Checked, Mistake, Pairing, Pairings, PairingsError, Player};
-pub use record::{Delay, Record, Shown};
-pub use round::{Files, Published, Round, Tournament};
+pub use note::began_ms;
+pub use record::{Record, Shown};
+pub use round::{Files, Published, Round};
 pub use run::broadcast;
-pub use tables::TablesWrong;
 pub use tail::follow;
 pub use writer::Told;

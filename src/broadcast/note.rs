@@ -4,7 +4,11 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{folder::FolderError, pairings::Pairings, round::Tournament, shared};
+use super::folder::FolderError;
+use crate::{
+    files::shared,
+    tournament::{Pairings, Tournament},
+};
 
 /// Name of the file in the folder of the round; hidden from tools that look for games.
 const NAME: &str = ".begun";
@@ -55,6 +59,12 @@ pub(super) fn read_all(root: &Path) -> BTreeMap<u32, Note> {
         Some((round, Note::read(&text, round)?))
     });
     notes.collect()
+}
+
+/// When `round` was begun by what the folder of a broadcast says, as Unix time in milliseconds.
+#[must_use]
+pub fn began_ms(folder: &Path, round: u32) -> Option<i64> {
+    Some(read_all(folder).get(&round)?.tournament.since_ms)
 }
 
 /// Notes the round.

@@ -7,11 +7,14 @@ use super::{
     index::{RoundCount, TournamentFile},
     kept::Kept,
     note::{self, Note},
-    round::{Round, Tournament},
+    round::Round,
     rounds::Rounds,
-    shared,
 };
-use crate::config::{Broadcast, Lichess};
+use crate::{
+    config::{Broadcast, Lichess},
+    files::shared,
+    tournament::{Pairings, Tournament},
+};
 
 /// How long after the begin of a round something of the one before it is still waited for, besides the
 /// delay: its last games, results that are entered late.
@@ -100,7 +103,7 @@ fn former_lichess(note: &Note, settings: &Broadcast) -> Option<Lichess> {
     })
 }
 
-fn round(root: &Path, tournament: Tournament, pairings: super::Pairings, boards: Vec<String>) -> Round {
+fn round(root: &Path, tournament: Tournament, pairings: Pairings, boards: Vec<String>) -> Round {
     let number = tournament.round;
     let mut round = Round::new(tournament, pairings, boards);
     for (game, kept) in kept(root, number) {
@@ -134,8 +137,9 @@ fn counts(root: &Path) -> BTreeMap<u32, RoundCount> {
 mod tests {
     use super::*;
     use crate::{
-        broadcast::{Delay, Folder, Pairings},
+        broadcast::Folder,
         event::Event,
+        tournament::{Delay, Pairings},
     };
 
     const INITIAL: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";

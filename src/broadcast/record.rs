@@ -4,30 +4,18 @@
 //! game are acts like moves, so nothing of what is held back shows.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Chess, Color, fen::Fen, san::SanPlus, uci::UciMove};
 
 use crate::{
     event::{Body, Event, GameResult, MoveMade, notice},
     game::{Pgn, PgnMove, PgnStart},
+    tournament::Delay,
 };
 
 /// Acts of more games than this are dropped, the oldest first: the shown game and those put up after it.
 const MAX_GAMES: usize = 3;
 /// An evening at one board stays far below; moves and retractions without end are not taken beyond it.
 const MAX_ACTS: usize = 4_000;
-
-/// How far the public is behind the board. Both must be satisfied.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Delay {
-    /// Milliseconds.
-    pub ms: i64,
-    /// Full moves: the last so many of a game that goes on are held back.
-    pub moves: u32,
-    /// Milliseconds for which a result, and what follows it, is held back besides: it may have been entered by mistake.
-    #[serde(default)]
-    pub result_ms: i64,
-}
 
 /// The acts at one board.
 #[derive(Clone, Debug, Default)]

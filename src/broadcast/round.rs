@@ -2,41 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
 use super::{
     index::{Index, IndexPairing, RoundCount, TournamentFile, json},
     kept::Kept,
-    pairings::{Pairing, Pairings, Player},
-    record::{Delay, Record, Shown},
+    record::{Record, Shown},
 };
 use crate::{
     event::{Body, Event, GameResult},
     game::{Period, Pgn},
+    tournament::{Delay, Pairing, Pairings, Player, Tournament},
 };
-
-/// What is the same for all games of the round.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tournament {
-    /// Name, for the tag `Event`.
-    pub name: Option<String>,
-    /// Where it is played, for the tag `Site`.
-    pub site: Option<String>,
-    /// Number of the round, from 1.
-    pub round: u32,
-    /// How many rounds there are; at least `round`.
-    pub rounds: u32,
-    /// Periods of the time control; empty when unknown.
-    pub periods: Vec<Period>,
-    /// How far the public is behind the boards.
-    pub delay: Delay,
-    /// Whether all games are put into one file as well.
-    pub combined: bool,
-    /// Games that begin before this belong to an earlier round: Unix time in milliseconds.
-    pub since_ms: i64,
-    /// Games that begin from then on belong to a later round; none while there is no later one.
-    pub until_ms: Option<i64>,
-}
 
 /// A round while it is played.
 #[derive(Clone, Debug)]

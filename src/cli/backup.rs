@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{archive::Archive, settings};
 use crate::{
-    broadcast::{Folder, InForce, tables},
+    broadcast::Folder,
     config::Config,
     journal::backup,
+    tournament::{InForce, tables},
 };
 
 /// Version of what a backup has.

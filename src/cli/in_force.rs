@@ -3,8 +3,8 @@
 use std::io;
 
 use crate::{
-    broadcast::{InForce, tables},
     config::Config,
+    tournament::{InForce, tables},
 };
 
 /// Goes on with what is kept beside the journal, as the daemon does, and says so to `out`.

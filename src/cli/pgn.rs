@@ -5,11 +5,7 @@ use std::{collections::BTreeMap, io::Write, path::Path};
 use anyhow::Context;
 
 use super::journal;
-use crate::{
-    broadcast::{Delay, Record},
-    event::Event,
-    journal::query::Filter,
-};
+use crate::{broadcast::Record, event::Event, journal::query::Filter, tournament::Delay};
 
 /// Writes the games that `filter` lets through to `out`, by board and number.
 ///

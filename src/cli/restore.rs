@@ -15,9 +15,10 @@ use super::{
     settings,
 };
 use crate::{
-    broadcast::{Files, Folder, InForce, tables},
+    broadcast::{Files, Folder},
     config::{Config, ConfigError, Env},
     journal::backup::Restore,
+    tournament::{InForce, tables},
 };
 
 /// Bytes of a text in a backup.

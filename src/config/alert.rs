@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::{
     Secret,
     broadcast::is_this_machine,
-    broker::{readable, secret_file},
+    checked::{readable, secret_file},
     read::Document,
 };
 use crate::{event::Certainty, laws::IrregularityKind};

@@ -11,13 +11,12 @@ use toml::Spanned;
 
 use super::{
     Id, Secret,
-    broker::{readable, secret_file},
+    checked::{readable, secret_file, within},
     read::Document,
-    validate::within,
 };
 use crate::{
-    broadcast::{Delay, InForce, Pairings, PairingsError, Player, Tournament},
     game::Period,
+    tournament::{Delay, InForce, Pairings, PairingsError, Player, Tournament},
 };
 
 /// Games for the public.

@@ -1,16 +1,14 @@
 //! The broker: addresses, login and certificates.
 
-use std::{
-    fs::File,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use toml::Spanned;
 
 use super::{
-    Broker, BrokerUrl, ClientCertificate, Login, Secret, Tls, plain, raw::RawBroker, read::Document,
-    validate::parse,
+    Broker, BrokerUrl, ClientCertificate, Login, Tls,
+    checked::{parse, readable, secret_file},
+    raw::RawBroker,
+    read::Document,
 };
 
 /// Where distributions keep the certificates of public authorities.
@@ -150,35 +148,6 @@ fn login(raw: &RawBroker, document: &mut Document<'_>) -> Option<Login> {
     None
 }
 
-/// A secret from a file that holds nothing else.
-pub(super) fn secret_file(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<Secret> {
-    let path = document.resolve(file.get_ref());
-    match plain::text(&path) {
-        Ok(text) if text.trim_end_matches(['\r', '\n']).is_empty() => {
-            document.problem(
-                file.span(),
-                format!("{} is empty", path.display()),
-                "write the secret into it, and nothing else",
-            );
-            None
-        }
-        // Editors end the last line, secrets do not.
-        Ok(text) => Some(Secret::new(text.trim_end_matches(['\r', '\n']))),
-        Err(error) => {
-            unreadable(file, &path, &error, document);
-            None
-        }
-    }
-}
-
-fn unreadable(file: &Spanned<PathBuf>, path: &Path, error: &std::io::Error, document: &mut Document<'_>) {
-    document.problem(
-        file.span(),
-        format!("cannot read {}: {error}", path.display()),
-        "check the name, and that the user of the daemon may read the file and enter its folders",
-    );
-}
-
 fn tls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Tls> {
     let ca_file = match &raw.ca_file {
         Some(file) => readable(file, document),
@@ -213,24 +182,4 @@ fn tls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Tls> {
         ca_file: ca_file?,
         client,
     })
-}
-
-/// The path of a file that can be opened.
-pub(super) fn readable(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<PathBuf> {
-    let path = document.resolve(file.get_ref());
-    match File::open(&path).and_then(|file| file.metadata()) {
-        Ok(kind) if kind.is_file() => Some(path),
-        Ok(_) => {
-            document.problem(
-                file.span(),
-                format!("{} is no file", path.display()),
-                "name a PEM file",
-            );
-            None
-        }
-        Err(error) => {
-            unreadable(file, &path, &error, document);
-            None
-        }
-    }
 }

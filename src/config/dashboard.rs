@@ -5,7 +5,7 @@ use std::{collections::HashSet, path::PathBuf};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use super::{Secret, broker::secret_file, read::Document};
+use super::{Secret, checked::secret_file, read::Document};
 
 /// The longest name of a person.
 pub const MAX_NAME: usize = 64;

@@ -10,11 +10,11 @@
 mod alert;
 mod broadcast;
 mod broker;
+mod checked;
 mod dashboard;
 mod env;
 mod hint;
 mod line;
-pub(crate) mod plain;
 mod problem;
 mod raw;
 mod read;
@@ -37,9 +37,10 @@ pub use problem::{ConfigError, Place, Problem, Problems};
 pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};
 
 use crate::{
-    broadcast::{InForce, tables},
+    files::plain,
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
+    tournament::{InForce, tables},
     watcher::{ClockSideSetting, OrientationSetting, Protocol, Settings, Table as Seats},
 };
 

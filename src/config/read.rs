@@ -14,9 +14,9 @@ use toml::{
     de::{DeArray, DeTable, DeValue, Deserializer},
 };
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use super::{Env, Place, Problem, Problems, hint, problem::nearest, raw::RawConfig};
+use super::{Env, Place, Problem, Problems, hint, problem::nearest};
 
 /// What the TOML library says where one of several names was wanted.
 const WANTS_NAME: &str = "wanted string or table";
@@ -43,7 +43,7 @@ impl<'t> Document<'t> {
     }
 
     /// The raw shape of what could be understood; none when the file is not TOML at all.
-    pub(super) fn read(&mut self, env: &'t Env) -> Option<RawConfig> {
+    pub(super) fn read<T: DeserializeOwned>(&mut self, env: &'t Env) -> Option<T> {
         let (mut table, errors) = DeTable::parse_recoverable(self.text);
         for error in &errors {
             let help = "the file must be TOML: texts in quotes, tables in [brackets], one key = value a line";
@@ -58,7 +58,7 @@ impl<'t> Document<'t> {
             self.override_key(table.get_mut(), name, &path, value);
         }
         loop {
-            let error = match RawConfig::deserialize(Deserializer::from(table.clone())) {
+            let error = match T::deserialize(Deserializer::from(table.clone())) {
                 Ok(raw) => return Some(raw),
                 Err(error) => error,
             };

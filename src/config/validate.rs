@@ -3,8 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     net::SocketAddr,
-    ops::{Range, RangeInclusive},
-    str::FromStr,
+    ops::Range,
     time::Duration,
 };
 
@@ -13,11 +12,12 @@ use toml::Spanned;
 use super::{
     BaseTopic, Board, Collector, Config, Env, Id, Journal, Limits, Port, Rules, Table, alert,
     broadcast::broadcast,
-    broker, dashboard,
+    broker,
+    checked::{parse, within},
+    dashboard,
     line::{self, Lines, Places},
     raw::{RawBoard, RawConfig, RawHomeAssistant, RawJournal, RawLimits},
     read::Document,
-    value::ValueError,
 };
 use crate::{
     game::Period,
@@ -123,48 +123,6 @@ pub(super) fn collector(raw: RawConfig, document: &mut Document<'_>) -> Option<C
         broadcast,
         people,
     })
-}
-
-/// Reads a value, or notes why it cannot be one.
-pub(super) fn parse<T: FromStr<Err = ValueError>>(
-    text: Spanned<String>,
-    document: &mut Document<'_>,
-) -> Option<T> {
-    let span = text.span();
-    match text.into_inner().parse() {
-        Ok(value) => Some(value),
-        Err(ValueError { what, help }) => {
-            document.problem(span, what, help);
-            None
-        }
-    }
-}
-
-/// A number within bounds, or its default.
-pub(super) fn within(
-    number: Option<&Spanned<u32>>,
-    default: u32,
-    bounds: RangeInclusive<u32>,
-    unit: &str,
-    document: &mut Document<'_>,
-) -> u32 {
-    let Some(number) = number else {
-        return default;
-    };
-    let value = *number.get_ref();
-    if bounds.contains(&value) {
-        return value;
-    }
-    document.problem(
-        number.span(),
-        format!("{value} is out of bounds"),
-        format!(
-            "possible are {} to {} {unit}; left out, it is {default}",
-            bounds.start(),
-            bounds.end()
-        ),
-    );
-    default
 }
 
 fn periods(list: Vec<Spanned<Period>>, document: &mut Document<'_>) -> Vec<Period> {

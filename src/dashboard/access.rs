@@ -33,7 +33,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 /// Who may use the page: whoever has a token, or without any whoever is on this machine.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub(crate) struct Access {
     people: People,
     guesses: Arc<Mutex<Guesses>>,
 }
@@ -41,7 +41,7 @@ pub struct Access {
 impl Access {
     /// Access for those who have `token`, and for `people`; with neither the server must listen on loopback only.
     #[must_use]
-    pub fn new(token: Option<Secret>, people: Vec<Person>) -> Self {
+    pub(crate) fn new(token: Option<Secret>, people: Vec<Person>) -> Self {
         Self {
             people: People::new(token, people),
             guesses: Arc::default(),
@@ -49,7 +49,7 @@ impl Access {
     }
 
     /// These are the people now: whoever is no longer among them is sent away.
-    pub fn set_people(&self, people: Vec<Person>) {
+    pub(crate) fn set_people(&self, people: Vec<Person>) {
         self.people.set(people);
     }
 

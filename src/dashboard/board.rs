@@ -1,18 +1,17 @@
 //! One board as its topics tell of it.
 
+mod games;
+
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::earlier::Earlier;
+use super::{earlier::Earlier, games::Players};
 use crate::{
     event::{Body, ClockState, Event, GameResult},
     game::pgn::tag,
     watcher::{BoardInfo, ClockView, GameView, PositionView},
 };
-
-/// White's and Black's.
-pub(super) type Players = [Option<String>; 2];
 
 /// What a state as JSON and an event take in memory, at worst, by their length.
 const OF_STATE: usize = 8;
@@ -35,7 +34,7 @@ pub(super) struct OfRound {
 
 /// What is known of one board.
 #[derive(Clone, Debug, Default)]
-pub struct Board {
+pub(crate) struct Board {
     /// Whether it answers; none before it was told.
     pub(super) online: Option<bool>,
     pub(super) info: BoardInfo,

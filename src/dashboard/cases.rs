@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{
-    board::{Board, Players},
-    games::Game,
-    hall::BoardKey,
+    board::Board,
+    games::{Game, Players},
+    key::BoardKey,
 };
 use crate::{
     event::{Amendment, Body, Certainty, Event, GameResult, Irregularity, Resolution, Source},
@@ -20,7 +20,7 @@ use crate::{
 
 /// An irregularity and what became of it.
 #[derive(Clone, Debug, Serialize)]
-pub struct CaseView {
+pub(crate) struct CaseView {
     id: String,
     gateway: String,
     board: String,

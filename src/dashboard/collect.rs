@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{hall::BoardKey, listener::Shared};
+use super::{key::BoardKey, listener::Shared};
 use crate::broadcast::Told;
 
 /// Tells the events of `tables` until `stop`, those of each board in order and without a hole: what
 /// was missed is waited for.
-pub async fn collect(
+pub(crate) async fn collect(
     shared: Shared,
     tables: Vec<BoardKey>,
     events: mpsc::Sender<Told>,

@@ -1,15 +1,14 @@
 //! The games of a board as its events tell them.
 
-use std::{collections::BTreeMap, mem::size_of, sync::Arc};
+use std::{mem::size_of, sync::Arc};
 
 use serde::Serialize;
 
-use super::{
-    board::{Board, Players},
-    hall::BoardKey,
-    legal::replayed,
-};
+use super::legal::replayed;
 use crate::event::{Body, Event, GameResult, Source, notice};
+
+/// White's and Black's.
+pub(super) type Players = [Option<String>; 2];
 
 /// What a game without half-moves takes in memory, and what each of its texts takes besides its letters.
 const OF_GAME: usize = 1024;
@@ -19,24 +18,24 @@ const OF_TEXT: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Game {
     /// The start position; none where its begin was not told.
-    start: Option<String>,
-    chess960: bool,
+    pub(super) start: Option<String>,
+    pub(super) chess960: bool,
     pub(super) players: Players,
     /// The round of the tournament, where it was told.
     pub(super) round: Option<u32>,
     /// Shared with what is looked at: games are read often and change seldom.
-    moves: Arc<Vec<MoveView>>,
-    end: Option<End>,
+    pub(super) moves: Arc<Vec<MoveView>>,
+    pub(super) end: Option<End>,
     pub(super) began: Option<String>,
     /// Code of the last notice that asks something, until it was answered.
-    asks: Option<&'static str>,
+    pub(super) asks: Option<&'static str>,
     /// Whether a half-move was told without the one before it.
-    has_gap: bool,
+    pub(super) has_gap: bool,
 }
 
 /// How a game ended, and who said so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct End {
+pub(super) struct End {
     result: GameResult,
     reason: String,
     note: Option<String>,
@@ -47,42 +46,42 @@ struct End {
 
 /// A game in the list of a board.
 #[derive(Clone, Debug, Serialize)]
-pub struct GameLine {
-    number: u32,
+pub(crate) struct GameLine {
+    pub(super) number: u32,
     /// Whether it is the present one.
-    present: bool,
-    players: Players,
-    plies: usize,
+    pub(super) present: bool,
+    pub(super) players: Players,
+    pub(super) plies: usize,
     /// Number of the first half-move, as in the board's view.
-    first_ply: u32,
-    end: Option<End>,
-    began: Option<String>,
+    pub(super) first_ply: u32,
+    pub(super) end: Option<End>,
+    pub(super) began: Option<String>,
     /// Whether all of it was told.
-    complete: bool,
+    pub(super) complete: bool,
 }
 
 /// A game that is looked at closely.
 #[derive(Debug, Serialize)]
 pub(super) struct GameView {
-    gateway: String,
-    board: String,
+    pub(super) gateway: String,
+    pub(super) board: String,
     #[serde(flatten)]
-    line: GameLine,
-    start_fen: Option<String>,
-    chess960: bool,
-    moves: Vec<MoveView>,
-    asks: Option<&'static str>,
+    pub(super) line: GameLine,
+    pub(super) start_fen: Option<String>,
+    pub(super) chess960: bool,
+    pub(super) moves: Vec<MoveView>,
+    pub(super) asks: Option<&'static str>,
 }
 
 /// A half-move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct MoveView {
-    uci: String,
-    san: Option<String>,
+    pub(super) uci: String,
+    pub(super) san: Option<String>,
     /// The position after it; null where that was not told.
-    fen: Option<String>,
+    pub(super) fen: Option<String>,
     /// When it was said; null for what is known from the state alone.
-    time: Option<String>,
+    pub(super) time: Option<String>,
 }
 
 impl Game {
@@ -140,7 +139,7 @@ impl Game {
         }
     }
 
-    fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.start.is_some() && !self.has_gap
     }
 
@@ -167,7 +166,7 @@ impl Game {
     }
 
     /// The half-moves with their positions.
-    fn moves(&self) -> Vec<MoveView> {
+    pub(super) fn moves(&self) -> Vec<MoveView> {
         let mut moves = self.moves.to_vec();
         if moves.iter().any(|made| made.fen.is_none()) {
             let played: Vec<String> = moves.iter().map(|made| made.uci.clone()).collect();
@@ -178,104 +177,6 @@ impl Game {
             }
         }
         moves
-    }
-}
-
-impl Board {
-    /// By their numbers.
-    pub(super) fn folded_games(&self) -> BTreeMap<u32, Game> {
-        let mut games = self.earlier.games();
-        for event in self.events.values().filter(|event| !self.earlier.has(event)) {
-            if let Some(number) = event.game {
-                games.entry(number).or_default().take(event);
-            }
-        }
-        if let Some(present) = self.game.game {
-            let game = games.entry(present).or_default();
-            self.take_state_of(game);
-        }
-        for (number, game) in &mut games {
-            if let Some(sat) = self.sat.get(number) {
-                game.players.clone_from(sat);
-            }
-        }
-        games
-    }
-
-    /// What the state tells of the present game, where the events do not tell all.
-    fn take_state_of(&self, game: &mut Game) {
-        let state = &self.game;
-        let told = game.moves.iter().map(|made| &made.uci);
-        let Some(start) = state.start_fen.as_ref().filter(|_| !told.eq(&state.moves)) else {
-            return;
-        };
-        let fens = replayed(start, state.chess960, &state.moves);
-        let named = state.moves.iter().zip(&state.san).enumerate();
-        let moves = named.map(|(i, (uci, san))| MoveView {
-            uci: uci.clone(),
-            san: san.clone(),
-            fen: fens.get(i).cloned(),
-            time: None,
-        });
-        game.moves = Arc::new(moves.collect());
-        game.start = Some(start.clone());
-        game.chess960 = state.chess960;
-        game.has_gap = false;
-    }
-
-    /// All that are known, the newest first.
-    pub(super) fn games(&self) -> Vec<GameLine> {
-        let games = self.folded_games();
-        let lines = games.iter().rev();
-        lines.map(|(number, game)| self.line(*number, game)).collect()
-    }
-
-    /// The game with this number.
-    pub(super) fn game_view(&self, key: &BoardKey, number: u32) -> Option<GameView> {
-        let game = self.folded_games().remove(&number)?;
-        Some(GameView {
-            gateway: key.gateway.clone(),
-            board: key.board.clone(),
-            line: self.line(number, &game),
-            moves: game.moves(),
-            start_fen: game.start,
-            chess960: game.chess960,
-            asks: game.asks,
-        })
-    }
-
-    /// The last game, where nobody came to it and none was played after it: its number and its result.
-    pub(super) fn forfeited(&self) -> Option<(u32, GameResult)> {
-        let later = self.events.values().filter(|event| event.game > self.game.game);
-        let ends = later.filter_map(|event| match &event.body {
-            Body::GameEnded { result, .. } => Some((event.game?, event.seq, *result)),
-            Body::GameResumed { .. } => Some((event.game?, event.seq, GameResult::Open)),
-            _ => None,
-        });
-        let (number, _, result) = ends.max_by_key(|(number, seq, _)| (*number, *seq))?;
-        result.is_forfeit().then_some((number, result))
-    }
-
-    /// Code of the notice that asks something about the present game.
-    pub(super) fn asks(&self) -> Option<&'static str> {
-        let present = self.game.game?;
-        let its = self.events.values().filter(|event| event.game == Some(present));
-        let mut game = Game::default();
-        its.for_each(|event| game.take(event));
-        game.asks
-    }
-
-    fn line(&self, number: u32, game: &Game) -> GameLine {
-        GameLine {
-            number,
-            present: self.game.game == Some(number),
-            players: game.players.clone(),
-            plies: game.moves.len(),
-            first_ply: first_ply(game.start.as_deref()),
-            end: game.end.clone(),
-            began: game.began.clone(),
-            complete: game.is_complete(),
-        }
     }
 }
 

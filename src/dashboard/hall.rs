@@ -1,17 +1,21 @@
 //! What is known of all gateways and boards, from the topics alone.
 
+mod gone;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::{
     board::{Board, OfRound},
-    gone::Gone,
+    key::BoardKey,
     owners::{Claim, Owners},
     pushed::Pushes,
     shares::Shares,
 };
 use crate::{broadcast::Pushed, config::Id, event::Event};
+use gone::Gone;
+pub(crate) use gone::NotGone;
 
 /// Gateways beyond this are not taken.
 const MAX_GATEWAYS: usize = 2_000;
@@ -21,37 +25,28 @@ const OF_JSON: usize = 8;
 /// What a board tells as states.
 const STATES: [&str; 6] = ["status", "info", "position", "game", "clock", "pgn"];
 
-/// A board among all gateways.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BoardKey {
-    /// Its gateway's name.
-    pub gateway: String,
-    /// Its id.
-    pub board: String,
-}
-
 /// Players by board.
-pub type Paired = BTreeMap<String, [Option<String>; 2]>;
+pub(crate) type Paired = BTreeMap<String, [Option<String>; 2]>;
 
 /// What is known of a gateway.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Gateway {
     /// Whether it is connected to the broker.
-    pub online: bool,
+    pub(crate) online: bool,
     /// Version of the program.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// Its boards, if it says so: what is retained of others is of an older configuration.
-    pub boards: Option<Vec<String>>,
+    pub(crate) boards: Option<Vec<String>>,
     /// Whether it takes commands, if it says so.
-    pub commands: Option<bool>,
+    pub(crate) commands: Option<bool>,
     /// Who plays whom at its boards, if it says so.
-    pub paired: Paired,
+    pub(crate) paired: Paired,
     /// Number of the round that is played, if it says so.
-    pub round: Option<u32>,
+    pub(crate) round: Option<u32>,
     /// What its operator should see to, in words.
-    pub notices: Vec<String>,
+    pub(crate) notices: Vec<String>,
     /// The machine of another gateway of its name, which stays away while it is there.
-    pub rival: Option<String>,
+    pub(crate) rival: Option<String>,
     /// What its states weigh.
     weights: BTreeMap<String, usize>,
     pub(super) revision: u64,
@@ -59,7 +54,7 @@ pub(super) struct Gateway {
 
 /// Everything that the page shows.
 #[derive(Clone, Debug, Default)]
-pub struct Hall {
+pub(crate) struct Hall {
     pub(super) boards: BTreeMap<BoardKey, Board>,
     pub(super) gateways: BTreeMap<String, Gateway>,
     /// Whether the broker is connected, by its address.
@@ -83,12 +78,12 @@ pub struct Hall {
 impl Hall {
     /// Grows with every change.
     #[must_use]
-    pub fn revision(&self) -> u64 {
+    pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
 
     /// The connection to a broker came or went.
-    pub fn broker(&mut self, address: &str, connected: bool) {
+    pub(crate) fn broker(&mut self, address: &str, connected: bool) {
         if self.brokers.insert(address.to_owned(), connected) != Some(connected) {
             self.revision += 1;
             self.brokers_revision = self.revision;
@@ -127,17 +122,17 @@ impl Hall {
 
     /// The broker at which a gateway is.
     #[must_use]
-    pub fn broker_of(&self, gateway: &str) -> Option<&str> {
+    pub(crate) fn broker_of(&self, gateway: &str) -> Option<&str> {
         self.owners.broker_of(gateway)
     }
 
     /// What lichess says of the games that this program broadcasts itself.
-    pub fn take_pushed(&mut self, pushed: Option<Pushed>) {
+    pub(crate) fn take_pushed(&mut self, pushed: Option<Pushed>) {
         self.push_changed("", pushed);
     }
 
     /// The round of this program's own broadcast, if it has one, and who plays whom by its pairings, by `GATEWAY/BOARD`.
-    pub fn take_own_round(&mut self, round: Option<u32>, paired: Paired) {
+    pub(crate) fn take_own_round(&mut self, round: Option<u32>, paired: Paired) {
         self.paired = paired;
         self.own_round = round;
         self.pair();
@@ -173,7 +168,7 @@ impl Hall {
 
     /// Takes a message; `topic` without the base. True when something changed. `now_ms` is any clock
     /// that runs evenly.
-    pub fn take(&mut self, topic: &str, payload: &[u8], now_ms: u64) -> bool {
+    pub(crate) fn take(&mut self, topic: &str, payload: &[u8], now_ms: u64) -> bool {
         let levels: Vec<&str> = topic.split('/').collect();
         // Names are short: they are kept for every board and every event.
         let is_name = |level: Option<&&str>| level.is_none_or(|name| name.parse::<Id>().is_ok());
@@ -200,7 +195,7 @@ impl Hall {
     }
 
     /// Takes the answer to `history` of a board: what lies after `after` and before `before`.
-    pub fn take_history(&mut self, key: &BoardKey, after: u64, before: u64, answer: &Value) -> bool {
+    pub(crate) fn take_history(&mut self, key: &BoardKey, after: u64, before: u64, answer: &Value) -> bool {
         let parse = |event: &Value| serde_json::from_value::<Event>(event.clone()).ok();
         let events = answer["events"].as_array();
         let events: Vec<Event> = events.into_iter().flatten().filter_map(parse).collect();
@@ -213,7 +208,7 @@ impl Hall {
     }
 
     /// Nobody tells what lies after `after` and before `before`: the board is shown without it.
-    pub fn do_without(&mut self, key: &BoardKey, after: u64, before: u64) {
+    pub(crate) fn do_without(&mut self, key: &BoardKey, after: u64, before: u64) {
         self.with_board(&key.gateway, &key.board, |board| {
             board.do_without(after, before);
             true
@@ -221,7 +216,7 @@ impl Hall {
     }
 
     /// Events that are missing, by board, newest first: after which `seq` and before which.
-    pub fn wanted(&self) -> impl Iterator<Item = (&BoardKey, u64, u64)> {
+    pub(crate) fn wanted(&self) -> impl Iterator<Item = (&BoardKey, u64, u64)> {
         self.listed()
             .filter(|(key, _)| self.is_online(&key.gateway))
             .filter_map(|(key, board)| board.wanted().map(|(after, before)| (key, after, before)))
@@ -229,13 +224,13 @@ impl Hall {
 
     /// Of each broker whether it is connected.
     #[must_use]
-    pub fn connections(&self) -> Vec<bool> {
+    pub(crate) fn connections(&self) -> Vec<bool> {
         self.brokers.values().copied().collect()
     }
 
     /// Whether the gateway is connected to its broker.
     #[must_use]
-    pub fn is_online(&self, gateway: &str) -> bool {
+    pub(crate) fn is_online(&self, gateway: &str) -> bool {
         self.gateways.get(gateway).is_some_and(|gateway| gateway.online)
     }
 
@@ -252,7 +247,7 @@ impl Hall {
 
     /// A board, if it is known.
     #[must_use]
-    pub fn board(&self, key: &BoardKey) -> Option<&Board> {
+    pub(crate) fn board(&self, key: &BoardKey) -> Option<&Board> {
         self.boards.get(key)
     }
 

@@ -14,8 +14,8 @@ use tokio::sync::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    gone::NotGone,
-    hall::{BoardKey, Hall, Paired},
+    hall::{Hall, NotGone, Paired},
+    key::BoardKey,
     owners::Claim,
 };
 use crate::{
@@ -41,7 +41,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// The hall, and the number of its last change for those who wait for one.
 #[derive(Clone, Debug)]
-pub struct Shared {
+pub(crate) struct Shared {
     hall: Arc<Mutex<Hall>>,
     revision: Arc<watch::Sender<u64>>,
     start: Instant,
@@ -59,30 +59,30 @@ impl Default for Shared {
 
 impl Shared {
     /// The hall as it is now.
-    pub fn hall(&self) -> MutexGuard<'_, Hall> {
+    pub(crate) fn hall(&self) -> MutexGuard<'_, Hall> {
         // Who panicked while he held it left at worst one message half taken.
         self.hall.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes up at changes.
     #[must_use]
-    pub fn changes(&self) -> watch::Receiver<u64> {
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()
     }
 
     /// Milliseconds since the start.
     #[must_use]
-    pub fn now_ms(&self) -> u64 {
+    pub(crate) fn now_ms(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// What lichess says of the games that this program broadcasts itself; none where it pushes nothing.
-    pub fn pushed(&self, pushed: Option<Pushed>) {
+    pub(crate) fn pushed(&self, pushed: Option<Pushed>) {
         self.change(|hall, _| hall.take_pushed(pushed));
     }
 
     /// The round of the broadcast of this program, if it has one, and who plays whom there.
-    pub fn own_round(&self, round: Option<u32>, paired: Paired) {
+    pub(crate) fn own_round(&self, round: Option<u32>, paired: Paired) {
         self.change(|hall, _| hall.take_own_round(round, paired));
     }
 
@@ -90,7 +90,7 @@ impl Shared {
     ///
     /// # Errors
     /// While it is online, or where there is none.
-    pub fn remove_gateway(&self, gateway: &str) -> Result<(), NotGone> {
+    pub(crate) fn remove_gateway(&self, gateway: &str) -> Result<(), NotGone> {
         let mut outcome = Ok(());
         self.change(|hall, _| outcome = hall.remove_gateway(gateway));
         outcome
@@ -112,26 +112,26 @@ impl Shared {
 
 /// A command of the page.
 #[derive(Debug)]
-pub struct Ask {
+pub(crate) struct Ask {
     /// For whom; without board it is for the gateway.
-    pub gateway: String,
+    pub(crate) gateway: String,
     /// The board, if it is for one.
-    pub board: Option<String>,
+    pub(crate) board: Option<String>,
     /// The last level of the topic.
-    pub verb: String,
+    pub(crate) verb: String,
     /// Its fields, without a reference.
-    pub fields: serde_json::Map<String, Value>,
+    pub(crate) fields: serde_json::Map<String, Value>,
     /// Where the answer goes.
-    pub answer: oneshot::Sender<Result<Value, AskError>>,
+    pub(crate) answer: oneshot::Sender<Result<Value, AskError>>,
 }
 
 /// Where commands go in, by the name of the broker; bounded.
 #[derive(Clone, Debug, Default)]
-pub struct Asks(Vec<(String, mpsc::Sender<Ask>)>);
+pub(crate) struct Asks(Vec<(String, mpsc::Sender<Ask>)>);
 
 impl Asks {
     /// Commands for the gateways at `broker` go to `sender`.
-    pub fn add(&mut self, broker: &str, sender: mpsc::Sender<Ask>) {
+    pub(crate) fn add(&mut self, broker: &str, sender: mpsc::Sender<Ask>) {
         self.0.push((broker.to_owned(), sender));
     }
 
@@ -139,7 +139,7 @@ impl Asks {
     ///
     /// # Errors
     /// When too many wait.
-    pub fn try_send(&self, broker: Option<&str>, ask: Ask) -> Result<(), TrySendError<Ask>> {
+    pub(crate) fn try_send(&self, broker: Option<&str>, ask: Ask) -> Result<(), TrySendError<Ask>> {
         let named = self.0.iter().find(|(name, _)| Some(name.as_str()) == broker);
         match named.or_else(|| self.0.first()) {
             Some((_, sender)) => sender.try_send(ask),
@@ -150,7 +150,7 @@ impl Asks {
 
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AskError {
+pub(crate) enum AskError {
     /// The broker is not connected.
     #[error("the broker is not connected: nothing was sent")]
     NoBroker,
@@ -162,7 +162,7 @@ pub enum AskError {
 impl AskError {
     /// Stable code.
     #[must_use]
-    pub fn code(self) -> &'static str {
+    pub(crate) fn code(self) -> &'static str {
         match self {
             Self::NoBroker => "no_broker",
             Self::NoAnswer => "no_answer",
@@ -177,7 +177,7 @@ enum Waiting {
 }
 
 /// Keeps a connection to a broker.
-pub struct Listener<D> {
+pub(crate) struct Listener<D> {
     dial: D,
     urls: Vec<BrokerUrl>,
     /// Its addresses, for people.
@@ -197,7 +197,7 @@ pub struct Listener<D> {
 impl<D: Dial> Listener<D> {
     /// A listener at a broker, whose addresses are tried in turn; commands for it come by the receiver's
     /// other end.
-    pub fn new(
+    pub(crate) fn new(
         dial: D,
         urls: Vec<BrokerUrl>,
         base: BaseTopic,
@@ -221,12 +221,12 @@ impl<D: Dial> Listener<D> {
     }
 
     /// The broker's addresses.
-    pub fn broker(&self) -> &str {
+    pub(crate) fn broker(&self) -> &str {
         &self.broker
     }
 
     /// Listens until `stop`.
-    pub async fn run(mut self, stop: CancellationToken) {
+    pub(crate) async fn run(mut self, stop: CancellationToken) {
         let (first, longest, stable) = BACKOFF_MS;
         let mut backoff = Backoff::new(first, longest, stable);
         let mut rng = fastrand::Rng::new();

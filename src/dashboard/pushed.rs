@@ -12,7 +12,7 @@ pub(super) struct Pushes(BTreeMap<String, Pushed>);
 
 /// A push as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PushView {
+pub(crate) struct PushView {
     /// Id of the round on lichess.
     round: String,
     taken: Option<String>,
@@ -25,7 +25,7 @@ pub struct PushView {
 
 /// What is said of the game of one board.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PushedView {
+pub(crate) struct PushedView {
     /// Id of the round on lichess.
     round: String,
     /// Name of the game's file.

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     access::{Access, guard},
     assets,
-    hall::BoardKey,
+    key::BoardKey,
     legal::legal,
     listener::{Ask, AskError, Asks, Shared},
     people::Guest,
@@ -45,7 +45,7 @@ struct Page {
 }
 
 /// Serves the page at `listener` until `stop`.
-pub async fn serve(
+pub(crate) async fn serve(
     listener: TcpListener,
     access: Access,
     shared: Shared,

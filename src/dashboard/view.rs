@@ -6,7 +6,8 @@ use super::{
     board::Board,
     cases::CaseView,
     games::{GameLine, GameView, first_ply},
-    hall::{BoardKey, Hall},
+    hall::Hall,
+    key::BoardKey,
     pushed::{PushView, PushedView},
 };
 use crate::{
@@ -17,29 +18,29 @@ use crate::{
 
 /// Everything, for a page that has just been opened.
 #[derive(Debug, Serialize)]
-pub struct HallView {
+pub(crate) struct HallView {
     /// Boards in the order of their names.
-    pub boards: Vec<BoardView>,
+    pub(crate) boards: Vec<BoardView>,
     /// The rest.
-    pub links: LinksView,
+    pub(crate) links: LinksView,
 }
 
 /// What is there besides boards.
 #[derive(Debug, Serialize)]
-pub struct LinksView {
+pub(crate) struct LinksView {
     /// Gateways in the order of their names.
-    pub gateways: Vec<GatewayView>,
+    pub(crate) gateways: Vec<GatewayView>,
     /// Addresses of brokers that are not connected.
-    pub brokers_away: Vec<String>,
+    pub(crate) brokers_away: Vec<String>,
     /// What lichess says of the games that are pushed there.
-    pub pushes: Vec<PushView>,
+    pub(crate) pushes: Vec<PushView>,
     /// The round that the page's program broadcasts by its own configuration, if it does.
-    pub own_round: Option<u32>,
+    pub(crate) own_round: Option<u32>,
 }
 
 /// A gateway.
 #[derive(Debug, Serialize)]
-pub struct GatewayView {
+pub(crate) struct GatewayView {
     name: String,
     online: bool,
     version: Option<String>,
@@ -58,7 +59,7 @@ pub struct GatewayView {
 
 /// A board in the grid.
 #[derive(Debug, Serialize)]
-pub struct BoardView {
+pub(crate) struct BoardView {
     gateway: String,
     board: String,
     /// Whether board and gateway are there.
@@ -95,7 +96,7 @@ pub struct BoardView {
 /// What is known of the events that the page did not hear itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PastView {
+pub(crate) enum PastView {
     /// Everything that is kept.
     Told,
     /// They are being asked for.
@@ -108,7 +109,7 @@ pub enum PastView {
 
 /// A board that is looked at closely.
 #[derive(Debug, Serialize)]
-pub struct DetailView {
+pub(crate) struct DetailView {
     #[serde(flatten)]
     board: BoardView,
     start_fen: Option<String>,
@@ -140,7 +141,7 @@ struct NoticeView {
 impl Hall {
     /// Everything.
     #[must_use]
-    pub fn view(&self, now_ms: u64) -> HallView {
+    pub(crate) fn view(&self, now_ms: u64) -> HallView {
         HallView {
             boards: self.changed_boards(0, now_ms),
             links: self.links(),
@@ -149,7 +150,7 @@ impl Hall {
 
     /// Boards that changed after `revision`.
     #[must_use]
-    pub fn changed_boards(&self, revision: u64, now_ms: u64) -> Vec<BoardView> {
+    pub(crate) fn changed_boards(&self, revision: u64, now_ms: u64) -> Vec<BoardView> {
         let changed = self.listed().filter(|(_, board)| board.revision > revision);
         changed
             .map(|(key, board)| self.board_view(key, board, now_ms))
@@ -158,7 +159,7 @@ impl Hall {
 
     /// The rest, if any of it changed after `revision`.
     #[must_use]
-    pub fn changed_links(&self, revision: u64) -> Option<LinksView> {
+    pub(crate) fn changed_links(&self, revision: u64) -> Option<LinksView> {
         let changed = self.brokers_revision > revision
             || self.gateways.values().any(|gateway| gateway.revision > revision);
         changed.then(|| self.links())
@@ -175,7 +176,7 @@ impl Hall {
 
     /// One board in full.
     #[must_use]
-    pub fn detail(&self, key: &BoardKey, now_ms: u64) -> Option<DetailView> {
+    pub(crate) fn detail(&self, key: &BoardKey, now_ms: u64) -> Option<DetailView> {
         let board = self.boards.get(key)?;
         let game = &board.game;
         let moves = game.moves.iter().zip(&game.san).map(|(uci, san)| MoveView {
@@ -206,7 +207,7 @@ impl Hall {
 
     /// All irregularities, the newest first.
     #[must_use]
-    pub fn cases(&self) -> Vec<CaseView> {
+    pub(crate) fn cases(&self) -> Vec<CaseView> {
         let mut cases: Vec<_> = self.listed().flat_map(|(key, board)| board.cases(key)).collect();
         cases.sort_by(|a, b| b.time.cmp(&a.time));
         cases

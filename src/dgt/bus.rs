@@ -222,7 +222,7 @@ fn read_answer<'a>(id: u8, data: &'a [u8], squares: &'a mut [PieceCode; 64]) -> 
                 id: single::CLOCK,
                 payload: data,
             };
-            BusAnswer::Said(clock::decode(&[a, b, c, d, e, f, g]).unwrap_or(illegible))
+            BusAnswer::Said(Message::of_clock(&[a, b, c, d, e, f, g]).unwrap_or(illegible))
         }
         (id::VERSION, &[main, sub]) => BusAnswer::Said(Message::Firmware(main, sub)),
         (id::CHANGES | id::CHANGES_EVEN, records) => BusAnswer::Changes(records),

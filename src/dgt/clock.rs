@@ -1,7 +1,5 @@
 //! The clock's frame: two times, the lever, running or stopped.
 
-use super::{ack::ClockAck, message::Message};
-
 /// One side of the clock, seen from its front. The board may be turned, the clock is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClockSide {
@@ -126,23 +124,18 @@ const TURN_LEFT: u8 = 0x08;
 const TURN_RIGHT: u8 = 0x10;
 const ABSENT: u8 = 0x20;
 
-/// What a clock frame says (protocol 4.1, 4.3, 4.5); none for digits that no clock can show.
+/// Whether a frame says that no clock is attached.
+pub(super) fn is_absent(payload: &[u8; PAYLOAD]) -> bool {
+    payload[PAYLOAD - 1] & ABSENT != 0
+}
+
+/// The times of a frame that is no ack, of a clock that is there; none for digits that no clock can show.
 #[inline]
-pub(super) fn decode(payload: &[u8; PAYLOAD]) -> Option<Message<'static>> {
+pub(super) fn decode(payload: &[u8; PAYLOAD]) -> Option<ClockReading> {
     let [h_right, m_right, s_right, h_left, m_left, s_left, status] = *payload;
-    // An ack is told first: its other bytes carry anything, the status among them.
-    if let Some(ack) = ClockAck::decode(payload) {
-        return Some(Message::ClockAck(ack));
-    }
-    if status & ABSENT != 0 {
-        return Some(Message::NoClock);
-    }
-    if *payload == [0; PAYLOAD] {
-        return Some(Message::NullClock);
-    }
     let right = time(h_right, m_right, s_right)?;
     let left = time(h_left, m_left, s_left)?;
-    Some(Message::Clock(ClockReading {
+    Some(ClockReading {
         left,
         right,
         running: status & RUNNING != 0,
@@ -153,7 +146,7 @@ pub(super) fn decode(payload: &[u8; PAYLOAD]) -> Option<Message<'static>> {
             Lever::RightHigh
         },
         battery_low: status & BATTERY_LOW != 0,
-    }))
+    })
 }
 
 pub(super) fn encode(reading: &ClockReading) -> [u8; PAYLOAD] {

@@ -1,7 +1,7 @@
 //! Commands to the clock behind the board (protocol 4.4). A recorder needs none of them; the
 //! simulated board must understand them.
 
-use super::{clock::ClockSide, command::CommandBytes};
+use super::{clock::ClockSide, command_bytes::CommandBytes};
 
 /// A command to the clock. The clock answers with a [`ClockAck`](super::ClockAck), usually after
 /// 1 to 2 s; one command at a time.

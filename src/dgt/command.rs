@@ -1,7 +1,7 @@
 //! What the host may say to a board. Commands that write its EEPROM or start its boot loader
 //! cannot be expressed, nor can the request for its identification text.
 
-use super::clock_command::ClockCommand;
+use super::{clock_command::ClockCommand, command_bytes::CommandBytes};
 
 /// One command in single-board mode (protocol 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,37 +100,4 @@ impl Command {
         Self::DraughtsBlack,
         Self::DraughtsWhite,
     ];
-}
-
-/// The bytes of one command, kept in place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CommandBytes {
-    bytes: [u8; Self::MAX],
-    len: usize,
-}
-
-impl CommandBytes {
-    /// The longest command: a text of eleven characters for the clock.
-    pub(crate) const MAX: usize = 17;
-
-    /// Copies at most [`Self::MAX`] bytes.
-    pub(crate) fn of(command: &[u8]) -> Self {
-        let len = command.len().min(Self::MAX);
-        let mut bytes = [0; Self::MAX];
-        bytes[..len].copy_from_slice(&command[..len]);
-        Self { bytes, len }
-    }
-}
-
-impl AsRef<[u8]> for CommandBytes {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-}
-
-impl std::ops::Deref for CommandBytes {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
-        self.as_ref()
-    }
 }

@@ -128,7 +128,7 @@ impl Reader {
 
     #[inline]
     fn read_clock<'a>(&mut self, bytes: &[u8; clock::PAYLOAD], payload: &'a [u8]) -> Message<'a> {
-        clock::decode(bytes).unwrap_or_else(|| {
+        Message::of_clock(bytes).unwrap_or_else(|| {
             self.illegible_clocks += 1;
             Message::Other {
                 id: id::CLOCK,

@@ -1,6 +1,9 @@
 //! What a board says, one frame at a time.
 
-use super::{ack::ClockAck, clock::ClockReading};
+use super::{
+    ack::ClockAck,
+    clock::{self, ClockReading},
+};
 
 /// The code of what stands on a square: 0 empty, 1..=6 white P R N B K Q, 7..=12 black, 13..=15
 /// the special pieces (draw, White wins, Black wins); 0x7f a board that does not tell.
@@ -59,6 +62,24 @@ pub enum Message<'a> {
         /// What it carries.
         payload: &'a [u8],
     },
+}
+
+impl Message<'_> {
+    /// What a clock frame says (protocol 4.1, 4.3, 4.5); none for digits that no clock can show.
+    #[inline]
+    pub(super) fn of_clock(payload: &[u8; clock::PAYLOAD]) -> Option<Self> {
+        // An ack is told first: its other bytes carry anything, the status among them.
+        if let Some(ack) = ClockAck::decode(payload) {
+            return Some(Self::ClockAck(ack));
+        }
+        if clock::is_absent(payload) {
+            return Some(Self::NoClock);
+        }
+        if *payload == [0; clock::PAYLOAD] {
+            return Some(Self::NullClock);
+        }
+        clock::decode(payload).map(Self::Clock)
+    }
 }
 
 /// State of a board's own battery (protocol 2.3, `a0`). Boards differ in how much they tell.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::laws::{IrregularityKind, Penalty, PenaltyKind, PositionRuling, Side};
+use crate::terms::{IrregularityKind, Penalty, PenaltyKind, PositionRuling, Side};
 
 /// Major version of the payloads. A consumer may rely on the fields of one major version.
 pub const SCHEMA_VERSION: u32 = 1;

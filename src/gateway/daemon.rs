@@ -30,6 +30,7 @@ use super::{
     desk::Desk,
     discovery,
     disk::Disk,
+    error::GatewayError,
     hardware::Hardware,
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
@@ -42,8 +43,7 @@ use super::{
 };
 use crate::{
     config::{Config, Id},
-    journal::{Journal, JournalError, Notice},
-    link::SourceSyntaxError,
+    journal::{Journal, Notice},
     mqtt::{Figures, Publisher, PublisherHandle, Redial, Request, StateKey, Topics, rumqtt::RumqttDial},
     notify::notify,
 };
@@ -58,27 +58,6 @@ const MAX_READERS: usize = 8;
 const TICK: Duration = Duration::from_secs(1);
 /// A board's task that failed is started again after one second, then two, up to about a minute.
 const MAX_RESTART_DOUBLINGS: u32 = 6;
-
-/// Why the daemon cannot run, or ended before it was told to.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "each message says what its fields are")]
-pub enum GatewayError {
-    /// The journal cannot be used.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// A port that names nothing.
-    #[error("board {board}: {source}")]
-    Source { board: Id, source: SourceSyntaxError },
-    /// Two boards on one port.
-    #[error("boards {first} and {second} have the same port {port}: each board needs its own")]
-    SharedPort { first: Id, second: Id, port: String },
-    /// The task of a line ended: a defect.
-    #[error("a line of boards failed: {0}")]
-    Line(String),
-    /// The publisher's task ended: a defect.
-    #[error("the publisher failed: {0}")]
-    Publisher(String),
-}
 
 /// Runs the daemon until `shutdown`, then stops it within the configured bound.
 ///

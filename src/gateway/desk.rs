@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::{
-    broadcast::{InForce, Pairings, TablesWrong, began_ms, tables as order},
+    broadcast::began_ms,
     config::{Broadcast, Config, is_lichess_round},
     journal::wall_ms,
     mqtt::{Answer, NextRound, PairingsAsked, Refusal, Reply},
+    tournament::{InForce, Pairings, TablesWrong, tables as order},
 };
 
 /// Why a command about rounds is refused.
@@ -314,7 +315,7 @@ fn finish(path: &Path, in_force: InForce, answer: &Answer, state: Value) -> Done
 fn seats(pairings: &Pairings, tables: &[String]) -> Vec<Value> {
     let paired = pairings.boards.iter().map(Option::as_ref);
     let paired = paired.chain(std::iter::repeat(None));
-    let seat = |((board, id), pairing): ((usize, &String), Option<&crate::broadcast::Pairing>)| {
+    let seat = |((board, id), pairing): ((usize, &String), Option<&crate::tournament::Pairing>)| {
         json!({
             "board": board,
             "id": id,

@@ -11,7 +11,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    daemon::GatewayError,
+    error::GatewayError,
     heartbeat::{Heartbeat, Pulse},
     ports::Ports,
     trouble::Trouble,

@@ -16,6 +16,7 @@ mod daemon;
 mod desk;
 mod discovery;
 mod disk;
+mod error;
 mod hardware;
 mod health;
 mod heartbeat;
@@ -33,5 +34,6 @@ mod timed;
 mod told;
 mod trouble;
 
-pub use daemon::{Controls, GatewayError, LogSwitch, run, run_changing};
+pub use daemon::{Controls, LogSwitch, run, run_changing};
+pub use error::GatewayError;
 pub use health::{GatewayInfo, Health};

@@ -13,27 +13,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::{
     entry::{AppendError, CommandRecord, Entry, JournalSettings, Known, Notice, Resume, Row, Stats, Written},
     open::{self, JournalError},
+    request::Request,
     writer::{Tells, Writer},
 };
 
 /// Requests that may wait for the thread; senders wait beyond that.
 const CHANNEL: usize = 256;
-
-/// What is asked of the thread.
-pub(super) enum Request {
-    Append(Entry, oneshot::Sender<Result<Written, AppendError>>),
-    Acked(Vec<u64>),
-    Unacked(u64, usize, oneshot::Sender<Vec<Row>>),
-    Latest(u64, usize, oneshot::Sender<Vec<(Row, bool)>>),
-    Resume(String, oneshot::Sender<Resume>),
-    Command(String, String, oneshot::Sender<Option<CommandRecord>>),
-    Reconcile(BTreeMap<String, Known>, oneshot::Sender<()>),
-    StandBy(bool),
-    Boot(String),
-    Lift(oneshot::Sender<Vec<Notice>>),
-    Tick(oneshot::Sender<Stats>),
-    Close(oneshot::Sender<()>),
-}
 
 /// Handle to the journal's thread; cheap to clone.
 #[derive(Clone, Debug)]

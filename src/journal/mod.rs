@@ -22,6 +22,7 @@ mod numbers;
 mod open;
 mod place;
 pub mod query;
+mod request;
 mod store;
 mod taken;
 mod writer;

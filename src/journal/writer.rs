@@ -17,10 +17,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::{
     age::Hours,
     entry::{AppendError, Entry, JournalSettings, Known, Notice, Resume, Row, Written},
-    handle::Request,
     mark::Mark,
     open::{Ready, is_damage},
     place::Place,
+    request::Request,
     store::{Batch, NewCommand, NewRow, Store},
     taken::Taken,
 };

@@ -1,10 +1,10 @@
 //! Times to propose after an irregularity (7.1, 7.4). The arbiter sets the clock, and may leave it alone.
 
-use super::{
-    case::{Edition, Side},
-    ruling::{Penalty, PenaltyKind, PositionRuling, Ruling},
+use super::{case::Edition, ruling::Ruling};
+use crate::{
+    event::{ClockFrom, ClockState, ClockWorking},
+    terms::{Penalty, PenaltyKind, PositionRuling, Side},
 };
-use crate::event::{ClockFrom, ClockState, ClockWorking};
 
 /// What the clock has to say about an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,7 @@
 //! From a case to a ruling: which act governs, which rule answers it, what that means here.
 
 use super::{
-    case::{
-        Case, Edition,
-        IrregularityKind::{self, *},
-        Side, TimeControl,
-    },
+    case::{Case, Edition, TimeControl},
     edition,
     facts::{RaisedBy, ResponseTo},
     offence::{self, Sanction, Window},
@@ -14,7 +10,11 @@ use super::{
         Text2023, TwoHandsPosition,
     },
     provision::{self, Effect, Place, Situation},
-    ruling::{Penalty, PenaltyKind, PositionRuling, Ruling},
+    ruling::Ruling,
+};
+use crate::terms::{
+    IrregularityKind::{self, *},
+    Penalty, PenaltyKind, PositionRuling, Side,
 };
 
 /// What the Laws prescribe. Total: every case has a ruling; where the Laws would name a player and

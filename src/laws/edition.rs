@@ -4,13 +4,13 @@ use super::{
     case::{
         Case,
         Edition::{self, *},
-        IrregularityKind::{self, *},
         Supervision::*,
         TimeControl::*,
     },
     offence::Sanction::{self, Contested, Seconds},
     options::Options,
 };
+use crate::terms::IrregularityKind::{self, *};
 
 /// From when on an error of the start is no longer put right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,18 +12,18 @@ pub mod offence;
 pub mod options;
 pub mod parse;
 pub mod provision;
-pub mod reason;
 pub mod ruling;
 pub mod words;
 
-pub use case::{Case, Edition, IrregularityKind, Side, Supervision, TimeControl};
+pub use case::{Case, Edition, Supervision, TimeControl};
 pub use decide::decide;
 pub use facts::{Facts, FirstFlag, MovesCompleted, Observed, RaisedBy, ResponseTo};
 pub use options::Options;
 pub use parse::CaseError;
-pub use reason::IllegalReason;
-pub use ruling::{Penalty, PenaltyKind, PositionRuling, Ruling};
+pub use ruling::Ruling;
 pub use words::{Occurrence, words};
+
+pub use crate::terms::{IllegalReason, IrregularityKind, Penalty, PenaltyKind, PositionRuling, Side};
 
 #[cfg(test)]
 mod tests;

@@ -4,12 +4,12 @@ use super::{
     case::{
         Case,
         Edition::{self, *},
-        IrregularityKind::{self, *},
         Supervision::{self, *},
         TimeControl::{self, *},
     },
     options::{Blitz2023, Options, Text2023, TwoHands2017},
 };
+use crate::terms::IrregularityKind::{self, *};
 
 /// What an offence costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

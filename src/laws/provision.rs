@@ -5,10 +5,10 @@ use super::{
     case::{
         Case,
         Edition::{self, *},
-        IrregularityKind::{self, *},
     },
     edition,
 };
+use crate::terms::IrregularityKind::{self, *};
 
 /// What distinguishes the rows of one irregularity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,14 @@
 //! The tables are whole: no combination without an answer, none with two.
 
 use super::{
-    case::{Case, Edition, IrregularityKind, Side, Supervision, TimeControl},
+    case::{Case, Edition, Supervision, TimeControl},
     decide, edition,
     facts::{Facts, FirstFlag, RaisedBy, ResponseTo},
     offence::{self, MATRIX, Sanction, Window},
     options::Options,
     provision::PROVISIONS,
-    ruling::PenaltyKind,
 };
+use crate::terms::{IrregularityKind, PenaltyKind, Side};
 
 const CONTROLS: [TimeControl; 3] = [TimeControl::Standard, TimeControl::Rapid, TimeControl::Blitz];
 const SUPERVISIONS: [Supervision; 2] = [Supervision::Adequate, Supervision::NotAdequate];

@@ -4,7 +4,8 @@
 //! each time, so a port that came back under another number is found again.
 #![allow(clippy::disallowed_methods)] // links live on the wall clock.
 
-pub mod backoff;
+pub mod ask;
+mod backoff;
 mod denied;
 pub mod enumerate;
 mod error;
@@ -18,10 +19,10 @@ mod source;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub use ask::{ask, hear_position};
 pub use backoff::Backoff;
 pub use error::OpenError;
 pub(crate) use probe::same_number;
-pub use probe::{ask, hear_position};
 pub use source::{PortMatch, Shared, Source, SourceSyntaxError};
 
 /// A live connection to one board. Reading 0 bytes or an error means that it is gone: drop it, then

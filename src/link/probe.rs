@@ -13,19 +13,16 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{OpenError, Opened, Source, enumerate::Port, serial};
+use super::{OpenError, Opened, enumerate::Port, serial};
 use crate::{
-    dgt::{Command, Decoder, Message, PieceCode},
-    families::{Family, Line, Told},
+    dgt::{Command, Decoder, Message},
+    families::Line,
     time::Millis,
 };
 
 /// How long a port may take to say a number. A board answers within some tens of milliseconds; one that
 /// is in bus mode ignores the first command.
 const PATIENCE: Duration = Duration::from_millis(1200);
-/// How long a board that tells whole positions is listened to: one that resets when it is opened takes two
-/// seconds to start, and should speak every second.
-const LISTENING: Duration = Duration::from_secs(5);
 /// Between two commands: a board's input holds ten bytes.
 const PACE: Duration = Duration::from_millis(100);
 
@@ -115,50 +112,6 @@ fn says(numbers: &[String], wanted: &str) -> bool {
     numbers.iter().any(|number| same_number(number, wanted))
 }
 
-/// Opens the source and asks the board there for its numbers, short and long; none when it is silent.
-///
-/// # Errors
-/// As [`Source::open`].
-pub async fn ask(source: &Source) -> Result<Vec<String>, OpenError> {
-    let mut opened = source.open().await?;
-    Ok(numbers_of(&mut opened).await)
-}
-
-/// Opens the source and waits until a board of `family` tells what stands on it, and asks it to; none when it does not.
-///
-/// # Errors
-/// As [`Source::open`].
-pub async fn hear_position(source: &Source, family: &Family) -> Result<Option<[PieceCode; 64]>, OpenError> {
-    let mut opened = source.open_as(family.line).await?;
-    let (began, mut driver) = (Instant::now(), (family.driver)());
-    let (mut buffer, mut heard) = ([0; 256], None);
-    driver.link_up(Millis(0));
-    while heard.is_none() && began.elapsed() < LISTENING {
-        // Five seconds are 5000 milliseconds.
-        let now = Millis(began.elapsed().as_millis() as u64);
-        driver.handle_timeout(now);
-        while let Some(command) = driver.poll_transmit() {
-            if opened.io.write_all(&command).await.is_err() {
-                return Ok(None);
-            }
-        }
-        let due = driver
-            .poll_timeout()
-            .map(|due| began + Duration::from_millis(due.0));
-        let deadline = due.unwrap_or(began + LISTENING).min(began + LISTENING);
-        match timeout_at(deadline, opened.io.read(&mut buffer)).await {
-            Err(_) => {}
-            Ok(Err(_) | Ok(0)) => break,
-            Ok(Ok(n)) => driver.bytes(now, &buffer[..n], &mut |told| {
-                if let Told::Squares(squares) = told {
-                    heard = Some(squares);
-                }
-            }),
-        }
-    }
-    Ok(heard)
-}
-
 fn told(path: &Path, numbers: &[String]) -> String {
     let numbers = if numbers.is_empty() {
         "no answer".to_owned()
@@ -174,7 +127,7 @@ pub(crate) fn same_number(a: &str, b: &str) -> bool {
 }
 
 /// The numbers, short and long, that the device gives; none when it is silent.
-async fn numbers_of(opened: &mut Opened) -> Vec<String> {
+pub(super) async fn numbers_of(opened: &mut Opened) -> Vec<String> {
     let mut decoder = Decoder::new();
     let mut numbers: Vec<String> = Vec::new();
     let deadline = Instant::now() + PATIENCE;

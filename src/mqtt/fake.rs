@@ -10,8 +10,9 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    lasting::PublisherSettings,
     link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Message, Qos, Ticket},
-    publisher::{Publisher, PublisherHandle, PublisherSettings},
+    publisher::{Publisher, PublisherHandle},
     reply::Answer,
     states::StateKey,
     topic::{BoardState, Topics},

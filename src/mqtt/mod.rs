@@ -12,6 +12,7 @@ mod claim;
 pub mod command;
 #[cfg(test)]
 mod fake;
+mod lasting;
 pub mod link;
 pub mod look;
 mod older;
@@ -24,15 +25,15 @@ mod session;
 mod short;
 pub mod states;
 mod suspect;
-pub mod tls;
 pub mod topic;
 mod unfit;
 mod window;
 
 pub use claim::host;
 pub use command::{Bind, History, LogAsked, NextRound, PairingsAsked, Refusal, Request, Target};
+pub use lasting::{Beat, Figures, MOST_PATIENCE, PublisherSettings};
 pub use link::{Arrived, BrokerLink, Dial, LinkEvent, Message, Qos};
-pub use publisher::{Figures, Publisher, PublisherHandle, PublisherSettings, Redial};
+pub use publisher::{Publisher, PublisherHandle, Redial};
 pub use reply::{Answer, Reply, ReplyPayload};
 pub use states::{StateKey, States};
 pub use topic::{BoardState, Topics};

@@ -29,9 +29,12 @@ use rumqttc::{
 use super::{
     link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Message, Qos, Ticket},
     older::Question,
-    tls, unfit,
+    unfit,
 };
-use crate::config::{Broker, BrokerUrl};
+use crate::{
+    config::{Broker, BrokerUrl},
+    tls,
+};
 
 /// Room for packet ids: the library reserves memory for each. Twice the window, so that ids cannot
 /// wrap onto one that is still unacknowledged.

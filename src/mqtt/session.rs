@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     command,
+    lasting::{Core, StateLog},
     link::{Arrived, BrokerLink, Closed, LinkEvent, Message, Qos, Ticket},
-    publisher::{Core, StateLog},
     reply::Reply,
     window::{Sent, Window},
 };

@@ -5,8 +5,8 @@ use rumqttc::v5::{
     mqttbytes::v5::{ConnAck, ConnectReturnCode},
 };
 
-use super::tls;
 use crate::descriptors;
+use crate::tls;
 
 /// What we need and what has it.
 const NEEDS: &str = "dgt2mqtt needs MQTT 5, which mosquitto 1.6, EMQX, HiveMQ, VerneMQ and RabbitMQ 3.13 and their successors speak";

@@ -3,9 +3,10 @@
 //! It is known by configuration, or by what it does. On a line that hands on each byte as it comes, changes of squares and frames
 //! of the clock lie anyhow to each other. On one that gathers they come in the same instant, and between two lumps nothing does.
 
-use super::late::TOGETHER_MS;
 use crate::{dgt::Message, time::Millis};
 
+/// What comes together comes within this time.
+pub(super) const TOGETHER_MS: u64 = 20;
 /// What comes so soon after the last lump was not gathered.
 const LEAST_MS: u64 = 150;
 /// No line gathers for longer: the board is asked for a sign of life after this time.

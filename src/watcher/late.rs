@@ -7,7 +7,7 @@
 //! A line that gathers does so all the time: what has not come by now may have been said some time ago, and all that comes together
 //! happened since the line last spoke.
 
-use super::gathers::Gathers;
+use super::gathers::{Gathers, TOGETHER_MS};
 use crate::{
     dgt::{ClockReading, Message},
     time::Millis,
@@ -17,8 +17,6 @@ use crate::{
 const SILENT_MS: u64 = 1200;
 /// It is believed to have been there for no longer than this: a cable is pulled, or this clock does not speak each second.
 const MOST_MS: u64 = 90_000;
-/// What comes together comes within this time.
-pub(super) const TOGETHER_MS: u64 = 20;
 /// So many messages at once have waited; fewer may have come so.
 const LUMP: usize = 3;
 /// A line that says more than this at once was not late: it never stops.

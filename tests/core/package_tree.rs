@@ -152,7 +152,9 @@ fn every_command_is_described(tree: &Path) {
     let pages = tree.join("usr/share/man/man1");
     assert!(!pages.join(format!("dgt2mqtt-{LEFT_OUT}.1.gz")).exists());
     let script = text(Path::new(ROOT).join("scripts/package.sh"));
-    assert!(script.contains("cargo build --locked --profile dist --no-default-features --bin"));
+    assert!(
+        script.contains("cargo build --locked --profile dist --no-default-features --features daemon --bin")
+    );
     assert!(unpacked(&pages.join("dgt2mqtt.1.gz")).contains(".TH dgt2mqtt"));
     for command in commands {
         let page = unpacked(&pages.join(format!("dgt2mqtt-{command}.1.gz")));

@@ -10,9 +10,9 @@ use std::{
 };
 
 use dgt2mqtt::{
-    broadcast::{InForce, Pairings, tables},
     event::{Body, Event},
     journal::{Entry, Journal, JournalSettings},
+    tournament::{InForce, Pairings, tables},
 };
 use serde_json::Value;
 

@@ -10,8 +10,9 @@ use std::{
 };
 
 use dgt2mqtt::{
-    broadcast::{Delay, Folder, Pairings, Round, Tournament},
+    broadcast::{Folder, Round},
     event::{Body, Event},
+    tournament::{Delay, Pairings, Tournament},
 };
 use serde_json::Value;
 

@@ -15,7 +15,7 @@ use crate::{
         sensed::Sensed,
         stand::Stand,
     },
-    laws::Side,
+    terms::Side,
     time::Millis,
 };
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::{
-    broadcast::Delay,
     config::{Alert, AlertForm, Broadcast, Person, Role},
+    tournament::Delay,
 };
 
 pub(super) fn describe_people(text: &mut String, people: &[Person]) {

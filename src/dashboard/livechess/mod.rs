@@ -9,6 +9,4 @@ mod session;
 mod shapes;
 mod sockets;
 
-pub use server::serve;
-pub use session::Session;
-pub use shapes::Now;
+pub(crate) use server::serve;

@@ -47,7 +47,7 @@ impl Link {
 }
 
 /// Serves the interface at `listener` until `stop`. Pages of any origin may read it, as they expect.
-pub async fn serve(listener: TcpListener, shared: Shared, stop: CancellationToken) {
+pub(crate) async fn serve(listener: TcpListener, shared: Shared, stop: CancellationToken) {
     let link = Link {
         shared,
         sockets: Sockets::default(),

@@ -21,7 +21,7 @@ const MAX_FEN: usize = 128;
 
 /// What a client has asked for.
 #[derive(Debug, Default)]
-pub struct Session {
+pub(crate) struct Session {
     /// By the number that the client gave it, as JSON text.
     feeds: BTreeMap<String, Feed>,
 }
@@ -46,7 +46,7 @@ struct Picture {
 
 impl Session {
     /// Answers a call, and tells what follows from it.
-    pub fn call(&mut self, text: &str, hall: &Hall, now: Now) -> Vec<String> {
+    pub(crate) fn call(&mut self, text: &str, hall: &Hall, now: Now) -> Vec<String> {
         let Ok(call) = serde_json::from_str::<Value>(text) else {
             return vec![message(
                 "error",
@@ -82,7 +82,7 @@ impl Session {
     }
 
     /// What has changed for the feeds since they were last told.
-    pub fn changes(&mut self, hall: &Hall, now: Now) -> Vec<String> {
+    pub(crate) fn changes(&mut self, hall: &Hall, now: Now) -> Vec<String> {
         let mut out = Vec::new();
         for feed in self.feeds.values_mut() {
             let Some((key, board)) = find(hall, &feed.serial) else {

@@ -38,11 +38,11 @@ pub(super) struct Clock {
 
 /// What time it is, in both reckonings.
 #[derive(Clone, Copy, Debug)]
-pub struct Now {
+pub(crate) struct Now {
     /// The hall's own clock.
-    pub hall_ms: u64,
+    pub(crate) hall_ms: u64,
     /// Unix time.
-    pub unix_ms: i64,
+    pub(crate) unix_ms: i64,
 }
 
 impl Now {

@@ -6,11 +6,11 @@ use std::{
     time::Duration,
 };
 
-use super::GatewayError;
 use crate::{
     config::{Broker, Config, Id},
     gateway::{
         board::{BoardPlan, Tables},
+        error::GatewayError,
         lines::{self, LinePlan},
         metrics::Metrics,
     },

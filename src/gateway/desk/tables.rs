@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::{Change, Desk, Done, Refused, games, refused, seats};
 use crate::{
-    broadcast::{Pairings, began_ms, tables},
+    broadcast::began_ms,
     config::Config,
     mqtt::{Answer, Bind, Refusal, Reply},
+    tournament::{Pairings, tables},
 };
 
 impl Desk {

@@ -5,13 +5,10 @@ use shakmaty::Role;
 use super::{ActMove, IllegalReason, Language, Occurrence, clock_face};
 use crate::{
     event::{Certainty, ClockFrom, ClockState},
-    laws::{
-        case::{
-            Edition,
-            IrregularityKind::{self, *},
-            Side,
-        },
-        ruling::{Penalty, PenaltyKind, PositionRuling},
+    laws::Edition,
+    terms::{
+        IrregularityKind::{self, *},
+        Penalty, PenaltyKind, PositionRuling, Side,
     },
 };
 

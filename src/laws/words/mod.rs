@@ -10,12 +10,11 @@ use std::collections::BTreeMap;
 
 use shakmaty::{Role, fen::Fen, uci::UciMove};
 
-use super::{
-    IllegalReason,
-    case::{Edition, IrregularityKind, Side},
-    ruling::{Penalty, PenaltyKind, PositionRuling},
+use super::case::Edition;
+use crate::{
+    event::{Advice, Certainty, ClockState, Irregularity, Words},
+    terms::{IllegalReason, IrregularityKind, Penalty, PenaltyKind, PositionRuling, Side},
 };
-use crate::event::{Advice, Certainty, ClockState, Irregularity, Words};
 
 /// An act as a move: which piece went from where to where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

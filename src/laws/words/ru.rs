@@ -9,12 +9,10 @@ use forms::{
 use super::{ActMove, IllegalReason, Language, Occurrence, clock_face};
 use crate::{
     event::{Certainty, ClockFrom, ClockState},
-    laws::{
-        case::{
-            Edition,
-            IrregularityKind::{self, *},
-        },
-        ruling::{Penalty, PenaltyKind, PositionRuling},
+    laws::Edition,
+    terms::{
+        IrregularityKind::{self, *},
+        Penalty, PenaltyKind, PositionRuling,
     },
 };
 

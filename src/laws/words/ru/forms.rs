@@ -2,7 +2,7 @@
 
 use shakmaty::Role;
 
-use crate::laws::case::Side;
+use crate::terms::Side;
 
 /// "белые": the players are plural in Russian.
 pub(super) fn side(side: Side) -> &'static str {

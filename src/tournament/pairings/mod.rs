@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::plain;
+use crate::files::plain;
 pub use mistake::{Mistake, What};
 
 /// A player as the tags name one.

@@ -40,7 +40,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The same as text.
-pub(super) fn text(path: &Path) -> io::Result<String> {
+pub(crate) fn text(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 

@@ -4,7 +4,7 @@ use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{beside, note, pairings::Pairings};
+use super::{beside, pairings::Pairings};
 
 /// The file has the journal's name, and this.
 const ENDING: &str = "round";
@@ -40,12 +40,6 @@ impl InForce {
     pub fn keep(&self, path: &Path) -> io::Result<()> {
         beside::write(path, ENDING, self)
     }
-}
-
-/// When `round` was begun by what the folder of a broadcast says, as Unix time in milliseconds.
-#[must_use]
-pub fn began_ms(folder: &Path, round: u32) -> Option<i64> {
-    Some(note::read_all(folder).get(&round)?.tournament.since_ms)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::config::Tls;
 /// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
-pub enum TlsError {
+pub(crate) enum TlsError {
     /// A file cannot be read or holds no PEM of the kind needed.
     #[error("cannot read {what} from {}: {reason}", path.display())]
     File {
@@ -35,7 +35,7 @@ pub enum TlsError {
 ///
 /// # Errors
 /// When a file is unreadable or does not fit.
-pub fn client_config(settings: &Tls) -> Result<Arc<ClientConfig>, TlsError> {
+pub(crate) fn client_config(settings: &Tls) -> Result<Arc<ClientConfig>, TlsError> {
     let mut roots = RootCertStore::empty();
     let authorities = certificates("certificate authorities", &settings.ca_file)?;
     // A system's bundle may hold some that this library does not know how to read.

@@ -3,26 +3,26 @@
 
 use std::collections::BTreeSet;
 
-use super::hall::Hall;
+use super::Hall;
 
 /// Which gateways are not shown, and when that last changed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gone {
+pub(in crate::dashboard) struct Gone {
     gateways: BTreeSet<String>,
     /// The revision at which boards last went off the page.
-    pub(super) revision: u64,
+    pub(in crate::dashboard) revision: u64,
 }
 
 impl Gone {
     /// Whether nothing is taken of a gateway.
-    pub(super) fn is_gone(&self, gateway: &str) -> bool {
+    pub(in crate::dashboard) fn is_gone(&self, gateway: &str) -> bool {
         self.gateways.contains(gateway)
     }
 }
 
 /// Why a gateway stays on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotGone {
+pub(crate) enum NotGone {
     /// It is at work.
     #[error("the gateway is online: stop it first, and remove it then")]
     Online,
@@ -34,7 +34,7 @@ pub enum NotGone {
 impl NotGone {
     /// Stable code.
     #[must_use]
-    pub fn code(self) -> &'static str {
+    pub(crate) fn code(self) -> &'static str {
         match self {
             Self::Online => "gateway_online",
             Self::Unknown => "unknown_gateway",
@@ -47,7 +47,7 @@ impl Hall {
     ///
     /// # Errors
     /// While it is online, or where there is none.
-    pub fn remove_gateway(&mut self, gateway: &str) -> Result<(), NotGone> {
+    pub(crate) fn remove_gateway(&mut self, gateway: &str) -> Result<(), NotGone> {
         if self.is_online(gateway) {
             return Err(NotGone::Online);
         }
@@ -66,7 +66,7 @@ impl Hall {
 
     /// True when with this message a gateway that was taken off the page comes back: what it has
     /// retained is to be heard again.
-    pub(super) fn comes_back(&mut self, topic: &str, payload: &[u8]) -> bool {
+    pub(in crate::dashboard) fn comes_back(&mut self, topic: &str, payload: &[u8]) -> bool {
         let gateway = topic.strip_suffix("/status").filter(|_| payload == b"online");
         gateway.is_some_and(|gateway| self.gone.gateways.remove(gateway))
     }

@@ -79,12 +79,12 @@ fn plain(file: File) -> io::Result<File> {
 }
 
 /// Whether a file has this one name: a second one may lie outside.
-pub(super) fn has_one_name(file: &File) -> bool {
+pub(crate) fn has_one_name(file: &File) -> bool {
     fstat(file).is_ok_and(|stat| stat.st_nlink == 1)
 }
 
 /// What a file has.
-pub(super) fn read(root: &Path, name: &str) -> io::Result<String> {
+pub(crate) fn read(root: &Path, name: &str) -> io::Result<String> {
     let (folder, name) = place(root, name, Make::Nothing)?;
     // A pipe without a writer would keep us waiting.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -99,12 +99,12 @@ pub(super) fn read(root: &Path, name: &str) -> io::Result<String> {
 
 /// Puts a file in place as a whole. Programs that watch the folder for `.pgn` and `.json` do not see it
 /// while it is written.
-pub(super) fn replace(root: &Path, name: &str, text: &str) -> io::Result<()> {
+pub(crate) fn replace(root: &Path, name: &str, text: &str) -> io::Result<()> {
     put(root, name, text, Make::Folders)
 }
 
 /// The same; what root makes belongs to the owner of the nearest folder that was there.
-pub(super) fn restore(root: &Path, name: &str, text: &str) -> io::Result<()> {
+pub(crate) fn restore(root: &Path, name: &str, text: &str) -> io::Result<()> {
     let is_there = |folder: &&Path| folder.as_os_str().is_empty() || folder.exists();
     let there = root.ancestors().find(is_there).unwrap_or(root);
     let missing = root.strip_prefix(there).unwrap_or_else(|_| Path::new(""));
@@ -136,7 +136,7 @@ fn put(root: &Path, name: &str, text: &str, make: Make) -> io::Result<()> {
 }
 
 /// A file to be locked, made where it is not there.
-pub(super) fn lockable(root: &Path, name: &str) -> io::Result<File> {
+pub(crate) fn lockable(root: &Path, name: &str) -> io::Result<File> {
     let (folder, name) = place(root, name, Make::Folders)?;
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     plain(File::from(openat(
@@ -148,7 +148,7 @@ pub(super) fn lockable(root: &Path, name: &str) -> io::Result<File> {
 }
 
 /// Takes a file away.
-pub(super) fn remove(root: &Path, name: &str) -> io::Result<()> {
+pub(crate) fn remove(root: &Path, name: &str) -> io::Result<()> {
     let (folder, name) = place(root, name, Make::Nothing)?;
     Ok(unlinkat(&folder, name, AtFlags::empty())?)
 }

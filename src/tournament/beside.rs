@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::shared;
+use crate::files::shared;
 
 /// Folder and name of the file that is called as the journal, with `ending`.
 fn place(journal: &Path, ending: &str) -> Option<(PathBuf, String)> {

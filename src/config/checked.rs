@@ -1,0 +1,104 @@
+//! Single values, checked: numbers, texts, and the files that they name. What is wrong with one is noted in the document.
+
+use std::{
+    fs::File,
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use toml::Spanned;
+
+use super::{Secret, read::Document, value::ValueError};
+use crate::files::plain;
+
+/// Reads a value, or notes why it cannot be one.
+pub(super) fn parse<T: FromStr<Err = ValueError>>(
+    text: Spanned<String>,
+    document: &mut Document<'_>,
+) -> Option<T> {
+    let span = text.span();
+    match text.into_inner().parse() {
+        Ok(value) => Some(value),
+        Err(ValueError { what, help }) => {
+            document.problem(span, what, help);
+            None
+        }
+    }
+}
+
+/// A number within bounds, or its default.
+pub(super) fn within(
+    number: Option<&Spanned<u32>>,
+    default: u32,
+    bounds: RangeInclusive<u32>,
+    unit: &str,
+    document: &mut Document<'_>,
+) -> u32 {
+    let Some(number) = number else {
+        return default;
+    };
+    let value = *number.get_ref();
+    if bounds.contains(&value) {
+        return value;
+    }
+    document.problem(
+        number.span(),
+        format!("{value} is out of bounds"),
+        format!(
+            "possible are {} to {} {unit}; left out, it is {default}",
+            bounds.start(),
+            bounds.end()
+        ),
+    );
+    default
+}
+
+/// The path of a file that can be opened.
+pub(super) fn readable(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<PathBuf> {
+    let path = document.resolve(file.get_ref());
+    match File::open(&path).and_then(|file| file.metadata()) {
+        Ok(kind) if kind.is_file() => Some(path),
+        Ok(_) => {
+            document.problem(
+                file.span(),
+                format!("{} is no file", path.display()),
+                "name a PEM file",
+            );
+            None
+        }
+        Err(error) => {
+            unreadable(file, &path, &error, document);
+            None
+        }
+    }
+}
+
+/// A secret from a file that holds nothing else.
+pub(super) fn secret_file(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> Option<Secret> {
+    let path = document.resolve(file.get_ref());
+    match plain::text(&path) {
+        Ok(text) if text.trim_end_matches(['\r', '\n']).is_empty() => {
+            document.problem(
+                file.span(),
+                format!("{} is empty", path.display()),
+                "write the secret into it, and nothing else",
+            );
+            None
+        }
+        // Editors end the last line, secrets do not.
+        Ok(text) => Some(Secret::new(text.trim_end_matches(['\r', '\n']))),
+        Err(error) => {
+            unreadable(file, &path, &error, document);
+            None
+        }
+    }
+}
+
+fn unreadable(file: &Spanned<PathBuf>, path: &Path, error: &std::io::Error, document: &mut Document<'_>) {
+    document.problem(
+        file.span(),
+        format!("cannot read {}: {error}", path.display()),
+        "check the name, and that the user of the daemon may read the file and enter its folders",
+    );
+}

@@ -1,0 +1,111 @@
+//! The games of a board, of what its events and its state tell.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::Board;
+use crate::{
+    dashboard::{
+        games::{Game, GameLine, GameView, MoveView, first_ply},
+        key::BoardKey,
+        legal::replayed,
+    },
+    event::{Body, GameResult},
+};
+
+impl Board {
+    /// By their numbers.
+    pub(in crate::dashboard) fn folded_games(&self) -> BTreeMap<u32, Game> {
+        let mut games = self.earlier.games();
+        for event in self.events.values().filter(|event| !self.earlier.has(event)) {
+            if let Some(number) = event.game {
+                games.entry(number).or_default().take(event);
+            }
+        }
+        if let Some(present) = self.game.game {
+            let game = games.entry(present).or_default();
+            self.take_state_of(game);
+        }
+        for (number, game) in &mut games {
+            if let Some(sat) = self.sat.get(number) {
+                game.players.clone_from(sat);
+            }
+        }
+        games
+    }
+
+    /// What the state tells of the present game, where the events do not tell all.
+    fn take_state_of(&self, game: &mut Game) {
+        let state = &self.game;
+        let told = game.moves.iter().map(|made| &made.uci);
+        let Some(start) = state.start_fen.as_ref().filter(|_| !told.eq(&state.moves)) else {
+            return;
+        };
+        let fens = replayed(start, state.chess960, &state.moves);
+        let named = state.moves.iter().zip(&state.san).enumerate();
+        let moves = named.map(|(i, (uci, san))| MoveView {
+            uci: uci.clone(),
+            san: san.clone(),
+            fen: fens.get(i).cloned(),
+            time: None,
+        });
+        game.moves = Arc::new(moves.collect());
+        game.start = Some(start.clone());
+        game.chess960 = state.chess960;
+        game.has_gap = false;
+    }
+
+    /// All that are known, the newest first.
+    pub(in crate::dashboard) fn games(&self) -> Vec<GameLine> {
+        let games = self.folded_games();
+        let lines = games.iter().rev();
+        lines.map(|(number, game)| self.line(*number, game)).collect()
+    }
+
+    /// The game with this number.
+    pub(in crate::dashboard) fn game_view(&self, key: &BoardKey, number: u32) -> Option<GameView> {
+        let game = self.folded_games().remove(&number)?;
+        Some(GameView {
+            gateway: key.gateway.clone(),
+            board: key.board.clone(),
+            line: self.line(number, &game),
+            moves: game.moves(),
+            start_fen: game.start,
+            chess960: game.chess960,
+            asks: game.asks,
+        })
+    }
+
+    /// The last game, where nobody came to it and none was played after it: its number and its result.
+    pub(in crate::dashboard) fn forfeited(&self) -> Option<(u32, GameResult)> {
+        let later = self.events.values().filter(|event| event.game > self.game.game);
+        let ends = later.filter_map(|event| match &event.body {
+            Body::GameEnded { result, .. } => Some((event.game?, event.seq, *result)),
+            Body::GameResumed { .. } => Some((event.game?, event.seq, GameResult::Open)),
+            _ => None,
+        });
+        let (number, _, result) = ends.max_by_key(|(number, seq, _)| (*number, *seq))?;
+        result.is_forfeit().then_some((number, result))
+    }
+
+    /// Code of the notice that asks something about the present game.
+    pub(in crate::dashboard) fn asks(&self) -> Option<&'static str> {
+        let present = self.game.game?;
+        let its = self.events.values().filter(|event| event.game == Some(present));
+        let mut game = Game::default();
+        its.for_each(|event| game.take(event));
+        game.asks
+    }
+
+    fn line(&self, number: u32, game: &Game) -> GameLine {
+        GameLine {
+            number,
+            present: self.game.game == Some(number),
+            players: game.players.clone(),
+            plies: game.moves.len(),
+            first_ply: first_ply(game.start.as_deref()),
+            end: game.end.clone(),
+            began: game.began.clone(),
+            complete: game.is_complete(),
+        }
+    }
+}

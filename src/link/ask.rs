@@ -1,0 +1,63 @@
+//! Asks whoever is at a source who it is.
+
+use std::time::Duration;
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    time::{Instant, timeout_at},
+};
+
+use super::{OpenError, Source, probe::numbers_of};
+use crate::{
+    dgt::PieceCode,
+    families::{Family, Told},
+    time::Millis,
+};
+
+/// How long a board that tells whole positions is listened to: one that resets when it is opened takes two
+/// seconds to start, and should speak every second.
+const LISTENING: Duration = Duration::from_secs(5);
+
+/// Opens the source and asks the board there for its numbers, short and long; none when it is silent.
+///
+/// # Errors
+/// As [`Source::open`].
+pub async fn ask(source: &Source) -> Result<Vec<String>, OpenError> {
+    let mut opened = source.open().await?;
+    Ok(numbers_of(&mut opened).await)
+}
+
+/// Opens the source and waits until a board of `family` tells what stands on it, and asks it to; none when it does not.
+///
+/// # Errors
+/// As [`Source::open`].
+pub async fn hear_position(source: &Source, family: &Family) -> Result<Option<[PieceCode; 64]>, OpenError> {
+    let mut opened = source.open_as(family.line).await?;
+    let (began, mut driver) = (Instant::now(), (family.driver)());
+    let (mut buffer, mut heard) = ([0; 256], None);
+    driver.link_up(Millis(0));
+    while heard.is_none() && began.elapsed() < LISTENING {
+        // Five seconds are 5000 milliseconds.
+        let now = Millis(began.elapsed().as_millis() as u64);
+        driver.handle_timeout(now);
+        while let Some(command) = driver.poll_transmit() {
+            if opened.io.write_all(&command).await.is_err() {
+                return Ok(None);
+            }
+        }
+        let due = driver
+            .poll_timeout()
+            .map(|due| began + Duration::from_millis(due.0));
+        let deadline = due.unwrap_or(began + LISTENING).min(began + LISTENING);
+        match timeout_at(deadline, opened.io.read(&mut buffer)).await {
+            Err(_) => {}
+            Ok(Err(_) | Ok(0)) => break,
+            Ok(Ok(n)) => driver.bytes(now, &buffer[..n], &mut |told| {
+                if let Told::Squares(squares) = told {
+                    heard = Some(squares);
+                }
+            }),
+        }
+    }
+    Ok(heard)
+}
