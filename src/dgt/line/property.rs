@@ -295,7 +295,7 @@ fn clock_of(data: &[u8]) -> BusAnswer<'static> {
         .first_chunk()
         .map(|bytes: &[u8; 7]| bytes.map(|byte| byte & 0x7f));
     BusAnswer::Said(match payload.and_then(|payload| clock::decode(&payload)) {
-        Some(Message::Clock(reading)) => Message::Clock(reading),
-        _ => Message::NoClock,
+        Some(reading) => Message::Clock(reading),
+        None => Message::NoClock,
     })
 }
