@@ -123,7 +123,7 @@ evening_abroad() {
     until mosquitto_pub -t ready -n 2>/dev/null; do sleep 0.1; done
     "$native" simulate fixtures/vienna-1910.dgtcap --listen 127.0.0.1:2000 >/dev/null &
     # shellcheck disable=SC2086 # words
-    $program init --yes --config "$config" --name abroad --port dgt=tcp://127.0.0.1:2000
+    $program init --yes --config "$config" --name abroad --port tcp://127.0.0.1:2000
     # shellcheck disable=SC2086 # words
     STATE_DIRECTORY=$(dirname "$config")/state $program run --config "$config" >"$config.log" 2>&1 &
     mosquitto_sub -q 1 -t 'dgt2mqtt/abroad/board/+/event/irregularity' -C 1 -W 300 | cut -c1-160 | grep . || { tail -20 "$config.log" >&2 && return 1; }
