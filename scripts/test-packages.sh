@@ -5,52 +5,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=${CARGO_TARGET_DIR:-target}/packages
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+# shellcheck source=scripts/roots.sh
+. scripts/roots.sh
 # An organiser has so many seconds from the package to the first irregularity.
 PATIENCE=300
-
-fail() {
-    printf 'FAILED: %s\n' "$*" >&2
-    exit 1
-}
-say() { printf '== %s\n' "$*" >&2; }
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-# package ARCH: its newest package.
-package() {
-    local found
-    found=$(find "$packages" -name "dgt2mqtt_*_$1.deb" -printf '%T@ %p\n' 2>/dev/null | sort -n | tail -1 | cut -d' ' -f2-)
-    [ -n "$found" ] || fail "no package for $1: scripts/package.sh $1 makes one"
-    realpath "$found"
-}
-
-# inside ROOT COMMAND...: runs it there, with processes and a network of its own, which end with it.
-inside() {
-    local root=$1
-    shift
-    # shellcheck disable=SC2016 # the inner shell fills these in
-    unshare --net --pid --fork --kill-child --mount --uts --ipc sh -ec '
-        root=$1
-        shift
-        hostname hall-pi
-        ip link set lo up
-        mount -t proc proc "$root/proc"
-        mount --bind /dev "$root/dev"
-        mount --bind /dev/pts "$root/dev/pts"
-        exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
-    ' sh "$root" "$@"
-}
-
-# apt ROOT ARGUMENT...: as a user calls it, so with what is recommended.
-apt() {
-    local root=$1
-    shift
-    chroot "$root" /usr/bin/env DEBIAN_FRONTEND=noninteractive apt-get "$@" >>"$work/apt.log" 2>&1 </dev/null ||
-        { tail -20 "$work/apt.log" >&2 && fail "apt-get $*"; }
-}
 
 # older PACKAGE FILE: the same package as a version before it.
 older() {
@@ -73,12 +31,7 @@ suite() {
     local root=$work/$1 deb began took
     deb=$(package amd64)
     say "$1: a fresh root"
-    mmdebstrap --mode=root --quiet --variant=minbase --include=ca-certificates,init-system-helpers "$1" "$root" "deb $mirror $1 main"
-    # What the installer of Debian writes.
-    printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
-    # No service is started in a folder.
-    printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
-    chmod 755 "$root/usr/sbin/policy-rc.d"
+    fresh "$1" "$root" ca-certificates,systemd
     cp "$deb" "$root/root/new.deb"
     older "$deb" "$root/root/old.deb"
     apt "$root" update
@@ -92,6 +45,10 @@ suite() {
 
     [ "$(chroot "$root" stat -c '%U:%G %a' /var/lib/dgt2mqtt)" = "dgt2mqtt:dgt2mqtt 700" ] || fail "$1: the state folder is not the daemon's own"
     chroot "$root" id -nG dgt2mqtt | grep -qw dialout || fail "$1: the user is not in the group dialout"
+    # The unit with the drop-in of the package, whose user is there.
+    chroot "$root" systemd-analyze verify dgt2mqtt.service dgt2mqtt-dashboard.service || fail "$1: systemd does not take the units"
+    chroot "$root" systemd-analyze security --offline=true --threshold=20 --no-pager /usr/lib/systemd/system/dgt2mqtt.service >/dev/null ||
+        fail "$1: the unit is not as closed as it was"
     [ -L "$root/etc/systemd/system/multi-user.target.wants/dgt2mqtt.service" ] || fail "$1: the unit is not enabled"
     lifecycle "$1" "$root"
 }
@@ -151,12 +108,35 @@ foreign() {
     cmp <("${run[@]}" replay fixtures/*.dgtcap) <("$here/usr/bin/dgt2mqtt" replay fixtures/*.dgtcap) ||
         fail "$1: replay says something else"
     say "$1: check, journal, pgn, schema and replay of $(find fixtures -name '*.dgtcap' | wc -l) captures say the same, byte by byte"
+
+    program=${run[*]} native=$here/usr/bin/dgt2mqtt config=$tree/run.toml
+    export program native config
+    export -f evening_abroad
+    unshare --net --pid --fork --kill-child --mount bash -euc evening_abroad || fail "$1: no irregularity was told"
+    say "$1: init and run follow a board until an irregularity is told"
 }
 
-[ "$(id -u)" = 0 ] || fail "this needs root"
+# evening_abroad: the daemon of another processor, at a board over TCP: its serial ports do not work under qemu.
+evening_abroad() {
+    ip link set lo up
+    mosquitto -p 1883 >/dev/null 2>&1 &
+    until mosquitto_pub -t ready -n 2>/dev/null; do sleep 0.1; done
+    "$native" simulate fixtures/vienna-1910.dgtcap --listen 127.0.0.1:2000 >/dev/null &
+    # shellcheck disable=SC2086 # words
+    $program init --yes --config "$config" --name abroad --port tcp://127.0.0.1:2000
+    # shellcheck disable=SC2086 # words
+    STATE_DIRECTORY=$(dirname "$config")/state $program run --config "$config" >"$config.log" 2>&1 &
+    mosquitto_sub -q 1 -t 'dgt2mqtt/abroad/board/+/event/irregularity' -C 1 -W 300 | cut -c1-160 | grep . || { tail -20 "$config.log" >&2 && return 1; }
+}
+
+export PATH="$PATH:/usr/sbin:/sbin"
 [ $# -gt 0 ] || set -- bookworm trixie arm64 armhf
 for name in "$@"; do
     case $name in
+    arm64 | armhf)
+        need mosquitto mosquitto
+        need mosquitto_sub mosquitto-clients
+        ;;&
     arm64) foreign arm64 qemu-aarch64-static /usr/aarch64-linux-gnu ;;
     armhf) foreign armhf qemu-arm-static /usr/arm-linux-gnueabihf ;;
     *) suite "$name" ;;

@@ -98,7 +98,7 @@ hadolint=target/tools/hadolint
     echo "hadolint cannot be had: the Dockerfiles are not looked at" >&2
 
 say "scripts and containers"
-! have shellcheck || shellcheck scripts/*.sh packaging/debian/p* packaging/home-assistant/dgt2mqtt/run.sh
+! have shellcheck || shellcheck --external-sources scripts/*.sh packaging/debian/p* packaging/home-assistant/dgt2mqtt/run.sh
 ! have yamllint || yamllint --strict --config-data '{extends: relaxed, rules: {line-length: disable}}' packaging .github
 [ ! -x $hadolint/bin/hadolint ] || $hadolint/bin/hadolint packaging/container/Dockerfile packaging/home-assistant/dgt2mqtt/Dockerfile
 

@@ -11,7 +11,7 @@ use crate::{
     dgt::PieceCode,
     families::{Family, occ1::Occupancy},
     journal::query::boot,
-    link::{Source, ask, hear_position},
+    link::{OpenError, Source, ask, hear_position, line},
     mqtt::{
         Topics,
         look::{Holder, holder},
@@ -33,39 +33,49 @@ pub(super) fn port(board: &Board) -> Result<Found, String> {
     let source: Source = board.port.as_str().parse().map_err(|error| format!("{error}"))?;
     let is_heard = !matches!(source, Source::Capture(_) | Source::Timed(_));
     if let Some(family) = board.protocol.family().filter(|_| is_heard) {
-        return match runtime()?.block_on(hear_position(&source, family)) {
-            Ok(Some(squares)) => Ok(words(shown(family, &squares))),
-            Ok(None) => Err(format!(
+        return heard(&source, family)?.map(words).ok_or_else(|| {
+            format!(
                 "the port opens, but nothing is said there that {} knows: is it the right port, and is the board switched on? \
                  (docs/boards.md)",
                 family.name
-            )),
-            Err(error) => Err(full(&error)),
-        };
+            )
+        });
     }
-    asked(&source)
+    spoken(&source)?.ok_or_else(|| "the port opens, but no board answers: is it switched on?".to_owned())
 }
 
-/// Opens the source and asks the board there for its numbers.
-pub(super) fn asked(source: &Source) -> Result<Found, String> {
+/// Opens the source and waits for a board of `family` to say what stands on it; none where nothing is said that it knows.
+pub(super) fn heard(source: &Source, family: &Family) -> Result<Option<String>, String> {
+    let squares = runtime()?.block_on(hear_position(source, family));
+    let squares = squares.map_err(|error| full(&error))?;
+    Ok(squares.map(|squares| shown(family, &squares)))
+}
+
+/// Opens the source and asks who shares the line there.
+pub(super) fn line(source: &Source) -> Result<line::Found, String> {
+    runtime()?
+        .block_on(async { Ok(line::discover(source.open().await?).await) })
+        .map_err(|error: OpenError| full(&error))
+}
+
+/// Opens the source and asks the board there for its numbers; none where it does not answer.
+pub(super) fn spoken(source: &Source) -> Result<Option<Found>, String> {
     if let Source::Capture(playback) = source {
         let known = crate::link::file::read_capture(playback.path());
         return known
-            .map(|_| words("a capture that can be read".to_owned()))
+            .map(|_| Some(words("a capture that can be read".to_owned())))
             .map_err(|e| full(&e));
     }
     if matches!(source, Source::Timed(_)) {
         // Another who listens would take the daemon's place there.
-        return Ok(words("not tried: only one can listen there".to_owned()));
+        return Ok(Some(words("not tried: only one can listen there".to_owned())));
     }
     match runtime()?.block_on(ask(source)) {
-        Ok(numbers) if numbers.is_empty() => {
-            Err("the port opens, but no board answers: is it switched on?".to_owned())
-        }
-        Ok(serials) => Ok(Found {
+        Ok(numbers) if numbers.is_empty() => Ok(None),
+        Ok(serials) => Ok(Some(Found {
             words: format!("a board with the serial number {}", serials.join(" and ")),
             serials,
-        }),
+        })),
         Err(error) => Err(full(&error)),
     }
 }

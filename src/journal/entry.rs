@@ -84,6 +84,8 @@ pub struct Known {
     pub last: u64,
     /// No higher one was sent while no disk could be written; 0 when that was not so.
     pub ceiling: u64,
+    /// The number of the game that was told last; 0 before the first.
+    pub game: u32,
 }
 
 /// Where a board's numbering and its watcher go on.

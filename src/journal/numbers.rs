@@ -4,9 +4,7 @@
 //! the Unix time in seconds, or well above the highest number known, is above all that a board can have given out one
 //! by one. Consumers see a gap, never a number twice.
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::entry::Known;
 use crate::event::Event;
@@ -54,6 +52,44 @@ pub(super) struct Lift {
     pub(super) prefix: String,
     pub(super) floor: u64,
     pub(super) base: u64,
+    pub(super) games: Games,
+}
+
+/// A board's games above number `floor` become those above `base`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Games {
+    pub(super) floor: u32,
+    pub(super) base: u32,
+}
+
+impl Games {
+    fn number(self, game: u32) -> u32 {
+        match game.checked_sub(self.floor) {
+            Some(beyond @ 1..) => self.base.saturating_add(beyond),
+            _ => game,
+        }
+    }
+
+    /// The state of a watcher in which no game is under way; none where games need no other numbers.
+    fn afresh(self) -> Option<String> {
+        (self.base > self.floor).then(|| json!({ "seq": 0, "games": self.base }).to_string())
+    }
+
+    /// A game that the broker knows to be followed by others is over: the next one is numbered after those.
+    fn raise(self, snapshot: &mut Value) {
+        let Some(games) = snapshot.get("games").and_then(Value::as_u64) else {
+            return;
+        };
+        let games = u32::try_from(games).unwrap_or(u32::MAX);
+        if games <= self.floor && self.floor < self.base {
+            snapshot["games"] = self.base.into();
+            snapshot["game"] = Value::Null;
+            // What was weighed is of that game.
+            snapshot["weighed"] = Value::Null;
+        } else {
+            snapshot["games"] = self.number(games).into();
+        }
+    }
 }
 
 impl Lift {
@@ -74,15 +110,21 @@ impl Lift {
         self.rename(&mut value);
         let mut event: Event = serde_json::from_value(value).ok()?;
         event.seq = self.seq(event.seq);
-        event.formerly = before;
+        event.game = event.game.map(|game| self.games.number(game));
+        if before.as_ref() != Some(&event.id) {
+            event.formerly = before;
+        }
         let json = serde_json::to_string(&event).ok()?;
         Some((event, json))
     }
 
-    /// The state of a watcher with the new ids of the events that it speaks of.
-    pub(super) fn snapshot(&self, json: &str) -> Option<String> {
-        let mut value = serde_json::from_str(json).ok()?;
+    /// The state of a watcher with the new ids of the events that it speaks of, and the new number of its game.
+    pub(super) fn snapshot(&self, json: Option<&str>) -> Option<String> {
+        let Some(mut value) = json.and_then(|json| serde_json::from_str(json).ok()) else {
+            return self.games.afresh();
+        };
         self.rename(&mut value);
+        self.games.raise(&mut value);
         Some(value.to_string())
     }
 
@@ -111,18 +153,6 @@ impl Lift {
     }
 }
 
-/// What is known of boards whose numbers go beyond `floors`, where a board without a floor has `base`.
-pub(super) fn beyond(
-    known: BTreeMap<String, Known>,
-    floors: &BTreeMap<String, u64>,
-    base: u64,
-) -> BTreeMap<String, Known> {
-    known
-        .into_iter()
-        .filter(|(board, known)| known.is_above(floors.get(board).copied().unwrap_or(base)))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +163,7 @@ mod tests {
             prefix: "gw/7/".to_owned(),
             floor: 10,
             base: 500,
+            games: Games { floor: 1, base: 1 },
         };
         let json = r#"{"v":1,"id":"gw/7/12","seq":12,"type":"irregularity_resolved","irregularity":"gw/7/11","how":"restored","board":"7","game":1,"t":1.5,"time":null}"#;
         let (_, event) = lift.event(json).unwrap();
@@ -150,10 +181,39 @@ mod tests {
         let (again, _) = higher.event(&event).unwrap();
         assert_eq!((again.seq, again.formerly.as_deref()), (901, Some("gw/7/12")));
         let snapshot = r#"{"open":["gw/7/9","gw/7/11","gw/8/11"],"by":{"gw/7/12":1}}"#;
-        let lifted = lift.snapshot(snapshot).unwrap();
+        let lifted = lift.snapshot(Some(snapshot)).unwrap();
         let wanted: Value =
             serde_json::from_str(r#"{"open":["gw/7/9","gw/7/501","gw/8/11"],"by":{"gw/7/502":1}}"#).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&lifted).unwrap(), wanted);
+        assert_eq!(lift.snapshot(None), None);
+    }
+
+    #[test]
+    fn games_get_numbers_that_nobody_has_heard_of() {
+        let lift = Lift {
+            prefix: "gw/7/".to_owned(),
+            floor: 10,
+            base: 10,
+            games: Games { floor: 3, base: 5 },
+        };
+        let event = |game: u32| {
+            let json = format!(
+                r#"{{"v":1,"id":"gw/7/12","seq":12,"type":"irregularity_resolved","irregularity":"gw/7/11","how":"restored","board":"7","game":{game},"t":1.5,"time":null}}"#
+            );
+            let (event, _) = lift.event(&json).unwrap();
+            assert_eq!(event.formerly, None, "its id stays");
+            event.game.unwrap()
+        };
+        assert_eq!([event(2), event(3), event(4), event(5)], [2, 3, 6, 7]);
+        let kept = |games: u32| {
+            let kept = json!({ "seq": 9, "games": games, "game": {}, "weighed": {} }).to_string();
+            let value: Value = serde_json::from_str(&lift.snapshot(Some(&kept)).unwrap()).unwrap();
+            (value["games"].as_u64().unwrap(), value["game"].is_null())
+        };
+        // The third was followed by two others. What began since is a game of its own.
+        assert_eq!([kept(3), kept(4)], [(5, true), (6, false)]);
+        let fresh: Value = serde_json::from_str(&lift.snapshot(None).unwrap()).unwrap();
+        assert_eq!(fresh, json!({ "seq": 0, "games": 5 }));
     }
 
     #[test]
@@ -166,7 +226,11 @@ mod tests {
 
     #[test]
     fn a_ceiling_is_enough_unless_more_is_known() {
-        let known = |last, ceiling| Known { last, ceiling };
+        let known = |last, ceiling| Known {
+            last,
+            ceiling,
+            game: 0,
+        };
         assert_eq!(known(140, 192).base(), 192);
         assert!(known(140, 0).base() >= 140 + MARGIN);
         assert!(known(140, 100).base() >= 140 + MARGIN);

@@ -44,6 +44,9 @@ CREATE INDEX commands_ref ON commands (board, ref);
 PRAGMA user_version = 1;
 ";
 
+/// Position of an event; its new number, id, game and text.
+type Renumbered = (u64, u64, String, Option<u32>, String);
+
 /// An accepted event on its way to the disk.
 #[derive(Clone, Debug)]
 pub(crate) struct NewRow {
@@ -221,13 +224,21 @@ impl Store {
         rows.collect()
     }
 
-    /// Gives events other numbers: position, number, id and text of each, in an order in which none meets another.
-    pub(crate) fn renumber(&mut self, changed: &[(u64, u64, String, String)]) -> rusqlite::Result<()> {
+    /// The highest number of a game that the last events of `board` up to number `seq` tell of: some of them may be of earlier games.
+    pub(crate) fn last_game(&self, board: &str, seq: u64) -> rusqlite::Result<Option<u32>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT MAX(game) FROM (SELECT game FROM events WHERE board = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT 1000)",
+        )?;
+        statement.query_row(params![board, seq], |row| row.get(0))
+    }
+
+    /// Gives events other numbers, in an order in which none meets another.
+    pub(crate) fn renumber(&mut self, changed: &[Renumbered]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
-        for (n, seq, id, json) in changed {
+        for (n, seq, id, game, json) in changed {
             transaction.execute(
-                "UPDATE events SET seq = ?2, id = ?3, json = ?4 WHERE n = ?1",
-                params![n, seq, id, json],
+                "UPDATE events SET seq = ?2, id = ?3, game = ?4, json = ?5 WHERE n = ?1",
+                params![n, seq, id, game, json],
             )?;
         }
         transaction.commit()

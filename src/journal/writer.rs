@@ -53,6 +53,8 @@ pub(super) struct Writer {
     seq_base: u64,
     /// The last number of each board that was given out before this process, or that a broker is known to know.
     floors: BTreeMap<String, u64>,
+    /// The last game of each board at the start.
+    games: BTreeMap<String, u32>,
     /// The first event of each board that no broker had acknowledged when another gateway gave out numbers.
     unanswered: BTreeMap<String, u64>,
     /// What a broker knows beyond that, and who waits until it is seen to.
@@ -102,9 +104,13 @@ impl Writer {
             .resumes
             .iter()
             .map(|(board, resume)| (board.clone(), resume.last_seq));
+        let games = ready.resumes.iter();
+        let games = games.filter_map(|(board, resume)| Some((board.clone(), lift::games_of(resume)?)));
+        let games = games.collect();
         let floors = ready.store.floors()?.unwrap_or_else(|| last.collect());
         let mut writer = Self {
             floors,
+            games,
             unanswered: BTreeMap::new(),
             beyond: BTreeMap::new(),
             waiting: Vec::new(),

@@ -23,10 +23,12 @@ const SILENCE: Duration = Duration::from_secs(3);
 /// Connections that end while we listen for ourselves, after which we do without.
 const MOST_BROKEN_OFF: u32 = 1;
 
-/// The last field of a board's `game` that counts here.
+/// The fields of a board's `game` that count here.
 #[derive(Deserialize)]
 struct Game {
     last_seq: u64,
+    /// None before the first game.
+    game: Option<u32>,
 }
 
 /// Payload of a board's `numbers`: no number above the ceiling was sent while no disk could be written.
@@ -106,8 +108,10 @@ impl ReadBack {
         let payload = &arrived.payload;
         if state == "numbers" {
             known.ceiling = serde_json::from_slice::<Numbers>(payload).map_or(0, |numbers| numbers.ceiling);
+        } else if let Ok(game) = serde_json::from_slice::<Game>(payload) {
+            (known.last, known.game) = (game.last_seq, game.game.unwrap_or(0));
         } else {
-            known.last = serde_json::from_slice::<Game>(payload).map_or(0, |game| game.last_seq);
+            (known.last, known.game) = (0, 0);
         }
     }
 

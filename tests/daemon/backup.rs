@@ -192,6 +192,55 @@ async fn an_evening_is_backed_up_while_it_goes_on_and_restored() {
     assert_eq!(notices.count(), 1);
 }
 
+/// Games that were played since the backup keep their numbers: what is played after it has others.
+#[tokio::test(flavor = "multi_thread")]
+async fn games_since_the_backup_keep_their_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let daemon = Daemon::start(&config);
+    let state = subscriber
+        .wait("the game", |got| {
+            got.topic.ends_with("/1/game")
+                && got.json()["moves"]
+                    .as_array()
+                    .is_some_and(|moves| moves.len() > 1)
+        })
+        .await;
+    assert_eq!(state.json()["game"], 1);
+    let archive = folder.path().join("evening.tar.gz");
+    done(&call("backup", &config, &archive, &[]));
+    assert!(daemon.stop());
+    // Six more games, as the broker keeps the last of them.
+    let mut last = state.json();
+    last["game"] = 7.into();
+    subscriber
+        .publish(&state.topic, true, last.to_string(), None)
+        .await;
+    done(&call("restore", &config, &archive, &["--force"]));
+    let before = heard(&subscriber).into_keys().last();
+    let daemon = Daemon::start(&config);
+    let notice = subscriber
+        .wait("the notice", |got| {
+            got.topic.ends_with("/event/notice") && got.json()["code"] == "journal_behind"
+        })
+        .await;
+    let said = notice.json()["message"].as_str().unwrap().to_owned();
+    assert!(said.contains("its next game has number 8"), "{said}");
+    subscriber
+        .wait("the game that is played", |got| {
+            got.topic.ends_with("/1/event/game_started") && got.json()["game"] == 8
+        })
+        .await;
+    assert!(daemon.stop());
+    for (seq, event) in heard(&subscriber) {
+        // What was said before the broker was asked is of the game of the backup.
+        let is_new = event["game"].as_u64().is_none_or(|game| game == 1 || game == 8);
+        assert!(Some(seq) <= before || is_new, "{event}");
+    }
+}
+
 /// A journal with `seqs`, and the configuration beside it.
 async fn filled(folder: &Path, seqs: std::ops::RangeInclusive<u64>) -> (Journal, PathBuf) {
     fs::create_dir_all(folder).unwrap();

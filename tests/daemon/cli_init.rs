@@ -25,14 +25,19 @@ struct Boards(Child, Vec<String>);
 
 impl Boards {
     fn start() -> Self {
+        Self::of(2, &[])
+    }
+
+    fn of(count: usize, options: &[&str]) -> Self {
         let mut child = program()
-            .args(["simulate", "--boards", "2", "--keep"])
+            .args(["simulate", "--keep", "--boards", &count.to_string()])
+            .args(options)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let ports = lines.take(2).map(Result::unwrap).collect();
+        let ports = lines.take(count).map(Result::unwrap).collect();
         Self(child, ports)
     }
 }
@@ -234,6 +239,67 @@ fn a_person_is_asked_at_a_terminal() {
         "{shown}"
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
+}
+
+/// A line that boards share is known by what it answers, and its boards are watched where they were found.
+#[test]
+fn a_line_is_found_with_its_boards() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("dgt2mqtt.toml");
+    let broker = Mosquitto::start(folder.path(), "");
+    let url = format!("mqtt://127.0.0.1:{}", broker.port);
+    let line = Boards::of(2, &["--line"]);
+    let chessnut = Boards::of(1, &["--protocol", "chessnut"]);
+    // `bus:SERIAL@PORT` is what one board of the line is called.
+    let shared = line.1[0].split_once('@').unwrap().1;
+    let named = format!("chessnut={}", chessnut.1[0]);
+    let output = init(
+        &file,
+        &[
+            "--name", "hall", "--broker", &url, "--port", shared, "--port", &named,
+        ],
+    );
+    let words = said(&output);
+    assert!(output.status.success(), "{words}");
+    assert!(words.contains("a line that 2 boards share"), "{words}");
+    let text = fs::read_to_string(&file).unwrap();
+    let table: toml::Table = text.parse().unwrap();
+    // What a line tells of a board's number is what is left of it.
+    let address = |port: &String| {
+        let serial = &port["bus:".len()..port.find('@').unwrap()];
+        format!("{:05}", serial.parse::<u32>().unwrap() % 16384)
+    };
+    let serials: Vec<_> = line.1.iter().map(address).collect();
+    let written = table["line"][0]["boards"].as_array().unwrap().iter();
+    let written: Vec<_> = written.map(|serial| serial.as_str().unwrap()).collect();
+    assert_eq!(written, serials, "{text}");
+    assert_eq!(table["board"][0]["protocol"].as_str(), Some("chessnut"), "{text}");
+    // All of them answer there.
+    let words = checked(&file);
+    assert!(words.contains(shared), "{words}");
+}
+
+/// A board of another maker is known by what it answers; where it is said what is there, nothing else is asked.
+#[test]
+fn a_board_of_another_maker_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = Boards::of(1, &["--protocol", "chesslink"]);
+    let port = &board.1[0];
+    let written = |name: &str, port: &str| {
+        let file = folder.path().join(name);
+        let output = init(&file, &["--name", "hall", "--port", port]);
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        (output.status.success(), said(&output), text)
+    };
+    let (is_done, words, text) = written("found", port);
+    assert!(is_done && words.contains("(chesslink)"), "{words}");
+    assert!(text.contains("protocol = \"chesslink\""), "{text}");
+    let (is_done, words, text) = written("wrong", &format!("occ1={port}"));
+    assert!(is_done && words.contains("no board answers"), "{words}");
+    assert!(text.contains("protocol = \"occ1\""), "{text}");
+    // A line on which nobody answers has no boards, so there is nothing to watch.
+    let (is_done, words, _) = written("nobody", &format!("line={port}"));
+    assert!(!is_done, "{words}");
 }
 
 #[test]

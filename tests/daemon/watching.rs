@@ -156,6 +156,24 @@ fn the_board_of_grafana_is_whole() {
             "{place}"
         );
     }
+    // What the board asks for is checked as rules are.
+    let expressions = panels
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().unwrap());
+    let rules: String = expressions
+        .enumerate()
+        .map(|(n, target)| format!("      - record: panel:{n}\n        expr: {}\n", target["expr"]))
+        .collect();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("board.yml");
+    fs::write(&file, format!("groups:\n  - name: board\n    rules:\n{rules}")).unwrap();
+    let Some(mut promtool) = promtool() else { return };
+    let output = promtool.args(["check", "rules"]).arg(&file).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 struct Running(Child);

@@ -228,6 +228,7 @@ async fn a_disk_that_takes_no_writes_is_said_without_an_event_and_numbers_are_no
     let known = Known {
         last: 12,
         ceiling: 75,
+        game: 0,
     };
     let mut settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
     journal.disputed().wait_for(|is| *is).await.unwrap();
@@ -240,6 +241,87 @@ async fn a_disk_that_takes_no_writes_is_said_without_an_event_and_numbers_are_no
     journal.close().await;
     assert_eq!(seqs(&path, "7"), (1..=10).chain(76..=79).collect::<Vec<_>>());
     drop(disk);
+}
+
+/// A journal that was restored, or lost, gives no game a number under which another one was told.
+#[tokio::test]
+async fn games_that_were_told_since_keep_their_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let game = |seq, game| Event {
+        game: Some(game),
+        ..event("7", seq)
+    };
+    let entry = |event: Event| Entry {
+        board: "7".to_owned(),
+        snapshot: Some(format!(
+            "{{\"seq\":{},\"games\":{},\"game\":{{}}}}",
+            event.seq,
+            event.game.unwrap()
+        )),
+        events: vec![event],
+        command: None,
+    };
+    for is_lost in [false, true] {
+        let path = folder.path().join(format!("{is_lost}.sqlite"));
+        if !is_lost {
+            let (journal, _) = open(&path);
+            journal.append(entry(game(1, 2))).await.await.unwrap();
+            journal.close().await;
+        }
+        let (journal, _) = open(&path);
+        let last = journal.resume("7").await.last_seq;
+        // The next game begins before the broker was asked, which knows of the numbers of events no more than the journal does.
+        let next = if is_lost { 1 } else { 3 };
+        journal.append(entry(game(last + 1, next))).await.await.unwrap();
+        let known = Known {
+            last: 0,
+            ceiling: 0,
+            game: 4,
+        };
+        let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
+        journal.disputed().wait_for(|is| *is).await.unwrap();
+        let notices = journal.lift().await;
+        assert_eq!(codes(&notices), ["journal_behind"]);
+        assert!(
+            notices[0].message.contains("its next game has number 5"),
+            "{notices:?}"
+        );
+        settled.await.unwrap();
+        let resume = journal.resume("7").await;
+        assert_eq!(resume.last_seq, last + 1, "events keep their numbers");
+        let state: serde_json::Value = serde_json::from_str(&resume.snapshot.unwrap()).unwrap();
+        assert!(state["games"] == 5 && state["game"].is_object(), "{state}");
+        journal.close().await;
+        let mut told = Vec::new();
+        let filter = Filter {
+            game: Some(5),
+            ..Filter::default()
+        };
+        each_event(&path, &filter, |kept| {
+            told.push(serde_json::from_str::<Event>(kept.json).unwrap());
+            true
+        })
+        .unwrap();
+        assert_eq!(
+            told,
+            [Event {
+                game: Some(5),
+                ..event("7", last + 1)
+            }]
+        );
+
+        // It is told once: what was taken since is known.
+        let (journal, _) = open(&path);
+        let known = Known {
+            last: last + 1,
+            ceiling: 0,
+            game: 5,
+        };
+        let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
+        settled.await.unwrap();
+        assert!(!*journal.disputed().borrow());
+        journal.close().await;
+    }
 }
 
 /// Nobody can know whether a broker has what was under way when another took the name over: it comes after the other's
@@ -259,6 +341,7 @@ async fn what_nobody_acknowledged_comes_after_the_numbers_of_another() {
     let known = Known {
         last: 9_000_000_000,
         ceiling: 0,
+        game: 0,
     };
     let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
     journal.disputed().wait_for(|is| *is).await.unwrap();

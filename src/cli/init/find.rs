@@ -1,82 +1,312 @@
-//! Where boards are: ports that look like one are asked.
+//! What stands there: boards, lines of boards, brokers.
+//!
+//! A port that nobody named is asked in the language of DGT boards alone, and only if it looks like one of theirs: what hangs there may take a
+//! question for an order. Where it is named, or a person agrees, a port that stays silent is asked as a line and as boards of other
+//! makers are asked.
+
+use std::{fmt::Display, fs, str::FromStr};
 
 use anyhow::Context;
 
 use crate::{
-    cli::{check::Found, ports, reach},
-    config::Port,
+    cli::{check::connect_tcp, ports, reach},
+    config::{BrokerUrl, Port},
+    families::{FAMILIES, Line, Protocol},
     link::{
-        Source,
+        PortMatch, Source,
         enumerate::{self, ports},
         same_number,
     },
 };
+
+/// What is, or may be, at a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// A board of its own.
+    Board(Protocol),
+    /// Boards that share the line, by their addresses.
+    Line(Vec<u16>),
+}
+
+/// What a person writes for a line, where the others have names of protocols.
+const LINE: &str = "line";
+
+/// A port that somebody named, and what is there, if he said so: `PORT` or `WHAT=PORT`.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    what: Option<What>,
+    port: Port,
+}
+
+impl FromStr for Named {
+    type Err = <Port as FromStr>::Err;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let said = text.split_once('=').and_then(|(word, port)| {
+            let family = FAMILIES.iter().find(|family| family.name == word);
+            let protocol = family.map(|family| family.protocol);
+            let protocol = protocol.or_else(|| (word == Protocol::Dgt.name()).then_some(Protocol::Dgt));
+            let line = (word == LINE).then(|| What::Line(Vec::new()));
+            Some((protocol.map(What::Board).or(line)?, port))
+        });
+        let (what, port) = said.map_or((None, text), |(what, port)| (Some(what), port));
+        Ok(Self {
+            what,
+            port: port.parse()?,
+        })
+    }
+}
 
 /// A port that may lead to a board.
 #[derive(Debug)]
 pub(super) struct Place {
     /// As the configuration names it.
     pub(super) port: Port,
+    /// What is there.
+    pub(super) what: What,
     /// What was said there, or why nothing was; for a person.
     pub(super) said: String,
     /// Whether a board answered.
     pub(super) answers: bool,
+    /// Whether the port opens, and nobody answers there.
+    pub(super) is_silent: bool,
 }
 
-/// The ports that look like a board's, each under a name that stays. All others are left alone: what hangs there
-/// may take a question for an order.
+impl Place {
+    fn of(port: Port, what: What, found: Result<Option<String>, String>) -> Self {
+        let is_silent = matches!(found, Ok(None));
+        let answers = matches!(found, Ok(Some(_)));
+        let said = match found {
+            Ok(Some(words)) | Err(words) => words,
+            Ok(None) => "the port opens, but no board answers: is it switched on?".to_owned(),
+        };
+        Self {
+            port,
+            what,
+            said,
+            answers,
+            is_silent,
+        }
+    }
+
+    /// Asks whether boards share this line, or a board of another maker is there.
+    pub(super) fn ask_others(&mut self) {
+        let Ok(source) = self.port.as_str().parse::<Source>() else {
+            return;
+        };
+        let whats = [What::Line(Vec::new())].into_iter().chain(
+            FAMILIES
+                .iter()
+                .filter(|family| family.line != Line::Reports)
+                .map(|family| What::Board(family.protocol)),
+        );
+        for what in whats {
+            let place = asked(self.port.clone(), &source, &what);
+            if place.answers {
+                *self = place;
+                return;
+            }
+        }
+        self.said += " Nobody there speaks as a line or as a board of another maker does";
+        self.is_silent = false;
+    }
+}
+
+/// The ports that look like a board's, each under a name that stays. All others are left alone.
 ///
 /// # Errors
 /// When the system does not list its ports.
 pub(super) fn attached() -> anyhow::Result<Vec<Place>> {
     let ports = ports().context("cannot list the serial ports")?;
-    let asked: Vec<_> = ports
-        .iter()
-        .filter(|port| port.may_be_board())
-        .map(|port| (port, asked(&port.path.to_string_lossy())))
-        .collect();
-    let serials: Vec<_> = asked
-        .iter()
-        .flat_map(|(_, found)| found.iter().flat_map(|found| &found.serials))
-        .collect();
-    asked
-        .iter()
-        .map(|(port, found)| {
-            let name = stable_name(port, &ports, found.as_ref().ok(), &serials);
-            Ok(place(name.parse()?, found.clone()))
+    let looks_so = |port: &&enumerate::Port| port.may_be_board() || port.is_hid();
+    let mut found = Vec::new();
+    let mut serials = Vec::new();
+    for port in ports.iter().filter(looks_so) {
+        let path: Port = port.path.to_string_lossy().parse()?;
+        let what = What::Board(if port.is_hid() {
+            Protocol::Chessnut
+        } else {
+            Protocol::Dgt
+        });
+        let source: Source = path.as_str().parse()?;
+        let (place, says) = match what {
+            What::Board(Protocol::Dgt) => dgt(path, &source),
+            what => (asked(path, &source, &what), Vec::new()),
+        };
+        serials.extend(says.clone());
+        found.push((port, place, says));
+    }
+    found
+        .into_iter()
+        .map(|(port, place, says)| {
+            let name = stable_name(port, &ports, &says, &serials);
+            let port = name.parse()?;
+            Ok(Place { port, ..place })
         })
         .collect()
 }
 
-/// A port that somebody named.
-pub(super) fn given(port: &Port) -> Place {
-    place(port.clone(), asked(port.as_str()))
+/// A port that somebody named: who is there is found out, unless he said so.
+pub(super) fn given(named: &Named) -> Place {
+    let port = named.port.clone();
+    let source: Source = match port.as_str().parse() {
+        Ok(source) => source,
+        Err(error) => return Place::of(port, What::Board(Protocol::Dgt), Err(format!("{error}"))),
+    };
+    if let Some(what) = &named.what {
+        return asked(port, &source, what);
+    }
+    if is_hid_node(&source) {
+        return asked(port, &source, &What::Board(Protocol::Chessnut));
+    }
+    let mut place = dgt(port, &source).0;
+    let may_be_another = matches!(
+        source,
+        Source::Serial(PortMatch::Path(_) | PortMatch::Usb(_)) | Source::Tcp(_)
+    );
+    if place.is_silent && may_be_another {
+        eprintln!(
+            "{}: no DGT board answers; asking for a line of boards and for boards of other makers, which takes some seconds...",
+            place.port
+        );
+        place.ask_others();
+    }
+    place
 }
 
-fn asked(port: &str) -> Result<Found, String> {
-    let source: Source = port.parse().map_err(|error| format!("{error}"))?;
-    reach::asked(&source)
+/// The node of a HID device takes no questions of a serial line.
+fn is_hid_node(source: &Source) -> bool {
+    let Source::Serial(PortMatch::Path(path)) = source else {
+        return false;
+    };
+    let node = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+    node.file_name()
+        .is_some_and(|name| name.to_string_lossy().starts_with("hidraw"))
 }
 
-fn place(port: Port, found: Result<Found, String>) -> Place {
-    let answers = found.is_ok();
-    let said = found.map_or_else(|wrong| wrong, |found| found.words);
-    Place { port, said, answers }
+/// Asks for a DGT board of its own; with its serial numbers.
+fn dgt(port: Port, source: &Source) -> (Place, Vec<String>) {
+    let found = reach::spoken(source);
+    let serials = found.as_ref().ok().and_then(Option::as_ref);
+    let serials = serials.map(|found| found.serials.clone()).unwrap_or_default();
+    let words = found.map(|found| found.map(|found| found.words));
+    (Place::of(port, What::Board(Protocol::Dgt), words), serials)
+}
+
+/// Asks in the one language of `what`.
+fn asked(port: Port, source: &Source, what: &What) -> Place {
+    match what {
+        &What::Board(protocol) => match protocol.family() {
+            None => dgt(port, source).0,
+            Some(family) => {
+                let words = reach::heard(source, family).map(|words| {
+                    // The maker's name is what a person knows.
+                    words.map(|words| format!("{words} ({})", family.name))
+                });
+                Place::of(port, What::Board(protocol), words)
+            }
+        },
+        What::Line(_) => match reach::line(source) {
+            Ok(found) if !found.boards.is_empty() => {
+                let mut words = format!(
+                    "a line that {} boards share; a number above 16383 shows as what is left of it divided by 16384: write what stands on the board",
+                    found.boards.len()
+                );
+                if !found.doubled.is_empty() {
+                    words += &format!(
+                        "; two boards have the address {}: put one of them on another line",
+                        addresses(&found.doubled).join(", ")
+                    );
+                }
+                Place::of(port, What::Line(found.boards), Ok(Some(words)))
+            }
+            Ok(_) => Place::of(port, What::Line(Vec::new()), Ok(None)),
+            Err(wrong) => Place::of(port, What::Line(Vec::new()), Err(wrong)),
+        },
+    }
+}
+
+/// Addresses as boards' serial numbers are written.
+pub(super) fn addresses(addresses: &[u16]) -> Vec<String> {
+    addresses.iter().map(|address| format!("{address:05}")).collect()
 }
 
 /// The name of the port; where another adapter shares it, the number of the board, if that is one's own.
 fn stable_name(
     port: &enumerate::Port,
     ports: &[enumerate::Port],
-    found: Option<&Found>,
-    serials: &[&String],
+    says: &[String],
+    serials: &[String],
 ) -> String {
     if !ports::is_shared(port, ports) {
         return ports::stable_name(port);
     }
-    let is_own = |serial: &&String| serials.iter().filter(|other| same_number(other, serial)).count() == 1;
-    match found.and_then(|found| found.serials.iter().find(is_own)) {
+    let is_own = |serial: &&String| {
+        let same = serials.iter().filter(|other| same_number(other, serial));
+        same.count() == 1
+    };
+    match says.iter().find(is_own) {
         Some(serial) => format!("board:{serial}"),
         None => port.path.display().to_string(),
+    }
+}
+
+/// A broker on this machine, plain and by TLS.
+pub(super) const BROKERS_HERE: [&str; 2] = ["mqtt://localhost", "mqtts://localhost"];
+/// Where one usually is else: on Home Assistant, and in a network of containers.
+pub(super) const BROKERS_ELSEWHERE: [&str; 4] = [
+    "mqtt://core-mosquitto",
+    "mqtt://homeassistant.local",
+    "mqtt://broker",
+    "mqtt://mosquitto",
+];
+
+/// Those of `places` at which something listens. Nothing is said to it yet.
+pub(super) fn brokers(places: &[impl Display]) -> Vec<BrokerUrl> {
+    let urls = places.iter().filter_map(|place| place.to_string().parse().ok());
+    urls.filter(|url| connect_tcp(url).is_ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_port_may_be_named_with_what_is_there() {
+        let read = |text: &str| {
+            let Named { what, port } = text.parse().expect(text);
+            (what, port.as_str().to_owned())
+        };
+        assert_eq!(read("/dev/ttyUSB0"), (None, "/dev/ttyUSB0".to_owned()));
+        // The name of a device may have the sign in it.
+        assert_eq!(read("/dev/x=y"), (None, "/dev/x=y".to_owned()));
+        assert_eq!(read("line=usb:A5").0, Some(What::Line(Vec::new())));
+        for name in Protocol::NAMES {
+            let (what, port) = read(&format!("{name}=/dev/ttyS0"));
+            assert!(matches!(what, Some(What::Board(protocol)) if protocol.name() == name));
+            assert_eq!(port, "/dev/ttyS0");
+        }
+        "line=".parse::<Named>().expect_err("no port");
+    }
+
+    #[test]
+    fn a_broker_is_where_something_listens() {
+        let broker = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = broker.local_addr().expect("an address").port();
+        let closed = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let shut = closed.local_addr().expect("an address").port();
+        drop(closed);
+        let there = format!("mqtt://127.0.0.1:{port}");
+        let places = [
+            format!("mqtt://127.0.0.1:{shut}"),
+            "mqtt://no-such-machine.invalid".to_owned(),
+            there.clone(),
+        ];
+        assert_eq!(brokers(&places), [there.parse().expect("an address")]);
+        for place in BROKERS_HERE.into_iter().chain(BROKERS_ELSEWHERE) {
+            place.parse::<BrokerUrl>().expect(place);
+        }
     }
 }

@@ -16,16 +16,22 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::{check, names, reach};
 use crate::{
-    config::{BrokerUrl, Config, Env, Id, Port},
+    config::{BrokerUrl, Config, Env, Id},
+    families::Protocol,
     mqtt::host,
 };
 use ask::Dialog;
+use find::{Named, Place, What};
 use text::Wanted;
 
 /// Where the unit of the daemon looks.
 const OF_THE_UNIT: &str = "/etc/dgt2mqtt/dgt2mqtt.toml";
 /// Where the daemon keeps its journal there.
 const STATE_OF_THE_UNIT: &str = "/var/lib/dgt2mqtt";
+
+/// What a board by Chessnut wants besides.
+const HID: &str = "Before that: the unit opens no HID devices, among which keyboards are. For the board by Chessnut write\n\n    \
+                   [Service]\n    DeviceAllow=char-hidraw rw\n\ninto what opens with: sudo systemctl edit dgt2mqtt";
 
 /// Find boards and a broker, and write a configuration with comments.
 ///
@@ -38,10 +44,11 @@ pub(super) struct Init {
     /// Name of this gateway in topics; else made of the machine's name
     #[arg(long)]
     name: Option<Id>,
-    /// A board's port, as in the configuration; may be given several times. Else ports that look like a board are asked
-    #[arg(long, short)]
-    port: Vec<Port>,
-    /// Address of the broker; may be given several times. Else that of this machine
+    /// A board's port, as in the configuration; may be given several times. Who is there is found out, unless it is said before: dgt=PORT,
+    /// line=PORT, chesslink=PORT, chessnut=PORT, occ1=PORT. Without it ports that look like a board are asked
+    #[arg(long, short, value_name = "[WHAT=]PORT")]
+    port: Vec<Named>,
+    /// Address of the broker; may be given several times. Else one is looked for on this machine, and at a terminal also where others usually are
     #[arg(long, value_name = "URL")]
     broker: Vec<BrokerUrl>,
     /// User at the broker
@@ -82,6 +89,7 @@ impl Init {
         let replace = self.may_replace(&path, &mut dialog)?;
         let wanted = self.wanted(&mut dialog)?;
         let text = wanted.text();
+        let has_hid = wanted.has_hid();
         // What the environment of this shell overrides is not in the file.
         let config = Config::from_text(&text, &path, &Env::from([("STATE_DIRECTORY", STATE_OF_THE_UNIT)]))?;
         try_brokers(&config);
@@ -90,6 +98,9 @@ impl Init {
         }
         put(&path, &text, replace)?;
         eprintln!("\n{} is written. {}", path.display(), next(&path));
+        if has_hid && path == Path::new(OF_THE_UNIT) {
+            eprintln!("{HID}");
+        }
         Ok(())
     }
 
@@ -125,7 +136,7 @@ impl Init {
         };
         let brokers = match self.broker.is_empty() {
             false => self.broker,
-            true => vec![dialog.value("Address of the broker", BrokerUrl::default())?],
+            true => vec![broker(dialog)?],
         };
         let commands = self.commands || dialog.agrees("May arbiters send commands by MQTT?", false)?;
         let password_file = self.password_file.map(std::path::absolute).transpose();
@@ -142,26 +153,36 @@ impl Init {
     }
 }
 
+/// The broker: one that is there is offered. Beyond this machine one is looked for only where a person sees its name before it is taken.
+fn broker(dialog: &mut Dialog<'_>) -> anyhow::Result<BrokerUrl> {
+    let mut found = find::brokers(&find::BROKERS_HERE);
+    if found.is_empty() && matches!(dialog, Dialog::With(_)) {
+        eprintln!("No broker listens on this machine; looking where one usually is...");
+        found = find::brokers(&find::BROKERS_ELSEWHERE);
+    }
+    for url in &found {
+        eprintln!("{url}: something listens there");
+    }
+    let offered = found.into_iter().next().unwrap_or_default();
+    dialog.value("Address of the broker", offered)
+}
+
 /// The boards, and the ports at which none answered.
-fn boards(given: &[Port], dialog: &mut Dialog<'_>) -> anyhow::Result<(Vec<find::Place>, Vec<find::Place>)> {
+fn boards(given: &[Named], dialog: &mut Dialog<'_>) -> anyhow::Result<(Vec<Place>, Vec<Place>)> {
     let mut places = if given.is_empty() {
         find::attached()?
     } else {
         given.iter().map(find::given).collect()
     };
-    for place in &places {
+    for place in &mut places {
         eprintln!("{}: {}", place.port, place.said);
-    }
-    // What was named is meant, and a board may be switched on later.
-    for place in places
-        .iter_mut()
-        .filter(|place| !place.answers && given.is_empty())
-    {
-        place.answers = dialog.agrees(&format!("Watch {} all the same?", place.port), false)?;
+        if given.is_empty() {
+            look_closer(place, dialog)?;
+        }
     }
     let (mut boards, silent): (Vec<_>, Vec<_>) = places
         .into_iter()
-        .partition(|place| place.answers || !given.is_empty());
+        .partition(|place| place.answers || !given.is_empty() && matches!(place.what, What::Board(_)));
     if boards.is_empty() {
         let Dialog::With(_) = dialog else {
             bail!(
@@ -173,6 +194,27 @@ fn boards(given: &[Port], dialog: &mut Dialog<'_>) -> anyhow::Result<(Vec<find::
         boards.push(find::given(&dialog.required("Port of the board")?));
     }
     Ok((boards, silent))
+}
+
+/// Asks the person about a port that looks like a board's and at which no DGT board answers.
+fn look_closer(place: &mut Place, dialog: &mut Dialog<'_>) -> anyhow::Result<()> {
+    let others = "Ask there for boards that share a line, and as boards of other makers are asked? Not if something else may hang there.";
+    if place.is_silent && place.what == What::Board(Protocol::Dgt) {
+        if matches!(dialog, Dialog::None) {
+            eprintln!(
+                "    --port {} asks there for boards that share a line and for those of other makers, too",
+                place.port
+            );
+        } else if dialog.agrees(others, false)? {
+            place.ask_others();
+            eprintln!("{}: {}", place.port, place.said);
+        }
+    }
+    if !place.answers && matches!(place.what, What::Board(_)) {
+        // It may be switched on later.
+        place.answers = dialog.agrees(&format!("Watch {} all the same?", place.port), false)?;
+    }
+    Ok(())
 }
 
 /// `$DGT2MQTT_CONFIG`; for root where the unit looks; for others where their own programs do.

@@ -5,8 +5,11 @@ use std::{
     path::PathBuf,
 };
 
-use super::find::Place;
-use crate::config::{BrokerUrl, Id};
+use super::find::{Place, What, addresses};
+use crate::{
+    config::{BrokerUrl, Id},
+    families::{Line, Protocol},
+};
 
 /// What is to stand in it.
 #[derive(Debug)]
@@ -41,14 +44,31 @@ impl Wanted {
             self.commands,
             quoted(&self.time_control),
         );
-        for (n, place) in self.boards.iter().enumerate() {
-            board(&mut text, n + 1, place, "");
-        }
-        for (n, place) in self.silent.iter().enumerate() {
-            board(&mut text, self.boards.len() + n + 1, place, "#");
+        let mut id = 0;
+        let silent = self.silent.iter().map(|place| (place, "#"));
+        for (place, mark) in self.boards.iter().map(|place| (place, "")).chain(silent) {
+            // What was said may have several lines; each is a comment.
+            for line in place.said.lines() {
+                // Writing to a String cannot fail.
+                let _ = writeln!(text, "# {line}");
+            }
+            match &place.what {
+                What::Line(boards) => line(&mut text, place, boards, mark),
+                What::Board(protocol) => {
+                    id += 1;
+                    board(&mut text, id, place, *protocol, mark);
+                }
+            }
         }
         self.broker(&mut text);
         text
+    }
+
+    /// Whether a board is a HID device, which the unit opens only if it is told to.
+    pub(super) fn has_hid(&self) -> bool {
+        let is_hid =
+            |place: &Place| matches!(place.what, What::Board(protocol) if protocol.line() == Line::Reports);
+        self.boards.iter().any(is_hid)
     }
 
     fn broker(&self, text: &mut String) {
@@ -74,15 +94,26 @@ impl Wanted {
 }
 
 /// The table of a board, each line behind `mark`.
-fn board(text: &mut String, id: usize, place: &Place, mark: &str) {
-    // What was said may have several lines; each is a comment.
-    for line in place.said.lines() {
-        let _ = writeln!(text, "# {line}");
-    }
+fn board(text: &mut String, id: usize, place: &Place, protocol: Protocol, mark: &str) {
     let _ = write!(
         text,
-        "{mark}[[board]]\n{mark}id = \"{id}\"\n{mark}port = {}\n{mark}#table = {{ white = \"\", black = \"\" }}\n\n",
+        "{mark}[[board]]\n{mark}id = \"{id}\"\n{mark}port = {}\n",
         quoted(place.port.as_str())
+    );
+    if protocol != Protocol::Dgt {
+        let _ = writeln!(text, "{mark}protocol = {}", quoted(protocol.name()));
+    }
+    let _ = write!(text, "{mark}#table = {{ white = \"\", black = \"\" }}\n\n");
+}
+
+/// The table of a line that boards share, each line behind `mark`.
+fn line(text: &mut String, place: &Place, boards: &[u16], mark: &str) {
+    let boards: Vec<_> = addresses(boards).iter().map(quoted).collect();
+    let _ = write!(
+        text,
+        "{mark}[[line]]\n{mark}port = {}\n# Serial numbers, which are the ids as well.\n{mark}boards = [{}]\n\n",
+        quoted(place.port.as_str()),
+        boards.join(", ")
     );
 }
 
@@ -101,8 +132,17 @@ mod tests {
     fn place(port: &str, said: &str) -> Place {
         Place {
             port: port.parse().expect(port),
+            what: What::Board(Protocol::Dgt),
             said: said.to_owned(),
             answers: true,
+            is_silent: false,
+        }
+    }
+
+    fn other(port: &str, what: What) -> Place {
+        Place {
+            what,
+            ..place(port, "said")
         }
     }
 
@@ -116,6 +156,8 @@ mod tests {
             boards: vec![
                 place("/dev/serial/by-id/usb-\\x20\"x\"", "a board\nwith [[two]] lines"),
                 place("board:12345", "a board"),
+                other("/dev/ttyS1", What::Board(Protocol::Chesslink)),
+                other("/dev/ttyS2", What::Line(vec![1025, 7])),
             ],
             silent: vec![place("usb:A5", "no board answers")],
             time_control: "blitz".to_owned(),
@@ -135,14 +177,22 @@ mod tests {
             .collect();
         assert_eq!(
             boards,
-            [("1", "/dev/serial/by-id/usb-\\x20\"x\""), ("2", "board:12345")]
+            [
+                ("1", "/dev/serial/by-id/usb-\\x20\"x\""),
+                ("2", "board:12345"),
+                ("3", "/dev/ttyS1"),
+                ("01025", "bus:01025@/dev/ttyS2"),
+                ("00007", "bus:00007@/dev/ttyS2")
+            ]
         );
+        assert_eq!(config.boards[2].protocol, Protocol::Chesslink);
+        assert!(!wanted.has_hid());
         assert!(config.commands);
         assert_eq!(config.broker.urls, wanted.brokers);
         let login = config.broker.login.expect("a login");
         assert_eq!(login.username, "an \"arbiter\"");
         assert!(
-            text.contains("#[[board]]\n#id = \"3\"\n#port = \"usb:A5\""),
+            text.contains("#[[board]]\n#id = \"4\"\n#port = \"usb:A5\""),
             "{text}"
         );
     }
@@ -153,7 +203,11 @@ mod tests {
         let wanted = Wanted {
             name: "hall".parse().expect("an id"),
             boards: vec![place("usb:1", "a board")],
-            silent: vec![place("usb:2", "silent")],
+            silent: vec![
+                place("usb:2", "silent"),
+                other("usb:3", What::Board(Protocol::Chessnut)),
+                other("usb:4", What::Line(Vec::new())),
+            ],
             time_control: "standard".to_owned(),
             brokers: vec![BrokerUrl::default()],
             username: None,
@@ -171,7 +225,8 @@ mod tests {
             .collect();
         let env = Env::from([("HOME", "/home/anna")]);
         let config = Config::from_text(&shown.join("\n"), Path::new("t.toml"), &env).expect("good");
-        assert_eq!(config.boards.len(), 2);
+        assert_eq!(config.boards.len(), 3);
+        assert_eq!(config.boards[2].protocol, Protocol::Chessnut);
         assert_eq!(config.boards[0].rules.periods.len(), 2);
     }
 }

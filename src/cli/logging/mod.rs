@@ -9,12 +9,14 @@ use std::{
     fs::File,
     io::{self, IsTerminal, Write},
     os::fd::AsFd,
+    str::FromStr,
     sync::OnceLock,
     time::Duration,
 };
 
 use tracing_subscriber::{
-    EnvFilter, Registry,
+    Registry,
+    filter::Targets,
     layer::SubscriberExt,
     reload::{Handle, Layer},
     util::SubscriberInitExt,
@@ -38,21 +40,19 @@ static SWITCH: OnceLock<Switch> = OnceLock::new();
 
 /// What is logged, and what was at the start.
 struct Switch {
-    handle: Handle<EnvFilter, Registry>,
+    handle: Handle<Targets, Registry>,
     start: String,
 }
 
 /// Starts logging.
 pub(super) fn init() {
     let wanted = std::env::var(VARIABLE).ok();
-    let (filter, wrong) = match wanted.as_deref().map(EnvFilter::try_new) {
-        None => (EnvFilter::new(DEFAULT), None),
-        Some(Ok(filter)) => (filter, None),
-        Some(Err(error)) => (EnvFilter::new(DEFAULT), Some(error)),
+    let (start, wrong) = match wanted.map(|wanted| filter(&wanted).map(|_| wanted)) {
+        None => (DEFAULT.to_owned(), None),
+        Some(Ok(wanted)) => (wanted, None),
+        Some(Err(error)) => (DEFAULT.to_owned(), Some(error)),
     };
-    let start = wanted.filter(|_| wrong.is_none());
-    let start = start.unwrap_or_else(|| DEFAULT.to_owned());
-    let (filter, handle) = Layer::new(filter);
+    let (filter, handle) = Layer::new(filter(&start).unwrap_or_default());
     SWITCH.get_or_init(|| Switch { handle, start });
     let registry = tracing_subscriber::registry().with(filter);
     // systemd sets it for services whose output goes to its journal.
@@ -94,14 +94,18 @@ pub(super) fn set(wanted: Option<&str>) -> Result<String, String> {
     if wanted.len() > LONGEST {
         return Err(format!("a filter has at most {LONGEST} characters"));
     }
-    // No expressions: one can be made that takes all memory.
-    let read = EnvFilter::builder().with_regex(false).parse(wanted);
-    let filter = read.map_err(|error| {
+    let filter = filter(wanted).map_err(|error| {
         format!("{wanted:?} cannot be understood ({error}): write `debug`, or `info,dgt2mqtt::link=trace`")
     })?;
     switch.handle.reload(filter).map_err(|error| error.to_string())?;
     tracing::info!("the log has `{wanted}` from here on");
     Ok(wanted.to_owned())
+}
+
+/// What `words` name. Targets and levels alone: no spans, no fields, and no regular expressions, of which one can be made that takes
+/// all memory, and whose library is large.
+fn filter(words: &str) -> Result<Targets, <Targets as FromStr>::Err> {
+    words.parse()
 }
 
 /// Has the last lines written.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::Writer;
@@ -13,14 +14,19 @@ use crate::{
     event::notice,
     journal::{
         entry::{Known, Notice, Resume, Written},
-        numbers::{self, Lift},
+        numbers::{Games, Lift},
     },
 };
 
 impl Writer {
     /// Compares with what a broker knows; answered when nothing speaks against sending.
     pub(super) fn reconcile(&mut self, known: BTreeMap<String, Known>, answer: oneshot::Sender<()>) {
-        let beyond = numbers::beyond(known, &self.floors, self.seq_base);
+        let beyond: BTreeMap<_, _> = known
+            .into_iter()
+            .filter(|(board, known)| {
+                known.is_above(self.floor(board)) || known.game > self.games_sent(board, self.floor(board))
+            })
+            .collect();
         if beyond.is_empty() {
             self.unanswered.clear();
             self.keep_floors(false);
@@ -31,6 +37,21 @@ impl Writer {
         self.beyond = beyond;
         self.waiting.push(answer);
         self.disputed.send_replace(true);
+    }
+
+    /// The last number of a board that may have been sent.
+    fn floor(&self, board: &str) -> u64 {
+        self.floors.get(board).copied().unwrap_or(self.seq_base)
+    }
+
+    /// The last game of a board that was told by events up to number `floor`.
+    fn games_sent(&self, board: &str, floor: u64) -> u32 {
+        let told = self.store.last_game(board, floor).unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot find the last game of board {board}");
+            None
+        });
+        // Events are dropped when they are old enough; the state stays.
+        told.or_else(|| self.games.get(board).copied()).unwrap_or(0)
     }
 
     /// Another gives out numbers: what was not sent is to be compared again, by the next process if need be. Nor can what nobody
@@ -78,13 +99,22 @@ impl Writer {
 
     fn lift_board(&mut self, board: &str, known: Known) -> Notice {
         let resume = self.resume(board);
-        let floor = self.floors.get(board).copied().unwrap_or(self.seq_base);
+        let floor = self.floor(board);
+        let games = Games {
+            floor: self.games_sent(board, floor),
+            base: known.game.max(self.games_sent(board, floor)),
+        };
         let unanswered = self.unanswered.remove(board);
         let floor = unanswered.map_or(floor, |first| floor.min(first.saturating_sub(1)));
         let lift = Lift {
             prefix: format!("{}/{board}/", self.gateway),
             floor,
-            base: known.base(),
+            base: if known.is_above(floor) {
+                known.base()
+            } else {
+                floor
+            },
+            games,
         };
         self.lift_pending(board, &lift);
         if let Err(error) = self.lift_stored(board, &lift) {
@@ -92,17 +122,13 @@ impl Writer {
         }
         let lifted = Resume {
             last_seq: lift.seq(resume.last_seq).max(lift.base),
-            snapshot: resume.snapshot.and_then(|json| lift.snapshot(&json)),
+            snapshot: lift.snapshot(resume.snapshot.as_deref()),
         };
         let pending = (lifted.last_seq, lifted.snapshot.clone());
         self.pending.snapshots.insert(board.to_owned(), pending);
         self.floors.insert(board.to_owned(), lifted.last_seq);
         self.resumes.insert(board.to_owned(), lifted);
-        let text = format!(
-            "events of board {board} up to number {} were sent that this journal does not have (it was lost, restored, or could not be written): its numbers jump from {floor} to {}",
-            known.last.max(known.ceiling),
-            lift.base + 1
-        );
+        let text = behind(board, &known, &lift);
         tracing::warn!(code = notice::JOURNAL_BEHIND, "{text}");
         Notice {
             board: Some(board.to_owned()),
@@ -116,6 +142,7 @@ impl Writer {
             if let Some((event, json)) = lift.event(&json) {
                 new.row.seq = event.seq;
                 new.id = event.id;
+                new.game = event.game;
                 new.row.json = json.into();
             }
         }
@@ -125,7 +152,7 @@ impl Writer {
         let stored = self.store.behind(board, lift.floor)?;
         let lifted = stored.into_iter().filter_map(|(n, _, json)| {
             let (event, json) = lift.event(&json)?;
-            Some((n, event.seq, event.id, json))
+            Some((n, event.seq, event.id, event.game, json))
         });
         let lifted: Vec<_> = lifted.collect();
         if lifted.is_empty() {
@@ -133,4 +160,36 @@ impl Writer {
         }
         self.store.renumber(&lifted)
     }
+}
+
+/// The number of the last game that a watcher's state tells of.
+pub(super) fn games_of(resume: &Resume) -> Option<u32> {
+    let state: Value = serde_json::from_str(resume.snapshot.as_deref()?).ok()?;
+    state.get("games")?.as_u64()?.try_into().ok()
+}
+
+/// What is told of numbers that jump.
+fn behind(board: &str, known: &Known, lift: &Lift) -> String {
+    let Games { floor, base } = lift.games;
+    let games = (base > floor).then(|| format!("games up to number {base}"));
+    let events =
+        (lift.base > lift.floor).then(|| format!("events up to number {}", known.last.max(known.ceiling)));
+    let what = [events, games]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" and ");
+    let jump = match (lift.base > lift.floor, base > floor) {
+        (true, false) => format!("its numbers jump from {} to {}", lift.floor, lift.base + 1),
+        (false, _) => format!("its next game has number {}", base.saturating_add(1)),
+        (true, true) => format!(
+            "its numbers jump from {} to {}, and its next game has number {}",
+            lift.floor,
+            lift.base + 1,
+            base.saturating_add(1)
+        ),
+    };
+    format!(
+        "{what} of board {board} were sent that this journal does not have (it was lost, restored, or could not be written): {jump}"
+    )
 }
