@@ -14,6 +14,9 @@ const EARLIER: usize = 4;
 /// An update that a dump has overtaken comes within two scans, or not at all.
 const UNTOLD_MS: u64 = 500;
 
+/// What damage on the line has cost shows by then.
+const DAMAGED_MS: u64 = 10_000;
+
 /// What has changed so long ago or later is told from the rest at once.
 const RECENT_MS: u64 = 10_000;
 
@@ -33,6 +36,8 @@ pub struct Sensed {
     untold: Bitboard,
     /// An update was lost for certain.
     lost: bool,
+    /// When the line was last damaged, which may have cost updates.
+    damaged: Option<Millis>,
     last_dump: Option<Millis>,
     felt: bool,
     /// Squares that are known to read nothing, whatever stands there.
@@ -56,6 +61,7 @@ impl Default for Sensed {
             lifted: Bitboard::EMPTY,
             untold: Bitboard::EMPTY,
             lost: false,
+            damaged: None,
             last_dump: None,
             felt: false,
             dead: Bitboard::EMPTY,
@@ -255,7 +261,13 @@ impl Sensed {
     #[must_use]
     pub fn loses_updates(&self, now: Millis) -> bool {
         let late = |s: Square| now.since(self.since(s)) > UNTOLD_MS;
-        self.lost || self.untold.into_iter().any(late)
+        let damaged = self.damaged.is_some_and(|at| now.since(at) <= DAMAGED_MS);
+        self.lost || damaged || self.untold.into_iter().any(late)
+    }
+
+    /// The line was damaged at `now`: updates may have been lost.
+    pub fn may_have_lost(&mut self, now: Millis) {
+        self.damaged = Some(now);
     }
 
     /// When the whole board was last read.

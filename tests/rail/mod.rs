@@ -5,17 +5,19 @@ use std::collections::VecDeque;
 
 use dgt2mqtt::{
     dgt::{
-        bus::Address,
-        line::{Figures, Master, Said},
+        bus::{Address, BusCommand},
+        line::{Figures, Master, Said, budget},
     },
     event::Event,
     sim::{
+        board::Identity,
         line::{Line, Troubles},
-        player::{Output, Player},
+        mess::Game,
+        player::{Output, Pace, Player},
         slave::Slave,
     },
     time::Millis,
-    watcher::{LinkWish, Settings, Watcher},
+    watcher::{LinkWish, MOST_GATHERED_MS, Settings, Watcher},
 };
 
 /// A board of the hall, and who watches it.
@@ -72,6 +74,37 @@ impl Hall {
             now: Millis(0),
             over: false,
             others: VecDeque::new(),
+        }
+    }
+
+    /// With boards on which these made-up games are played, each watched as the gateway does.
+    pub(crate) fn of_games(games: &[Game], troubles: Troubles) -> Self {
+        let gathered_ms = budget::gathered_ms(games.len() as u64).min(MOST_GATHERED_MS);
+        let board = |(n, game): (usize, &Game)| {
+            let player = Player::staged(game.cues.clone(), Identity::synthetic(n as u16), Pace::default());
+            let settings = Settings {
+                gateway: "line".into(),
+                board: n.to_string(),
+                laws: game.header.laws().unwrap_or_default(),
+                time_control: game.header.time_control().unwrap_or_default(),
+                supervision: game.header.supervision().unwrap_or_default(),
+                gathered_ms,
+                ..Settings::default()
+            };
+            (player, settings)
+        };
+        Self::new(games.iter().enumerate().map(board).collect(), troubles)
+    }
+
+    /// Another program asks the boards for their changes, now this one and now that one, from `from` until `until`: as it was told
+    /// them, they do not tell them again.
+    pub(crate) fn is_asked_by_another(&mut self, seed: u64, from: Millis, until: Millis) {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut at = from;
+        while at < until {
+            let to = self.seats[rng.usize(..self.seats.len())].address;
+            self.others.push_back((at, BusCommand::Changes(to).bytes().to_vec()));
+            at = at + rng.u64(40..400);
         }
     }
 

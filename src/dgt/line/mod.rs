@@ -38,6 +38,8 @@ const MISSES: u32 = 3;
 const REPEATS: u32 = 3;
 /// So often more than what is well was damaged or said twice, and two boards may have one address.
 const GARBLED: u32 = 8;
+/// An answer that has begun, and of which no more came for so long, does not go on.
+const QUIET: u64 = 20;
 /// What comes so soon after an answer of the same board, and was not asked for, may be of another one.
 const ECHO: u64 = 150;
 
@@ -105,6 +107,8 @@ pub struct Master {
     unknown: usize,
     /// When a whole board was last asked for.
     dumped: Option<Millis>,
+    /// When something last came.
+    heard: Option<Millis>,
     round_began: Option<Millis>,
     out: VecDeque<[u8; 4]>,
     said: VecDeque<(Address, Said)>,
@@ -129,6 +133,7 @@ impl Master {
             probe_due: Millis(0),
             unknown: members.len(),
             dumped: None,
+            heard: None,
             round_began: None,
             out: VecDeque::new(),
             said: VecDeque::new(),
@@ -142,9 +147,14 @@ impl Master {
     /// Bytes came over the line, in any split.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         let mut answers = Vec::new();
+        let damage = self.decoder.stats().damage();
         self.decoder.push(now, bytes, &mut |address, answer| {
             answers.extend(Answer::of(&answer).map(|answer| (address, answer)));
         });
+        self.heard = Some(now);
+        if self.decoder.stats().damage() > damage {
+            self.damaged();
+        }
         if let Some(visit) = &mut self.visit {
             visit.exchange.hears(now);
         }
@@ -163,7 +173,7 @@ impl Master {
         {
             self.unanswered(now);
         }
-        if self.visit.is_none() {
+        if self.visit.is_none() && self.quiet_at().is_none_or(|quiet| quiet <= now) {
             self.begin(now);
         }
     }
@@ -177,7 +187,8 @@ impl Master {
         let here = self.members.iter().filter(|member| member.is_here);
         let probe = self.members.iter().any(|member| !member.is_here);
         let probe = probe.then_some(self.probe_due);
-        here.map(Member::due).chain(probe).min()
+        let next = here.map(Member::due).chain(probe).min();
+        next.max(self.quiet_at().filter(|_| next.is_some()))
     }
 
     /// The next bytes for the line.
@@ -293,7 +304,26 @@ impl Master {
         });
     }
 
+    /// When nobody speaks any more, where an answer that nobody of us asked for has begun: who asks now loses it.
+    fn quiet_at(&self) -> Option<Millis> {
+        self.heard
+            .filter(|_| self.decoder.is_midway())
+            .map(|heard| heard + QUIET)
+    }
+
+    /// What was said cannot be read. Nobody knows whose words they were: where another program asks for changes, too, any
+    /// board may have told it some. It repeats them until somebody asks for more; then they are lost.
+    fn damaged(&mut self) {
+        for member in &mut self.members {
+            member.is_unsettled = true;
+            member.may_have_lost = true;
+        }
+    }
+
     fn ask(&mut self, now: Millis, member: usize, question: Question) -> Exchange {
+        if self.decoder.is_midway() {
+            self.damaged();
+        }
         self.decoder.clear();
         self.out.push_back(question.bytes(self.members[member].address));
         Exchange::new(now, question)
@@ -346,8 +376,8 @@ impl Master {
                 let mut answers = std::mem::take(&mut visit.answers);
                 let at = visit.member;
                 self.visit = None;
-                member.last_changes = Some(changes.clone());
-                answers.changes = changes;
+                answers.changes.extend_from_slice(&changes);
+                member.last_changes = Some(changes);
                 self.finish(now, at, &answers);
             }
         }
@@ -422,6 +452,10 @@ impl Master {
     /// A visit came to nothing; what the board has to tell it tells at the next.
     fn give_up(&mut self, now: Millis, silent: bool) {
         let Some(visit) = self.visit.take() else { return };
+        if !visit.answers.changes.is_empty() {
+            // Another program was told them.
+            self.tell(now, visit.member, &visit.answers);
+        }
         let member = &mut self.members[visit.member];
         member.missed(now);
         member.is_unsettled = true;
@@ -460,6 +494,10 @@ impl Master {
         // The whole board tells what stands there, whoever asked for what.
         member.stand_in.dump_wanted = true;
         member.last_changes = Some(changes.clone());
+        if let Some(visit) = self.visit.as_mut().filter(|visit| visit.member == at) {
+            // The clock that this visit has read showed its time before.
+            return visit.answers.changes.extend(changes);
+        }
         self.tell(
             now,
             at,
