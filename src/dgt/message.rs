@@ -61,6 +61,14 @@ pub enum Message<'a> {
     },
 }
 
+impl Message<'_> {
+    /// Changes may have been lost before this. No board says so: who speaks for one on a line that many share does.
+    pub const LOST: Message<'static> = Message::Other {
+        id: id::LOST,
+        payload: &[],
+    };
+}
+
 /// State of a board's own battery (protocol 2.3, `a0`). Boards differ in how much they tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Battery {
@@ -94,4 +102,6 @@ pub(super) mod id {
     pub(in crate::dgt) const HARDWARE: u8 = 0x96;
     pub(in crate::dgt) const BATTERY: u8 = 0xa0;
     pub(in crate::dgt) const LONG_SERIAL: u8 = 0xa2;
+    /// Of no board.
+    pub(in crate::dgt) const LOST: u8 = 0xff;
 }

@@ -171,10 +171,6 @@ impl Dgt {
         for (now, bytes) in &held {
             decoder.push(*now, bytes, &mut |message| came.push((*now, Sort::of(&message))));
         }
-        // Where much is told at once, the whole board that mends what damage has cost may come after a press is judged.
-        if decoder.stats().damage() > self.decoder.stats().damage() {
-            core.sensed.may_have_lost(core.now);
-        }
         let happened = self.late.times(&came);
         core.catches_up = came.iter().map(|(came, _)| came).ne(&happened);
         if core.catches_up {

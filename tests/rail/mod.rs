@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use dgt2mqtt::{
+    capture::{Act, Capture, Header, Record},
     dgt::{
         bus::{Address, BusCommand},
         line::{Figures, Master, Said, budget},
@@ -103,7 +104,8 @@ impl Hall {
         let mut at = from;
         while at < until {
             let to = self.seats[rng.usize(..self.seats.len())].address;
-            self.others.push_back((at, BusCommand::Changes(to).bytes().to_vec()));
+            self.others
+                .push_back((at, BusCommand::Changes(to).bytes().to_vec()));
             at = at + rng.u64(40..400);
         }
     }
@@ -193,11 +195,29 @@ impl Hall {
     }
 
     pub(crate) fn figures(&mut self) -> Figures {
-        self.master.take_figures()
+        self.master.take_figures(self.now)
     }
 }
 
 impl Seat {
+    /// What the watcher was told, to be replayed.
+    pub(crate) fn capture(&self, header: Header) -> Capture {
+        let link = |up: bool| if up { Act::LinkUp } else { Act::LinkDown };
+        let links = self.links.iter().map(|(at, up)| (Millis(*at), link(*up)));
+        let heard = self
+            .heard
+            .iter()
+            .map(|(at, bytes)| (*at, Act::FromBoard(bytes.clone())));
+        let mut records: Vec<_> = links.chain(heard).map(|(at, act)| Record { at, act }).collect();
+        records.sort_by_key(|record| record.at);
+        Capture { header, records }
+    }
+
+    /// Bytes that a restart would need.
+    pub(crate) fn snapshot(&self) -> usize {
+        serde_json::to_string(&self.watcher.snapshot()).unwrap().len()
+    }
+
     fn link(&mut self, now: Millis, up: bool) {
         self.links.push((now.0, up));
         self.up = up;

@@ -9,23 +9,30 @@
 //! [`Master::poll_said`], then sleep until [`Master::poll_timeout`].
 //!
 //! `exchange` has what may be asked and how long an answer is waited for, `member` what one board is asked and when, `order`
-//! puts the answers of a visit in order, `stand_in` speaks with the watcher, `discovery` finds who is there.
+//! puts the answers of a visit in order, `stand_in` speaks with the watcher, `discovery` finds who is there before a line
+//! is used, `search` who comes to it later, and
+//! `others` hears what another program was told.
 
 pub mod budget;
 pub mod discovery;
 mod exchange;
+mod figures;
 mod member;
 mod order;
+mod others;
+mod search;
 mod stand_in;
 
 use std::collections::VecDeque;
 
-use super::bus::{Address, BusDecoder};
+use super::bus::{Address, BusCommand, BusDecoder};
 use crate::time::Millis;
-use exchange::{Answer, Exchange, Question};
+use exchange::{Answer, Exchange, QUESTION, Question};
+pub use figures::{Figure, Figures};
 pub use member::Errors;
 use member::Member;
 use order::Answers;
+use search::Search;
 
 /// Between two questions whether a board that was silent is there again (milliseconds, as below).
 const PROBE: u64 = 1000;
@@ -40,9 +47,6 @@ const REPEATS: u32 = 3;
 const GARBLED: u32 = 8;
 /// An answer that has begun, and of which no more came for so long, does not go on.
 const QUIET: u64 = 20;
-/// What comes so soon after an answer of the same board, and was not asked for, may be of another one.
-const ECHO: u64 = 150;
-
 /// What the line says of one of its boards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
@@ -52,32 +56,6 @@ pub enum Said {
     Gone,
     /// It says this to who watches it.
     Bytes(Vec<u8>),
-}
-
-/// How a line does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// Milliseconds of the last round in which every board that is there was visited.
-    pub cycle_ms: u64,
-    /// The longest time between two visits of one board.
-    pub longest_ms: u64,
-    /// Answers to nothing that was asked.
-    pub unasked: u64,
-    /// Each board's address, whether it is there, and its errors.
-    pub boards: Vec<Figure>,
-}
-
-/// How one board of a line does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Figure {
-    /// Its address.
-    pub address: u16,
-    /// It answers.
-    pub is_here: bool,
-    /// What answers at its address has not been understood for a while: two boards may have that address.
-    pub is_garbled: bool,
-    /// Its errors.
-    pub errors: Errors,
 }
 
 /// The board that is visited, and how far the visit has come.
@@ -109,6 +87,14 @@ pub struct Master {
     dumped: Option<Millis>,
     /// When something last came.
     heard: Option<Millis>,
+    /// When changes were last heard that another program asked for.
+    others: Option<Millis>,
+    /// When something was last heard that cannot be read.
+    damage: Option<Millis>,
+    /// Boards that nobody has named.
+    search: Search,
+    /// A question to all is on the wire until then.
+    speaks_until: Millis,
     round_began: Option<Millis>,
     out: VecDeque<[u8; 4]>,
     said: VecDeque<(Address, Said)>,
@@ -134,6 +120,10 @@ impl Master {
             unknown: members.len(),
             dumped: None,
             heard: None,
+            others: None,
+            damage: None,
+            search: Search::default(),
+            speaks_until: Millis(0),
             round_began: None,
             out: VecDeque::new(),
             said: VecDeque::new(),
@@ -141,6 +131,15 @@ impl Master {
             longest_ms: 0,
             unasked: 0,
             members,
+        }
+    }
+
+    /// The same line, on which boards are looked for that nobody has named.
+    #[must_use]
+    pub fn searching(self) -> Self {
+        Self {
+            search: Search::on(),
+            ..self
         }
     }
 
@@ -153,7 +152,7 @@ impl Master {
         });
         self.heard = Some(now);
         if self.decoder.stats().damage() > damage {
-            self.damaged();
+            self.damaged(now);
         }
         if let Some(visit) = &mut self.visit {
             visit.exchange.hears(now);
@@ -173,7 +172,7 @@ impl Master {
         {
             self.unanswered(now);
         }
-        if self.visit.is_none() && self.quiet_at().is_none_or(|quiet| quiet <= now) {
+        if self.visit.is_none() && self.quiet_at() <= now {
             self.begin(now);
         }
     }
@@ -188,7 +187,7 @@ impl Master {
         let probe = self.members.iter().any(|member| !member.is_here);
         let probe = probe.then_some(self.probe_due);
         let next = here.map(Member::due).chain(probe).min();
-        next.max(self.quiet_at().filter(|_| next.is_some()))
+        next.map(|next| next.max(self.quiet_at()))
     }
 
     /// The next bytes for the line.
@@ -233,8 +232,8 @@ impl Master {
         }
     }
 
-    /// How the line does; the longest time is that since the last call.
-    pub fn take_figures(&mut self) -> Figures {
+    /// How the line does at `now`; the longest time is that since the last call.
+    pub fn take_figures(&mut self, now: Millis) -> Figures {
         let boards = self.members.iter().map(|member| Figure {
             address: member.address.get(),
             is_here: member.is_here,
@@ -246,6 +245,7 @@ impl Master {
             longest_ms: std::mem::take(&mut self.longest_ms),
             unasked: self.unasked,
             boards: boards.collect(),
+            strangers: self.search.found(now),
         }
     }
 
@@ -263,6 +263,12 @@ impl Master {
             self.unknown = self.unknown.saturating_sub(1);
             self.probe_due = if self.unknown > 0 { now } else { now + PROBE };
             return self.visit(now, member, vec![Question::Ping]);
+        }
+        let mut here = self.members.iter().filter(|member| member.is_here);
+        if self.search.asks(now, here.by_ref().map(|member| member.address)) {
+            self.out.push_back(BusCommand::Ping(None).bytes());
+            self.speaks_until = now + QUESTION;
+            return;
         }
         let Some(member) = next(&self.members, self.turn, |member| {
             member.is_here && member.due() <= now
@@ -283,7 +289,10 @@ impl Master {
             FIRST_DUMP
         };
         let may_dump = self.dumped.is_none_or(|dumped| now.since(dumped) >= pause);
-        let questions = one.questions(now, boards, may_dump);
+        let mut questions = one.questions(now, boards, may_dump);
+        if self.search.hushes(now, one.address) {
+            questions.insert(0, Question::Hush);
+        }
         if questions.contains(&Question::Dump) {
             self.dumped = Some(now);
         }
@@ -305,24 +314,14 @@ impl Master {
     }
 
     /// When nobody speaks any more, where an answer that nobody of us asked for has begun: who asks now loses it.
-    fn quiet_at(&self) -> Option<Millis> {
-        self.heard
-            .filter(|_| self.decoder.is_midway())
-            .map(|heard| heard + QUIET)
-    }
-
-    /// What was said cannot be read. Nobody knows whose words they were: where another program asks for changes, too, any
-    /// board may have told it some. It repeats them until somebody asks for more; then they are lost.
-    fn damaged(&mut self) {
-        for member in &mut self.members {
-            member.is_unsettled = true;
-            member.may_have_lost = true;
-        }
+    fn quiet_at(&self) -> Millis {
+        let begun = self.heard.filter(|_| self.decoder.is_midway());
+        begun.map_or(self.speaks_until, |heard| self.speaks_until.max(heard + QUIET))
     }
 
     fn ask(&mut self, now: Millis, member: usize, question: Question) -> Exchange {
         if self.decoder.is_midway() {
-            self.damaged();
+            self.damaged(now);
         }
         self.decoder.clear();
         self.out.push_back(question.bytes(self.members[member].address));
@@ -349,6 +348,7 @@ impl Master {
         };
         let member = &mut self.members[visit.member];
         match answer {
+            Answer::Pong if visit.exchange.question == Question::Hush => self.go_on(now, None),
             Answer::Pong => {
                 self.visit = None;
                 member.arrive();
@@ -433,7 +433,7 @@ impl Master {
         member.errors.damaged += u64::from(!silent);
         member.damaged |= !silent;
         let next = match visit.exchange.question {
-            Question::Version | Question::Dump | Question::Ping => None,
+            Question::Hush | Question::Version | Question::Dump | Question::Ping => None,
             Question::Clock => {
                 member.clock_is_silent();
                 None
@@ -471,41 +471,6 @@ impl Master {
                 self.said.push_back((member.address, Said::Gone));
             }
         }
-    }
-
-    /// Nobody of us asked for this: another master, or an answer that comes too late.
-    fn unasked(&mut self, now: Millis, address: u16, answer: Answer) {
-        self.unasked += 1;
-        let Some(at) = self
-            .members
-            .iter()
-            .position(|member| member.address.get() == address)
-        else {
-            return;
-        };
-        let member = &mut self.members[at];
-        // Of two boards of one address both answer; another master asks now and then.
-        member.echoed |= member.is_answered_within(now, ECHO);
-        let Answer::Changes(changes) = answer else { return };
-        let is_news = member.last_changes.as_ref() != Some(&changes) && !changes.is_empty();
-        if !is_news || !member.is_here || member.is_fresh {
-            return;
-        }
-        // The whole board tells what stands there, whoever asked for what.
-        member.stand_in.dump_wanted = true;
-        member.last_changes = Some(changes.clone());
-        if let Some(visit) = self.visit.as_mut().filter(|visit| visit.member == at) {
-            // The clock that this visit has read showed its time before.
-            return visit.answers.changes.extend(changes);
-        }
-        self.tell(
-            now,
-            at,
-            &Answers {
-                changes,
-                ..Answers::default()
-            },
-        );
     }
 }
 

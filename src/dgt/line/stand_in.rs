@@ -33,9 +33,6 @@ pub(super) struct StandIn {
 /// A watcher that waits to hear what time it is gets a sign of life when nothing was said for so long (milliseconds).
 const SIGN_OF_LIFE: u64 = 900;
 
-/// A byte outside of all messages.
-const NO_MESSAGE: u8 = 0;
-
 impl StandIn {
     /// Another watcher comes, or the board does.
     pub(super) fn anew(&mut self) {
@@ -83,12 +80,18 @@ impl StandIn {
         }
     }
 
-    /// What the watcher is told of what happened, in one piece: nobody knows when each of it did. Where something may have been
-    /// `lost` before, it hears of it as on a line of its own: by a byte that is no message.
-    pub(super) fn tell(&mut self, now: Millis, happened: &[Happened], lost: bool, board: &Known<'_>) -> Vec<u8> {
+    /// What the watcher is told of what happened, in one piece: nobody knows when each of it did. That something may have been
+    /// `lost` before is said first.
+    pub(super) fn tell(
+        &mut self,
+        now: Millis,
+        happened: &[Happened],
+        lost: bool,
+        board: &Known<'_>,
+    ) -> Vec<u8> {
         let mut bytes = Vec::new();
         if lost && self.squares {
-            bytes.push(NO_MESSAGE);
+            Message::LOST.encode(&mut bytes);
         }
         for one in happened {
             let is_wanted = match one {
