@@ -160,7 +160,7 @@ impl Core {
         } else if !changed.is_empty() {
             self.lost_updates(now);
         } else if let Phase::Game(game) = &self.phase
-            && game.lines.best().differing().is_empty()
+            && game.stand().placement() == self.sensed.placement()
         {
             self.sensed.misses_nothing(now);
         }
