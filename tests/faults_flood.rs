@@ -1,4 +1,4 @@
-//! A board, or a line of boards, that sends as fast as USB allows, of what is valid and of what is not, costs its own task only: the game beside
+//! A board that sends as fast as USB allows, of what is valid and of what is not, costs its own task only: the game beside
 //! it is told as if it were alone, answers come at once, memory stays where it was.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)] // a test, with processes of its own.
 
@@ -17,16 +17,13 @@ use std::{
 use broker::{Mosquitto, Subscriber};
 use dgt2mqtt::{
     capture::{Capture, Header},
-    dgt::{Message, PieceCode, bus::BusAnswer, eventlog::LogRecord},
+    dgt::{Message, PieceCode},
     sim::games,
 };
 use fastrand::Rng;
 use hall::{Daemon, Seat, Simulator, configure, journal, moves, save};
 use shakmaty::CastlingMode;
 use tokio::{io::AsyncWriteExt, net::TcpListener};
-
-/// The address of the board on a line.
-const ON_LINE: u16 = 1031;
 
 /// A kibibyte of messages and noise.
 fn flood(rng: &mut Rng) -> Vec<u8> {
@@ -43,40 +40,6 @@ fn flood(rng: &mut Rng) -> Vec<u8> {
                 Message::Field { square, piece }.encode(&mut bytes);
             }
         }
-    }
-    bytes
-}
-
-/// The same as boards on a line say it: one is there, and says more than it is asked for.
-fn flood_of_line(rng: &mut Rng) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while bytes.len() < 1024 {
-        let mut records = Vec::new();
-        for _ in 0..rng.u8(0..8) {
-            let (square, piece) = (rng.u8(0..64), PieceCode(rng.u8(0..13)));
-            let soon_after = rng.bool();
-            LogRecord::Field {
-                square,
-                piece,
-                soon_after,
-            }
-            .encode(&mut records);
-        }
-        let answer = match rng.u8(0..6) {
-            0 => BusAnswer::Pong,
-            1 => BusAnswer::Said(Message::Firmware(1, 8)),
-            2 => BusAnswer::Said(Message::NoClock),
-            _ => BusAnswer::Changes(&records),
-        };
-        answer.encode(
-            if rng.u8(0..8) == 0 {
-                rng.u16(1..0x4000)
-            } else {
-                ON_LINE
-            },
-            &mut bytes,
-        );
-        bytes.extend((0..rng.usize(0..4)).map(|_| rng.u8(..)));
     }
     bytes
 }
@@ -98,20 +61,20 @@ fn array() -> Vec<u8> {
 }
 
 /// Sends a megabyte a second to whoever connects, as far as it is taken.
-async fn flooding(sent: Arc<AtomicU64>, first: Vec<u8>, more: fn(&mut Rng) -> Vec<u8>) -> String {
+async fn flooding(sent: Arc<AtomicU64>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = format!("tcp://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
         let mut rng = Rng::with_seed(3);
         while let Ok((mut stream, _)) = listener.accept().await {
-            if stream.write_all(&first).await.is_err() {
+            if stream.write_all(&array()).await.is_err() {
                 continue;
             }
             tokio::time::sleep(Duration::from_secs(2)).await;
             let mut pace = tokio::time::interval(Duration::from_millis(1));
             loop {
                 pace.tick().await;
-                if stream.write_all(&more(&mut rng)).await.is_err() {
+                if stream.write_all(&flood(&mut rng)).await.is_err() {
                     break;
                 }
                 sent.fetch_add(1024, Ordering::Relaxed);
@@ -142,9 +105,7 @@ async fn a_flood_costs_its_own_board_only() {
     let path = save(folder.path(), "game", &capture);
     let simulator = Simulator::start(&["--listen", "127.0.0.1:0"], &[path]);
     let sent = Arc::new(AtomicU64::new(0));
-    let noisy = flooding(sent.clone(), array(), flood).await;
-    let line = flooding(sent.clone(), Vec::new(), flood_of_line).await;
-    let line = format!("bus:{ON_LINE}@{line}");
+    let noisy = flooding(sent.clone()).await;
     let nothing = Capture {
         header: Header::default(),
         records: Vec::new(),
@@ -157,11 +118,7 @@ async fn a_flood_costs_its_own_board_only() {
     let config = configure(
         folder.path(),
         mosquitto.port,
-        &[
-            seat("quiet", &simulator.ports[0]),
-            seat("noisy", &noisy),
-            seat("of_line", &line),
-        ],
+        &[seat("quiet", &simulator.ports[0]), seat("noisy", &noisy)],
     );
     let daemon = Daemon::start(&config);
     subscriber
@@ -205,7 +162,7 @@ async fn a_flood_costs_its_own_board_only() {
         .count();
     assert_eq!(irregular, 0);
     println!(
-        "{} KiB were sent at the noisy board and the noisy line; slowest answer {slowest:?}, memory {before} then at most {largest} KiB",
+        "{} KiB were sent at the noisy board; slowest answer {slowest:?}, memory {before} then at most {largest} KiB",
         sent.load(Ordering::Relaxed) / 1024
     );
     // The flood does not end: behind it nothing would be answered. A debug build on a busy machine may take its time.
@@ -219,7 +176,5 @@ async fn a_flood_costs_its_own_board_only() {
         .lines()
         .filter(|line| line.contains("board noisy: it sends more"));
     assert_eq!(said.count(), 1, "it is said, once: {log}");
-    let of_line = journal(&config, "of_line").len();
-    assert!(of_line < 1000, "{of_line} events of the noisy line");
     assert!(daemon.stop());
 }
