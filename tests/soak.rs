@@ -2,6 +2,8 @@
 //! panics, nothing grows, nobody is accused wrongly. How to run the long one: `README.md` beside this file.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test panics, measures time and uses all cores
 
+#[path = "help/rail.rs"]
+mod rail;
 #[path = "help/rehearsal/mod.rs"]
 mod rehearsal;
 
@@ -14,8 +16,16 @@ use std::{
     time::Instant,
 };
 
-use dgt2mqtt::sim::mess::{self, Fault, Faults, Known};
+use dgt2mqtt::{
+    sim::{
+        line::Troubles,
+        mess::{self, Fault, Faults, Known},
+    },
+    time::Millis,
+};
+use rail::Hall;
 use rehearsal::{
+    Rehearsal,
     kinds::{self, Kind},
     rehearse,
     verdict::Verdict,
@@ -36,7 +46,8 @@ const LEAST_FOUND: f64 = 99.0;
 /// One game; what is wrong with it is printed, and kept where `DGT2MQTT_SOAK_DIR` says.
 fn game(kind: &Kind, seed: u64) -> Verdict {
     let (faults, game) = kind.game(seed);
-    let told = catch_unwind(AssertUnwindSafe(|| rehearse(&game)));
+    let play: fn(&mess::Game) -> Rehearsal = if kind.on_line { over_line } else { rehearse };
+    let told = catch_unwind(AssertUnwindSafe(|| play(&game)));
     let Ok(rehearsal) = told else {
         panic!("{} {seed} ({faults}): the watcher panics", kind.name);
     };
@@ -55,6 +66,24 @@ fn game(kind: &Kind, seed: u64) -> Verdict {
         fs::write(name.with_extension("txt"), story(&faults, &game, &verdict)).unwrap();
     }
     verdict
+}
+
+/// The game on a line with eleven boards on which nothing is played.
+fn over_line(game: &mess::Game) -> Rehearsal {
+    let mut games = vec![game.clone(); 12];
+    for idle in &mut games[1..] {
+        idle.cues.truncate(2);
+    }
+    let mut hall = Hall::of_games(&games, Troubles::default());
+    hall.run(Millis(8 * 3_600_000));
+    let seat = &mut hall.seats[0];
+    Rehearsal {
+        capture: seat.capture(game.header.clone()),
+        snapshot: seat.snapshot(),
+        events: std::mem::take(&mut seat.events),
+        accounts: Vec::new(),
+        between: Vec::new(),
+    }
 }
 
 /// The truth beside the verdict, to be read.

@@ -16,6 +16,9 @@ const EARLIER: usize = 4;
 /// An update that a dump has overtaken comes within two scans, or not at all.
 const UNTOLD_MS: u64 = 500;
 
+/// What may have been lost is missed no longer when the board is as it should be so long after.
+const LOST_MS: u64 = 60_000;
+
 /// What has changed so long ago or later is told from the rest at once.
 const RECENT_MS: u64 = 10_000;
 
@@ -35,6 +38,8 @@ pub struct Sensed {
     untold: Bitboard,
     /// An update was lost for certain.
     lost: bool,
+    /// When it was last said that updates may have been lost.
+    maybe_lost: Option<Millis>,
     last_dump: Option<Millis>,
     felt: bool,
     /// Squares that are known to read nothing, whatever stands there.
@@ -58,6 +63,7 @@ impl Default for Sensed {
             lifted: Bitboard::EMPTY,
             untold: Bitboard::EMPTY,
             lost: false,
+            maybe_lost: None,
             last_dump: None,
             felt: false,
             dead: Bitboard::EMPTY,
@@ -257,7 +263,23 @@ impl Sensed {
     #[must_use]
     pub fn loses_updates(&self, now: Millis) -> bool {
         let late = |s: Square| now.since(self.since(s)) > UNTOLD_MS;
-        self.lost || self.untold.into_iter().any(late)
+        self.lost || self.maybe_lost.is_some() || self.untold.into_iter().any(late)
+    }
+
+    /// Updates may have been lost before `now`, though nothing here shows it.
+    pub fn may_have_lost(&mut self, now: Millis) {
+        self.maybe_lost = Some(now);
+    }
+
+    /// The whole board was read, and is as the record has it: what was lost is not missed any more.
+    pub fn misses_nothing(&mut self, now: Millis) {
+        self.maybe_lost = self.maybe_lost.filter(|at| now.since(*at) < LOST_MS);
+    }
+
+    /// True while updates may be missing that were lost.
+    #[must_use]
+    pub fn may_miss_some(&self) -> bool {
+        self.maybe_lost.is_some()
     }
 
     /// When the whole board was last read.

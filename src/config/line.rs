@@ -16,7 +16,11 @@ use crate::{
 
 /// The ports of the lines by their names.
 #[derive(Default)]
-pub(super) struct Lines(HashMap<String, Spanned<String>>);
+pub(super) struct Lines {
+    ports: HashMap<String, Spanned<String>>,
+    /// Ports at which boards are looked for that are not configured.
+    pub(super) searched: Vec<String>,
+}
 
 /// Reads `[[line]]`: the lines, and the boards that they list, which are configured no further.
 pub(super) fn lines(
@@ -30,6 +34,7 @@ pub(super) fn lines(
             name,
             port,
             boards: listed,
+            discover,
         } = raw.into_inner();
         let Some(port) = port else {
             let help = "write `port = \"/dev/serial/by-id/...\"`; `dgt2mqtt ports` lists what is attached";
@@ -48,9 +53,12 @@ pub(super) fn lines(
             };
             boards.push(Spanned::new(place, board));
         }
+        if discover {
+            lines.searched.push(port.get_ref().clone());
+        }
         let what = format!("two lines have the name {:?}", name.get_ref());
         let place = name.span();
-        if lines.0.insert(name.into_inner(), port).is_some() {
+        if lines.ports.insert(name.into_inner(), port).is_some() {
             document.problem(place, what, "give each line its own name");
         }
     }
@@ -91,8 +99,8 @@ impl Lines {
                 "leave `protocol` out",
             );
         }
-        let Some(port) = self.0.get(line.get_ref()) else {
-            let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
+        let Some(port) = self.ports.get(line.get_ref()) else {
+            let known: Vec<&str> = self.ports.keys().map(String::as_str).collect();
             let help = match known.is_empty() {
                 true => "add a table [[line]] with `name` and `port`".to_owned(),
                 false => format!("lines are: {}", known.join(", ")),

@@ -55,6 +55,8 @@ pub struct Config {
     pub commands: bool,
     /// The boards, at least one, with distinct ids and ports.
     pub boards: Vec<Board>,
+    /// Ports of lines on which boards are looked for that are not among them.
+    pub searched: Vec<String>,
     /// The broker.
     pub broker: Broker,
     /// The journal of events.

@@ -68,6 +68,7 @@ pub(super) struct RawLine {
     pub(super) name: Option<Spanned<String>>,
     pub(super) port: Option<Spanned<String>>,
     pub(super) boards: Vec<Spanned<String>>,
+    pub(super) discover: bool,
 }
 
 // The keys of `RawRules` are repeated: serde cannot both flatten and refuse unknown keys.

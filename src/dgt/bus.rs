@@ -178,6 +178,12 @@ impl BusDecoder {
         self.framer.clear();
     }
 
+    /// True while an answer has begun and is not whole.
+    #[must_use]
+    pub fn is_midway(&self) -> bool {
+        self.framer.is_midway()
+    }
+
     /// Takes bytes that arrived at `now` and calls `sink` with the address and the content of
     /// every answer that they complete.
     pub fn push(&mut self, now: Millis, bytes: &[u8], sink: &mut impl FnMut(u16, BusAnswer<'_>)) {

@@ -74,6 +74,11 @@ impl Framer {
         self.len = 0;
     }
 
+    /// True while a frame has started and is not whole.
+    pub(super) fn is_midway(&self) -> bool {
+        self.len > 0
+    }
+
     /// Takes bytes in any split; calls `on_frame` with every whole frame.
     pub(super) fn push<D: Dialect>(&mut self, now: Millis, bytes: &[u8], on_frame: &mut impl FnMut(&[u8])) {
         if bytes.is_empty() {

@@ -65,6 +65,12 @@ pub enum Message<'a> {
 }
 
 impl Message<'_> {
+    /// Changes may have been lost before this. No board says so: who speaks for one on a line that many share does.
+    pub const LOST: Message<'static> = Message::Other {
+        id: id::LOST,
+        payload: &[],
+    };
+
     /// What a clock frame says (protocol 4.1, 4.3, 4.5); none for digits that no clock can show.
     #[inline]
     pub(super) fn of_clock(payload: &[u8; clock::PAYLOAD]) -> Option<Self> {
@@ -115,4 +121,6 @@ pub(super) mod id {
     pub(in crate::dgt) const HARDWARE: u8 = 0x96;
     pub(in crate::dgt) const BATTERY: u8 = 0xa0;
     pub(in crate::dgt) const LONG_SERIAL: u8 = 0xa2;
+    /// Of no board.
+    pub(in crate::dgt) const LOST: u8 = 0xff;
 }

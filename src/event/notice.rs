@@ -47,6 +47,8 @@ codes! {
     SERIAL_DOUBLED = "serial_doubled",
     /// More than one board answers at an address of a line.
     LINE_ADDRESS_DOUBLED = "line_address_doubled",
+    /// A board answers on a line that the configuration does not name.
+    LINE_BOARD_UNLISTED = "line_board_unlisted",
     // Of the journal.
     /// The file could not be read, or turned out damaged.
     JOURNAL_DAMAGED = "journal_damaged",

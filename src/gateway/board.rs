@@ -22,7 +22,6 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    allowance::Allowance,
     clock::{Clock, has_stepped},
     commands::BoardCommand,
     hardware::Hardware,
@@ -44,7 +43,7 @@ use crate::{
     config::Id,
     event::{Event, notice},
     journal::{AppendError, Journal, Notice},
-    link::{Backoff, Io, Opened, Source},
+    link::{Allowance, Backoff, Io, Opened, Source},
     mqtt::{BoardState, PublisherHandle, Reply, StateKey, Topics},
     time::Millis,
     watcher::{HardwareView, Needed, Settings, Snapshot, StateSet, Status, Table, Watcher},

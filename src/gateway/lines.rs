@@ -50,6 +50,9 @@ pub(super) struct LineHealth {
     /// Addresses at which more answers, or others, than one board gives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     garbled: Vec<u16>,
+    /// Addresses of boards that answer and are not configured, where the configuration has them looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unlisted: Vec<u16>,
 }
 
 impl LineHealth {
@@ -67,6 +70,7 @@ impl LineHealth {
             lost: sum(|board| board.errors.lost),
             unasked: figures.unasked,
             garbled: garbled.map(|board| board.address).collect(),
+            unlisted: figures.strangers.clone(),
         }
     }
 }
@@ -78,8 +82,9 @@ pub(super) struct LinePlan {
     hub: Hub,
 }
 
-/// Gives each of `sources` that shares a line a place at it, and returns the lines.
-pub(super) fn plans<'a>(sources: impl Iterator<Item = &'a mut Source>) -> Vec<LinePlan> {
+/// Gives each of `sources` that shares a line a place at it, and returns the lines. On those at the ports `searched` boards are looked
+/// for that are not among them.
+pub(super) fn plans<'a>(sources: impl Iterator<Item = &'a mut Source>, searched: &[String]) -> Vec<LinePlan> {
     let mut lines: BTreeMap<String, Vec<(String, &mut Shared)>> = BTreeMap::new();
     for source in sources {
         let name = source.to_string();
@@ -96,6 +101,10 @@ pub(super) fn plans<'a>(sources: impl Iterator<Item = &'a mut Source>) -> Vec<Li
             .map(|(name, board)| (board.address, board.serial.clone(), name.clone()));
         let (hub, places) = Hub::new(known);
         let port = boards.first().map(|(_, board)| (*board.port).clone());
+        let is_searched = port
+            .as_ref()
+            .is_some_and(|port| searched.contains(&port.to_string()));
+        let hub = if is_searched { hub.searching() } else { hub };
         for ((_, board), place) in boards.iter_mut().zip(places) {
             board.place = Some(place);
         }
@@ -150,7 +159,19 @@ impl Lines {
                 Notice::new(notice::LINE_ADDRESS_DOUBLED, message)
             })
         };
-        self.figures().into_iter().flat_map(doubled).collect()
+        let unlisted = |line: &LineHealth| {
+            let port = line.port.clone();
+            let words = move |address: &u16| {
+                let message = format!(
+                    "line {port}: a board of address {address} answers and is not configured: add its serial number to `boards` of the line and start the daemon anew"
+                );
+                Notice::new(notice::LINE_BOARD_UNLISTED, message)
+            };
+            line.unlisted.iter().map(words).collect::<Vec<_>>()
+        };
+        let lines = self.figures();
+        let found: Vec<_> = lines.iter().flat_map(unlisted).collect();
+        lines.into_iter().flat_map(doubled).chain(found).collect()
     }
 
     /// The next that has ended by itself.
@@ -193,7 +214,7 @@ async fn hold(mut plan: LinePlan, ports: &Ports, pulse: &Pulse) {
                 tracing::info!(port = opened.name, "line {line}: open");
                 said = None;
                 backoff.up(plan.hub.now());
-                let reason = plan.hub.drive(opened.io, || pulse.beat()).await;
+                let reason = plan.hub.drive(&line, opened.io, || pulse.beat()).await;
                 tracing::warn!(code = "line_lost", "line {line}: lost: {reason}");
             }
             Err(trouble) => {
@@ -213,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_at_which_two_boards_answer_is_told() {
+    fn an_address_of_two_boards_and_one_of_none_that_is_configured_are_told() {
         let figure = |address, is_garbled| Figure {
             address,
             is_here: true,
@@ -222,6 +243,7 @@ mod tests {
         };
         let figures = Figures {
             boards: vec![figure(7, false), figure(8, true)],
+            strangers: vec![9],
             ..Figures::default()
         };
         let lines = Lines {
@@ -229,7 +251,9 @@ mod tests {
             figures: vec![("/dev/x".to_owned(), watch::channel(figures).1)],
         };
         let notices = lines.notices();
-        assert_eq!(notices.len(), 1, "{notices:?}");
-        assert!(format!("{:?}", notices[0]).contains("address 8"), "{notices:?}");
+        assert_eq!(notices.len(), 2, "{notices:?}");
+        assert!(notices[0].message.contains("address 8"), "{notices:?}");
+        assert!(notices[1].message.contains("address 9 answers"), "{notices:?}");
+        assert_eq!(lines.figures()[0].unlisted, [9]);
     }
 }

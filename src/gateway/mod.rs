@@ -6,7 +6,6 @@
 #![allow(clippy::disallowed_methods)] // the daemon is where the wall clock and the tasks are.
 
 mod alerts;
-mod allowance;
 mod announce;
 mod board;
 mod caster;

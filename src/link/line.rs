@@ -20,7 +20,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout, timeout_at},
 };
 
-use super::{Io, OpenError, Opened};
+use super::{Allowance, Io, OpenError, Opened};
 use crate::{
     dgt::{
         bus::Address,
@@ -39,6 +39,8 @@ const FIGURES: Duration = Duration::from_secs(2);
 const LONGEST_OF: Duration = Duration::from_secs(30);
 /// Bytes of questions that wait for the port: more is no line that sends.
 const MOST_UNSENT: usize = 256;
+/// Work at once that no line of 9600 baud makes: a line takes a thousandth of a computer's time.
+const BURST: Duration = Duration::from_millis(200);
 /// How long a board that is not there is waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -76,8 +78,9 @@ impl Place {
 /// As [`Place::open`].
 pub(super) async fn alone(board: (Address, String), name: String, port: Opened) -> Result<Opened, OpenError> {
     let (mut hub, mut places) = Hub::new([(board.0, board.1, name.clone())]);
+    let line = port.name;
     let task = Task(tokio::spawn(async move {
-        hub.drive(port.io, || {}).await;
+        hub.drive(&line, port.io, || {}).await;
     }));
     let place = places.pop().ok_or(OpenError::NotOnLine(name))?;
     let opened = place.open().await?;
@@ -181,6 +184,8 @@ pub struct Hub {
     origin: Instant,
     /// The longest time that a board was not asked, and since when.
     longest: Option<(Instant, u64)>,
+    /// It was said that the line sends more than there is to say.
+    floods: bool,
 }
 
 impl Hub {
@@ -207,6 +212,7 @@ impl Hub {
             figures: Arc::new(watch::channel(Figures::default()).0),
             origin: Instant::now(),
             longest: None,
+            floods: false,
         };
         (hub, places)
     }
@@ -217,6 +223,15 @@ impl Hub {
         self.figures.subscribe()
     }
 
+    /// The same line, on which boards are looked for that nobody has named.
+    #[must_use]
+    pub fn searching(self) -> Self {
+        Self {
+            master: self.master.searching(),
+            ..self
+        }
+    }
+
     /// The time of the line.
     #[must_use]
     pub fn now(&self) -> Millis {
@@ -224,8 +239,10 @@ impl Hub {
         Millis(self.origin.elapsed().as_millis() as u64)
     }
 
-    /// Lets the boards speak over `io` until it is lost, and says why. Calls `beat` every few seconds at the least.
-    pub async fn drive(&mut self, io: Box<dyn Io>, beat: impl Fn()) -> String {
+    /// Lets the boards speak over `io`, the port of this `line`, until it is lost, and says why. Calls `beat` every few seconds at
+    /// the least.
+    pub async fn drive(&mut self, line: &str, io: Box<dyn Io>, beat: impl Fn()) -> String {
+        let (mut allowance, mut busy) = (Allowance::of(self.now(), BURST), None::<Instant>);
         let (mut read, mut write) = tokio::io::split(io);
         let (mut buffer, mut unsent) = ([0; 256], Vec::new());
         let mut told = Instant::now();
@@ -247,11 +264,25 @@ impl Hub {
                 .master
                 .poll_timeout()
                 .map(|due| self.origin + Duration::from_millis(due.0));
-            let wake = due.map_or(told, |due| due.min(told));
+            if let Some(since) = busy.take() {
+                allowance.spent(since.elapsed());
+            }
+            let again = allowance.wait(self.now());
+            if again.is_some() && !std::mem::replace(&mut self.floods, true) {
+                tracing::warn!(
+                    code = "line_floods",
+                    "line {line}: it sends more than boards on a shared line have to say and is read slowly: is another device on this port?"
+                );
+            }
+            let again_at = again.map(|again| self.origin + Duration::from_millis(again.0));
+            let wake = [due, again_at].into_iter().flatten().fold(told, Instant::min);
             tokio::select! {
-                got = read.read(&mut buffer) => match got {
+                got = read.read(&mut buffer), if again.is_none() => match got {
                     Ok(0) => break "the port is gone".to_owned(),
-                    Ok(count) => self.master.handle_bytes(self.now(), &buffer[..count]),
+                    Ok(count) => {
+                        busy = Some(Instant::now());
+                        self.master.handle_bytes(self.now(), &buffer[..count]);
+                    }
                     Err(error) => break error.to_string(),
                 },
                 sent = write.write(&unsent), if !unsent.is_empty() => match sent {
@@ -274,7 +305,7 @@ impl Hub {
     }
 
     fn tell(&mut self) {
-        let mut figures = self.master.take_figures();
+        let mut figures = self.master.take_figures(self.now());
         let (since, longest) = self.longest.unwrap_or_else(|| (Instant::now(), 0));
         let longest = longest.max(figures.longest_ms);
         let is_over = since.elapsed() >= LONGEST_OF;
@@ -382,6 +413,45 @@ mod tests {
         }
     }
 
+    /// A device that never stops, for a while.
+    struct Babble(Instant);
+
+    impl AsyncRead for Babble {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            if self.0.elapsed() < Duration::from_secs(3) {
+                let words = [0x87, 0, 6, 8, 1, 0x16];
+                buffer.put_slice(&words.repeat(buffer.remaining() / words.len()));
+            }
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl AsyncWrite for Babble {
+        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, words: &[u8]) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(words.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_that_babbles_is_read_slowly() {
+        let (mut hub, _places) = Hub::new([(Address::new(7).unwrap(), "7".to_owned(), "bus:7@x".to_owned())]);
+        let reason = hub.drive("x", Box::new(Babble(Instant::now())), || {}).await;
+        assert_eq!(reason, "the port is gone");
+        assert!(hub.floods);
+    }
+
     /// A port that is lost takes its boards with it, and brings them back when it is opened again.
     #[tokio::test]
     async fn a_line_that_is_lost_and_opened_again() {
@@ -404,7 +474,7 @@ mod tests {
                     "it goes with the line"
                 );
             };
-            let (reason, ()) = tokio::join!(hub.drive(Box::new(ours), || {}), watching);
+            let (reason, ()) = tokio::join!(hub.drive("x", Box::new(ours), || {}), watching);
             assert_eq!(reason, "the port is gone");
         }
         assert!(!hub.figures().borrow().boards[0].is_here);

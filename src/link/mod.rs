@@ -4,6 +4,7 @@
 //! each time, so a port that came back under another number is found again.
 #![allow(clippy::disallowed_methods)] // links live on the wall clock.
 
+mod allowance;
 pub mod ask;
 mod backoff;
 mod denied;
@@ -19,6 +20,7 @@ mod source;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub(crate) use allowance::Allowance;
 pub use ask::{ask, hear_position};
 pub use backoff::Backoff;
 pub use error::OpenError;

@@ -96,6 +96,11 @@ impl Line {
         &mut self.players
     }
 
+    /// Another board is switched on.
+    pub fn add(&mut self, player: Player) {
+        self.players.push(player);
+    }
+
     /// Bytes from the host.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         self.handle_timeout(now);

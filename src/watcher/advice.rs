@@ -110,6 +110,7 @@ impl Game {
     /// Says an irregularity with what the Laws prescribe, and keeps it open where something is to
     /// be put right. Returns its id.
     pub(super) fn accuse(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, act: Option<&Act>) -> String {
+        let is_advice = finding.certainty == Certainty::Suspected;
         finding.certainty = self.how_sure(ctx, &finding);
         let counted = counts(finding.kind) && finding.certainty != Certainty::Suspected;
         let offence_number = match finding.offender {
@@ -141,7 +142,8 @@ impl Game {
         if counted && let Some(side) = finding.offender {
             self.offences[side as usize] += 1;
         }
-        if finding.certainty == Certainty::Suspected {
+        // What is suspected only because something may be missing is as open as what is sure: it is not said again.
+        if is_advice {
             return id;
         }
         self.open.push(Open {

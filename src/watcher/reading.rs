@@ -45,6 +45,7 @@ impl Core {
                 self.thaw(now);
             }
             Message::Battery(battery) => self.battery(now, *battery),
+            lost if *lost == Message::LOST => self.sensed.may_have_lost(now),
             _ => {}
         }
     }
@@ -160,6 +161,10 @@ impl Core {
             self.recovering(false);
         } else if !changed.is_empty() {
             self.lost_updates(now);
+        } else if let Phase::Game(game) = &self.phase
+            && game.stand().placement() == self.sensed.placement()
+        {
+            self.sensed.misses_nothing(now);
         }
     }
 

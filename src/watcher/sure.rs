@@ -23,9 +23,12 @@ fn follows_from_the_record(kind: IrregularityKind) -> bool {
 impl Game {
     /// How sure `finding` is, by what else is amiss.
     pub(super) fn how_sure(&self, ctx: &Ctx<'_>, finding: &Finding) -> Certainty {
-        let doubtful = finding.reported.is_none()
-            && follows_from_the_record(finding.kind)
-            && (self.was_mistaken() || self.is_untidy(ctx, finding));
+        let by_record = finding.reported.is_none() && follows_from_the_record(finding.kind);
+        // Something may be missing, and nobody is accused because of that.
+        if finding.reported.is_none() && ctx.sensed.may_miss_some() {
+            return Certainty::Suspected;
+        }
+        let doubtful = by_record && (self.was_mistaken() || self.is_untidy(ctx, finding));
         if doubtful && finding.certainty == Certainty::Certain {
             Certainty::Probable
         } else {

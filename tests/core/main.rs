@@ -24,6 +24,7 @@ mod laws_rule_command;
 mod laws_rulings;
 mod laws_sentences;
 mod line_games;
+mod line_others;
 mod long_games;
 mod mate_corpus;
 mod occ1_games;

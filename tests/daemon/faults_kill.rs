@@ -1,6 +1,6 @@
 //! The program is killed soon after an illegal move was completed by a press, while the board goes on: what was heard
 //! before is said after it, once, and nobody is accused besides. `DGT2MQTT_FULL=1` takes 20 random instants after the
-//! press and 20 at any time; their seed is printed.
+//! press and 40 at any time, half of them over a line for many boards; their seed is printed.
 
 use std::{
     path::Path,
@@ -9,13 +9,15 @@ use std::{
 
 use dgt2mqtt::{
     capture::{Act, Capture},
-    dgt::{ClockReading, Decoder, Message},
+    dgt::{ClockReading, Decoder, Message, bus::Address},
     link::file::read_capture,
     sim::{
         board::Identity,
+        line::{Line, Troubles},
         player::{Pace, Player},
         port::Place,
         serve::{Serving, Station},
+        slave::Slave,
     },
 };
 use fastrand::Rng;
@@ -50,6 +52,50 @@ enum When {
     AfterThePress(u64),
     /// At this part of the capture.
     At(f64),
+}
+
+/// A game with an offence, and a kill in it.
+#[derive(Clone, Copy)]
+struct Try {
+    name: &'static str,
+    when: When,
+    /// The board hangs on a line for many.
+    over_line: bool,
+}
+
+impl Try {
+    fn new(name: &'static str, when: When) -> Self {
+        Self {
+            name,
+            when,
+            over_line: false,
+        }
+    }
+
+    fn over_line(self) -> Self {
+        Self {
+            over_line: true,
+            ..self
+        }
+    }
+
+    /// Plugs the board in; how the configuration names its port.
+    async fn plug_in(self, player: Player, place: Place, serving: Serving) -> (Station, String) {
+        if !self.over_line {
+            let station = Station::new(player, place, serving).await.unwrap();
+            let port = station.name();
+            return (station, port);
+        }
+        let address = Address::new(90).unwrap();
+        let line = Line::new(
+            vec![player.on_line(Slave::new(address.get()))],
+            Troubles::default(),
+            1,
+        );
+        let station = Station::new(line, place, serving).await.unwrap();
+        let port = format!("bus:{}@{}", address.get(), station.name());
+        (station, port)
+    }
 }
 
 /// When the clock was pressed.
@@ -104,7 +150,8 @@ fn led_in(mut capture: Capture) -> Capture {
 }
 
 /// What the journal had in the end, and what `replay` says.
-async fn play(name: &str, when: When) -> (Vec<Value>, Vec<Value>) {
+async fn play(one: Try) -> (Vec<Value>, Vec<Value>) {
+    let Try { name, when, .. } = one;
     let folder = tempfile::tempdir().unwrap();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let capture = led_in(read_capture(&fixtures.join(name).with_extension("dgtcap")).unwrap());
@@ -122,8 +169,7 @@ async fn play(name: &str, when: When) -> (Vec<Value>, Vec<Value>) {
     };
     let player = Player::new(capture.clone(), Identity::synthetic(1), pace);
     let start = tokio::time::Instant::now();
-    let station = Station::new(player, place, serving).await.unwrap();
-    let port = station.name();
+    let (station, port) = one.plug_in(player, place, serving).await;
     let mut board = JoinSet::new();
     board.spawn(station.run());
     let seat = Seat {
@@ -156,16 +202,22 @@ async fn play(name: &str, when: When) -> (Vec<Value>, Vec<Value>) {
 }
 
 /// Plays some at a time; what came of each.
-async fn play_all(all: Vec<(&'static str, When)>) -> Vec<(String, Vec<Value>, Vec<Value>)> {
+async fn play_all(all: Vec<Try>) -> Vec<(String, Vec<Value>, Vec<Value>)> {
     let (mut playing, mut played) = (JoinSet::new(), Vec::new());
     let mut all = all.into_iter();
     loop {
         while playing.len() < AT_ONCE
-            && let Some((name, when)) = all.next()
+            && let Some(one) = all.next()
         {
             playing.spawn(async move {
-                let (got, expected) = play(name, when).await;
-                (format!("{name}, killed {when:?}"), got, expected)
+                let (got, expected) = play(one).await;
+                let Try {
+                    name,
+                    when,
+                    over_line,
+                } = one;
+                let over = if over_line { " over a line" } else { "" };
+                (format!("{name}{over}, killed {when:?}"), got, expected)
             });
         }
         let Some(one) = playing.join_next().await else {
@@ -191,16 +243,20 @@ async fn an_offence_before_a_kill_is_said_after_it_and_once() {
     let mut all: Vec<_> = [100, 500]
         .into_iter()
         .zip(OFFENCES)
-        .map(|(after, name)| (name, When::AfterThePress(after)))
+        .map(|(after, name)| Try::new(name, When::AfterThePress(after)))
         .collect();
+    // What was read is not lost; a round takes a while.
+    let read = |name| Try::new(name, When::AfterThePress(500)).over_line();
+    all.push(read(OFFENCES[2]));
     if is_full() {
         all = OFFENCES
             .into_iter()
-            .flat_map(|name| [100, 500].map(|after| (name, When::AfterThePress(after))))
+            .flat_map(|name| [100, 500].map(|after| Try::new(name, When::AfterThePress(after))))
             .collect();
+        all.extend(OFFENCES.map(read));
         for _ in 0..20 {
             let name = OFFENCES[random.usize(..OFFENCES.len())];
-            all.push((name, When::AfterThePress(random.u64(50..1500))));
+            all.push(Try::new(name, When::AfterThePress(random.u64(50..1500))));
         }
     }
     let count = all.len();
@@ -220,10 +276,13 @@ async fn an_offence_before_a_kill_is_said_after_it_and_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kill_at_any_instant_has_nobody_accused() {
     let mut random = random();
-    let count = if is_full() { 20 } else { 2 };
+    let count = if is_full() { 40 } else { 3 };
+    let mut is_alone = false;
     let all = std::iter::repeat_with(|| {
+        is_alone = !is_alone;
         let name = OFFENCES[random.usize(..OFFENCES.len())];
-        (name, When::At(random.f64()))
+        let one = Try::new(name, When::At(random.f64()));
+        if is_alone { one } else { one.over_line() }
     });
     let (mut missed, mut wrong) = (0, Vec::new());
     for (what, got, expected) in play_all(all.take(count).collect()).await {

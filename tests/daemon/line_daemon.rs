@@ -1,5 +1,5 @@
 //! A line of boards as it runs in a hall: `simulate --line` on a pseudo terminal, `run`, a real broker, a subscriber. The daemon is
-//! killed in the middle of the games, and goes on.
+//! killed in the middle of the games, and goes on. Besides its boards there is one that nobody has configured.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use dgt2mqtt::{
     capture::{Capture, Header},
     sim::games,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     broker::{self, Mosquitto, Subscriber},
@@ -69,7 +69,7 @@ fn configure(folder: &Path, broker: u16, ports: &[String]) -> (PathBuf, Vec<Stri
     let text = format!(
         "[gateway]\nname = \"gw\"\n[event]\ntime_control = \"rapid\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{broker}\"]\n\
          [journal]\npath = \"journal.sqlite\"\n[limits]\nhealth_interval_s = 5\n\
-         [[line]]\nname = \"hall\"\nport = \"{}\"\nboards = {others:?}\n\
+         [[line]]\nname = \"hall\"\nport = \"{}\"\nboards = {others:?}\ndiscover = true\n\
          [[board]]\nid = \"top\"\nline = \"hall\"\nserial = \"{first}\"\n",
         line[0]
     );
@@ -82,14 +82,17 @@ fn configure(folder: &Path, broker: u16, ports: &[String]) -> (PathBuf, Vec<Stri
 #[tokio::test]
 async fn boards_on_one_line_say_what_replay_says() {
     let folder = tempfile::tempdir().unwrap();
-    let paths: Vec<_> = (1..=4)
+    let paths: Vec<_> = (1..=5)
         .map(|seed| save(folder.path(), &format!("game-{seed}"), &made_up(seed)))
         .collect();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
     let simulator = Simulator::start(&TROUBLES, &paths);
-    let (config, ids) = configure(folder.path(), mosquitto.port, &simulator.ports);
-    let expected: Vec<_> = paths.iter().map(|path| told(&replay(path, "1"))).collect();
+    let (known, stranger) = simulator.ports.split_at(4);
+    let (config, ids) = configure(folder.path(), mosquitto.port, known);
+    let stranger: u64 = stranger[0][4..].split('@').next().unwrap().parse().unwrap();
+    let stranger = json!([stranger & 0x3fff]);
+    let expected: Vec<_> = paths[..4].iter().map(|path| told(&replay(path, "1"))).collect();
     assert!(
         expected
             .iter()
@@ -131,6 +134,7 @@ async fn boards_on_one_line_say_what_replay_says() {
     }
     let is_health = |got: &broker::Got| got.topic.ends_with("/health");
     let lines = |health: &Value| health["lines"][0].clone();
+    let deadline = Instant::now() + PATIENCE;
     let all = loop {
         let line = subscriber
             .all()
@@ -138,7 +142,7 @@ async fn boards_on_one_line_say_what_replay_says() {
             .rfind(|got| is_health(got))
             .map(|got| lines(&got.json()));
         match line {
-            Some(line) if line["answering"] == 4 => break line,
+            Some(line) if line["answering"] == 4 && line["unlisted"] == stranger => break line,
             _ => assert!(Instant::now() < deadline, "no health of the line\n{}", log()),
         }
         tokio::time::sleep(Duration::from_millis(200)).await;

@@ -1,20 +1,24 @@
 //! A hall in virtual time: boards on one simulated line, the master that asks them, and a watcher for each.
+#![allow(dead_code)] // each program has need of a part
 
 use std::collections::VecDeque;
 
 use dgt2mqtt::{
+    capture::{Act, Capture, Header, Record},
     dgt::{
-        bus::Address,
-        line::{Figures, Master, Said},
+        bus::{Address, BusCommand},
+        line::{Figures, Master, Said, budget},
     },
     event::Event,
     sim::{
+        board::Identity,
         line::{Line, Troubles},
-        player::{Output, Player},
+        mess::Game,
+        player::{Output, Pace, Player},
         slave::Slave,
     },
     time::Millis,
-    watcher::{LinkWish, Settings, Watcher},
+    watcher::{LinkWish, MOST_GATHERED_MS, Settings, Watcher},
 };
 
 /// A board of the hall, and who watches it.
@@ -71,6 +75,38 @@ impl Hall {
             now: Millis(0),
             over: false,
             others: VecDeque::new(),
+        }
+    }
+
+    /// With boards on which these made-up games are played, each watched as the gateway does.
+    pub(crate) fn of_games(games: &[Game], troubles: Troubles) -> Self {
+        let gathered_ms = budget::gathered_ms(games.len() as u64).min(MOST_GATHERED_MS);
+        let board = |(n, game): (usize, &Game)| {
+            let player = Player::staged(game.cues.clone(), Identity::synthetic(n as u16), Pace::default());
+            let settings = Settings {
+                gateway: "line".into(),
+                board: n.to_string(),
+                laws: game.header.laws().unwrap_or_default(),
+                time_control: game.header.time_control().unwrap_or_default(),
+                supervision: game.header.supervision().unwrap_or_default(),
+                gathered_ms,
+                ..Settings::default()
+            };
+            (player, settings)
+        };
+        Self::new(games.iter().enumerate().map(board).collect(), troubles)
+    }
+
+    /// Another program asks the boards for their changes, now this one and now that one, from `from` until `until`: as it was told
+    /// them, they do not tell them again.
+    pub(crate) fn is_asked_by_another(&mut self, seed: u64, from: Millis, until: Millis) {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut at = from;
+        while at < until {
+            let to = self.seats[rng.usize(..self.seats.len())].address;
+            self.others
+                .push_back((at, BusCommand::Changes(to).bytes().to_vec()));
+            at = at + rng.u64(40..400);
         }
     }
 
@@ -159,11 +195,29 @@ impl Hall {
     }
 
     pub(crate) fn figures(&mut self) -> Figures {
-        self.master.take_figures()
+        self.master.take_figures(self.now)
     }
 }
 
 impl Seat {
+    /// What the watcher was told, to be replayed.
+    pub(crate) fn capture(&self, header: Header) -> Capture {
+        let link = |up: bool| if up { Act::LinkUp } else { Act::LinkDown };
+        let links = self.links.iter().map(|(at, up)| (Millis(*at), link(*up)));
+        let heard = self
+            .heard
+            .iter()
+            .map(|(at, bytes)| (*at, Act::FromBoard(bytes.clone())));
+        let mut records: Vec<_> = links.chain(heard).map(|(at, act)| Record { at, act }).collect();
+        records.sort_by_key(|record| record.at);
+        Capture { header, records }
+    }
+
+    /// Bytes that a restart would need.
+    pub(crate) fn snapshot(&self) -> usize {
+        serde_json::to_string(&self.watcher.snapshot()).unwrap().len()
+    }
+
     fn link(&mut self, now: Millis, up: bool) {
         self.links.push((now.0, up));
         self.up = up;

@@ -15,7 +15,7 @@ const REST: u64 = 40;
 /// that is never quiet keeps nobody waiting.
 const LONGEST: u64 = 9000;
 /// A question of four bytes on the wire.
-const QUESTION: u64 = 5;
+pub(super) const QUESTION: u64 = 5;
 
 /// What may be asked on a line that boards share. There is no other: what writes into a board, resets it or takes it off the line
 /// cannot be expressed. The original program writes a tag into each board's log when a game begins (`85`), so that it can ask
@@ -29,6 +29,8 @@ pub(super) enum Question {
     Changes,
     Repeat,
     Ping,
+    /// To be quiet when all are asked whether they are there.
+    Hush,
 }
 
 impl Question {
@@ -40,6 +42,7 @@ impl Question {
             Self::Changes => BusCommand::Changes(to),
             Self::Repeat => BusCommand::RepeatChanges(to),
             Self::Ping => BusCommand::Ping(Some(to)),
+            Self::Hush => BusCommand::IgnoreNextPing(to),
         };
         command.bytes()
     }
@@ -81,7 +84,7 @@ impl Answer {
                 | (Self::Clock(_), Question::Clock)
                 | (Self::Dump(_), Question::Dump)
                 | (Self::Changes(_), Question::Changes | Question::Repeat)
-                | (Self::Pong, Question::Ping)
+                | (Self::Pong, Question::Ping | Question::Hush)
         )
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     super::bus::Address,
     exchange::Question,
-    order::{ClockSaid, Model, Told},
+    order::{ClockSaid, Happened, Model, Told},
     stand_in::{Known, StandIn},
 };
 use crate::time::Millis;
@@ -60,6 +60,8 @@ pub(super) struct Member {
     pub(super) last_changes: Option<Vec<u8>>,
     /// It is not known whether it has told its changes: they are to be repeated first.
     pub(super) is_unsettled: bool,
+    /// What it said may have been lost, and who watches it does not know that yet.
+    pub(super) may_have_lost: bool,
     visited: Option<Millis>,
     clock_asked: Option<Millis>,
     clock_silent: u32,
@@ -83,6 +85,7 @@ impl Member {
             model: Model::default(),
             last_changes: None,
             is_unsettled: false,
+            may_have_lost: false,
             visited: None,
             clock_asked: None,
             clock_silent: 0,
@@ -203,8 +206,23 @@ impl Member {
             clock_before: before,
             ..known(self.address, &self.serial, self.firmware, self.model.clock)
         };
-        self.stand_in.tell(now, &told.happened, &known)
+        let lost = self.may_have_lost && is_news(&told.happened, before);
+        self.may_have_lost &= !lost;
+        self.stand_in.tell(now, &told.happened, lost, &known)
     }
+}
+
+/// Whether something was played or pressed: a clock whose time runs tells nothing that could be judged.
+fn is_news(happened: &[Happened], before: Option<ClockSaid>) -> bool {
+    let lever = |said: ClockSaid| match said {
+        ClockSaid::Reading(reading) => Some(reading.lever),
+        ClockSaid::Absent => None,
+    };
+    happened.iter().any(|one| match one {
+        Happened::Field { .. } => true,
+        Happened::Clock(said) => lever(*said) != before.and_then(lever),
+        Happened::Dump(_) => false,
+    })
 }
 
 fn known(address: Address, serial: &str, firmware: Option<(u8, u8)>, clock: Option<ClockSaid>) -> Known<'_> {

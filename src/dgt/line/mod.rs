@@ -9,25 +9,32 @@
 //! [`Master::poll_said`], then sleep until [`Master::poll_timeout`].
 //!
 //! `exchange` has what may be asked and how long an answer is waited for, `member` what one board is asked and when, `order`
-//! puts the answers of a visit in order, `stand_in` speaks with the watcher, `discovery` finds who is there.
+//! puts the answers of a visit in order, `stand_in` speaks with the watcher, `discovery` finds who is there before a line
+//! is used, `search` who comes to it later, and
+//! `others` hears what another program was told.
 
 pub mod budget;
 pub mod discovery;
 mod exchange;
+mod figures;
 mod member;
 mod order;
+mod others;
 #[doc(hidden)]
 pub mod property;
+mod search;
 mod stand_in;
 
 use std::collections::VecDeque;
 
-use super::bus::{Address, BusDecoder};
+use super::bus::{Address, BusCommand, BusDecoder};
 use crate::time::Millis;
-use exchange::{Answer, Exchange, Question};
+use exchange::{Answer, Exchange, QUESTION, Question};
+pub use figures::{Figure, Figures};
 pub use member::Errors;
 use member::Member;
 use order::Answers;
+use search::Search;
 
 /// Between two questions whether a board that was silent is there again (milliseconds, as below).
 const PROBE: u64 = 1000;
@@ -40,9 +47,8 @@ const MISSES: u32 = 3;
 const REPEATS: u32 = 3;
 /// So often more than what is well was damaged or said twice, and two boards may have one address.
 const GARBLED: u32 = 8;
-/// What comes so soon after an answer of the same board, and was not asked for, may be of another one.
-const ECHO: u64 = 150;
-
+/// An answer that has begun, and of which no more came for so long, does not go on.
+const QUIET: u64 = 20;
 /// What the line says of one of its boards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
@@ -52,32 +58,6 @@ pub enum Said {
     Gone,
     /// It says this to who watches it.
     Bytes(Vec<u8>),
-}
-
-/// How a line does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// Milliseconds of the last round in which every board that is there was visited.
-    pub cycle_ms: u64,
-    /// The longest time between two visits of one board.
-    pub longest_ms: u64,
-    /// Answers to nothing that was asked.
-    pub unasked: u64,
-    /// Each board's address, whether it is there, and its errors.
-    pub boards: Vec<Figure>,
-}
-
-/// How one board of a line does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Figure {
-    /// Its address.
-    pub address: u16,
-    /// It answers.
-    pub is_here: bool,
-    /// What answers at its address has not been understood for a while: two boards may have that address.
-    pub is_garbled: bool,
-    /// Its errors.
-    pub errors: Errors,
 }
 
 /// The board that is visited, and how far the visit has come.
@@ -107,6 +87,16 @@ pub struct Master {
     unknown: usize,
     /// When a whole board was last asked for.
     dumped: Option<Millis>,
+    /// When something last came.
+    heard: Option<Millis>,
+    /// When changes were last heard that another program asked for.
+    others: Option<Millis>,
+    /// When something was last heard that cannot be read.
+    damage: Option<Millis>,
+    /// Boards that nobody has named.
+    search: Search,
+    /// A question to all is on the wire until then.
+    speaks_until: Millis,
     round_began: Option<Millis>,
     out: VecDeque<[u8; 4]>,
     said: VecDeque<(Address, Said)>,
@@ -131,6 +121,11 @@ impl Master {
             probe_due: Millis(0),
             unknown: members.len(),
             dumped: None,
+            heard: None,
+            others: None,
+            damage: None,
+            search: Search::default(),
+            speaks_until: Millis(0),
             round_began: None,
             out: VecDeque::new(),
             said: VecDeque::new(),
@@ -141,12 +136,26 @@ impl Master {
         }
     }
 
+    /// The same line, on which boards are looked for that nobody has named.
+    #[must_use]
+    pub fn searching(self) -> Self {
+        Self {
+            search: Search::on(),
+            ..self
+        }
+    }
+
     /// Bytes came over the line, in any split.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         let mut answers = Vec::new();
+        let damage = self.decoder.stats().damage();
         self.decoder.push(now, bytes, &mut |address, answer| {
             answers.extend(Answer::of(&answer).map(|answer| (address, answer)));
         });
+        self.heard = Some(now);
+        if self.decoder.stats().damage() > damage {
+            self.damaged(now);
+        }
         if let Some(visit) = &mut self.visit {
             visit.exchange.hears(now);
         }
@@ -165,7 +174,7 @@ impl Master {
         {
             self.unanswered(now);
         }
-        if self.visit.is_none() {
+        if self.visit.is_none() && self.quiet_at() <= now {
             self.begin(now);
         }
     }
@@ -179,7 +188,8 @@ impl Master {
         let here = self.members.iter().filter(|member| member.is_here);
         let probe = self.members.iter().any(|member| !member.is_here);
         let probe = probe.then_some(self.probe_due);
-        here.map(Member::due).chain(probe).min()
+        let next = here.map(Member::due).chain(probe).min();
+        next.map(|next| next.max(self.quiet_at()))
     }
 
     /// The next bytes for the line.
@@ -224,8 +234,8 @@ impl Master {
         }
     }
 
-    /// How the line does; the longest time is that since the last call.
-    pub fn take_figures(&mut self) -> Figures {
+    /// How the line does at `now`; the longest time is that since the last call.
+    pub fn take_figures(&mut self, now: Millis) -> Figures {
         let boards = self.members.iter().map(|member| Figure {
             address: member.address.get(),
             is_here: member.is_here,
@@ -237,6 +247,7 @@ impl Master {
             longest_ms: std::mem::take(&mut self.longest_ms),
             unasked: self.unasked,
             boards: boards.collect(),
+            strangers: self.search.found(now),
         }
     }
 
@@ -254,6 +265,12 @@ impl Master {
             self.unknown = self.unknown.saturating_sub(1);
             self.probe_due = if self.unknown > 0 { now } else { now + PROBE };
             return self.visit(now, member, vec![Question::Ping]);
+        }
+        let mut here = self.members.iter().filter(|member| member.is_here);
+        if self.search.asks(now, here.by_ref().map(|member| member.address)) {
+            self.out.push_back(BusCommand::Ping(None).bytes());
+            self.speaks_until = now + QUESTION;
+            return;
         }
         let Some(member) = next(&self.members, self.turn, |member| {
             member.is_here && member.due() <= now
@@ -274,7 +291,10 @@ impl Master {
             FIRST_DUMP
         };
         let may_dump = self.dumped.is_none_or(|dumped| now.since(dumped) >= pause);
-        let questions = one.questions(now, boards, may_dump);
+        let mut questions = one.questions(now, boards, may_dump);
+        if self.search.hushes(now, one.address) {
+            questions.insert(0, Question::Hush);
+        }
         if questions.contains(&Question::Dump) {
             self.dumped = Some(now);
         }
@@ -295,7 +315,16 @@ impl Master {
         });
     }
 
+    /// When nobody speaks any more, where an answer that nobody of us asked for has begun: who asks now loses it.
+    fn quiet_at(&self) -> Millis {
+        let begun = self.heard.filter(|_| self.decoder.is_midway());
+        begun.map_or(self.speaks_until, |heard| self.speaks_until.max(heard + QUIET))
+    }
+
     fn ask(&mut self, now: Millis, member: usize, question: Question) -> Exchange {
+        if self.decoder.is_midway() {
+            self.damaged(now);
+        }
         self.decoder.clear();
         self.out.push_back(question.bytes(self.members[member].address));
         Exchange::new(now, question)
@@ -323,6 +352,7 @@ impl Master {
         };
         let member = &mut self.members[visit.member];
         match answer {
+            Answer::Pong if visit.exchange.question == Question::Hush => self.go_on(now, None),
             Answer::Pong => {
                 self.visit = None;
                 member.arrive();
@@ -350,8 +380,8 @@ impl Master {
                 let mut answers = std::mem::take(&mut visit.answers);
                 let at = visit.member;
                 self.visit = None;
-                member.last_changes = Some(changes.clone());
-                answers.changes = changes;
+                answers.changes.extend_from_slice(&changes);
+                member.last_changes = Some(changes);
                 self.finish(now, at, &answers);
             }
         }
@@ -407,7 +437,7 @@ impl Master {
         member.errors.damaged += u64::from(!silent);
         member.damaged |= !silent;
         let next = match visit.exchange.question {
-            Question::Version | Question::Dump | Question::Ping => None,
+            Question::Hush | Question::Version | Question::Dump | Question::Ping => None,
             Question::Clock => {
                 member.clock_is_silent();
                 None
@@ -426,6 +456,10 @@ impl Master {
     /// A visit came to nothing; what the board has to tell it tells at the next.
     fn give_up(&mut self, now: Millis, silent: bool) {
         let Some(visit) = self.visit.take() else { return };
+        if !visit.answers.changes.is_empty() {
+            // Another program was told them.
+            self.tell(now, visit.member, &visit.answers);
+        }
         let member = &mut self.members[visit.member];
         member.missed(now);
         member.is_unsettled = true;
@@ -441,37 +475,6 @@ impl Master {
                 self.said.push_back((member.address, Said::Gone));
             }
         }
-    }
-
-    /// Nobody of us asked for this: another master, or an answer that comes too late.
-    fn unasked(&mut self, now: Millis, address: u16, answer: Answer) {
-        self.unasked += 1;
-        let Some(at) = self
-            .members
-            .iter()
-            .position(|member| member.address.get() == address)
-        else {
-            return;
-        };
-        let member = &mut self.members[at];
-        // Of two boards of one address both answer; another master asks now and then.
-        member.echoed |= member.is_answered_within(now, ECHO);
-        let Answer::Changes(changes) = answer else { return };
-        let is_news = member.last_changes.as_ref() != Some(&changes) && !changes.is_empty();
-        if !is_news || !member.is_here || member.is_fresh {
-            return;
-        }
-        // The whole board tells what stands there, whoever asked for what.
-        member.stand_in.dump_wanted = true;
-        member.last_changes = Some(changes.clone());
-        self.tell(
-            now,
-            at,
-            &Answers {
-                changes,
-                ..Answers::default()
-            },
-        );
     }
 }
 

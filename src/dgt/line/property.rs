@@ -266,7 +266,7 @@ impl Line {
             [Some(stands()); BOARDS.len()],
             "what stands there is told"
         );
-        let boards = self.master.take_figures().boards;
+        let boards = self.master.take_figures(self.now).boards;
         assert!(boards.iter().all(|board| board.is_here && !board.is_garbled));
     }
 

@@ -80,9 +80,19 @@ impl StandIn {
         }
     }
 
-    /// What the watcher is told of what happened, in one piece: nobody knows when each of it did.
-    pub(super) fn tell(&mut self, now: Millis, happened: &[Happened], board: &Known<'_>) -> Vec<u8> {
+    /// What the watcher is told of what happened, in one piece: nobody knows when each of it did. That something may have been
+    /// `lost` before is said first.
+    pub(super) fn tell(
+        &mut self,
+        now: Millis,
+        happened: &[Happened],
+        lost: bool,
+        board: &Known<'_>,
+    ) -> Vec<u8> {
         let mut bytes = Vec::new();
+        if lost && self.squares {
+            Message::LOST.encode(&mut bytes);
+        }
         for one in happened {
             let is_wanted = match one {
                 Happened::Field { .. } => self.squares,

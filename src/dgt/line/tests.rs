@@ -92,6 +92,10 @@ impl Rig {
         }
     }
 
+    fn figures(&mut self) -> Figures {
+        self.master.take_figures(self.now)
+    }
+
     /// What was told of board `n`, in order.
     fn told(&self, n: u16) -> Vec<String> {
         let mut decoder = Decoder::new();
@@ -158,7 +162,7 @@ fn each_board_is_heard_as_if_it_had_a_line_of_its_own() {
         assert!(told.iter().any(|word| word.starts_with("dump")), "{told:?}");
         assert_eq!(rig.moves(n), PLAYED, "{told:?}");
     }
-    let figures = rig.master.take_figures();
+    let figures = rig.figures();
     assert!(
         figures
             .boards
@@ -174,9 +178,9 @@ fn a_round_takes_no_longer_than_is_said() {
     for (boards, most_ms) in [(12, 800), (24, 1600), (40, 2700)] {
         let mut rig = Rig::new(boards, Troubles::default());
         rig.run(20_000);
-        rig.master.take_figures();
+        rig.figures();
         rig.run(30_000);
-        let figures = rig.master.take_figures();
+        let figures = rig.figures();
         assert!(
             (1..=most_ms).contains(&figures.cycle_ms),
             "{boards} boards: {figures:?}"
@@ -200,8 +204,7 @@ fn noise_costs_nothing_but_time() {
         assert!(!rig.told(n).contains(&"gone".to_owned()));
     }
     let damaged: u64 = rig
-        .master
-        .take_figures()
+        .figures()
         .boards
         .iter()
         .map(|board| board.errors.damaged)
@@ -279,7 +282,7 @@ fn changes_that_another_master_asks_for_are_heard_as_well() {
     let last = told.iter().rfind(|word| word.starts_with("dump")).unwrap();
     assert_eq!(last, "dump 1", "{told:?}");
     assert_eq!(rig.moves(1), PLAYED);
-    assert!(rig.master.take_figures().unasked > 0);
+    assert!(rig.figures().unasked > 0);
 }
 
 #[test]
@@ -295,7 +298,7 @@ fn two_boards_of_one_address_are_found_out_and_not_heard_any_more() {
     assert_eq!(rig.moves(1), PLAYED);
     let last = rig.said.iter().rfind(|(_, of, _)| *of == address(0).get());
     assert!(matches!(last, None | Some((..10_000, _, Said::Gone))), "{last:?}");
-    let figures = rig.master.take_figures();
+    let figures = rig.figures();
     assert!(figures.boards[0].is_garbled, "{figures:?}");
 }
 
@@ -341,7 +344,7 @@ fn one_question_is_asked_at_a_time_though_two_answers_come_at_once() {
         BusAnswer::Changes(&[]).encode(to, &mut bytes);
         bytes
     });
-    assert!(master.take_figures().unasked > 0);
+    assert!(master.take_figures(now).unasked > 0);
 }
 
 #[test]
@@ -350,11 +353,41 @@ fn a_line_that_was_noisy_for_hours_is_understood_soon_after() {
     ask(&mut master, &mut now, Millis(5000), answer);
     let noise = Millis(4 * 3_600_000);
     ask(&mut master, &mut now, noise, |_| vec![0x85, 0x00, 0x33, 0x11]);
-    assert!(master.take_figures().boards.iter().all(|board| !board.is_here));
+    assert!(master.take_figures(now).boards.iter().all(|board| !board.is_here));
     ask(&mut master, &mut now, noise + 10_000, answer);
     let said: Vec<_> = std::iter::from_fn(|| master.poll_said()).collect();
     let here = said.iter().rev().take_while(|(_, said)| *said == Said::Here);
     assert_eq!(here.count(), 3, "{said:?}");
+}
+
+/// A board that nobody has named is found while the others play, and costs them nothing that a round has no room for.
+#[test]
+fn a_board_that_comes_later_is_found_while_the_others_go_on() {
+    let mut rig = Rig::new(12, Troubles::default());
+    rig.master = std::mem::replace(&mut rig.master, Master::new([])).searching();
+    rig.run(20_000);
+    rig.figures();
+    let late = player(MOVE, 40);
+    rig.line.add(late);
+    rig.run(260_000);
+    let figures = rig.figures();
+    assert_eq!(figures.strangers, [address(40).get()]);
+    assert!(figures.longest_ms <= 800, "{figures:?}");
+    assert!(
+        figures
+            .boards
+            .iter()
+            .all(|board| board.is_here && !board.is_garbled),
+        "{figures:?}"
+    );
+    for n in 0..12 {
+        assert_eq!(rig.moves(n), PLAYED);
+    }
+    // Nobody else is taken for a stranger, and nobody is looked for unless that is wanted.
+    let mut quiet = Rig::new(2, Troubles::default());
+    quiet.line.add(player(MOVE, 40));
+    quiet.run(70_000);
+    assert!(quiet.figures().strangers.is_empty());
 }
 
 /// Runs a discovery on a line of these boards.

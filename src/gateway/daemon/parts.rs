@@ -61,7 +61,7 @@ pub(super) fn plans(config: &Config) -> Result<(BTreeMap<Id, BoardPlan>, Vec<Lin
         };
         plans.insert(board.id.clone(), plan);
     }
-    let lines = lines::plans(plans.values_mut().map(|plan| &mut plan.source));
+    let lines = lines::plans(plans.values_mut().map(|plan| &mut plan.source), &config.searched);
     Ok((plans, lines))
 }
 

@@ -94,10 +94,11 @@ fn keep(present: &Config, next: &mut Config) -> Vec<&'static str> {
             .collect()
     };
     // Who is asked on a line is settled when it is opened; and the order of the boards is that of the tables.
-    let same_lines = on_lines(present) == on_lines(next);
+    let same_lines = on_lines(present) == on_lines(next) && present.searched == next.searched;
     keep(same_lines, "[[line]] and [[board]]");
     if !same_lines {
         next.boards.clone_from(&present.boards);
+        next.searched.clone_from(&present.searched);
         if let (Some(next), Some(present)) = (&mut next.broadcast, &present.broadcast) {
             next.boards.clone_from(&present.boards);
         }

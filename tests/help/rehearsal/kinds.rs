@@ -14,6 +14,8 @@ pub(crate) struct Kind {
     pub(crate) fault: Option<Fault>,
     /// Several at once, other ones in each game.
     mixed: bool,
+    /// The board hangs on a line with eleven others.
+    pub(crate) on_line: bool,
 }
 
 /// All of them, in the order of the table.
@@ -22,8 +24,13 @@ pub(crate) fn all() -> Vec<Kind> {
         name: name.to_owned(),
         fault,
         mixed,
+        on_line: false,
     };
     let mut kinds = vec![one("tidy", None, false)];
+    kinds.push(Kind {
+        on_line: true,
+        ..one("line", None, false)
+    });
     kinds.extend(Fault::all().map(|fault| one(fault.name(), Some(fault), false)));
     kinds.push(one("three at once", None, true));
     kinds.push(one("everything", None, true));
@@ -65,7 +72,7 @@ fn may_meet(fault: Fault) -> bool {
 /// What goes wrong in the game of this seed.
 fn faults(kind: &Kind, seed: u64) -> Faults {
     let mut rng = Rng::with_seed(seed ^ 0x5eed);
-    let tidy = kind.fault.is_none() && !kind.mixed;
+    let tidy = kind.fault.is_none() && !kind.mixed && !kind.on_line;
     let mut faults = if tidy {
         Faults::default()
     } else {

@@ -1,4 +1,4 @@
-//! How much time one board may take from the others: what it sends beyond that waits in the system's buffer, and then at
+//! How much time one port may take from the others: what it sends beyond that waits in the system's buffer, and then at
 //! the sender.
 
 use std::time::Duration;
@@ -10,36 +10,43 @@ const SHARE: u32 = 4;
 /// Work at once, before the share counts: an event log, a board that comes back with much to tell.
 const BURST: Duration = Duration::from_secs(2);
 
-/// What a board may still take.
+/// What a port may still take.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Allowance {
+pub(crate) struct Allowance {
     left: Duration,
+    burst: Duration,
     /// What was taken beyond it.
     owed: Duration,
     as_of: Millis,
 }
 
 impl Allowance {
-    pub(super) fn new(now: Millis) -> Self {
+    pub(crate) fn new(now: Millis) -> Self {
+        Self::of(now, BURST)
+    }
+
+    /// With so much work at once, before the share counts.
+    pub(crate) fn of(now: Millis, burst: Duration) -> Self {
         Self {
-            left: BURST,
+            left: burst,
+            burst,
             owed: Duration::ZERO,
             as_of: now,
         }
     }
 
     /// When more may be read; none when that is now.
-    pub(super) fn wait(&mut self, now: Millis) -> Option<Millis> {
+    pub(crate) fn wait(&mut self, now: Millis) -> Option<Millis> {
         let share = Duration::from_millis(now.since(self.as_of)) / SHARE;
         let rest = share.saturating_sub(self.owed);
         self.owed = self.owed.saturating_sub(share);
-        self.left = BURST.min(self.left + rest);
+        self.left = self.burst.min(self.left + rest);
         self.as_of = self.as_of.max(now);
         self.left.is_zero().then_some(now + 20)
     }
 
     /// So much time was spent on it.
-    pub(super) fn spent(&mut self, time: Duration) {
+    pub(crate) fn spent(&mut self, time: Duration) {
         self.owed += time.saturating_sub(self.left);
         self.left = self.left.saturating_sub(time);
     }

@@ -1,0 +1,69 @@
+//! What boards that share a line cost: `cargo bench --bench line`. The aim is a round of changes and clocks within 0.8 s for 12 boards,
+//! 1.6 s for 24 and 2.7 s for 40, computed and as simulated blitz games have it; and twelve games at once are followed far
+//! faster than they are played.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a benchmark measures time and stops at what it does not expect
+
+#[path = "../tests/help/rail.rs"]
+mod rail;
+
+use std::time::Instant;
+
+use dgt2mqtt::{
+    dgt::line::budget,
+    event::{Body, Event},
+    sim::{
+        line::Troubles,
+        mess::{self, Fault, Faults, Game},
+    },
+    time::Millis,
+};
+use rail::Hall;
+
+/// Boards and milliseconds of a round.
+const AIMS: [(u64, u64); 3] = [(12, 800), (24, 1600), (40, 2700)];
+/// All play by then, and some minutes later they still do.
+const PLAYING: [u64; 2] = [30_000, 120_000];
+
+fn games(count: u64, faults: &Faults) -> Vec<Game> {
+    (0..count).map(|seed| mess::play(faults, seed)).collect()
+}
+
+fn main() {
+    // `cargo test --benches` asks whether it builds, not how fast it is.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    println!("boards  computed  simulated  longest  aim, ms");
+    let mut missed = false;
+    for (boards, aim) in AIMS {
+        let computed = budget::cycle_us(boards, true, budget::USUAL_ANSWER_MS) / 1000;
+        let mut hall = Hall::of_games(
+            &games(boards, &Faults::default().with(Fault::Blitz)),
+            Troubles::default(),
+        );
+        hall.run(Millis(PLAYING[0]));
+        hall.figures();
+        hall.run(Millis(PLAYING[1]));
+        let figures = hall.figures();
+        let (cycle, longest) = (figures.cycle_ms, figures.longest_ms);
+        println!("{boards:>6}  {computed:>8}  {cycle:>9}  {longest:>7}  {aim:>7}");
+        missed |= computed > aim || cycle > aim;
+    }
+    let games = games(12, &Faults::default().with(Fault::Rapid));
+    let mut hall = Hall::of_games(&games, Troubles::default());
+    let start = Instant::now();
+    hall.run(Millis(8 * 3_600_000));
+    let took = start.elapsed();
+    let is_move = |event: &&Event| matches!(event.body, Body::Move(_));
+    let moves: usize = hall
+        .seats
+        .iter()
+        .map(|seat| seat.events.iter().filter(is_move).count())
+        .sum();
+    println!(
+        "12 games at once, {moves} half-moves in {:.0} s of play: {took:.1?}",
+        hall.now.seconds()
+    );
+    assert!(!missed, "the aim is missed");
+}
