@@ -219,7 +219,7 @@ impl Dgt {
             let was_held = happened.is_some();
             let at = happened
                 .as_mut()
-                .and_then(|happened| happened.next())
+                .and_then(Iterator::next)
                 .unwrap_or(now);
             core.sensed.is_told_within(late.gathered());
             late.note(now, at, &message);
