@@ -217,10 +217,7 @@ impl Dgt {
                 core.unheard();
             }
             let was_held = happened.is_some();
-            let at = happened
-                .as_mut()
-                .and_then(Iterator::next)
-                .unwrap_or(now);
+            let at = happened.as_mut().and_then(Iterator::next).unwrap_or(now);
             core.sensed.is_told_within(late.gathered());
             late.note(now, at, &message);
             let waited = backlog.heard(now, &message);
