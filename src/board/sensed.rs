@@ -16,7 +16,8 @@ const EARLIER: usize = 4;
 /// An update that a dump has overtaken comes within two scans, or not at all.
 const UNTOLD_MS: u64 = 500;
 
-/// What may have been lost is missed no longer when the board is as it should be so long after.
+/// What may have been lost is missed no longer when the board is as it should be so long after: as long as another program may
+/// ask again (`dgt/line/others.rs`).
 const LOST_MS: u64 = 60_000;
 
 /// What has changed so long ago or later is told from the rest at once.

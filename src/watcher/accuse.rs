@@ -101,10 +101,8 @@ impl Game {
         finding.ruled = Some(meant);
         let act = Act::left(meant.from().map(|from| (from, meant.to())), &finding.seen);
         self.press = None;
-        let said = self.accuse(ctx, finding, Some(&act));
-        // A suspicion is nothing that is open.
-        let open = self.open.last().filter(|open| open.id == said);
-        let ruled = open.and_then(|open| open.ruled);
+        self.accuse(ctx, finding, Some(&act));
+        let ruled = self.open.last().and_then(|open| open.ruled);
         let ways = promotion_ways(before, meant, ruled.is_some(), act, ctx.sensed, ctx.now);
         self.rebase(ctx, ways);
     }

@@ -400,9 +400,15 @@ impl Core {
     /// All that the board said before `then` has come: what waited for that is decided.
     pub(super) fn tell_until(&mut self, then: Millis) {
         self.told = then;
-        if self.sign_wanted {
+        if self.wants_sign() {
             self.review(then);
         }
+    }
+
+    /// The board is to give a sign of life.
+    pub(super) fn wants_sign(&self) -> bool {
+        let meanwhile = self.meanwhile.as_ref();
+        self.sign_wanted || meanwhile.is_some_and(|meanwhile| meanwhile.wants_sign())
     }
 
     /// What was played before the board is read again is not known.

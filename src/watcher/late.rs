@@ -101,12 +101,22 @@ impl Late {
         self.heard.filter(|_| known).map(|heard| heard + SILENT_MS)
     }
 
-    /// Takes bytes that are to be held. Returns false where there is no reason to.
-    pub(super) fn holds(&mut self, now: Millis, bytes: &[u8]) -> bool {
+    /// True where what came at `now` came after a silence, or comes so always.
+    fn is_late(&self, now: Millis) -> bool {
+        self.gathers.ms() > 0 || self.known_until().is_some_and(|until| until <= now)
+    }
+
+    /// True where what is held came after a silence.
+    pub(super) fn was_silent(&self) -> bool {
+        self.held.first().is_some_and(|(came, _)| self.is_late(*came))
+    }
+
+    /// Takes bytes that are to be held: they come after a silence, or are `awaited`, and what comes together with them may have
+    /// been late. Returns false where there is no reason to.
+    pub(super) fn holds(&mut self, now: Millis, bytes: &[u8], awaited: bool) -> bool {
         let held: usize = self.held.iter().map(|(_, bytes)| bytes.len()).sum();
-        let silent = self.gathers.ms() > 0 || self.known_until().is_some_and(|until| until <= now);
         self.floods |= held >= MOST_HELD;
-        if self.held.is_empty() && !silent || self.floods {
+        if self.held.is_empty() && !awaited && !self.is_late(now) || self.floods {
             return false;
         }
         self.held.push((now, bytes.to_vec()));
@@ -134,6 +144,15 @@ impl Late {
     /// Something came at `now`, whenever it happened.
     pub(super) fn heard_at(&mut self, now: Millis) {
         self.heard = self.heard.max(Some(now));
+    }
+
+    /// True where what is `held` came later than the line gathers.
+    pub(super) fn is_overdue(&self, held: &[(Millis, Vec<u8>)]) -> bool {
+        let silence = held
+            .first()
+            .zip(self.heard)
+            .map(|((came, _), heard)| came.since(heard));
+        silence.is_none_or(|silence| silence > self.gathers.ms() + TOGETHER_MS)
     }
 
     /// Takes what is held.
@@ -254,9 +273,9 @@ mod tests {
     fn a_running_clock_that_is_silent_is_waited_for_and_one_that_stands_is_not() {
         let mut late = late();
         assert_eq!(late.known_until(), Some(Millis(2200)));
-        assert!(!late.holds(Millis(2000), &[1]), "it is heard");
-        assert!(late.holds(Millis(2300), &[1]));
-        assert!(late.holds(Millis(2301), &[2]), "it may be the rest");
+        assert!(!late.holds(Millis(2000), &[1], false), "it is heard");
+        assert!(late.holds(Millis(2300), &[1], false));
+        assert!(late.holds(Millis(2301), &[2], false), "it may be the rest");
         assert_eq!(late.due(), Some(Millis(2321)));
         assert_eq!(late.take().len(), 2);
         let mut stands = clock(100, 100, Lever::RightHigh);
@@ -299,7 +318,10 @@ mod tests {
     fn on_a_line_that_gathers_nobody_knows_what_has_not_come() {
         let mut late = Late::new(1000);
         late.heard_at(Millis(5000));
-        assert!(late.holds(Millis(5600), &[1]), "all that comes was said before");
+        assert!(
+            late.holds(Millis(5600), &[1], false),
+            "all that comes was said before"
+        );
         assert_eq!(
             (late.known(Millis(5500)), late.known(Millis(6500))),
             (Millis(5000), Millis(5500))

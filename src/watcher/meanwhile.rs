@@ -42,6 +42,7 @@ pub(super) struct Meanwhile {
     games: u32,
     look_again: Option<Millis>,
     dump_wanted: bool,
+    sign_wanted: bool,
     /// White's side of the clock in the game that is over or parked.
     white_side: Option<ClockSide>,
 }
@@ -59,11 +60,16 @@ impl Meanwhile {
             games,
             look_again: None,
             dump_wanted: false,
+            sign_wanted: false,
         }
     }
 
     pub(super) fn look_again(&self) -> Option<Millis> {
         self.look_again
+    }
+
+    pub(super) fn wants_sign(&self) -> bool {
+        self.sign_wanted
     }
 
     fn is_surely_a_game(&self) -> bool {
@@ -123,6 +129,7 @@ impl Core {
         mem::swap(&mut self.games, &mut meanwhile.games);
         mem::swap(&mut self.look_again, &mut meanwhile.look_again);
         mem::swap(&mut self.dump_wanted, &mut meanwhile.dump_wanted);
+        mem::swap(&mut self.sign_wanted, &mut meanwhile.sign_wanted);
     }
 
     /// Looks at what may be decided of it, and whether it has to be watched at all.

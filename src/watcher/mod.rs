@@ -244,7 +244,7 @@ impl Watcher {
     }
 
     fn ask_board(&mut self, now: Millis) {
-        if self.core.sign_wanted {
+        if self.core.wants_sign() {
             self.wire.request_sign(now);
         }
         if self.core.take_dump_wanted() {

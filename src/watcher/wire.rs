@@ -165,7 +165,7 @@ impl Wire {
 impl Dgt {
     fn bytes(&mut self, now: Millis, bytes: &[u8], core: &mut Core) -> u64 {
         let now = self.backlog.on_line(now);
-        if self.late.holds(now, bytes) {
+        if self.late.holds(now, bytes, core.wants_sign()) {
             return 0;
         }
         // What was held before comes before.
@@ -175,6 +175,7 @@ impl Dgt {
 
     /// Takes what is held, each message at the time at which it happened.
     fn release(&mut self, core: &mut Core) -> u64 {
+        let was_silent = self.late.was_silent();
         let held = self.late.take();
         let (mut decoder, mut came) = (self.decoder.clone(), Vec::new());
         for (now, bytes) in &held {
@@ -186,10 +187,13 @@ impl Dgt {
             let until = happened.iter().copied().max().unwrap_or(core.now);
             core.unmeasured(self.backlog.in_core(until));
         }
+        // What comes alone, and not after a silence, comes in its time.
+        let is_in_time = came.len() == 1 && !was_silent;
         let mut happened = happened.into_iter();
         let mut ahead = 0;
         for (now, bytes) in &held {
-            ahead += self.hear(*now, bytes, core, Some(&mut happened));
+            let happened = (!is_in_time).then_some(&mut happened);
+            ahead += self.hear(*now, bytes, core, happened);
             self.late.heard_at(*now);
         }
         core.catches_up = false;

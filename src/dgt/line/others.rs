@@ -8,7 +8,8 @@
 use super::{Master, exchange::Answer, order::Answers};
 use crate::time::Millis;
 
-/// Another program that asked for changes may do so again for so long.
+/// Another program that asked for changes may do so again for so long. A watcher that is told of losses believes the board
+/// again after as long (`board/sensed.rs`).
 const OTHERS: u64 = 60_000;
 /// And may have been about to, so long before it was first heard.
 const BEFORE: u64 = 10_000;

@@ -26,6 +26,8 @@ pub(super) struct StandIn {
     pub(super) clock_wanted: bool,
     /// It waits for the whole board.
     pub(super) dump_wanted: bool,
+    /// It waits for a sign of life.
+    sign_wanted: bool,
     /// When something was last said to it.
     said: Millis,
 }
@@ -64,6 +66,8 @@ impl StandIn {
             Command::Update | Command::UpdateNice => (self.squares, self.clock) = (true, true),
             Command::Dump => self.dump_wanted = true,
             Command::Clock => self.clock_wanted = true,
+            // While its clock runs the watcher asks whether all that was said has come: only the board's next visit tells.
+            Command::Firmware if self.clock && board.clock_runs => self.sign_wanted = true,
             Command::Firmware => board.firmware().encode(answer),
             Command::Serial if board.serial.len() <= 5 => Message::Serial(board.serial).encode(answer),
             Command::LongSerial if board.serial.len() > 5 => Message::Serial(board.serial).encode(answer),
@@ -106,7 +110,9 @@ impl StandIn {
         self.clock_wanted &= !happened.iter().any(|one| matches!(one, Happened::Clock(_)));
         self.dump_wanted &= !happened.iter().any(|one| matches!(one, Happened::Dump(_)));
         // Else nobody knows that nothing is on its way.
-        if bytes.is_empty() && self.clock && board.clock_runs && now.since(self.said) >= SIGN_OF_LIFE {
+        let is_quiet =
+            bytes.is_empty() && self.clock && board.clock_runs && now.since(self.said) >= SIGN_OF_LIFE;
+        if std::mem::take(&mut self.sign_wanted) || is_quiet {
             board.firmware().encode(&mut bytes);
         }
         if !bytes.is_empty() {
