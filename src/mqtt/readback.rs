@@ -23,12 +23,22 @@ const SILENCE: Duration = Duration::from_secs(3);
 /// Connections that end while we listen for ourselves, after which we do without.
 const MOST_BROKEN_OFF: u32 = 1;
 
+/// Snapshots hold no greater number of a game: one that is retained was not told by us.
+const MOST_GAMES: u32 = 1_000_000_000;
+
 /// The fields of a board's `game` that count here.
 #[derive(Deserialize)]
 struct Game {
     last_seq: u64,
     /// None before the first game.
     game: Option<u32>,
+}
+
+impl Game {
+    /// The number of its last game; 0 where there is none, or none that a board can have come to.
+    fn number(&self) -> u32 {
+        self.game.filter(|number| *number <= MOST_GAMES).unwrap_or(0)
+    }
 }
 
 /// Payload of a board's `numbers`: no number above the ceiling was sent while no disk could be written.
@@ -109,7 +119,7 @@ impl ReadBack {
         if state == "numbers" {
             known.ceiling = serde_json::from_slice::<Numbers>(payload).map_or(0, |numbers| numbers.ceiling);
         } else if let Ok(game) = serde_json::from_slice::<Game>(payload) {
-            (known.last, known.game) = (game.last_seq, game.game.unwrap_or(0));
+            (known.last, known.game) = (game.last_seq, game.number());
         } else {
             (known.last, known.game) = (0, 0);
         }
@@ -189,5 +199,16 @@ impl ReadBack {
         let known = self.known.iter();
         let ceilings = known.map(|(board, known)| (board.clone(), known.ceiling));
         ceilings.filter(|(_, ceiling)| *ceiling > 0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_no_game_can_have_is_not_believed() {
+        let number = |game| Game { last_seq: 1, game }.number();
+        assert_eq!([number(Some(3)), number(None), number(Some(u32::MAX))], [3, 0, 0]);
     }
 }

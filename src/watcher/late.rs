@@ -146,15 +146,6 @@ impl Late {
         self.heard = self.heard.max(Some(now));
     }
 
-    /// True where what is `held` came later than the line gathers.
-    pub(super) fn is_overdue(&self, held: &[(Millis, Vec<u8>)]) -> bool {
-        let silence = held
-            .first()
-            .zip(self.heard)
-            .map(|((came, _), heard)| came.since(heard));
-        silence.is_none_or(|silence| silence > self.gathers.ms() + TOGETHER_MS)
-    }
-
     /// Takes what is held.
     pub(super) fn take(&mut self) -> Vec<(Millis, Vec<u8>)> {
         std::mem::take(&mut self.held)

@@ -18,12 +18,13 @@ const ECHO: u64 = 150;
 
 impl Master {
     /// What was said cannot be read. Nobody knows whose words they were: where another program asks for changes, too, any
-    /// board may have told it some. It repeats them until somebody asks for more; then they are lost.
+    /// board may have told it some. It repeats them until somebody asks for more; then they are lost. Where we alone ask, the
+    /// visit that comes to nothing is repeated.
     pub(super) fn damaged(&mut self, now: Millis) {
         self.damage = Some(now);
         let others = self.others.is_some_and(|heard| now.since(heard) <= OTHERS);
         for member in &mut self.members {
-            member.is_unsettled = true;
+            member.is_unsettled |= others;
             member.may_have_lost |= others;
         }
     }
