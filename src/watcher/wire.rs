@@ -164,6 +164,10 @@ impl Wire {
 
 impl Dgt {
     fn bytes(&mut self, now: Millis, bytes: &[u8], core: &mut Core) -> u64 {
+        // Nothing proves nothing.
+        if bytes.is_empty() {
+            return 0;
+        }
         let now = self.backlog.on_line(now);
         if self.late.holds(now, bytes, core.wants_sign()) {
             return 0;
@@ -255,5 +259,53 @@ impl Dgt {
         let now = self.backlog.on_line(now);
         self.late.tick(now);
         self.backlog.in_core(self.late.known(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{
+        Watcher,
+        testing::{after_e4, clock, hear},
+    };
+    use crate::{
+        dgt::{Lever, Message, PieceCode},
+        event::Body,
+        time::Millis,
+    };
+
+    const KNIGHT: PieceCode = PieceCode(9);
+
+    /// 1...Ng8 is read on g6, where it may not go, and pressed. What the board says next comes at `at` in one piece.
+    fn accuses(at: u64, said: &[Message<'_>]) -> bool {
+        let mut watcher = after_e4();
+        let field = |square, piece| Message::Field { square, piece };
+        hear(&mut watcher, 5600, field(6, PieceCode::EMPTY));
+        hear(&mut watcher, 5800, field(22, KNIGHT));
+        hear(&mut watcher, 6000, clock(Lever::LeftHigh));
+        wait(&mut watcher, at);
+        let mut bytes = Vec::new();
+        said.iter().for_each(|message| message.encode(&mut bytes));
+        watcher.handle_bytes(Millis(at), &bytes);
+        wait(&mut watcher, at + 100);
+        let mut events = std::iter::from_fn(|| watcher.poll_event());
+        events.any(|event| matches!(event.body, Body::Irregularity(_)))
+    }
+
+    fn wait(watcher: &mut Watcher, until: u64) {
+        while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= until) {
+            watcher.handle_timeout(due);
+        }
+    }
+
+    #[test]
+    fn nobody_is_accused_while_what_excuses_him_may_be_on_its_way() {
+        let ticks = clock(Lever::LeftHigh);
+        assert!(!accuses(6950, &[]), "nothing was heard since");
+        assert!(accuses(7000, &[ticks]), "the clock ticks in its time");
+        // The line stood still for less than a second, and the knight had been put right by then.
+        let square = |square, piece| Message::Field { square, piece };
+        let excuse = [square(22, PieceCode::EMPTY), square(21, KNIGHT), ticks];
+        assert!(!accuses(7100, &excuse));
     }
 }
