@@ -13,6 +13,27 @@ use crate::{
     time::Millis,
 };
 
+/// How bytes come, and what they prove.
+#[derive(Debug)]
+enum Comes {
+    /// As they are said: all that was said before has come.
+    InTime,
+    /// Several messages at once: each may have been late, and all has come when they have.
+    Together,
+    /// After a silence: their messages happened at these times, as far as that can be told.
+    Late(std::vec::IntoIter<Millis>),
+}
+
+impl Comes {
+    /// When the next message happened; none where that was when it came.
+    fn happened(&mut self) -> Option<Millis> {
+        match self {
+            Self::Late(times) => times.next(),
+            Self::InTime | Self::Together => None,
+        }
+    }
+}
+
 /// The wire of one board.
 #[derive(Debug)]
 pub(super) enum Wire {
@@ -174,7 +195,7 @@ impl Dgt {
         }
         // What was held before comes before.
         let ahead = self.release(core);
-        ahead + self.hear(now, bytes, core, None)
+        ahead + self.hear(now, bytes, core, &mut Comes::InTime)
     }
 
     /// Takes what is held, each message at the time at which it happened.
@@ -185,33 +206,37 @@ impl Dgt {
         for (now, bytes) in &held {
             decoder.push(*now, bytes, &mut |message| came.push((*now, Sort::of(&message))));
         }
-        let happened = self.late.times(&came);
+        // What was awaited, and does not come after a silence, comes when it happened, or nearly.
+        let happened = if was_silent {
+            self.late.times(&came)
+        } else {
+            came.iter().map(|(at, _)| *at).collect()
+        };
         core.catches_up = came.iter().map(|(came, _)| came).ne(&happened);
         if core.catches_up {
             let until = happened.iter().copied().max().unwrap_or(core.now);
             core.unmeasured(self.backlog.in_core(until));
         }
-        // What comes alone, and not after a silence, comes in its time.
-        let is_in_time = came.len() == 1 && !was_silent;
-        let mut happened = happened.into_iter();
+        let mut comes = match (was_silent, came.len()) {
+            (true, _) => Comes::Late(happened.into_iter()),
+            (false, 1) => Comes::InTime,
+            (false, _) => Comes::Together,
+        };
         let mut ahead = 0;
         for (now, bytes) in &held {
-            let happened = (!is_in_time).then_some(&mut happened);
-            ahead += self.hear(*now, bytes, core, happened);
+            ahead += self.hear(*now, bytes, core, &mut comes);
             self.late.heard_at(*now);
         }
         core.catches_up = false;
+        if matches!(comes, Comes::Together) {
+            core.told = core.now;
+            core.review(core.now);
+        }
         ahead
     }
 
-    /// Bytes that came at `now`, of messages that `happened` then where they were held.
-    fn hear(
-        &mut self,
-        now: Millis,
-        bytes: &[u8],
-        core: &mut Core,
-        mut happened: Option<&mut std::vec::IntoIter<Millis>>,
-    ) -> u64 {
+    /// Bytes that came at `now`.
+    fn hear(&mut self, now: Millis, bytes: &[u8], core: &mut Core, comes: &mut Comes) -> u64 {
         let Self {
             decoder,
             session,
@@ -224,14 +249,12 @@ impl Dgt {
             if session.take_gap() {
                 core.unheard();
             }
-            let was_held = happened.is_some();
-            let at = happened.as_mut().and_then(Iterator::next).unwrap_or(now);
+            let at = comes.happened().unwrap_or(now);
             core.sensed.is_told_within(late.gathered());
             late.note(now, at, &message);
             let waited = backlog.heard(now, &message);
             let then = backlog.in_core(at).max(core.now);
-            // What comes in its time proves that all before it has come; what was late proves so after it.
-            if was_held && at < now {
+            if at < now {
                 core.told = then;
             }
             if waited > 0 {
@@ -242,11 +265,13 @@ impl Dgt {
             } else if at < now {
                 core.pass(then);
             }
-            if !was_held {
+            if matches!(comes, Comes::InTime) {
                 core.tell_until(then);
             }
             core.message(then, &message, session.identity());
-            core.told = then;
+            if !matches!(comes, Comes::Together) {
+                core.told = then;
+            }
             core.review(then);
         });
         session.check_line(now, decoder.stats());
