@@ -219,7 +219,7 @@ impl Dgt {
         }
         let mut comes = match (was_silent, came.len()) {
             (true, _) => Comes::Late(happened.into_iter()),
-            (false, 1) => Comes::InTime,
+            (false, 0 | 1) => Comes::InTime,
             (false, _) => Comes::Together,
         };
         let mut ahead = 0;
