@@ -163,13 +163,12 @@ impl Game {
         if waits && ctx.passed(press.at, ASK_MS) {
             self.ask(ctx, press.at);
         }
-        if !ctx.passed(press.at, JUDGE_MS) {
+        if !ctx.passed(press.at, JUDGE_MS) || !ctx.passed(press.at, judged_after(ctx)) {
             return;
         }
-        let due = ctx.passed(press.at, judged_after(ctx));
         let best = self.lines.best();
         if best.awaits() != Some(press.at) {
-            if self.single_act(ctx, &press, due) || !due {
+            if self.single_act(ctx, &press) {
                 return;
             }
             if self.early_reply(press.side, press.at) && !self.is_unproven(ctx, Some(press.at)) {
@@ -205,8 +204,7 @@ impl Game {
         );
         // That nothing was done is no proof before all must have come.
         let nothing = matches!(explanation, Explanation::Nothing | Explanation::OnlyMissing(_));
-        let all_told = due && ctx.passed(press.at, JUDGE_MS + ctx.sensed.slack());
-        if nothing && !all_told || !due {
+        if nothing && !ctx.passed(press.at, JUDGE_MS + ctx.sensed.slack()) {
             return;
         }
         // What stands on the last rank can be seen.
@@ -313,9 +311,8 @@ impl Game {
 
     /// The best line has a legal half-move for the press, but leaves pieces where they do not
     /// belong, and one act of the player explains the whole board: then that is what he did.
-    /// Returns true when he was accused of it, or is as soon as what the board said by now has come. Where it is not `due` yet
-    /// to judge all that may belong to the press, only what stands on the last rank is looked at.
-    fn single_act(&mut self, ctx: &mut Ctx<'_>, press: &Press, due: bool) -> bool {
+    /// Returns true when he was accused of it, or is as soon as what the board said by now has come.
+    fn single_act(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
         let best = self.lines.best();
         let made = best.plies.get(self.announced());
         let Some(made) = made.filter(|ply| ply.pressed == Some(press.at)) else {
@@ -332,17 +329,17 @@ impl Game {
             Explanation::Illegal(act) => {
                 let one = act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved;
                 // No legal half-move takes a king and a rook to where castling does.
-                due && one && (act.reason == Reason::CastlingNotAllowed || self.nearly_as_likely(ctx, &act))
+                one && (act.reason == Reason::CastlingNotAllowed || self.nearly_as_likely(ctx, &act))
             }
             Explanation::PawnNotReplaced { .. }
             | Explanation::WrongColour { .. }
-            | Explanation::CastlingIncomplete { .. } => due,
+            | Explanation::CastlingIncomplete { .. } => true,
             Explanation::Nothing | Explanation::Legal | Explanation::OnlyMissing(_) => false,
         };
         if !by_one || self.is_unproven(ctx, Some(press.at)) {
             return false;
         }
-        if ctx.is_told(press.at, JUDGE_MS) {
+        if ctx.is_told(press.at, judged_after(ctx)) {
             self.accuse_press(ctx, press, seen);
         }
         true

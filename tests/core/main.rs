@@ -1,4 +1,4 @@
-//! What needs no server, no browser and no daemon: rules, records, recognition, files, documents.
+//! What needs no server, no browser and no running daemon: rules, records, recognition, files, documents.
 // Helpers offer what they have as `pub`; a test panics, measures time and starts processes.
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::disallowed_methods)]
 
