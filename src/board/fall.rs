@@ -10,6 +10,7 @@ use super::{
     faults::{BorneOut, Fall, Fallen},
     line::Line,
     lines::Lines,
+    placement::Code,
     ply::{Ply, PlyKind},
     sensed::Sensed,
     stand::targets,
@@ -20,18 +21,26 @@ use crate::time::Millis;
 /// A piece that was taken along is read to be gone so long after the half-move was made, at the latest: a scan, and
 /// the hand on its way back.
 const SLEEVE_MS: u64 = 350;
+/// What happens at once may be told by two scans, so far apart.
+const NEXT_SCAN_MS: u64 = 100;
 /// A piece that came to lie elsewhere before the press is read there so long after it.
 const LIES_MS: u64 = 450;
 /// That it has left is read so long after the press.
 const LEFT_MS: u64 = 250;
 /// A piece that is knocked is read elsewhere so soon after it was gone: within a scan.
 const KNOCK_MS: u64 = 260;
+/// No hand lifts a piece and puts it down in so short a time.
+const AT_ONCE_MS: u64 = 60;
 /// A piece that was gone for less was brushed over, or not read for a scan.
 const GONE_MS: u64 = 1200;
 /// A player who puts a piece right at once has not left it displaced.
 const LIES_STILL_MS: u64 = 1100;
 /// A clock that is stopped or pressed back so soon after a press is so because of it.
 const SOON_MS: u64 = 8000;
+/// And not so soon that nobody can have noticed it.
+const NOTICED_MS: u64 = 750;
+/// Among so many half-moves before this one all were pressed for where players do not forget it.
+const LATELY: usize = 6;
 /// A player who puts back what fell has done so this long after his press, as a rule.
 const PUT_BACK_MS: u64 = 4500;
 /// The longer it takes after that, the likelier the square was not read for a while.
@@ -43,6 +52,8 @@ struct Window {
     pressed: Millis,
     turn_began: Millis,
     hand: (Millis, Millis),
+    /// The opponent's hand is at the board.
+    is_answered: bool,
 }
 
 impl Window {
@@ -55,25 +66,39 @@ impl Window {
             .map(|s| sensed.since(s))
             .fold(last.at, Millis::max);
         let before = line.plies.len().checked_sub(2).map(|i| &line.plies[i]);
+        let turn_began = before.map_or(last.began, |ply| ply.pressed.unwrap_or(ply.at));
+        // What is captured may be taken away first.
+        let emptied = |to| Some(sensed.since(to) - sensed.was_empty_for(to)?);
+        let taken = last.kind.from_to().and_then(|(_, to)| emptied(to));
+        let began = taken
+            .filter(|taken| *taken > turn_began)
+            .map_or(last.began, |taken| taken.min(last.began));
         Some(Self {
             by: !line.turn(),
             pressed: last.pressed?,
-            turn_began: before.map_or(last.began, |ply| ply.pressed.unwrap_or(ply.at)),
+            turn_began,
             // By the press the hand was at the clock.
-            hand: (last.began, (done + SLEEVE_MS).min(last.pressed?)),
+            hand: (began, (done + SLEEVE_MS).min(last.pressed?)),
+            is_answered: false,
         })
     }
 
     /// True when a piece that left at `left` was gone before anybody read it elsewhere.
     fn has_missing(&self, left: Millis) -> bool {
-        self.hand.0 <= left && left <= self.hand.1
+        self.hand.0 <= left + NEXT_SCAN_MS && left <= self.hand.1
     }
 
     /// True when the piece `code` that left at `left` and arrived elsewhere at `came` was displaced.
-    fn has_displaced(&self, code: super::Code, left: Millis, came: Millis) -> bool {
-        // What the opponent moves once the press is made is his own doing.
-        let own = code.color() == Some(self.by);
-        let left_by = if own { self.pressed + LEFT_MS } else { self.pressed };
+    fn has_displaced(&self, code: Code, left: Millis, came: Millis) -> bool {
+        // What the opponent moves once the press is made is his own doing, and takes him longer.
+        let at_once = left.since(came).max(came.since(left)) <= AT_ONCE_MS;
+        let left_by = if code.color() == Some(self.by) {
+            self.pressed + LEFT_MS
+        } else if at_once && !self.is_answered {
+            self.pressed + NEXT_SCAN_MS
+        } else {
+            self.pressed
+        };
         self.turn_began <= came && left <= left_by && came <= self.pressed + LIES_MS
     }
 }
@@ -83,7 +108,7 @@ impl Line {
     fn fallen(&self, sensed: &Sensed) -> Option<Fall> {
         let last = self.plies.last()?;
         last.kind.legal()?;
-        let window = Window::of(self, last, sensed)?;
+        let mut window = Window::of(self, last, sensed)?;
         let moved = last.kind.from_to();
         // Nobody read the piece that moved leave its square: one like it that is gone moved in its place.
         let left_unread = |from: &Square| sensed.since(*from) < window.turn_began;
@@ -91,6 +116,11 @@ impl Line {
             .filter(|(from, _)| left_unread(from))
             .map(|(_, to)| sensed.at(to));
         let mut astray: Vec<Square> = self.misplaced(sensed).into_iter().collect();
+        window.is_answered = self.differing.into_iter().any(|home| {
+            let code = self.expects(home);
+            let arrived = |s: &Square| sensed.at(*s) == code && self.is_reply(home, *s, code);
+            sensed.at(home).is_empty() && astray.iter().any(arrived)
+        });
         let mut pieces = Vec::new();
         for home in self.differing {
             let code = self.expects(home);
@@ -102,13 +132,9 @@ impl Line {
                 continue;
             };
             // Where a reply of the opponent's puts it, it is a reply, or begins one.
-            let replied = |to: Square| {
-                let from_home = |mv: &&Move| Candidate::touched(**mv).contains(home);
-                let mut replies = self.stand.moves().iter().filter(from_home);
-                replies.any(|mv| self.stand.candidate(*mv).changes().contains(&(to, code)))
-            };
             let displaced = |s: &Square| {
-                sensed.at(*s) == code && window.has_displaced(code, left, sensed.since(*s)) && !replied(*s)
+                let window = window.has_displaced(code, left, sensed.since(*s));
+                sensed.at(*s) == code && window && !self.is_reply(home, *s, code)
             };
             let lies = astray.iter().position(displaced);
             let lies = lies.map(|i| astray.swap_remove(i));
@@ -128,6 +154,13 @@ impl Line {
             }
         }
         Fall::new(window.by, window.pressed, &pieces)
+    }
+
+    /// True when a reply puts the piece `code` from `home` onto `to`, or begins with that.
+    fn is_reply(&self, home: Square, to: Square, code: Code) -> bool {
+        let from_home = |mv: &&Move| Candidate::touched(**mv).contains(home);
+        let mut replies = self.stand.moves().iter().filter(from_home);
+        replies.any(|mv| self.stand.candidate(*mv).changes().contains(&(to, code)))
     }
 
     /// The same explanation, but that pieces fell, if some may have.
@@ -163,13 +196,23 @@ impl Line {
         Some(line)
     }
 
-    /// True when a piece that is no part of `fall` is missing or wrong as well, and `piece` lies where its own way leads it,
-    /// further than on the next square: this line is behind what was played, and that was a half-move.
+    /// True when this line is behind what was played, or out of step with it, and `piece` lies where its own way leads it,
+    /// further than on the next square: that was rather a half-move. A line is behind where a piece that is no part of `fall`
+    /// is missing or wrong as well; out of step where half-moves were not pressed for, or this one was read before the one that it answers.
     fn walks(&self, fall: &Fall, piece: &Fallen, lies: Square) -> bool {
         let behind = (self.differing & !fall.squares()).any();
+        let mut answered = Millis::default();
+        let mut lately = self.plies.backwards().take(LATELY);
+        let read = lately.next().map(|last| last.at);
+        let mut unpressed = false;
+        for ply in lately {
+            answered = answered.max(ply.at);
+            unpressed |= ply.pressed.is_none();
+        }
+        let out_of_step = unpressed || read.is_some_and(|read| read < answered);
         let far = piece.home.distance(lies) > 1;
         let way = |piece_of| targets(self.stand.board(), piece.home, piece_of).contains(lies);
-        behind && far && piece.code.piece().is_some_and(way)
+        (behind || out_of_step) && far && piece.code.piece().is_some_and(way)
     }
 
     /// Something happened that bears a fall out: it costs this explanation `nats` less, once. What took its time to get
@@ -188,7 +231,8 @@ impl Line {
     pub(super) fn returned_by(&self, side: Color, now: Millis) -> Option<Self> {
         let fall = self.faults.fall?;
         let back = fall.by == !side && !fall.returned && !fall.is_over();
-        if side != self.turn() || !back || now.since(fall.pressed) > SOON_MS {
+        let waited = now.since(fall.pressed);
+        if side != self.turn() || !back || waited > SOON_MS {
             return None;
         }
         let mut line = self.clone();
@@ -196,7 +240,12 @@ impl Line {
             returned: true,
             ..fall
         });
-        line.charge(Item::Displaced, weight::RETURNED);
+        let hasty = if waited < NOTICED_MS {
+            weight::RETURNED
+        } else {
+            0.0
+        };
+        line.charge(Item::Displaced, weight::RETURNED + hasty);
         Some(line)
     }
 
@@ -229,6 +278,8 @@ impl Line {
         let last = self.plies.last().and_then(|ply| ply.pressed);
         let late = now.since(fall.pressed + PUT_BACK_MS).min(PUT_BACK_LATE_MS) as f32;
         let share = match last == Some(fall.pressed) {
+            // What comes at once was on its way before the press.
+            _ if now.since(fall.pressed) < NOTICED_MS => 0.0,
             _ if frozen => 1.0,
             true => 1.0 - late / PUT_BACK_LATE_MS as f32,
             false => 0.0,
@@ -240,11 +291,8 @@ impl Line {
 
     /// Time passes: a hand that had slipped would have put right by now what it displaced.
     pub(super) fn lies_still(&mut self, now: Millis) {
-        if self
-            .faults
-            .fall
-            .is_some_and(|fall| fall.lies_open() && now.since(fall.pressed) >= LIES_STILL_MS)
-        {
+        let lies = |fall: Fall| fall.lies_open() && now.since(fall.pressed) >= LIES_STILL_MS;
+        if self.faults.fall.is_some_and(lies) {
             self.bear_out(|by| &mut by.lies, weight::LIES_STILL);
         }
     }
@@ -269,7 +317,7 @@ impl Lines {
     /// What is to be said of `fall` has been said, and all that fell is back.
     pub fn forget_fall(&mut self, fall: &Fall) {
         for line in &mut self.lines {
-            line.faults.fall = line.faults.fall.filter(|known| !known.is_same(fall));
+            line.faults.fall = line.faults.fall.filter(|known| !known.is_of(fall));
         }
     }
 
@@ -300,7 +348,8 @@ impl Lines {
         }
         let totals: Vec<f32> = self.lines.iter().map(|line| line.total(sensed, now)).collect();
         let odds = weight::posterior(&totals);
-        let same = |line: &Line| line.faults.fall.is_some_and(|fall| fall.is_same(&best));
+        // Whether one piece or two fell makes no other offence of it.
+        let same = |line: &Line| line.faults.fall.is_some_and(|fall| fall.is_of(&best));
         let mass = self.lines.iter().zip(odds).filter(|(line, _)| same(line));
         Some((best, mass.map(|(_, p)| p).sum()))
     }

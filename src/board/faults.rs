@@ -120,10 +120,10 @@ impl Fall {
         self.pieces().all(|piece| piece.back)
     }
 
-    /// True when both are the same pieces in the same half-move.
+    /// True when both are of the same half-move, and have a piece in common.
     #[must_use]
-    pub fn is_same(&self, other: &Self) -> bool {
-        self.pressed == other.pressed && self.homes() == other.homes()
+    pub fn is_of(&self, other: &Self) -> bool {
+        self.pressed == other.pressed && (self.homes() & other.homes()).any()
     }
 
     /// What `square` shows because of it.

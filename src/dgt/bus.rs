@@ -184,6 +184,12 @@ impl BusDecoder {
         self.framer.is_midway()
     }
 
+    /// How many bytes the answer that has begun lacks, as far as it says; 0 where none has.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        self.framer.missing()
+    }
+
     /// Takes bytes that arrived at `now` and calls `sink` with the address and the content of
     /// every answer that they complete.
     pub fn push(&mut self, now: Millis, bytes: &[u8], sink: &mut impl FnMut(u16, BusAnswer<'_>)) {

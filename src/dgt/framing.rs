@@ -79,6 +79,15 @@ impl Framer {
         self.len > 0
     }
 
+    /// How many bytes the frame lacks that has started, as far as its header tells; 0 where none has.
+    pub(super) fn missing(&self) -> usize {
+        match self.len {
+            0 => 0,
+            len @ 1..HEADER => HEADER - len,
+            len => announced(self.buffer[1], self.buffer[2]).saturating_sub(len),
+        }
+    }
+
     /// Takes bytes in any split; calls `on_frame` with every whole frame.
     pub(super) fn push<D: Dialect>(&mut self, now: Millis, bytes: &[u8], on_frame: &mut impl FnMut(&[u8])) {
         if bytes.is_empty() {

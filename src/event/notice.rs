@@ -49,6 +49,8 @@ codes! {
     LINE_ADDRESS_DOUBLED = "line_address_doubled",
     /// A board answers on a line that the configuration does not name.
     LINE_BOARD_UNLISTED = "line_board_unlisted",
+    /// Another program asks the boards of a line, too.
+    LINE_SHARED = "line_shared",
     // Of the journal.
     /// The file could not be read, or turned out damaged.
     JOURNAL_DAMAGED = "journal_damaged",

@@ -52,6 +52,8 @@ impl Game {
                 self.rebase(ctx, vec![(line, 0.0)]);
             }
             Explanation::PawnNotReplaced { queen, seen } => {
+                // A pawn that has gone since may have been exchanged for a piece that is not read.
+                let seen = seen && ctx.sensed.at(queen.to()) == finding.seen.at(queen.to());
                 finding.certainty = if seen {
                     Certainty::Certain
                 } else {

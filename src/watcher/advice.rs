@@ -96,7 +96,7 @@ impl Finding {
 }
 
 /// The four kinds that share the count of 7.5.5.
-fn counts(kind: IrregularityKind) -> bool {
+pub(super) fn counts(kind: IrregularityKind) -> bool {
     matches!(
         kind,
         IrregularityKind::IllegalMove

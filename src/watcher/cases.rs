@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{
+    advice::counts,
     arbiter::at_rest,
     command::CommandError,
     game::{Ctx, Game},
@@ -146,6 +147,11 @@ impl Game {
                 made.stand = stand;
                 made.accepted = true;
             }
+        }
+        if counts(open.kind) && !open.counted {
+            // What was only suspected counts once a person says that it happened.
+            self.open[i].counted = true;
+            self.count_again(ctx, &open);
         }
         self.resolve(ctx, i, Resolution::Stands);
         self.restart_lines(ctx);

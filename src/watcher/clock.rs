@@ -28,6 +28,8 @@ pub(super) struct Clock {
     gains: [u64; 2],
     /// The last presses, unless some may have been missed.
     presses: Option<Presses>,
+    /// When the last press was told of.
+    pressed_at: Millis,
 }
 
 /// The last presses of both sides by what the clock showed of the side that was pressed.
@@ -156,7 +158,11 @@ impl Clock {
                 self.stopped_at = Some(at);
                 ClockEvent::Stopped
             }
-            ClockSignal::Pressed(lever) => ClockEvent::Pressed(self.player(lever.pressed())),
+            ClockSignal::Pressed(lever) => {
+                // Presses are known by their times, also those that come in one instant.
+                self.pressed_at = at.max(self.pressed_at + 1);
+                return Some((self.pressed_at, ClockEvent::Pressed(self.player(lever.pressed()))));
+            }
         };
         Some((at, event))
     }

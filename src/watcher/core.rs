@@ -64,6 +64,8 @@ pub(super) struct Core {
     pub(super) told: Millis,
     /// What is read came together, and nobody knows when each of it happened.
     pub(super) catches_up: bool,
+    /// Until when what was read last came in one lump, at times that nobody measured.
+    pub(super) lumped: Option<Millis>,
     /// What is watched in place of a game that is over, or parked.
     pub(super) meanwhile: Option<Box<Meanwhile>>,
     /// When anything was last looked at.
@@ -96,6 +98,7 @@ impl Core {
             sign_wanted: false,
             told: Millis(u64::MAX),
             catches_up: false,
+            lumped: None,
             meanwhile: None,
             now: Millis(0),
         };
@@ -153,6 +156,7 @@ impl Core {
             sign_wanted: &mut self.sign_wanted,
             told: self.told,
             catches_up: self.catches_up,
+            lumped: self.lumped,
         };
         Some((game, ctx))
     }
@@ -244,12 +248,13 @@ impl Core {
 
     /// What comes now happened some time ago, in this order, the last of it at `until`.
     pub(super) fn unmeasured(&mut self, until: Millis) {
+        // A line that always gathers has an allowance of its own.
+        if self.sensed.slack() == 0 {
+            self.lumped = Some(until);
+        }
         self.each(|core| {
-            // A line that always gathers has an allowance of its own.
-            let is_odd = core.sensed.slack() == 0;
             if let Phase::Game(game) = &mut core.phase {
                 game.doubt.shaken = true;
-                game.lumped = if is_odd { Some(until) } else { game.lumped };
             }
         });
     }

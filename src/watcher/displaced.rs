@@ -51,14 +51,19 @@ impl Game {
         let (left, arrived) = (ctx.sensed.since(from), ctx.sensed.since(to));
         // A hand takes its time between lifting and placing; a knock does not, and seldom goes further than the next
         // square. What is read after the press may be the other player's own doing.
-        let at_once = arrived.since(left).max(left.since(arrived)) <= KNOCK_MS;
-        let knocked = at_once && left.max(arrived) <= press.at;
+        let apart = arrived.since(left).max(left.since(arrived));
+        let slack = ctx.sensed.slack();
+        // Where nobody knows how fast that was, somebody has stopped the clock because of it.
+        let is_noticed = slack == 0 || ctx.clock.stopped_at.is_some_and(|at| at >= press.at);
+        let knocked = is_noticed && apart <= KNOCK_MS + slack && left.max(arrived) <= press.at;
         let wait = match from.distance(to) {
             _ if !knocked => EARLY_REPLY_MS,
             1 => KNOCKED_MS,
             _ => THROWN_MS,
         };
-        if !ctx.passed(press.at, wait) || !knocked {
+        // A hand that is at the board may belong to him who has the move, and has not pressed yet.
+        let quiet = press.at.max(ctx.sensed.last_change());
+        if !knocked || !ctx.passed(quiet, wait) {
             return;
         }
         let ply = self.base + best.plies.len() - 1;
@@ -66,7 +71,7 @@ impl Game {
             ctx.at(ctx.now + 150);
             return;
         }
-        if !ctx.is_told(press.at, wait) {
+        if !ctx.is_told(quiet, wait) {
             return;
         }
         self.press = None;
@@ -77,7 +82,12 @@ impl Game {
         let base = self.stand_at(self.base).clone();
         let mut finding = Finding::new(self, press.side, ply, before, ctx.sensed.placement().clone());
         finding.kind = IrregularityKind::PiecesDisplaced;
-        finding.certainty = Certainty::Probable;
+        // A reply whose press was not heard looks the same where nobody knows how fast it was.
+        finding.certainty = if slack == 0 {
+            Certainty::Probable
+        } else {
+            Certainty::Suspected
+        };
         finding.at = press.at;
         finding.clock = press.clock;
         finding.squares = Bitboard::from_square(from).with(to);
@@ -111,8 +121,8 @@ impl Game {
         if self.record.last().is_some_and(|last| since <= last.at) {
             return;
         }
-        // What was done while the clock stood was done under an arbiter's eyes.
-        if ctx.sensed.since(to) < ctx.clock.started_at
+        // What was done while the clock stood was done under an arbiter's eyes, and what came with its start was.
+        if ctx.sensed.since(to) <= ctx.clock.started_at
             || !ctx.is_told(since, OUT_OF_TURN_MS + ctx.sensed.slack())
         {
             return;
@@ -127,5 +137,60 @@ impl Game {
         finding.act = Some(format!("{from}{to}"));
         finding.target = Some(stand);
         self.accuse(ctx, finding, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{
+        Settings, Watcher,
+        testing::{after_e4_under, clock, hear},
+    };
+    use crate::{
+        dgt::{ClockReading, Lever, Message, PieceCode},
+        event::Body,
+        laws::IrregularityKind,
+    };
+
+    /// Black plays 1...Nc6 and knocks the pawn on h2 to h3, where a reply would have put it, before he presses. The line gathers,
+    /// so that nobody knows how fast that was. The clock is stopped or runs on.
+    fn knocks(is_stopped: bool) -> Vec<IrregularityKind> {
+        let mut watcher = after_e4_under(Settings {
+            gathered_ms: 500,
+            ..Settings::default()
+        });
+        let square = |watcher: &mut Watcher, at, square, code| {
+            let piece = PieceCode(code);
+            hear(watcher, at, Message::Field { square, piece });
+        };
+        square(&mut watcher, 5500, 1, 0);
+        square(&mut watcher, 6000, 18, 9);
+        square(&mut watcher, 6100, 55, 0);
+        square(&mut watcher, 6600, 47, 1);
+        hear(&mut watcher, 6650, clock(Lever::LeftHigh));
+        for at in (7600..20_000).step_by(1000) {
+            let Message::Clock(reading) = clock(Lever::LeftHigh) else {
+                continue;
+            };
+            let running = !is_stopped || at < 8600;
+            hear(
+                &mut watcher,
+                at,
+                Message::Clock(ClockReading { running, ..reading }),
+            );
+        }
+        let kind = |body| match body {
+            Body::Irregularity(it) => Some(it.kind),
+            _ => None,
+        };
+        std::iter::from_fn(|| watcher.poll_event())
+            .filter_map(|event| kind(event.body))
+            .collect()
+    }
+
+    #[test]
+    fn a_knock_that_nobody_timed_is_told_where_the_clock_is_stopped_because_of_it() {
+        assert_eq!(knocks(true), [IrregularityKind::PiecesDisplaced]);
+        assert!(knocks(false).is_empty(), "that may be an early reply");
     }
 }

@@ -54,6 +54,8 @@ pub(super) struct Doubt {
     /// The record was corrected, or nobody measured when what it tells of happened: accusations are no longer certain, but
     /// they are made.
     pub(super) shaken: bool,
+    /// Half-moves of the record when it was last corrected: the last one that was told otherwise.
+    pub(super) corrected: Option<usize>,
 }
 
 impl Doubt {
@@ -190,11 +192,18 @@ impl Game {
         let pressed = suspected.and_then(|ply| ply.pressed).or_else(|| best.awaits());
         let in_hindsight = pressed.is_some_and(|pressed| ctx.now.since(pressed) > HINDSIGHT_MS);
         let unread = suspected.is_some() && pressed.is_some_and(|pressed| self.rests_on_unread(ctx, pressed));
-        if !self.is_unproven(ctx, pressed) && !in_hindsight && !unread {
+        let shown = suspected.is_none() && pressed.is_some_and(|pressed| self.shows_up(ctx, pressed));
+        if !self.is_unproven(ctx, pressed) && !in_hindsight && !unread && !shown {
+            return false;
+        }
+        let best = self.lines.best();
+        // Play went on from it: then it is said, as a suspicion, and the record goes on.
+        let answered = best.plies.get(k + 1).is_some_and(|reply| reply.pressed.is_some());
+        let said = suspected.is_some() && answered && !unread;
+        if said && pressed.is_some_and(|pressed| ctx.passed(pressed, EXCUSED_MS)) {
             return false;
         }
         ctx.wait_for("the record to be beyond doubt");
-        let best = self.lines.best();
         let Some(pressed) = pressed.filter(|_| self.on_record()) else {
             return true;
         };
@@ -203,6 +212,22 @@ impl Game {
         }
         self.take_as_it_stands(ctx, pressed);
         true
+    }
+
+    /// True when, in the turn that ended with the press at `pressed`, a piece came to be read where it stands by the record
+    /// and was not read before: it has rather moved there now, and the record was wrong.
+    fn shows_up(&self, ctx: &Ctx<'_>, pressed: Millis) -> bool {
+        let Some(last) = self.record.last() else {
+            return false;
+        };
+        let stand = self.stand();
+        let shown = |s: Square| {
+            let since = ctx.sensed.since(s);
+            let emptied = ctx.sensed.was_empty_for(s).map(|gone| since - gone);
+            let in_turn = last.at < since && since <= pressed;
+            in_turn && ctx.sensed.at(s).is_man() && emptied.is_some_and(|emptied| emptied < last.at)
+        };
+        stand.board().by_color(stand.turn()).into_iter().any(shown)
     }
 
     /// A half-move that cannot be told enters the record, and the game goes on from what is seen after it.

@@ -250,16 +250,25 @@ impl Core {
         };
         self.start_game(now, Arc::new(stand));
         let runs = self.clock.runs();
+        // How a game came about that began in a lump is as little known as what was played in a gap.
+        let read = lines
+            .as_ref()
+            .and_then(|lines| Some(lines.best().plies.first()?.at));
+        let began = read.map_or(self.clock.started_at, |read| read.min(self.clock.started_at));
+        let in_lump = runs && self.lumped.is_some_and(|lumped| began <= lumped);
         if let Phase::Game(game) = &mut self.phase {
-            game.doubt.gap = in_doubt.then_some(0);
+            game.doubt.gap = (in_doubt || in_lump).then_some(0);
             game.doubt.absent = absent;
+            game.doubt.shaken |= in_doubt;
             if let Some(lines) = lines {
                 game.take_lines(lines);
             }
             game.lines.set_clock_runs(runs);
             game.clock_used = runs;
         }
+        // Of a game that is taken up anew that was said before.
         if self.orientation.is_sideways()
+            && !in_doubt
             && let Some((game, mut ctx)) = self.game_and_ctx(now)
         {
             game.board_sideways(&mut ctx);

@@ -222,7 +222,7 @@ impl Game {
     }
 
     /// The half-move of the game that was pressed for at `pressed` by `line`.
-    fn ply_pressed_at(&self, line: &Line, pressed: Millis) -> Option<usize> {
+    pub(super) fn ply_pressed_at(&self, line: &Line, pressed: Millis) -> Option<usize> {
         let own = line.plies.iter().position(|ply| ply.pressed == Some(pressed));
         let recorded = || self.record.iter().rposition(|made| made.at == pressed);
         own.map(|index| self.base + index + 1)

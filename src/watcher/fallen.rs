@@ -13,6 +13,8 @@ use crate::{
 
 /// How likely it must be that pieces fell.
 const LIKELY: f64 = 0.8;
+/// How likely to be a suspicion, where the piece came back: a square that does not read for a while looks the same.
+const POSSIBLE: f64 = 0.1;
 /// So many half-moves may be read that are not in the record yet.
 const AHEAD: usize = 1;
 /// And how likely to be more than a suspicion, where nothing bears it out but that the piece came back by and by, as to a
@@ -26,7 +28,8 @@ impl Game {
         let Some((fall, probability)) = self.lines.likeliest_fall(ctx.now, ctx.sensed, stands) else {
             return;
         };
-        if probability < LIKELY || !self.is_watched() || self.is_unproven(ctx, Some(fall.pressed)) {
+        let enough = if fall.is_over() { POSSIBLE } else { LIKELY };
+        if probability < enough || !self.is_watched() || self.is_unproven(ctx, Some(fall.pressed)) {
             return;
         }
         // Where the record lags behind what was read, it is not sure enough to accuse by.
@@ -39,14 +42,16 @@ impl Game {
         if !stopped && (self.unread.healed & !fall.homes()).any() {
             return;
         }
-        let ply = self.record.iter().rposition(|made| made.at == fall.pressed);
-        if let Some(ply) = ply.map(|index| index + 1)
+        if let Some(ply) = self.ply_pressed_at(self.lines.best(), fall.pressed)
+            && ply <= self.plies()
             && self.mover(ply) == fall.by
             && !self.displaced_at(ply)
+            && ctx.is_told(ctx.now, 0)
         {
             // How long a piece was gone is not known where nobody measured when it came back.
-            let measured = self.lumped.is_none_or(|lumped| lumped < fall.pressed);
-            let clear = !fall.is_over() || measured && (fall.is_borne_out() || probability >= CLEAR);
+            let measured = ctx.lumped.is_none_or(|lumped| lumped < fall.pressed);
+            let borne_out = fall.is_borne_out() && probability >= LIKELY;
+            let clear = !fall.is_over() || measured && (borne_out || probability >= CLEAR);
             self.accuse_of_fall(ctx, &fall, ply, clear);
         }
     }

@@ -33,6 +33,8 @@ pub(super) struct Ctx<'a> {
     pub(super) told: Millis,
     /// What is read came together, and nobody knows when each of it happened.
     pub(super) catches_up: bool,
+    /// Until when what was read last came in one lump, at times that nobody measured.
+    pub(super) lumped: Option<Millis>,
 }
 
 impl Ctx<'_> {
@@ -202,8 +204,6 @@ pub(super) struct Game {
     pub(super) hands: super::touch::Hands,
     /// The link was broken and the board has not been read since.
     pub(super) gap: bool,
-    /// Until when what was read last came in one lump, at times that nobody measured.
-    pub(super) lumped: Option<Millis>,
     /// When the board was last read for the first time: at the start, or after a gap.
     pub(super) read_since: Millis,
     /// A gap in the record that is not explained yet.
@@ -247,7 +247,6 @@ impl Game {
             clock_used: false,
             hands: super::touch::Hands::default(),
             gap: false,
-            lumped: None,
             read_since: now,
             unbridged: None,
             asked: None,
@@ -350,8 +349,11 @@ impl Game {
         if to >= self.plies() {
             return;
         }
+        if reason == "correction" {
+            self.doubt.shaken = true;
+            self.doubt.corrected = Some(self.plies());
+        }
         self.record.truncate(to);
-        self.doubt.shaken |= reason == "correction";
         self.base = self.base.min(to);
         self.emit(
             ctx,

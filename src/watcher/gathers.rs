@@ -12,7 +12,7 @@ const LEAST_MS: u64 = 150;
 /// No line gathers for longer: the board is asked for a sign of life after this time.
 pub const MOST_MS: u64 = 2000;
 /// On a line of 9600 baud a message takes longer than this: two at once have waited.
-const AT_ONCE_MS: u64 = 4;
+pub(super) const AT_ONCE_MS: u64 = 4;
 /// So many lumps of changes and frames are more than chance.
 const LUMPS: usize = 3;
 

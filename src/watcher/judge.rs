@@ -8,7 +8,7 @@ use super::{
     game::{Ctx, Game, Press},
 };
 use crate::{
-    board::{Act, Explanation, Item, Line, Placement, PlyKind, Sensed, act::Reason, explain},
+    board::{Explanation, Item, Line, Placement, PlyKind, Sensed, act::Reason, explain},
     time::Millis,
 };
 
@@ -329,7 +329,13 @@ impl Game {
             Explanation::Illegal(act) => {
                 let one = act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved;
                 // No legal half-move takes a king and a rook to where castling does.
-                one && (act.reason == Reason::CastlingNotAllowed || self.nearly_as_likely(ctx, &act))
+                let suspect = |line: &Line| {
+                    let next = line.plies.get(self.announced()).map(|ply| &ply.kind);
+                    matches!(next, Some(PlyKind::Suspect(other)) if other.from_to() == act.from_to())
+                };
+                let fell = |line: &Line| line.faults().fall.is_some_and(|fall| !fall.is_over());
+                let likely = self.nearly_as_likely(ctx, suspect) && !self.nearly_as_likely(ctx, fell);
+                one && (act.reason == Reason::CastlingNotAllowed || likely)
             }
             Explanation::PawnNotReplaced { .. }
             | Explanation::WrongColour { .. }
@@ -345,18 +351,11 @@ impl Game {
         true
     }
 
-    /// True when a line in which `act` was what the player did next costs little more than the best one.
-    fn nearly_as_likely(&self, ctx: &Ctx<'_>, act: &Act) -> bool {
-        let k = self.announced();
-        let suspects = |line: &&Line| {
-            let next = line.plies.get(k).map(|ply| &ply.kind);
-            matches!(next, Some(PlyKind::Suspect(other)) if other.from_to() == act.from_to())
-        };
-        let totals = self.lines.all().iter().filter(suspects);
-        let least = totals
-            .map(|line| line.total(ctx.sensed, ctx.now))
-            .fold(f32::INFINITY, f32::min);
-        least <= self.lines.best().total(ctx.sensed, ctx.now) + NEARLY
+    /// True when a line of which `holds` is true costs little more than the best one.
+    fn nearly_as_likely(&self, ctx: &Ctx<'_>, holds: impl Fn(&Line) -> bool) -> bool {
+        let limit = self.lines.best().total(ctx.sensed, ctx.now) + NEARLY;
+        let mut lines = self.lines.all().iter();
+        lines.any(|line| holds(line) && line.total(ctx.sensed, ctx.now) <= limit)
     }
 
     /// What stood on the board when it had come to rest after the press. What has been wrong since

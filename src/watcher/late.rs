@@ -7,7 +7,7 @@
 //! A line that gathers does so all the time: what has not come by now may have been said some time ago, and all that comes together
 //! happened since the line last spoke.
 
-use super::gathers::{Gathers, TOGETHER_MS};
+use super::gathers::{AT_ONCE_MS, Gathers, TOGETHER_MS};
 use crate::{
     dgt::{ClockReading, Message},
     time::Millis,
@@ -19,6 +19,10 @@ const SILENT_MS: u64 = 1200;
 const MOST_MS: u64 = 90_000;
 /// So many messages at once have waited; fewer may have come so.
 const LUMP: usize = 3;
+/// What comes together after so long has waited: a line that gathers does so in less.
+const QUIET_MS: u64 = 1000;
+/// A reading of a clock that comes so much after it was shown has waited, and what came before it.
+const OVERDUE_MS: u64 = 300;
 /// A line that says more than this at once was not late: it never stops.
 const MOST_HELD: usize = 2048;
 /// Between two changes of squares.
@@ -39,6 +43,10 @@ pub(super) struct Late {
     held: Vec<(Millis, Vec<u8>)>,
     /// The silence has lasted so long that it is believed.
     believed: bool,
+    /// Changes of squares and readings of a clock that came in the same instant after a silence, and when.
+    at_once: (Millis, usize),
+    /// When the last message came.
+    came: Millis,
     /// Nothing is held of this line any more: who works off much at once keeps the other boards waiting.
     floods: bool,
     /// What the line shows, or is known to do, besides.
@@ -151,11 +159,29 @@ impl Late {
         std::mem::take(&mut self.held)
     }
 
+    /// True where what came last was one of so many messages in one instant that they have waited: nobody knows when each of
+    /// them happened.
+    pub(super) fn has_waited(&self) -> bool {
+        self.at_once.1 >= LUMP
+    }
+
     /// Takes note of a message that happened at `at`.
     pub(super) fn note(&mut self, now: Millis, at: Millis, message: &Message<'_>) {
         self.heard = Some(at);
         self.gathers.heard(now, message);
         self.believed = false;
+        // A line that speaks all the time tells several squares at once when they changed at once.
+        if now.since(self.came) > QUIET_MS {
+            self.at_once = (now, 0);
+        }
+        self.came = now;
+        let shows = matches!(Sort::of(message), Sort::Field | Sort::Clock(_));
+        let at_once = now.since(self.at_once.0) <= AT_ONCE_MS;
+        self.at_once.1 = if at_once {
+            self.at_once.1 + usize::from(shows)
+        } else {
+            0
+        };
         match message {
             Message::Clock(reading) => self.clock = Some((*reading, at)),
             Message::NoClock => self.clock = None,
@@ -174,11 +200,22 @@ impl Late {
         self.heard.max(Some(*first - ms))
     }
 
+    /// True where the clock's seconds tell that several messages came later than they were said.
+    fn is_overdue(&self, came: &[(Millis, Sort)]) -> bool {
+        let Some((last, shown)) = self.clock.filter(|_| came.len() > 1) else {
+            return false;
+        };
+        came.iter().any(|(now, sort)| match sort {
+            Sort::Clock(reading) => elapsed(&last, reading).is_some_and(|ms| shown + ms + OVERDUE_MS < *now),
+            _ => false,
+        })
+    }
+
     /// When each of the messages happened that were held, and came at these times. What a board's log was told before is
     /// known to have waited for it.
     pub(super) fn times(&self, came: &[(Millis, Sort)]) -> Vec<Millis> {
         let log = came.iter().any(|(_, sort)| matches!(sort, Sort::Log));
-        let is_lump = came.len() >= LUMP || self.gathers.ms() > 0;
+        let is_lump = came.len() >= LUMP || self.gathers.ms() > 0 || self.is_overdue(came);
         let (Some(heard), Some((now, _)), true) = (self.since(came), came.last(), is_lump && !log) else {
             return came.iter().map(|(at, _)| *at).collect();
         };

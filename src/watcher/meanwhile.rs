@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     dgt::ClockSide,
-    event::{Body, CompletedBy, Event, GameResult, notice},
+    event::{Body, CompletedBy, Event, GameResult, Resolution, notice},
     time::Millis,
 };
 
@@ -218,7 +218,7 @@ impl Core {
         };
         game.parked = true;
         let message = "The pieces were set up anew, and the game has no result. It is kept as it is: enter its result, or say that it goes \
-                       on (`resume`), or that a new game has begun (`new_game`). What is played meanwhile is told then.";
+                       on (`resume`), or that a new game has begun (`new_game`). What is played by the clock meanwhile is told then.";
         game.notice(&mut ctx, notice::SET_UP_WITHOUT_RESULT, message);
         self.watch_set_up();
     }
@@ -242,6 +242,30 @@ impl Core {
         }
         self.take_over(now, *meanwhile);
         true
+    }
+
+    /// The parked game is over: what was watched in place of it is the next one. An analysis is none, and nobody hears of it.
+    pub(super) fn leave_parked(&mut self, now: Millis) {
+        if !self.was_analysed() {
+            self.next_has_begun(now);
+            return;
+        }
+        self.meanwhile = None;
+        if let Phase::Game(game) = &mut self.phase {
+            game.parked = false;
+        }
+    }
+
+    /// Whether half-moves were only shown since the pieces were set up: beside a clock that stands, and that nobody pressed,
+    /// though the game was played by it. The first half-move of a game may wait for its press.
+    fn was_analysed(&self) -> bool {
+        let watched = self.meanwhile.as_ref().map(|meanwhile| &meanwhile.phase);
+        let (Phase::Game(parked), Some(Phase::Game(shown))) = (&self.phase, watched) else {
+            return false;
+        };
+        let half_moves = shown.base + shown.lines.best().plies.len();
+        let is_pressed = |made: &super::game::Made| made.completed_by == CompletedBy::Clock;
+        parked.clock_used && !self.clock.runs() && half_moves > 1 && !shown.record.iter().any(is_pressed)
     }
 
     /// The result was a mistake, or the pieces were put back: the game goes on, with all that was played meanwhile.
@@ -364,12 +388,20 @@ impl Game {
 
     /// What was taken for a result and is held against what is known: why it cannot be right, if it cannot.
     pub(super) fn contradicts(&self, result: GameResult) -> Option<String> {
-        let ruled = self.open.iter().rev().find_map(|open| {
-            let said = &open.matter.said;
-            let lost = said.ruling.penalty.kind == crate::laws::PenaltyKind::Loss;
-            lost.then_some((said, said.ruling.penalty.to?))
+        // What was put right or accepted since holds too, as long as nobody has played on.
+        let holds = |open: &&Open| match &open.ended {
+            None => true,
+            Some(ended) => {
+                matches!(ended.how, Resolution::Restored | Resolution::Stands) && self.plies() <= open.ply
+            }
+        };
+        let last = self.open.iter().chain(&self.closed).filter(holds);
+        let ruled = last.filter_map(|open| {
+            let penalty = &open.matter.said.ruling.penalty;
+            let winner = (penalty.kind == crate::laws::PenaltyKind::Loss).then_some(penalty.to?)?;
+            Some((open.said, &open.matter.said, winner))
         });
-        let (said, winner) = ruled?;
+        let (_, said, winner) = ruled.max_by_key(|(at, ..)| *at)?;
         if result.winner() == Some(winner) {
             return None;
         }

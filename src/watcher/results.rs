@@ -44,7 +44,7 @@ impl Core {
         game.end_with(&mut ctx, result, "arbiter", note);
         if parked {
             game.ended_by_hand = false;
-            self.next_has_begun(now);
+            self.leave_parked(now);
         }
         Ok(())
     }

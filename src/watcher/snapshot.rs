@@ -236,6 +236,7 @@ impl Core {
                 .weighed
                 .as_ref()
                 .filter(|_| self.orientation == snapshot.orientation);
+            self.lumped = weighed.and_then(|weighed| weighed.lumped);
             if let Some(Ok((squares, sensed))) = weighed.map(|weighed| weighed.restore(game)) {
                 self.raw = Some(squares);
                 self.sensed = sensed;

@@ -51,7 +51,7 @@ impl Table {
 
 impl Core {
     /// Who sits here from the next game on. A game that has begun keeps its names. One of another round that waits for a
-    /// result after the pieces were set up anew is over, and what was played since is the next game.
+    /// result after the pieces were set up anew is over, and what was played since is the next game, unless it was only shown.
     pub(super) fn set_table(&mut self, now: Millis, table: Table) {
         let Table {
             players,
@@ -66,7 +66,7 @@ impl Core {
         if let Some((game, mut ctx)) = self.game_and_ctx(now) {
             game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
         }
-        self.next_has_begun(now);
+        self.leave_parked(now);
     }
 }
 

@@ -257,6 +257,9 @@ impl Dgt {
             if at < now {
                 core.told = then;
             }
+            if late.has_waited() {
+                core.unmeasured(then);
+            }
             if waited > 0 {
                 ahead += waited;
                 core.out.before += waited;

@@ -39,9 +39,16 @@ fn hall(captures: Vec<Capture>, troubles: Troubles) -> Hall {
     Hall::new(boards.collect(), troubles)
 }
 
+/// No game takes longer.
+const END: Millis = Millis(8 * 3_600_000);
+
 /// Plays the captures of `names` on one line, held against the truth beside them.
-fn score(folder: &Path, names: &[String], hall: &mut Hall) -> Score {
-    hall.run(Millis(8 * 3_600_000));
+fn score(folder: &Path, names: &[String], mut hall: Hall) -> Score {
+    hall.run(END);
+    held_against_truth(folder, names, &mut hall)
+}
+
+fn held_against_truth(folder: &Path, names: &[String], hall: &mut Hall) -> Score {
     let mut score = Score::default();
     for (name, seat) in names.iter().zip(&mut hall.seats) {
         let events = std::mem::take(&mut seat.events);
@@ -78,18 +85,16 @@ const TWELVE: [&str; 12] = [
     "whole_game-rapid",
 ];
 
-/// One of them is pulled out and put back (`cable_gap`), answers are damaged, and for a while another program asks, too.
-#[test]
-fn twelve_boards_on_a_bad_line_say_what_each_says_alone() {
-    let Some(folder) = folder("captures") else { return };
-    let names = TWELVE.map(|kind| format!("{kind}-00"));
+/// These captures on a line where one answer of a hundred is damaged, and where for a while another program asks, too.
+fn bad_hall(captures: Vec<Capture>) -> Hall {
     let troubles = Troubles {
         noise: 0.01,
         ..Troubles::default()
     };
-    let mut hall = hall(read(&folder, &names), troubles);
+    let boards = captures.len();
+    let mut hall = hall(captures, troubles);
     for n in 0..200 {
-        let to = address(n % 12);
+        let to = address(n % boards);
         let words = match n % 4 {
             0 => b"B".to_vec(),
             1 => BusCommand::Dump(to).bytes().to_vec(),
@@ -98,7 +103,44 @@ fn twelve_boards_on_a_bad_line_say_what_each_says_alone() {
         };
         hall.others.push_back((Millis(60_000 + n as u64 * 171), words));
     }
-    let score = score(&folder, &names, &mut hall);
+    hall
+}
+
+/// The half-moves that stand in the end, and what was said to be wrong, in order.
+fn stands(events: &[Event]) -> Vec<String> {
+    let mut said: Vec<(u32, String)> = Vec::new();
+    for event in events {
+        match &event.body {
+            // What is taken back is of the last game.
+            Body::GameStarted { .. } => said.iter_mut().for_each(|(ply, _)| *ply = 0),
+            Body::Move(made) => said.push((made.ply, made.uci.clone())),
+            Body::MovesRetracted { to_ply, .. } => said.retain(|(ply, _)| ply <= to_ply),
+            Body::Irregularity(it) => {
+                said.push((0, format!("{:?} by {:?} at {}", it.kind, it.offender, it.ply)));
+            }
+            _ => {}
+        }
+    }
+    said.into_iter().map(|(_, word)| word).collect()
+}
+
+/// One of them is pulled out and put back (`cable_gap`), answers are damaged, and for a while another program asks, too.
+#[test]
+fn twelve_boards_on_a_bad_line_say_what_each_says_alone() {
+    let Some(folder) = folder("captures") else { return };
+    let names = TWELVE.map(|kind| format!("{kind}-00"));
+    let captures = read(&folder, &names);
+    let alone: Vec<_> = captures
+        .iter()
+        .map(|capture| stands(&table::events(capture, "1")))
+        .collect();
+    let mut hall = bad_hall(captures);
+    hall.run(END);
+    let line: Vec<_> = hall.seats.iter().map(|seat| stands(&seat.events)).collect();
+    for ((name, alone), line) in names.iter().zip(&alone).zip(&line) {
+        assert_eq!(line, alone, "{name}");
+    }
+    let score = held_against_truth(&folder, &names, &mut hall);
     assert_eq!(score.false_alarms, 0, "{:#?}", score.wrong);
     assert_eq!(
         (score.exact, score.plies_right),
@@ -120,9 +162,8 @@ fn forty_boards_of_classical_games_say_what_each_says_alone() {
     }
     let Some(folder) = folder("captures") else { return };
     let names = named(&folder, |name| name.contains("-standard"), 40);
-    assert_eq!(names.len(), 40);
-    let mut hall = hall(read(&folder, &names), Troubles::default());
-    let score = score(&folder, &names, &mut hall);
+    assert!(names.len() == 40 && names.iter().any(|name| name.starts_with("cable_gap")));
+    let score = score(&folder, &names, hall(read(&folder, &names), Troubles::default()));
     eprintln!(
         "{}/{} games, {}/{} half-moves, {}/{} irregularities: {:#?}",
         score.exact, score.captures, score.plies_right, score.plies, score.found, score.offences, score.wrong
@@ -134,11 +175,7 @@ fn forty_boards_of_classical_games_say_what_each_says_alone() {
         "{:#?}",
         score.wrong
     );
-    assert!(
-        score.found as f64 >= 0.9 * score.offences as f64,
-        "{:#?}",
-        score.wrong
-    );
+    assert_eq!(score.found, score.offences, "{:#?}", score.wrong);
 }
 
 /// All captures of the corpus, twelve on a line: what a line costs.
@@ -151,8 +188,7 @@ fn all_games_on_lines_of_twelve_reach_the_figures() {
     let Some(folder) = folder("captures") else { return };
     let mut total = Score::default();
     for names in captures(&folder).chunks(12) {
-        let mut hall = hall(read(&folder, names), Troubles::default());
-        let score = score(&folder, names, &mut hall);
+        let score = score(&folder, names, hall(read(&folder, names), Troubles::default()));
         total.captures += score.captures;
         total.exact += score.exact;
         total.offences += score.offences;
@@ -181,7 +217,7 @@ fn made_up_games_of_all_kinds_accuse_nobody_falsely() {
         for kinds in kinds.chunks(12).take(if is_full { usize::MAX } else { 1 }) {
             let games: Vec<_> = kinds.iter().map(|kind| kind.game(seed).1).collect();
             let mut hall = Hall::of_games(&games, Troubles::default());
-            hall.run(Millis(8 * 3_600_000));
+            hall.run(END);
             for ((kind, game), seat) in kinds.iter().zip(&games).zip(&hall.seats) {
                 let verdict = Verdict::of(&game.truth, &seat.events);
                 wrong.extend(

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 35] = [
+const FILES: [&str; 36] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -39,6 +39,7 @@ const FILES: [&str; 35] = [
     "watcher/felt.rs",
     "watcher/memory.rs",
     "watcher/recall.rs",
+    "watcher/sure.rs",
 ];
 
 /// File and name of each constant that is a number, with its value.

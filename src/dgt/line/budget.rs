@@ -8,6 +8,11 @@ const QUESTION: u64 = 4;
 const NOTHING: u64 = 6;
 const CLOCK: u64 = 13;
 const DUMP: u64 = 70;
+/// Milliseconds of so many bytes on the wire.
+pub(super) const fn wire_ms(bytes: u64) -> u64 {
+    (bytes * BYTE_US).div_ceil(1000)
+}
+
 /// From the end of a question to the begin of its answer, as a rule (milliseconds): the board, the adapter and we take their time.
 pub const USUAL_ANSWER_MS: u64 = 10;
 /// A board that is not there is asked for once a second, and its answer is waited for so long.

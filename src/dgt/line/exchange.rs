@@ -4,18 +4,24 @@ use super::super::{
     bus::{Address, BusAnswer, BusCommand},
     message::Message,
 };
-use super::order::{ClockSaid, Squares};
+use super::{
+    budget::wire_ms,
+    order::{ClockSaid, Squares},
+};
 use crate::time::Millis;
 
 /// Boards answer within 20 ms, those behind slow adapters later (protocol 2.6).
 const ANSWER: u64 = 100;
 /// Silence after which a damaged answer is over.
 const REST: u64 = 40;
-/// The longest answer, all changes that a board can keep, takes 8.3 s (protocol 3.5). What goes on for longer is none: a line
-/// that is never quiet keeps nobody waiting.
-const LONGEST: u64 = 9000;
+/// An answer that has begun may pause for so long in all. What comes slower than at half the pace of the line besides is none: a
+/// board that dribbles keeps nobody waiting.
+const PAUSES: u64 = 100;
+/// No answer of a known length is longer, in bytes (a whole board of the large kind), be it another program's, which may come first.
+/// A line that is never quiet keeps nobody waiting either.
+const LONGEST: u64 = 106;
 /// A question of four bytes on the wire.
-pub(super) const QUESTION: u64 = 5;
+pub(super) const QUESTION: u64 = wire_ms(4);
 
 /// What may be asked on a line that boards share. There is no other: what writes into a board, resets it or takes it off the line
 /// cannot be expressed. The original program writes a tag into each board's log when a game begins (`85`), so that it can ask
@@ -94,7 +100,17 @@ impl Answer {
 pub(super) struct Exchange {
     pub(super) question: Question,
     asked: Millis,
-    heard: Option<Millis>,
+    heard: Option<Heard>,
+    /// Bytes that may come.
+    length: u64,
+}
+
+/// What has come of an answer.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    first: Millis,
+    last: Millis,
+    bytes: u64,
 }
 
 impl Exchange {
@@ -103,12 +119,23 @@ impl Exchange {
             question,
             asked: now,
             heard: None,
+            length: LONGEST,
         }
     }
 
-    /// Something came, if only a part of an answer.
-    pub(super) fn hears(&mut self, now: Millis) {
-        self.heard = Some(now);
+    /// So many bytes came, if only of a part of an answer that lacks as many as `missing` then.
+    pub(super) fn hears(&mut self, now: Millis, bytes: usize, missing: usize) {
+        let heard = self.heard.get_or_insert(Heard {
+            first: now,
+            last: now,
+            bytes: 0,
+        });
+        heard.last = now;
+        heard.bytes += bytes as u64;
+        // Only the answer itself tells how many changes there are.
+        if matches!(self.question, Question::Changes | Question::Repeat) && missing > 0 {
+            self.length = self.length.max(heard.bytes + missing as u64);
+        }
     }
 
     /// Nothing came at all.
@@ -119,9 +146,11 @@ impl Exchange {
     /// When the answer is not waited for any longer.
     pub(super) fn until(&self) -> Millis {
         let first = self.asked + QUESTION + ANSWER;
-        let longest = self.asked + LONGEST;
-        self.heard
-            .map_or(first, |heard| first.max((heard + REST).min(longest)))
+        let Some(heard) = self.heard else { return first };
+        // An eighth more: not all boards are as fast as they should be.
+        let whole = first + wire_ms(self.length * 9 / 8);
+        let at_pace = heard.first + PAUSES + 2 * wire_ms(heard.bytes);
+        first.max((heard.last + REST).min(whole).min(at_pace))
     }
 }
 
@@ -134,8 +163,34 @@ mod tests {
     fn a_line_that_is_never_quiet_is_given_up() {
         let mut exchange = Exchange::new(Millis(1000), Question::Clock);
         for ms in (1000..30_000).step_by(20) {
-            exchange.hears(Millis(ms));
+            exchange.hears(Millis(ms), 20, 0);
         }
-        assert_eq!(exchange.until(), Millis(1000 + LONGEST));
+        assert_eq!(exchange.until(), Millis(1000 + 105 + 124));
+    }
+
+    /// Bytes that come one by one are no answer, whatever they announce.
+    #[test]
+    fn an_answer_that_dribbles_is_given_up() {
+        let mut exchange = Exchange::new(Millis(1000), Question::Changes);
+        let mut now = Millis(1010);
+        while now < exchange.until() {
+            exchange.hears(now, 1, 7000);
+            now = now + REST - 1;
+        }
+        assert!(now.since(Millis(1000)) < 200, "{now:?}");
+    }
+
+    /// All changes that a board can keep take 8.3 s (protocol 3.5). Adapters hand on what came by some bytes.
+    #[test]
+    fn the_longest_answer_is_waited_for_to_its_end() {
+        let mut exchange = Exchange::new(Millis(0), Question::Repeat);
+        let (mut now, mut left) = (Millis(100), 7942);
+        while left > 0 {
+            assert!(now < exchange.until(), "{left} bytes are left");
+            let came = left.min(16);
+            left -= came;
+            exchange.hears(now, came, left);
+            now = now + wire_ms(16) + 1;
+        }
     }
 }

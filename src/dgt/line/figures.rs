@@ -11,6 +11,8 @@ pub struct Figures {
     pub longest_ms: u64,
     /// Answers to nothing that was asked.
     pub unasked: u64,
+    /// Another program asks boards of this line, or did within a minute.
+    pub is_shared: bool,
     /// Each board's address, whether it is there, and its errors.
     pub boards: Vec<Figure>,
     /// Addresses of boards that answer and are none of these, where they are looked for.

@@ -18,6 +18,9 @@ const CLOCK_A_BOARD: u64 = 60;
 const SHORT: u32 = 300;
 /// What a visit with an answer too many counts for, against one with a damaged answer.
 const ECHOED: u32 = 3;
+/// Where that was said twice, one board or two may have answered, us or us and another program: the board is left alone for so long.
+/// Who answers meanwhile is asked by another program.
+const LISTEN: u64 = 1000;
 /// More than this does not count: a board that was not understood for hours is understood again after some visits.
 const MOST_GARBLED: u32 = 16;
 /// A board that does not tell of its clock is asked this seldom.
@@ -62,7 +65,11 @@ pub(super) struct Member {
     pub(super) is_unsettled: bool,
     /// What it said may have been lost, and who watches it does not know that yet.
     pub(super) may_have_lost: bool,
+    /// When it was last asked anything.
+    pub(super) asked: Option<Millis>,
     visited: Option<Millis>,
+    /// It may be one of two of its address.
+    is_doubtful: bool,
     clock_asked: Option<Millis>,
     clock_silent: u32,
     pub(super) errors: Errors,
@@ -86,7 +93,9 @@ impl Member {
             last_changes: None,
             is_unsettled: false,
             may_have_lost: false,
+            asked: None,
             visited: None,
+            is_doubtful: false,
             clock_asked: None,
             clock_silent: 0,
             errors: Errors::default(),
@@ -101,13 +110,15 @@ impl Member {
             is_fresh: true,
             garbled: self.garbled,
             errors: self.errors,
+            asked: self.asked,
             ..Self::new(address, serial)
         };
     }
 
     /// When it may be visited again.
     pub(super) fn due(&self) -> Millis {
-        self.visited.map_or(Millis(0), |visited| visited + REST)
+        let rest = if self.is_doubtful { LISTEN } else { REST };
+        self.visited.map_or(Millis(0), |visited| visited + rest)
     }
 
     /// What to ask it now, on a line of so many boards, in this order; the changes come last. The whole board is left out unless `may_dump`.
@@ -157,6 +168,11 @@ impl Member {
         self.visited.is_some_and(|visited| now.since(visited) <= ms)
     }
 
+    /// It was asked something no longer ago than this.
+    pub(super) fn is_asked_within(&self, now: Millis, ms: u64) -> bool {
+        self.asked.is_some_and(|asked| now.since(asked) <= ms)
+    }
+
     /// It did not tell of its clock.
     pub(super) fn clock_is_silent(&mut self) {
         self.clock_silent += 1;
@@ -174,6 +190,7 @@ impl Member {
             (false, true) => self.is_garbled_by(1),
             (false, false) => self.garbled = self.garbled.saturating_sub(2),
         }
+        self.is_doubtful = echoed && self.garbled > ECHOED;
         if clock {
             self.clock_silent = 0;
         }
@@ -232,5 +249,38 @@ fn known(address: Address, serial: &str, firmware: Option<(u8, u8)>, clock: Opti
         firmware,
         clock_runs: matches!(clock, Some(ClockSaid::Reading(reading)) if reading.running),
         clock_before: clock,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dgt::clock::{ClockReading, ClockTime, Lever};
+
+    /// Whether a board's clock, which showed so many seconds, is asked again so long after.
+    fn is_asked_again(seconds: u32, after: u64) -> bool {
+        let mut member = Member::new(Address::new(7).unwrap(), "7".to_owned());
+        let first = member.questions(Millis(1000), 12, false);
+        assert!(first.contains(&Question::Clock), "it is not known yet");
+        let time = ClockTime {
+            seconds,
+            ..ClockTime::default()
+        };
+        member.model.clock = Some(ClockSaid::Reading(ClockReading {
+            left: time,
+            right: time,
+            running: true,
+            lever: Lever::LeftHigh,
+            battery_low: false,
+        }));
+        member
+            .questions(Millis(1000 + after), 12, false)
+            .contains(&Question::Clock)
+    }
+
+    #[test]
+    fn a_clock_is_asked_more_often_where_time_is_short() {
+        assert!(is_asked_again(SHORT - 1, REST));
+        assert!(!is_asked_again(SHORT, 800) && is_asked_again(SHORT, 900));
     }
 }

@@ -91,6 +91,8 @@ pub struct Master {
     heard: Option<Millis>,
     /// When changes were last heard that another program asked for.
     others: Option<Millis>,
+    /// When an answer was last heard that nobody but another program can have asked for.
+    shared: Option<Millis>,
     /// When something was last heard that cannot be read.
     damage: Option<Millis>,
     /// Boards that nobody has named.
@@ -123,6 +125,7 @@ impl Master {
             dumped: None,
             heard: None,
             others: None,
+            shared: None,
             damage: None,
             search: Search::default(),
             speaks_until: Millis(0),
@@ -157,7 +160,7 @@ impl Master {
             self.damaged(now);
         }
         if let Some(visit) = &mut self.visit {
-            visit.exchange.hears(now);
+            visit.exchange.hears(now, bytes.len(), self.decoder.missing());
         }
         for (address, answer) in answers {
             self.answered(now, address, answer);
@@ -246,6 +249,7 @@ impl Master {
             cycle_ms: self.cycle_ms,
             longest_ms: std::mem::take(&mut self.longest_ms),
             unasked: self.unasked,
+            is_shared: self.is_shared(now),
             boards: boards.collect(),
             strangers: self.search.found(now),
         }
@@ -326,7 +330,9 @@ impl Master {
             self.damaged(now);
         }
         self.decoder.clear();
-        self.out.push_back(question.bytes(self.members[member].address));
+        let member = &mut self.members[member];
+        member.asked = Some(now);
+        self.out.push_back(question.bytes(member.address));
         Exchange::new(now, question)
     }
 
@@ -389,7 +395,9 @@ impl Master {
 
     /// A visit has brought all that it was to bring.
     fn finish(&mut self, now: Millis, at: usize, answers: &Answers) {
+        let is_shared = self.is_shared(now);
         let member = &mut self.members[at];
+        member.echoed &= !is_shared;
         let since = member.visited(now, answers.clock.is_some());
         self.longest_ms = self.longest_ms.max(since.unwrap_or_default());
         let address = member.address;

@@ -15,6 +15,8 @@ const OTHERS: u64 = 60_000;
 const BEFORE: u64 = 10_000;
 /// What comes so soon after an answer of the same board, and was not asked for, may be of another one.
 const ECHO: u64 = 150;
+/// What comes so long after the last question to a board, it answers to somebody else.
+const ALONE: u64 = 300;
 
 impl Master {
     /// What was said cannot be read. Nobody knows whose words they were: where another program asks for changes, too, any
@@ -40,6 +42,11 @@ impl Master {
         }
     }
 
+    /// Whether another program is known to ask boards of this line.
+    pub(super) fn is_shared(&self, now: Millis) -> bool {
+        self.shared.is_some_and(|heard| now.since(heard) <= OTHERS)
+    }
+
     /// Nobody of us asked for this: another master, or an answer that comes too late.
     pub(super) fn unasked(&mut self, now: Millis, address: u16, answer: Answer) {
         // Who was not quiet when all were asked, or comes just then.
@@ -58,8 +65,12 @@ impl Master {
             self.others_ask(now);
         }
         let member = &mut self.members[at];
-        // Of two boards of one address both answer; another master asks now and then.
+        // Of two boards of one address both answer; another master asks now and then, and sooner or later when we have not.
         member.echoed |= member.is_answered_within(now, ECHO);
+        // Who did not answer us in time may do so now.
+        if member.is_here && member.misses == 0 && !member.is_asked_within(now, ALONE) {
+            self.shared = Some(now);
+        }
         let Answer::Changes(changes) = answer else { return };
         let is_news = member.last_changes.as_ref() != Some(&changes) && !changes.is_empty();
         if !is_news || !member.is_here || member.is_fresh {

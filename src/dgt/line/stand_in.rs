@@ -32,8 +32,9 @@ pub(super) struct StandIn {
     said: Millis,
 }
 
-/// A watcher that waits to hear what time it is gets a sign of life when nothing was said for so long (milliseconds).
-const SIGN_OF_LIFE: u64 = 900;
+/// While the clock runs a watcher gets a sign of life when nothing was said for so long (milliseconds): that a visit has brought nothing
+/// tells since when what comes next can have happened.
+const SIGN_OF_LIFE: u64 = 150;
 
 impl StandIn {
     /// Another watcher comes, or the board does.
@@ -150,3 +151,28 @@ impl Known<'_> {
 
 /// Firmware up to this one answers the question for its version without a number (protocol 2.6).
 const LAST_WITHOUT_NUMBER: (u8, u8) = (1, 2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Visits that bring nothing tell the watcher so while the clock runs: what comes next has happened since.
+    #[test]
+    fn a_visit_that_brings_nothing_is_told_while_the_clock_runs() {
+        let mut board = Known {
+            address: 7,
+            serial: "7",
+            firmware: Some((1, 8)),
+            clock_runs: true,
+            clock_before: None,
+        };
+        let mut stand_in = StandIn::default();
+        stand_in.hear(Millis(1000), &Command::UpdateNice.bytes(), &board);
+        let mut told = |at, board: &Known<'_>| !stand_in.tell(Millis(at), &[], false, board).is_empty();
+        let visits: Vec<bool> = (1300..2500).step_by(300).map(|at| told(at, &board)).collect();
+        assert_eq!(visits, [true; 4]);
+        assert!(!told(2300, &board), "it was told just now");
+        board.clock_runs = false;
+        assert!(!told(9000, &board));
+    }
+}

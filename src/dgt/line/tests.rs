@@ -299,7 +299,63 @@ fn two_boards_of_one_address_are_found_out_and_not_heard_any_more() {
     let last = rig.said.iter().rfind(|(_, of, _)| *of == address(0).get());
     assert!(matches!(last, None | Some((..10_000, _, Said::Gone))), "{last:?}");
     let figures = rig.figures();
-    assert!(figures.boards[0].is_garbled, "{figures:?}");
+    assert!(figures.boards[0].is_garbled && !figures.is_shared, "{figures:?}");
+}
+
+/// It asks again and again, and mostly so soon after us that a twin of the board could have answered.
+#[test]
+fn another_program_is_not_taken_for_two_boards_of_one_address() {
+    let mut rig = Rig::new(3, Troubles::default());
+    let asks = |n: u64| BusCommand::Changes(address((n % 3) as u16)).bytes().to_vec();
+    rig.other = (0..600).map(|n| (5000 + n * 100, asks(n))).collect();
+    rig.run(66_000);
+    for n in 0..3 {
+        assert!(!rig.told(n).contains(&"gone".to_owned()), "board {n}");
+    }
+    let figures = rig.figures();
+    assert!(figures.is_shared && figures.unasked > 100, "{figures:?}");
+    assert!(
+        figures.boards.iter().all(|board| !board.is_garbled),
+        "{figures:?}"
+    );
+    // It has ended.
+    rig.run(130_000);
+    assert!(!rig.figures().is_shared);
+}
+
+/// One of two says byte by byte that it has a log of changes to tell.
+#[test]
+fn a_board_that_dribbles_does_not_keep_the_others_waiting() {
+    let (mut master, mut now) = (Rig::new(2, Troubles::default()).master, Millis(0));
+    ask(&mut master, &mut now, Millis(5000), answer);
+    let (mut asked, mut longest, mut said) = (now, 0, None);
+    while now < Millis(60_000) {
+        if let Some(question) = master.poll_transmit() {
+            let (_, to) = read_command(question).unwrap();
+            said = (to == address(0).get()).then_some(0);
+            if said.is_none() {
+                longest = longest.max(now.since(asked));
+                asked = now;
+                now = now + 10;
+                master.handle_bytes(now, &answer(question));
+            }
+            continue;
+        }
+        let due = master.poll_timeout().unwrap().max(now);
+        match &mut said {
+            Some(count) if now + 30 < due => {
+                now = now + 30;
+                let byte = [0x85, 0x3e, 0x00].get(*count).copied().unwrap_or_default();
+                *count += 1;
+                master.handle_bytes(now, &[byte]);
+            }
+            _ => {
+                now = due;
+                master.handle_timeout(now);
+            }
+        }
+    }
+    assert!((1..1500).contains(&longest), "{longest} ms");
 }
 
 /// What a board that is well and alone says to a question.

@@ -178,6 +178,29 @@ fn two_hands_that_a_person_saw_are_an_offence_of_who_made_the_half_move() {
     assert_eq!(it.articles, ["7.5.4", "7.5.5", "7.1"]);
 }
 
+/// An illegal move was suspected, for a piece is not read; an arbiter accepts it, and the next is the second.
+#[test]
+fn what_was_suspected_counts_when_it_is_accepted() {
+    let text = include_str!("../../../fixtures/piece-not-read-then-an-illegal-move.dgtcap");
+    let capture = crate::capture::Capture::parse(text.as_bytes()).unwrap();
+    let mut watcher = Watcher::new(Settings::default(), None);
+    let mut told = Vec::new();
+    let end = crate::capture::replay::replay(&mut watcher, &capture, |event| {
+        told.push(event.body);
+        Ok::<_, ()>(())
+    });
+    assert_eq!(said(&told).certainty, crate::event::Certainty::Suspected);
+    let at = end.unwrap() + 1000;
+    let irregularity = watcher.game().open_irregularities[0].clone();
+    watcher
+        .handle_command(at, Command::Accept { irregularity })
+        .unwrap();
+    events(&mut watcher);
+    let again = report(IrregularityKind::TwoHands, Some(Side::White));
+    watcher.handle_command(at, again).unwrap();
+    assert_eq!(said(&events(&mut watcher)).offence_number, 2);
+}
+
 #[test]
 fn the_second_offence_is_provisional_until_the_mate_was_looked_for_and_the_first_again_when_that_is_dismissed()
  {

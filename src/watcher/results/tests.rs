@@ -180,6 +180,22 @@ fn a_post_mortem_is_no_part_of_a_game_and_no_game() {
         .iter()
         .find(|event| matches!(event.body, Body::GameEnded { .. }));
     assert_eq!(ended.and_then(|event| event.game), Some(1), "{first:?}");
+    let begun = |events: &[Event]| {
+        let is_begun = |event: &Event| matches!(event.body, Body::GameStarted { .. });
+        events.iter().any(is_begun)
+    };
+    assert!(!begun(&first), "what was shown is no game: {first:?}");
+    // It goes on, and is nobody's game either; the next array begins one.
+    show(&mut watcher, 52_000, 62, PieceCode::EMPTY);
+    show(&mut watcher, 52_400, 45, PieceCode(3));
+    hear(&mut watcher, 60_000, Message::NoClock);
+    assert!(!begun(&drained(&mut watcher)));
+    let squares = initial_men();
+    hear(&mut watcher, 70_000, Message::Dump(&squares));
+    hear(&mut watcher, 90_000, clock(Lever::LeftHigh));
+    play(&mut watcher, 91_000, (51, 35, 1), Lever::RightHigh);
+    assert_eq!(watcher.game().game, Some(2));
+    assert_eq!(uci(&watcher), ["d2d4"]);
 }
 
 #[test]
@@ -533,39 +549,4 @@ fn a_report_names_its_half_move_and_says_more() {
     assert_eq!(it.note.as_deref(), Some("castled with both hands"));
     report.ply = Some(3);
     assert_eq!(refused(&mut watcher, 6000, Command::Report(report)), "refused");
-}
-
-#[test]
-fn kings_that_contradict_the_last_ruling_are_asked_about() {
-    let mut watcher = after_e4();
-    let mut report = Report::of(IrregularityKind::FlagFall, Some(Side::White));
-    report.confirmed = Some(true);
-    do_it(&mut watcher, 6000, Command::Report(report));
-    drained(&mut watcher);
-    // White's king to e4 (where the pawn stood), Black's to d5: White is said to have won.
-    for (at, square, man) in [
-        (8000, 36, 0),
-        (8300, 60, 0),
-        (8600, 36, 5),
-        (9000, 4, 0),
-        (9300, 27, 11),
-    ] {
-        show(&mut watcher, at, square, PieceCode(man));
-    }
-    hear(&mut watcher, 12_000, clock(Lever::RightHigh));
-    let told = drained(&mut watcher);
-    let asked = told.iter().position(
-        |event| matches!(&event.body, Body::Notice { code, .. } if code == notice::RESULT_CONTRADICTS),
-    );
-    let ended = told
-        .iter()
-        .position(|event| matches!(event.body, Body::GameEnded { .. }));
-    assert!(asked.is_some() && asked < ended, "{told:?}");
-    // The arbiter's word is told, though it is the same.
-    do_it(&mut watcher, 13_000, Command::result(GameResult::WhiteWins));
-    let told = drained(&mut watcher);
-    assert!(
-        matches!(&told[0].body, Body::GameEnded { reason, .. } if reason == "arbiter"),
-        "{told:?}"
-    );
 }

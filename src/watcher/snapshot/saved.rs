@@ -115,6 +115,9 @@ struct SavedUnread {
     /// The record was corrected, or something came late.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     corrected: bool,
+    /// Half-moves of the record when it was last corrected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    corrected_at: Option<Plies>,
 }
 
 impl SavedUnread {
@@ -147,6 +150,7 @@ impl SavedUnread {
             gap: game.doubt.gap.map(Into::into),
             absent: game.doubt.absent,
             corrected: game.doubt.shaken,
+            corrected_at: game.doubt.corrected.map(Into::into),
         })
     }
 
@@ -162,6 +166,7 @@ impl SavedUnread {
         game.doubt.gap = self.gap.map(Into::into);
         game.doubt.absent = self.absent;
         game.doubt.shaken = self.corrected;
+        game.doubt.corrected = self.corrected_at.map(Into::into);
         game.hidden_before = squares(&self.hidden);
     }
 }

@@ -43,6 +43,9 @@ pub(super) struct Weighed {
     asked: Option<Millis>,
     unbridged: Option<Unbridged>,
     hands: SavedHands,
+    /// Until when what was read came in a lump.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) lumped: Option<Millis>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -93,6 +96,7 @@ impl Weighed {
             asked: game.asked,
             unbridged: game.unbridged,
             hands: SavedHands::of(&game.hands),
+            lumped: core.lumped,
         })
     }
 

@@ -1,4 +1,4 @@
-//! Kings that are put into the centre by mistake, and back.
+//! Kings that are put into the centre by mistake, and back, and those that contradict a ruling.
 
 use super::*;
 
@@ -100,4 +100,71 @@ fn a_half_move_that_is_taken_out_after_kings_leaves_the_game_open() {
     do_it(&mut watcher, 11_000, Command::Retract { to_ply: 0 });
     hear(&mut watcher, 16_000, clock(Lever::RightHigh));
     assert_eq!(watcher.game().result, Some(GameResult::Open));
+}
+
+/// White's flag fell after e4, as an arbiter says.
+fn with_a_fallen_flag() -> Watcher {
+    let mut watcher = after_e4();
+    let mut report = Report::of(IrregularityKind::FlagFall, Some(Side::White));
+    report.confirmed = Some(true);
+    do_it(&mut watcher, 6000, Command::Report(report));
+    drained(&mut watcher);
+    watcher
+}
+
+#[test]
+fn kings_that_contradict_a_ruling_that_was_accepted_are_asked_about_until_somebody_plays_on() {
+    let contradicts = |result, watcher: &Watcher| match &watcher.core.phase {
+        Phase::Game(game) => game.contradicts(result).is_some(),
+        Phase::Waiting(_) => panic!("no game"),
+    };
+    let mut watcher = with_a_fallen_flag();
+    let case = watcher.game().open_irregularities[0].clone();
+    let accept = Command::Accept { irregularity: case };
+    do_it(&mut watcher, 7000, accept);
+    assert!(watcher.game().open_irregularities.is_empty());
+    assert!(contradicts(GameResult::WhiteWins, &watcher));
+    assert!(!contradicts(GameResult::BlackWins, &watcher));
+    play(&mut watcher, 8000, E5, Lever::LeftHigh);
+    play(&mut watcher, 12_000, NF3, Lever::RightHigh);
+    assert!(!contradicts(GameResult::WhiteWins, &watcher), "it was played on");
+    let mut watcher = with_a_fallen_flag();
+    let case = watcher.game().open_irregularities[0].clone();
+    let dismiss = Command::Dismiss { irregularity: case };
+    do_it(&mut watcher, 7000, dismiss);
+    assert!(
+        !contradicts(GameResult::WhiteWins, &watcher),
+        "the flag had not fallen"
+    );
+}
+
+#[test]
+fn kings_that_contradict_the_last_ruling_are_asked_about() {
+    let mut watcher = with_a_fallen_flag();
+    // White's king to e4 (where the pawn stood), Black's to d5: White is said to have won.
+    for (at, square, man) in [
+        (8000, 36, 0),
+        (8300, 60, 0),
+        (8600, 36, 5),
+        (9000, 4, 0),
+        (9300, 27, 11),
+    ] {
+        show(&mut watcher, at, square, PieceCode(man));
+    }
+    hear(&mut watcher, 12_000, clock(Lever::RightHigh));
+    let told = drained(&mut watcher);
+    let asked = told.iter().position(
+        |event| matches!(&event.body, Body::Notice { code, .. } if code == notice::RESULT_CONTRADICTS),
+    );
+    let ended = told
+        .iter()
+        .position(|event| matches!(event.body, Body::GameEnded { .. }));
+    assert!(asked.is_some() && asked < ended, "{told:?}");
+    // The arbiter's word is told, though it is the same.
+    do_it(&mut watcher, 13_000, Command::result(GameResult::WhiteWins));
+    let told = drained(&mut watcher);
+    assert!(
+        matches!(&told[0].body, Body::GameEnded { reason, .. } if reason == "arbiter"),
+        "{told:?}"
+    );
 }
