@@ -133,4 +133,16 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn notices_that_have_russian_words_are_notices() {
+        let (_, _, words) = FILES.iter().find(|(file, ..)| *file == "/words.js").unwrap();
+        let (_, table) = words.split_once("const NOTICES = {\n").unwrap();
+        let (table, _) = table.split_once("\n};").unwrap();
+        for line in table.lines() {
+            let (code, _) = line.trim().split_once(": \"").unwrap();
+            let is_known = crate::event::notice::ALL.contains(&code) || code == "board_disconnected";
+            assert!(is_known, "{code}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::{mem::size_of, sync::Arc};
 use serde::Serialize;
 
 use super::legal::replayed;
-use crate::event::{Body, Event, GameResult, Source, notice};
+use crate::event::{Body, CompletedBy, Event, GameResult, Source, notice};
 
 /// White's and Black's.
 pub(super) type Players = [Option<String>; 2];
@@ -103,6 +103,11 @@ impl Game {
                 self.began.clone_from(&event.time);
             }
             Body::Move(made) => {
+                // The record goes on: what was missed is found, or was entered. What nobody saw says nothing of that.
+                if self.asks == Some(notice::GAP_NOT_EXPLAINED) && made.completed_by != CompletedBy::Recovered
+                {
+                    self.asks = None;
+                }
                 let before = (made.ply as usize).saturating_sub(1);
                 self.has_gap |= before > self.moves.len();
                 let moves = Arc::make_mut(&mut self.moves);
@@ -118,7 +123,7 @@ impl Game {
                 Arc::make_mut(&mut self.moves).truncate(*to_ply as usize);
             }
             Body::GameEnded { result, reason, note } => {
-                if event.source.is_some() {
+                if event.source.is_some() || self.asks == Some(notice::GAP_NOT_EXPLAINED) {
                     self.asks = None;
                 }
                 self.end = Some(End {
@@ -132,7 +137,11 @@ impl Game {
             }
             Body::GameResumed { .. } => (self.end, self.asks) = (None, None),
             Body::Notice { code, .. } => {
-                let asking = [notice::SET_UP_WITHOUT_RESULT, notice::RESULT_CONTRADICTS];
+                let asking = [
+                    notice::SET_UP_WITHOUT_RESULT,
+                    notice::RESULT_CONTRADICTS,
+                    notice::GAP_NOT_EXPLAINED,
+                ];
                 self.asks = asking.into_iter().find(|asks| asks == code).or(self.asks);
             }
             _ => {}

@@ -135,6 +135,8 @@ struct MoveView {
 #[derive(Debug, Serialize)]
 struct NoticeView {
     time: Option<String>,
+    /// What it is: the page has words for it in other languages.
+    code: String,
     text: String,
 }
 
@@ -289,13 +291,14 @@ impl Board {
 }
 
 fn notice(event: &Event) -> Option<NoticeView> {
-    let text = match &event.body {
-        Body::Notice { message, .. } => message.clone(),
-        Body::BoardDisconnected { reason } => reason.clone(),
+    let (code, text) = match &event.body {
+        Body::Notice { code, message } => (code.clone(), message.clone()),
+        Body::BoardDisconnected { reason } => ("board_disconnected".into(), reason.clone()),
         _ => return None,
     };
     Some(NoticeView {
         time: event.time.clone(),
+        code,
         text,
     })
 }

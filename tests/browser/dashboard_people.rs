@@ -190,6 +190,10 @@ fn each_does_what_is_his_and_it_is_written_down_who_it_was() {
         "whose link it is",
         "return document.getElementById('tally').textContent.startsWith('hall screen · boards: ')",
     );
+    // Its link leads to the wall at once.
+    browser.run("location.href = 'about:blank'");
+    browser.open(&server.url(&format!("?token={}#/wall", token("hall screen"))));
+    browser.until("the wall", "return document.querySelector('.wall .cell')");
     browser.open(&server.url("#/board/gw/1"));
     let locked = "const buttons = [...document.querySelectorAll('.detail button[data-verb]')];
         return buttons.length && buttons.every((button) => button.disabled) && document.querySelector('.locked').textContent";

@@ -18,7 +18,7 @@ fn an_evening_is_put_right_on_the_page() {
     evening.boards[0].play("e2e4 e7e5 g1f3 b8c6 f1b5 a7a6");
     evening.recorded("1", 1, "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6");
     a_wrong_result_and_back(&mut evening);
-    let case = a_report_and_its_penalty(&evening);
+    let case = a_report_and_its_penalty(&mut evening);
     the_next_round_begins(&mut evening);
     an_earlier_game_is_put_right(&evening);
     let sheet = it_is_printed(&evening, &case);
@@ -104,12 +104,22 @@ fn a_wrong_result_and_back(evening: &mut Evening) {
     );
 }
 
-/// What was seen at half-move 3 is told at half-move 8; its id.
-fn a_report_and_its_penalty(evening: &Evening) -> String {
+/// What follows the first eight half-moves of the first game.
+const REST: &str = "e1g1 d7d6 f1e1 b7b5 a4b3 c8b7 c2c3 d8d7 h2h3 a8c8 b3c2 h7h6";
+
+/// What was seen at half-move 12 is told at half-move 20; its id.
+fn a_report_and_its_penalty(evening: &mut Evening) -> String {
     // A flag that the clock contradicts is asked back.
     evening.asks(".acts [data-verb=report]");
-    evening.fill("kind", "flag_fall");
+    for (kind, missing) in [("other", "note"), ("flag_fall", "offender")] {
+        evening.fill("kind", kind);
+        evening.browser.click("dialog .primary");
+        let invalid = "document.querySelector('dialog[open] :invalid:not(form)')?.name";
+        assert_eq!(evening.sees("what is missing", invalid), missing, "{kind}");
+    }
     evening.fill("offender", "black");
+    let chosen = "document.querySelector('dialog [name=offender]').selectedOptions[0].textContent";
+    assert_eq!(evening.sees("who", chosen), "Black: Tartakower, S");
     evening.browser.click("dialog .primary");
     evening.sees("it is asked back", "/It shows \\d+:\\d+ for Black. Did the flag fall/.test(document.querySelector('dialog[open]')?.innerText)");
     evening.cancels();
@@ -131,15 +141,23 @@ fn a_report_and_its_penalty(evening: &Evening) -> String {
     evening.sends();
     let claim = "/threefold/i.test(document.querySelector('.case h2')?.textContent)";
     evening.sees("the claim", claim);
+    let boards = "document.querySelectorAll('.case figure').length";
+    assert_eq!(
+        evening.sees("the board", boards),
+        1,
+        "no piece is where it should not be"
+    );
     let last = commands(&evening.config(), "1").pop().unwrap();
     assert!(last.to_string().contains("a4c6"), "{last}");
     evening.asks(".case [data-verb=dismiss]");
     evening.sends();
     evening.sees("nothing open", "!document.querySelector('.case')");
 
+    evening.boards[0].play(REST);
+    evening.recorded("1", 1, &format!("e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 {REST}"));
     evening.asks(".acts [data-verb=report]");
     evening.fill("kind", "two_hands");
-    evening.fill("ply", "3");
+    evening.fill("ply", "12");
     evening.fill("note", "seen by the deputy");
     evening.sends();
     evening.sees(
@@ -149,13 +167,13 @@ fn a_report_and_its_penalty(evening: &Evening) -> String {
     let id = evening.sees("its id", "document.querySelector('.case').dataset.case");
     let text = evening.sees("its text", "document.querySelector('.case').innerText");
     let text = text.as_str().unwrap();
-    for words in ["Half-move 3", "seen by the deputy", "2 minutes"] {
+    for words in ["Half-move 12", "seen by the deputy", "2 minutes"] {
         assert!(text.contains(words), "{words} in {text}");
     }
     evening.asks(".case [data-act=penalty_act]");
     assert_eq!(
         evening.browser.run("return ['kind', 'seconds', 'to'].map((name) => document.querySelector(`dialog [name=${name}]`).value)"),
-        json!(["time", "120", "black"]),
+        json!(["time", "120", "white"]),
         "as the Laws have it"
     );
     evening.no_barriers();
@@ -186,7 +204,7 @@ fn a_report_and_its_penalty(evening: &Evening) -> String {
     let journal = journal.as_str().unwrap();
     for words in [
         "Reported",
-        "Penalty given: 120 seconds to Black · “clock set”",
+        "Penalty given: 120 seconds to White · “clock set”",
         "Penalty taken back · “a warning was enough”",
         "an arbiter",
     ] {
@@ -272,18 +290,19 @@ fn an_earlier_game_is_put_right(evening: &Evening) {
     );
     evening.no_barriers();
     evening.picture("moves.png");
-    evening.entered("e2e4 c7c5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6", "c5");
+    let changed = format!("e2e4 c7c5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 {REST}");
+    evening.entered(&changed, "c5");
 
     // One that was missed at the end.
     evening.browser.click("[data-step=last]");
     evening.browser.click("[data-act=append]");
-    evening.choose("O-O");
+    evening.choose("d4");
     evening.sees(
         "it is shown",
-        "/To be entered: 5\\. O-O/.test(document.querySelector('.editor').innerText)",
+        "/To be entered: 11\\. d4/.test(document.querySelector('.editor').innerText)",
     );
-    let castled = "e2e4 c7c5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1";
-    evening.entered(castled, "O-O");
+    let whole = format!("{changed} d2d4");
+    evening.entered(&whole, "d4");
 
     // What does not follow any more is asked for, and nothing is changed until it is said what becomes of it.
     evening.browser.click("[data-ply='5']");
@@ -295,7 +314,7 @@ fn an_earlier_game_is_put_right(evening: &Evening) {
         "/Half-move 7 does not follow any more/.test(document.querySelector('dialog[open]')?.innerText)",
     );
     evening.cancels();
-    assert_eq!(evening.moves("1", 1), castled);
+    assert_eq!(evening.moves("1", 1), whole);
     evening.browser.click("[data-act=cancel]");
 
     // An illegal half-move that stood: only after a tick.
@@ -312,14 +331,14 @@ fn an_earlier_game_is_put_right(evening: &Evening) {
         "it is shown",
         "/f6‑f4 \\(illegal\\)/.test(document.querySelector('.editor').innerText)",
     );
-    evening.entered(&format!("{castled} f6f4"), "f6‑f4");
+    evening.entered(&format!("{whole} f6f4"), "f6‑f4");
     evening.sees(
         "the last half-move",
-        "/half-move 10/.test(document.querySelector('[data-act=delete]')?.textContent)",
+        "/half-move 22/.test(document.querySelector('[data-act=delete]')?.textContent)",
     );
     evening.asks("[data-act=delete]");
     evening.sends();
-    evening.recorded("1", 1, castled);
+    evening.recorded("1", 1, &whole);
 
     // Its result was another one, too; the present game is as it was.
     evening.asks(".title ~ .buttons [data-verb=result]");
@@ -360,9 +379,9 @@ fn it_is_printed(evening: &Evening, case: &str) -> Value {
     let text = sheet.as_str().unwrap();
     for words in [
         "game 1, game 1 of the day at this board · Reti, R – Tartakower, S",
-        "Half-move 3",
+        "Half-move 12",
         "By a person",
-        "Penalty given: 120 seconds to Black",
+        "Penalty given: 120 seconds to White",
         "Penalty taken back",
         "1. e4 c5",
         "Not answered in its game",
@@ -432,10 +451,12 @@ fn two_arbiters_at_one_case(evening: &mut Evening) {
         .map(|case| case["id"].clone())
         .collect();
     assert_eq!(open, [id]);
+    // What is put right is closed, whoever opened it.
     evening.boards[1].put_back(&[Square::B5, Square::B8]);
-    evening.asks(".case [data-verb=dismiss]");
-    evening.sends();
-    evening.sees("nothing open", "!document.querySelector('.case')");
+    evening.sees(
+        "nothing open",
+        "!document.querySelector('.case') && /^Put right/m.test(document.querySelector('.over')?.innerText)",
+    );
 }
 
 fn suspicions_all_at_once(evening: &mut Evening) {

@@ -87,6 +87,8 @@ fn pairings_are_looked_through_put_in_force_and_the_round_is_closed() {
     browser.until("the dialog", "return document.querySelector('.rounds')?.open");
 
     let head = "board,white,white_elo,black\n1,Moss,2100,Tal\n";
+    // What is wrong is seen at once, also on a small screen.
+    browser.resize(1280, 700);
     for (rows, what) in [
         ("1,Berg,,Dorn\n", "Line 3: board 1 is in line 2 already"),
         ("2,Berg,,Moss\n", "Line 3: “Moss” plays in line 2 already"),
@@ -109,7 +111,11 @@ fn pairings_are_looked_through_put_in_force_and_the_round_is_closed() {
             "{rows}: {found:?}"
         );
         assert_eq!(browser.run(PUT_IS_OFF), true, "{rows}");
+        let is_seen = "const one = document.querySelector('.found [data-code]'), { left, top } = one.getBoundingClientRect();
+            return one.contains(document.elementFromPoint(left + 5, top + 5))";
+        assert_eq!(browser.run(is_seen), true, "{rows}");
     }
+    browser.resize(1280, 1000);
     if let Some(axe) = checker() {
         let serious = browser.barriers(&axe);
         assert!(serious.is_empty(), "{serious:#?}");

@@ -96,6 +96,14 @@ impl Board {
         game.asks
     }
 
+    /// When the last game began of which the tournament is told, and that.
+    pub(in crate::dashboard) fn event_name(&self) -> Option<(String, String)> {
+        self.events.values().rev().find_map(|told| match &told.body {
+            Body::GameStarted { event, .. } => Some((told.time.clone().unwrap_or_default(), event.clone()?)),
+            _ => None,
+        })
+    }
+
     fn line(&self, number: u32, game: &Game) -> GameLine {
         GameLine {
             number,

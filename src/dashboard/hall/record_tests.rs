@@ -314,4 +314,16 @@ fn what_a_notice_asks_is_asked_until_it_is_answered() {
         ),
     );
     assert_eq!(asks(&hall), Value::Null);
+    // What was missed is asked until the record goes on, whoever says how.
+    say(&mut hall, &begins(7, 2));
+    present(&mut hall, 2, "*", &[], 7);
+    let notice = json!({"type":"notice","code":"gap_not_explained","message":"?"});
+    say(&mut hall, &of_game(8, 2, &notice));
+    assert_eq!(asks(&hall), "gap_not_explained");
+    let mut recovered = made(9, 2, 1, "e2e4");
+    recovered["completed_by"] = json!("recovered");
+    say(&mut hall, &recovered);
+    assert_eq!(asks(&hall), "gap_not_explained", "nobody saw it");
+    say(&mut hall, &made(10, 2, 2, "e7e5"));
+    assert_eq!(asks(&hall), Value::Null);
 }

@@ -119,15 +119,23 @@ fn game_id(key: &BoardKey, board: &Board) -> String {
     uuid(&format!("{}/{}/{}", key.gateway, key.board, number.unwrap_or(0)))
 }
 
+/// What is played, as the last game that has begun says it.
+fn event(hall: &Hall) -> String {
+    let begun = hall.boards.values().filter_map(Board::event_name);
+    begun
+        .max_by(|a, b| a.0.cmp(&b.0))
+        .map_or_else(|| "dgt2mqtt".to_owned(), |(_, event)| event)
+}
+
 /// The hall is one tournament of one round: the one that is played.
 pub(super) fn tournaments(hall: &Hall) -> Value {
-    json!([{ "uuid": tournament_id(hall), "description": "dgt2mqtt", "rounds": 1 }])
+    json!([{ "uuid": tournament_id(hall), "description": event(hall), "rounds": 1 }])
 }
 
 pub(super) fn tournament(hall: &Hall, id: &str) -> Option<Value> {
     let serials: Vec<_> = hall.listed().map(|(key, board)| serial(key, board)).collect();
     (id == tournament_id(hall)).then(|| {
-        json!({ "uuid": id, "name": "dgt2mqtt", "description": "dgt2mqtt", "location": null, "country": null,
+        json!({ "uuid": id, "name": event(hall), "description": event(hall), "location": null, "country": null,
                 "rounds": 1, "eboards": serials })
     })
 }

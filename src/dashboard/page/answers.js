@@ -56,20 +56,24 @@ export async function retract(board) {
 /** What only a person can see. */
 export async function report(board) {
   const kinds = choice("kind", Object.keys(REPORTS).map((kind) => [kind, reportName(kind)]));
-  const sides = [["", t("unclear")], ["white", t("white")], ["black", t("black")]];
+  const sides = [["", t("unclear")], ...["white", "black"].map((side, i) => [side, [t(side), board.players[i]].filter(Boolean).join(": ")])];
   const made = board.moves.map((move, i) => [String(i + 1), `${moveName(board.first_ply, i, move)} · ${t("half_move", { n: i + 1 })}`]);
   const written = field(t("report_written"), select("written_move", [["", t("report_unwritten")]]));
   written.hidden = true;
+  const [who, note] = [select("offender", sides), words("note")];
   kinds.addEventListener("change", () => {
     written.hidden = !CLAIMS.includes(kinds.value);
     if (!written.hidden) offer(written.querySelector("select"), board);
+    // What the gateway would miss is missed while the words are still there.
+    who.required = kinds.value === "flag_fall";
+    note.required = kinds.value === "other";
   });
   const answer = await ask(t("report_title", { id: board.board }), null, [
     field(t("report_kind"), kinds),
     field(t("report_ply"), select("ply", [["", t("unclear")], ...made.reverse()])),
-    field(t("report_who"), select("offender", sides)),
+    field(t("report_who"), who),
     written,
-    field(t("note"), words("note")),
+    field(t("note"), note),
   ], { send: t("report_button") });
   if (!answer) return;
   const fields = { kind: answer.kind };
@@ -80,8 +84,9 @@ export async function report(board) {
   if (answer.kind === "flag_fall") fields.confirmed = false;
   const error = await command(board, "report", fields, { known: "contradicts_clock" });
   if (error?.code !== "contradicts_clock") return;
-  const shown = /(\d+:\d\d) for/.exec(error.message)?.[1] ?? "";
-  const again = await ask(t("contradicts_title"), t("contradicts_what", { shown, side: t(fields.offender) }), [], { send: t("contradicts_button"), danger: true });
+  const [, shown, side] = /(\d+:\d\d) for (\w+)/.exec(error.message) ?? [];
+  const whose = t(side === "Black" ? "black" : "white");
+  const again = await ask(t("contradicts_title"), t("contradicts_what", { shown, side: whose }), [], { send: t("contradicts_button"), danger: true });
   if (again) await command(board, "report", { ...fields, confirmed: true });
 }
 

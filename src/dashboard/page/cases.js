@@ -28,11 +28,12 @@ export function figure(caption, placement, options = {}) {
   return h("figure", {}, h("figcaption", {}, caption), board.element, options.note ? h("p", { class: "note" }, options.note) : null);
 }
 
-/** Three boards of an irregularity. */
+/** Three boards of an irregularity; one, where the pieces have nothing to do with it: the answers are in sight then. */
 export function threeBoards(irregularity) {
   const target = irregularity.ruling.target_fen;
   const { fen_before: before, placement: then, squares } = irregularity;
   const off = differing(target ?? before, then);
+  if (!target && !off.length) return h("div", { class: "three" }, figure(t("then"), then));
   const note = off.length ? t("squares_differ", { n: off.length, squares: off.join(", ") }) : t("as_recorded");
   return h("div", { class: "three" },
     figure(t("before"), before, { marked: squares }),

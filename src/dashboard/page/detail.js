@@ -8,7 +8,7 @@ import { Parts, fetched, h, place, say } from "./dom.js";
 import { lock, lockNote } from "./lock.js";
 import { ageText } from "./sight.js";
 import { hasResult, isSerious, lastMove, timesNow, titleOf } from "./grid.js";
-import { clockText, dayTime, nameOf, squaresOf, t, timeText } from "./words.js";
+import { clockText, dayTime, nameOf, noticeText, squaresOf, t, timeText } from "./words.js";
 
 /** Whether the board still stands as it did when the irregularity was told: then it is not shown again. */
 const standsStill = ({ irregularity }, board) =>
@@ -144,7 +144,7 @@ export class Detail {
       ...(detail.battery || detail.clock_battery_low ? [this.#part("batteries", [detail.battery, detail.clock_battery_low], () => batterySection(detail))] : []),
       ...(detail.lichess ? [this.#part("push", [detail.lichess, taken], () => pushSection(detail.lichess, taken))] : []),
       this.#part("notices", detail.notices, () => h("section", { hidden: !detail.notices.length }, h("h2", {}, t("notices")),
-        h("ul", { class: "plain muted" }, detail.notices.slice(0, 8).map((notice) => h("li", {}, `${timeText(notice.time)} ${notice.text}`))))),
+        h("ul", { class: "plain muted" }, detail.notices.slice(0, 8).map((notice) => h("li", {}, `${timeText(notice.time)} ${noticeText(notice)}`))))),
     ]);
     lock(this.element, this.locked, detail, hall);
     this.tick(hall);
@@ -154,12 +154,14 @@ export class Detail {
   #asking(detail, game) {
     const act = (verb, run, label) => h("button", { type: "button", "data-verb": verb, onclick: () => run(detail, game) }, label);
     const isSetUp = detail.asks === "set_up_without_result";
-    return h("section", { class: "asks", role: "status" },
-      h("h2", {}, t(`asks_${detail.asks}`)), h("p", {}, t(`asks_${detail.asks}_what`)),
-      h("div", { class: "buttons" },
-        act("result", giveResult, t("result")),
+    const answers = detail.asks === "gap_not_explained"
+      ? [h("a", { class: "button", href: addressOf(detail, detail.game) }, t("go_through"))]
+      : [act("result", giveResult, t("result")),
         act("resume", takeResultBack, t(isSetUp ? "it_goes_on" : "resume")),
-        isSetUp ? act("new_game", newGame, t("new_game")) : null));
+        isSetUp ? act("new_game", newGame, t("new_game")) : null];
+    return h("section", { class: "asks", role: "status" },
+      h("h2", {}, t(`asks_${detail.asks}`)), h("p", {}, t(`asks_${detail.asks}_what`, { result: game?.end?.result })),
+      h("div", { class: "buttons" }, answers));
   }
 
   #buttons(detail, game, suspicions) {

@@ -117,6 +117,12 @@ class Rounds {
     return h("button", { type: "button", class: kind, "data-action": action, onclick: run }, t(key));
   }
 
+  /** Shows what came of it, also where the dialog is taller than the window. */
+  #tell(...found) {
+    this.found.replaceChildren(...found);
+    this.found.scrollIntoView({ block: "nearest" });
+  }
+
   /** What was looked through is another text. */
   #changed() {
     this.#allow(false);
@@ -133,7 +139,7 @@ class Rounds {
   #isTooLarge(size) {
     if (size <= MOST) return false;
     this.#changed();
-    this.found.append(h("p", { class: "refused", "data-code": "too_large" }, t("pairings_too_large", { kb: Math.ceil(size / 1024), most: MOST / 1024 })));
+    this.#tell(h("p", { class: "refused", "data-code": "too_large" }, t("pairings_too_large", { kb: Math.ceil(size / 1024), most: MOST / 1024 })));
     return true;
   }
 
@@ -153,7 +159,7 @@ class Rounds {
     // What was typed meanwhile was not looked through.
     if (!state || JSON.stringify(fields) !== JSON.stringify(this.#fields())) return;
     const { wrong, noted, refused, boards, games } = state;
-    this.found.replaceChildren(...[
+    this.#tell(...[
       mistakes(t("pairings_wrong", { n: wrong.length }), wrong, "refused"),
       mistakes(t("pairings_noted"), noted, "note"),
       refused ? h("p", { class: "refused", "data-code": refused.code }, t(`pairings_${refused.code}`, refused)) : null,
@@ -171,7 +177,7 @@ class Rounds {
   /** It is in force: what was looked through before was looked through with something else. */
   #done(text) {
     this.#allow(false);
-    this.found.replaceChildren(h("p", { class: "done" }, text));
+    this.#tell(h("p", { class: "done" }, text));
   }
 
   async #bind() {
@@ -183,7 +189,7 @@ class Rounds {
   }
 
   #refused(error) {
-    this.found.replaceChildren(h("p", { class: "refused" }, String(error.message ?? error)));
+    this.#tell(h("p", { class: "refused" }, String(error.message ?? error)));
   }
 
   async #next(force) {
@@ -197,7 +203,7 @@ class Rounds {
       return;
     }
     const close = this.#button("next_round_force", "force", () => this.#next(true));
-    this.found.replaceChildren(
+    this.#tell(
       h("h3", {}, t("next_round_open", { round: state.round, n: open.length })),
       h("ul", { class: "open" }, open.map((seat) => h("li", {}, `${t("board", { id: seat.board })}: ${versus(seat)}`))),
       h("div", { class: "buttons" }, close));

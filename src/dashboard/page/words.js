@@ -188,7 +188,9 @@ const WORDS = {
   asks_set_up_without_result: ["The pieces were set up anew, and the game has no result", "Фигуры расставлены заново, а результата нет"],
   asks_set_up_without_result_what: ["It is kept as it is until somebody says how it ended, that it goes on, or that another game has begun.", "Запись не меняется, пока не сказано, чем партия закончилась, продолжается ли она или началась другая."],
   asks_result_contradicts: ["The board shows a result that contradicts the last ruling", "Результат на доске противоречит последнему решению"],
-  asks_result_contradicts_what: ["Which is it? Enter the result, or take it back.", "Что верно? Запишите результат или отмените его."],
+  asks_result_contradicts_what: ["The board says {result}. Which is it? Enter the result, or take it back.", "На доске {result}. Что верно? Запишите результат или отмените его."],
+  asks_gap_not_explained: ["Moves were missed", "Ходы пропущены"],
+  asks_gap_not_explained_what: ["The record stands still. Stop the clock and enter what was played: the game goes on from there. If play goes on first, a new game is taken up from what stands on the board.", "Запись остановилась. Остановите часы и внесите сыгранное: партия продолжится с этого места. Если игра пойдёт раньше, с позиции на доске начнётся новая запись."],
   forfeit: ["Forfeit in the next game…", "Неявка на следующую партию…"],
   games: ["Games", "Партии"],
   game_no: ["Game {n}", "Партия {n}"],
@@ -359,6 +361,26 @@ export const REPORTS = {
   other: ["Other: see the note", "Другое: см. примечание"],
 };
 
+// What gateways say of a board, by its code, in Russian: their own words are English.
+const NOTICES = {
+  period_complete: "Флажок упал в конце периода, все ходы которого сделаны.",
+  gap_ambiguous: "Часть полуходов пропущена, их порядок неоднозначен: проверьте запись.",
+  gap_not_explained: "Часть ходов пропущена и не восстановлена: внесите их в запись.",
+  board_log_useless: "Журнал доски не помог узнать пропущенные ходы: проверьте запись.",
+  piece_not_read: "Фигура не читается ({square}): возможно, неисправен её чип.",
+  square_not_read: "На поле {square} ничего не читается, хотя там должна стоять фигура.",
+  promotion_not_told: "Доска не сообщает, во что превратилась пешка: укажите это.",
+  threefold_repetition: "Позиция возникла в третий раз (9.2).",
+  fifty_moves: "50 ходов без взятия и хода пешкой (9.3).",
+  set_up_without_result: "Фигуры расставлены заново, а результата партии нет.",
+  result_contradicts: "Результат на доске противоречит последнему решению.",
+  snapshot_set_aside: "Сохранённое о партии до перезапуска не удалось использовать полностью.",
+  board_battery_low: "Батарея доски разряжена.",
+  clock_battery_low: "Батарея часов разряжена.",
+  serial_doubled: "У двух досок один серийный номер.",
+  board_disconnected: "Нет связи с доской ({text}).",
+};
+
 export let language = remembered.get("language", navigator.language?.startsWith("ru") ? "ru" : "en");
 
 export function setLanguage(name) {
@@ -371,9 +393,11 @@ const pick = (pair) => pair[language === "ru" ? 1 : 0];
 
 /** A phrase with its slots filled. */
 export function t(key, slots = {}) {
-  const text = pick(WORDS[key] ?? [key, key]);
-  return text.replace(/\{(\w+)\}/g, (_, slot) => slots[slot] ?? "");
+  if (!WORDS[key]) console.error(`no words for ${key}`);
+  return filled(pick(WORDS[key] ?? [key, key]), slots);
 }
+
+const filled = (text, slots) => text.replace(/\{(\w+)\}/g, (_, slot) => slots[slot] ?? "");
 
 /** From where to where a half-move went. */
 export const squaresOf = (uci) => `${uci.slice(0, 2)}‑${uci.slice(2)}`;
@@ -415,6 +439,12 @@ const place = () => (language === "ru" ? "ru" : "en-GB");
 /** The time of day. */
 export const dayTime = (iso) =>
   iso ? new Date(iso).toLocaleTimeString(place(), { hour: "2-digit", minute: "2-digit", second: "2-digit" }) : "";
+
+/** What a gateway says of a board, with the square that it names. */
+export function noticeText({ code, text }) {
+  if (language !== "ru" || !NOTICES[code]) return text;
+  return filled(NOTICES[code], { square: /\b[a-h][1-8]\b/.exec(text)?.[0], text });
+}
 
 /** The day of an event. */
 export const dayText = (iso) => (iso ? new Date(iso).toLocaleDateString(place(), { dateStyle: "medium" }) : "");
