@@ -90,6 +90,8 @@ impl Record {
             talk: Talk::new(self.protocol),
             // Boards of other families say nothing of whose they are.
             mask: (self.anonymous && self.protocol == Protocol::Dgt).then(Mask::default),
+            heard: 0,
+            is_silent: false,
         };
         runtime.block_on(async {
             tokio::select! {
@@ -97,8 +99,12 @@ impl Record {
                 stopped = super::exit::stopped() => stopped.context("cannot wait for signals"),
             }
         })?;
+        let said = match recorder.heard {
+            0 => "but no board has said anything".to_owned(),
+            bytes => format!("{bytes} bytes of the board in {} s", recorder.now().0 / 1000),
+        };
         recorder.writer.finish()?;
-        eprintln!("Recorded {}.", self.output.display());
+        eprintln!("Recorded {}: {said}.", self.output.display());
         Ok(())
     }
 
@@ -139,6 +145,10 @@ struct Recorder {
     talk: Talk,
     /// Hides who the board is.
     mask: Option<Mask>,
+    /// Bytes of the board.
+    heard: u64,
+    /// It was said that no board answers.
+    is_silent: bool,
 }
 
 /// The conversation with the board.
@@ -224,8 +234,10 @@ impl Recorder {
         let (mut backoff, mut rng) = (Backoff::new(250, 5000, 10_000), Rng::new());
         let mut first = true;
         loop {
-            eprintln!("Recording {}; Ctrl-C ends.", opened.name);
-            let now = self.now();
+            if !self.is_silent {
+                eprintln!("Recording {}; Ctrl-C ends.", opened.name);
+            }
+            let (now, before) = (self.now(), self.heard);
             if !first {
                 self.write(now, Act::LinkUp)?;
             }
@@ -234,11 +246,16 @@ impl Recorder {
             self.talk.link_up(now, self.protocol);
             self.mask = self.mask.take().map(|_| Mask::default());
             self.follow(&mut opened).await?;
+            let name = std::mem::take(&mut opened.name);
             drop(opened); // before it can be found again
             let now = self.now();
             self.write(now, Act::LinkDown)?;
             self.writer.save()?;
-            eprintln!("The board is gone; waiting for it.");
+            if self.heard > before {
+                eprintln!("The board is gone; waiting for it.");
+            } else if !std::mem::replace(&mut self.is_silent, true) {
+                eprintln!("No board answers at {name}: is it switched on? Waiting for it.");
+            }
             opened = loop {
                 let wait = backoff.failed(self.now(), &mut rng);
                 sleep(Duration::from_millis(wait)).await;
@@ -285,6 +302,10 @@ impl Recorder {
 
     fn heard(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         let now = self.now();
+        self.heard += bytes.len() as u64;
+        if std::mem::take(&mut self.is_silent) {
+            eprintln!("The board answers.");
+        }
         let mut recorded = bytes.to_vec();
         if let Some(mask) = &mut self.mask {
             mask.hide(&mut recorded);

@@ -23,6 +23,12 @@ pub(super) fn instead(text: &str, span: &Range<usize>, message: &str) -> Option<
     (wants_number && is_quoted).then(|| format!("write it without quotes: {number}"))
 }
 
+/// Whether a key that is unknown among those of `[event]` says what the event is called, which the Laws need not know.
+pub(super) fn is_of_broadcast(key: &str, known: &[&str]) -> bool {
+    let is_event = known.contains(&"contested") && !known.contains(&"port");
+    is_event && ["name", "site", "round", "rounds", "pairings"].contains(&key)
+}
+
 /// `[board]` where `[[board]]` is wanted.
 fn table_once(text: &str, span: &Range<usize>) -> Option<String> {
     let line = line_at(text, span.start).trim();
@@ -128,6 +134,11 @@ mod tests {
         assert_eq!(
             help(&format!("{HALL}{minutes}{BOARD}")),
             "write it without quotes: 90"
+        );
+        let name = "[event]\nname = \"Club open\"\n";
+        assert_eq!(
+            help(&format!("{HALL}{name}{BOARD}")),
+            "`name` stands in [broadcast]; possible here are: laws, time_control, supervision, periods, contested"
         );
         let curly = HALL.replacen('"', "“", 1).replacen('"', "”", 1);
         assert_eq!(

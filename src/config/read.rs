@@ -171,6 +171,12 @@ impl<'t> Document<'t> {
             format!("`{wrong}` is none of the values that this key can have")
         };
         let help = match nearest(wrong, &known) {
+            _ if unknown_key && hint::is_of_broadcast(wrong, &known) => {
+                format!(
+                    "`{wrong}` stands in [broadcast]; possible here are: {}",
+                    known.join(", ")
+                )
+            }
             Some(meant) => format!("did you mean `{meant}`? possible are: {}", known.join(", ")),
             None if known.is_empty() => DOCUMENTATION.to_owned(),
             None => format!("possible are: {}", known.join(", ")),

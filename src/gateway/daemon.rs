@@ -34,7 +34,7 @@ use super::{
     hardware::Hardware,
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
-    lines::{Lines, ended_early},
+    lines::Lines,
     mates::Turn,
     metrics::{Look, Metrics},
     ports::Ports,
@@ -103,6 +103,8 @@ struct Daemon {
     publisher: JoinSet<()>,
     requests: mpsc::Receiver<Request>,
     stop_boards: CancellationToken,
+    /// Lines go on where boards stand still for a while.
+    stop_lines: CancellationToken,
     stop_publisher: CancellationToken,
     caster: Caster,
     alerts: Alerts,
@@ -130,7 +132,7 @@ impl Daemon {
         let desk = Desk::open(config);
         let config = desk.config();
         let (tables, seats) = watch::channel(tables(&config));
-        let (plans, line_plans) = plans(&config)?;
+        let (mut plans, line_plans) = plans(&config)?;
         let (journal, notices) = Journal::open(journal_settings(&config), config.gateway.as_str())?;
         for notice in &notices {
             tracing::warn!(code = notice.code, "{}", notice.message);
@@ -159,8 +161,9 @@ impl Daemon {
         let alerts = Alerts::start(&config, &journal);
         let mut publishers = JoinSet::new();
         publishers.spawn(publisher.run(stop_publisher.clone()));
-        let (ports, stop_boards) = (Ports::default(), CancellationToken::new());
-        let lines = Lines::start(line_plans, &ports, &heartbeat, &stop_boards);
+        let (ports, stop_lines) = (Ports::default(), CancellationToken::new());
+        let lines = Lines::start(line_plans, &ports, &heartbeat, &stop_lines);
+        lines.seat(plans.values_mut().map(|plan| &mut plan.source));
         let mut daemon = Self {
             lines,
             boot_id,
@@ -189,7 +192,8 @@ impl Daemon {
             failures: BTreeMap::new(),
             publisher: publishers,
             requests,
-            stop_boards,
+            stop_boards: CancellationToken::new(),
+            stop_lines,
             stop_publisher,
             caster,
             alerts,
@@ -272,7 +276,7 @@ impl Daemon {
         loop {
             tokio::select! {
                 Some(ended) = self.boards.join_next_with_id() => self.board_ended(ended),
-                Some(ended) = self.lines.join_next() => return Err(ended_early(ended)),
+                Some(defect) = self.lines.failed() => return Err(GatewayError::Line(defect.to_string())),
                 Some(ended) = self.publisher.join_next() => {
                     let reason = ended.err().map_or_else(|| "it ended by itself".to_owned(), |error| error.to_string());
                     return Err(GatewayError::Publisher(reason));
@@ -404,6 +408,7 @@ impl Daemon {
     async fn stop(mut self) {
         let bound = self.config.limits.shutdown_timeout;
         self.stop_boards.cancel();
+        self.stop_lines.cancel();
         let boards = async {
             while self.boards.join_next().await.is_some() {}
             self.lines.ended().await;

@@ -1,26 +1,34 @@
 //! The lines that boards share: a task for each holds its port and lets the boards speak.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::{
-    sync::watch,
+    sync::{oneshot, watch},
     task::{JoinError, JoinSet},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    error::GatewayError,
     heartbeat::{Heartbeat, Pulse},
     ports::Ports,
     trouble::Trouble,
 };
 use crate::{
-    dgt::line::{Figure, Figures},
+    dgt::{
+        bus::Address,
+        line::{Figure, Figures},
+    },
     event::notice,
     journal::Notice,
-    link::{Backoff, Shared, Source, line::Hub},
+    link::{
+        Backoff, Source,
+        line::{Hub, Place},
+    },
 };
 
 /// First and longest delay between attempts to open the port, and when it counts as good.
@@ -53,6 +61,9 @@ pub(super) struct LineHealth {
     /// Addresses of boards that answer and are not configured, where the configuration has them looked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unlisted: Vec<u16>,
+    /// Another program asks its boards, too, or did a moment ago.
+    #[serde(skip)]
+    is_shared: bool,
 }
 
 impl LineHealth {
@@ -71,112 +82,187 @@ impl LineHealth {
             unasked: figures.unasked,
             garbled: garbled.map(|board| board.address).collect(),
             unlisted: figures.strangers.clone(),
+            is_shared: figures.is_shared,
         }
     }
 }
 
 /// One line's part of the configuration.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct LinePlan {
     port: Source,
-    hub: Hub,
+    /// Address, serial number and name of each board, by address: what its boards are called changes nothing at a line.
+    boards: Vec<(Address, String, String)>,
+    /// Boards are looked for that are not among them.
+    is_searched: bool,
 }
 
-/// Gives each of `sources` that shares a line a place at it, and returns the lines. On those at the ports `searched` boards are looked
-/// for that are not among them.
-pub(super) fn plans<'a>(sources: impl Iterator<Item = &'a mut Source>, searched: &[String]) -> Vec<LinePlan> {
-    let mut lines: BTreeMap<String, Vec<(String, &mut Shared)>> = BTreeMap::new();
-    for source in sources {
-        let name = source.to_string();
-        if let Source::Shared(shared) = source {
-            lines
-                .entry(shared.port.to_string())
-                .or_default()
-                .push((name, shared));
-        }
+impl LinePlan {
+    /// Whether a line that is open by the one is as the other wants it.
+    fn is(&self, other: &Self) -> bool {
+        self.boards == other.boards && self.is_searched == other.is_searched
     }
-    let hub = |mut boards: Vec<(String, &mut Shared)>| {
-        let known = boards
-            .iter()
-            .map(|(name, board)| (board.address, board.serial.clone(), name.clone()));
-        let (hub, places) = Hub::new(known);
-        let port = boards.first().map(|(_, board)| (*board.port).clone());
-        let is_searched = port
-            .as_ref()
-            .is_some_and(|port| searched.contains(&port.to_string()));
-        let hub = if is_searched { hub.searching() } else { hub };
-        for ((_, board), place) in boards.iter_mut().zip(places) {
-            board.place = Some(place);
-        }
-        port.map(|port| LinePlan { port, hub })
-    };
-    lines.into_values().filter_map(hub).collect()
 }
 
-/// The tasks of the lines.
+/// The lines' parts of the configuration, by their ports.
+pub(super) type LinePlans = BTreeMap<String, LinePlan>;
+
+/// The lines that some of `sources` share, by their ports. On those at the ports `searched` boards are looked for that are not among them.
+pub(super) fn plans<'a>(sources: impl Iterator<Item = &'a Source>, searched: &[String]) -> LinePlans {
+    let mut lines = BTreeMap::new();
+    for source in sources {
+        let Source::Shared(board) = source else { continue };
+        let port = board.port.to_string();
+        let line = lines.entry(port).or_insert_with_key(|port| LinePlan {
+            port: (*board.port).clone(),
+            boards: Vec::new(),
+            is_searched: searched.contains(port),
+        });
+        line.boards
+            .push((board.address, board.serial.clone(), source.to_string()));
+    }
+    lines.values_mut().for_each(|line| line.boards.sort());
+    lines
+}
+
+/// The port of the line that `source` is on.
+pub(super) fn line_of(source: &Source) -> Option<String> {
+    match source {
+        Source::Shared(board) => Some(board.port.to_string()),
+        _ => None,
+    }
+}
+
+/// A line whose port is held.
+#[derive(Debug)]
+struct Line {
+    plan: LinePlan,
+    /// By the names of the boards.
+    places: BTreeMap<String, Place>,
+    figures: watch::Receiver<Figures>,
+    stop: CancellationToken,
+    /// Ends when the port is free again.
+    held: oneshot::Receiver<()>,
+}
+
+/// The lines and their tasks.
 #[derive(Debug)]
 pub(super) struct Lines {
     tasks: JoinSet<()>,
-    figures: Vec<(String, watch::Receiver<Figures>)>,
+    lines: BTreeMap<String, Line>,
+    ports: Ports,
+    heartbeat: Heartbeat,
+    stop: CancellationToken,
 }
 
 impl Lines {
     /// Starts them; they end at `stop`.
     pub(super) fn start(
-        plans: Vec<LinePlan>,
+        plans: LinePlans,
         ports: &Ports,
         heartbeat: &Heartbeat,
         stop: &CancellationToken,
     ) -> Self {
-        let (mut tasks, mut figures) = (JoinSet::new(), Vec::new());
-        for plan in plans {
-            let name = plan.port.to_string();
-            figures.push((name.clone(), plan.hub.figures()));
-            let pulse = heartbeat.pulse(&format!("line {name}"));
-            let (ports, stop) = (ports.clone(), stop.clone());
-            tasks.spawn(async move {
-                stop.run_until_cancelled(hold(plan, &ports, &pulse)).await;
-            });
+        let mut lines = Self {
+            tasks: JoinSet::new(),
+            lines: BTreeMap::new(),
+            ports: ports.clone(),
+            heartbeat: heartbeat.clone(),
+            stop: stop.clone(),
+        };
+        for (port, plan) in plans {
+            lines.begin(port, plan);
         }
-        Self { tasks, figures }
+        lines
+    }
+
+    fn begin(&mut self, port: String, plan: LinePlan) {
+        let (hub, places) = Hub::new(plan.boards.iter().cloned());
+        let hub = if plan.is_searched { hub.searching() } else { hub };
+        let (holds, held) = oneshot::channel();
+        let (stop, figures) = (self.stop.child_token(), hub.figures());
+        let (ports, pulse) = (self.ports.clone(), self.heartbeat.pulse(&task_name(&port)));
+        let (source, until) = (plan.port.clone(), stop.clone());
+        self.tasks.spawn(async move {
+            until.run_until_cancelled(hold(source, hub, &ports, &pulse)).await;
+            drop(holds);
+        });
+        let names = plan.boards.iter().map(|(.., name)| name.clone());
+        let line = Line {
+            places: names.zip(places).collect(),
+            plan,
+            figures,
+            stop,
+            held,
+        };
+        self.lines.insert(port, line);
+    }
+
+    /// Whether the line at `port` is there.
+    pub(super) fn has(&self, port: &str) -> bool {
+        self.lines.contains_key(port)
+    }
+
+    /// The ports of the lines that are not as `next` wants them, or not there.
+    pub(super) fn changed(&self, next: &LinePlans) -> BTreeSet<String> {
+        let is_same = |port: &String| {
+            let (Some(line), Some(plan)) = (self.lines.get(port), next.get(port)) else {
+                return false;
+            };
+            line.plan.is(plan)
+        };
+        let ports = self.lines.keys().chain(next.keys());
+        ports.filter(|port| !is_same(port)).cloned().collect()
+    }
+
+    /// Goes on with `next`: what has [`Self::changed`] ends, and begins anew when its port is free.
+    pub(super) async fn change(&mut self, mut next: LinePlans) {
+        let changed = self.changed(&next);
+        // All ports are free before any is opened: one may have got another name.
+        for port in &changed {
+            if let Some(line) = self.lines.remove(port) {
+                line.stop.cancel();
+                // It says nothing, and closes when its task lets go of the port.
+                let _ = line.held.await;
+                self.heartbeat.forget(&task_name(port));
+            }
+        }
+        for port in changed {
+            if let Some(plan) = next.remove(&port) {
+                self.begin(port, plan);
+            }
+        }
+    }
+
+    /// Gives each of `sources` that shares a line its place there.
+    pub(super) fn seat<'a>(&self, sources: impl Iterator<Item = &'a mut Source>) {
+        for source in sources {
+            let name = source.to_string();
+            if let Source::Shared(board) = source {
+                let line = self.lines.get(&board.port.to_string());
+                board.place = line.and_then(|line| line.places.get(&name)).cloned();
+            }
+        }
     }
 
     /// How they do.
     pub(super) fn figures(&self) -> Vec<LineHealth> {
-        let told =
-            |(port, figures): &(String, watch::Receiver<Figures>)| LineHealth::new(port, &figures.borrow());
-        self.figures.iter().map(told).collect()
+        let told = |(port, line): (&String, &Line)| LineHealth::new(port, &line.figures.borrow());
+        self.lines.iter().map(told).collect()
     }
 
     /// What somebody has to see to.
     pub(super) fn notices(&self) -> Vec<Notice> {
-        let doubled = |line: LineHealth| {
-            let port = line.port;
-            line.garbled.into_iter().map(move |address| {
-                let message = format!(
-                    "line {port}: more answers come from address {address} than one board gives: two boards whose serial numbers differ by a multiple of 16384 cannot share a line, put one of them elsewhere"
-                );
-                Notice::new(notice::LINE_ADDRESS_DOUBLED, message)
-            })
-        };
-        let unlisted = |line: &LineHealth| {
-            let port = line.port.clone();
-            let words = move |address: &u16| {
-                let message = format!(
-                    "line {port}: a board of address {address} answers and is not configured: add its serial number to `boards` of the line and start the daemon anew"
-                );
-                Notice::new(notice::LINE_BOARD_UNLISTED, message)
-            };
-            line.unlisted.iter().map(words).collect::<Vec<_>>()
-        };
-        let lines = self.figures();
-        let found: Vec<_> = lines.iter().flat_map(unlisted).collect();
-        lines.into_iter().flat_map(doubled).chain(found).collect()
+        notices(&self.figures())
     }
 
-    /// The next that has ended by itself.
-    pub(super) async fn join_next(&mut self) -> Option<Result<(), JoinError>> {
-        self.tasks.join_next().await
+    /// Why the next has ended that was not told to.
+    pub(super) async fn failed(&mut self) -> Option<JoinError> {
+        loop {
+            if let Err(error) = self.tasks.join_next().await? {
+                return Some(error);
+            }
+        }
     }
 
     /// All have ended, as they were told.
@@ -185,25 +271,58 @@ impl Lines {
     }
 }
 
-/// Why the gateway ends where a line did by itself.
-pub(super) fn ended_early(ended: Result<(), JoinError>) -> GatewayError {
-    GatewayError::Line(
-        ended
-            .err()
-            .map_or_else(|| "it ended by itself".to_owned(), |error| error.to_string()),
-    )
+/// What somebody has to see to at these lines: addresses of more than one board, boards that nobody has named, other programs.
+fn notices(lines: &[LineHealth]) -> Vec<Notice> {
+    let doubled = |port: &str, address: &u16| {
+        let message = format!(
+            "line {port}: more answers come from address {address} than one board gives: two boards whose serial numbers differ by a multiple of 16384 cannot share a line, put one of them elsewhere"
+        );
+        Notice::new(notice::LINE_ADDRESS_DOUBLED, message)
+    };
+    let unlisted = |port: &str, address: &u16| {
+        let message = format!(
+            "line {port}: a board of address {address} answers and is not configured: add its serial number to `boards` of the line and reload the configuration"
+        );
+        Notice::new(notice::LINE_BOARD_UNLISTED, message)
+    };
+    let told = |line: &LineHealth| {
+        line.garbled
+            .iter()
+            .map(|address| doubled(&line.port, address))
+            .collect::<Vec<_>>()
+    };
+    let found = |line: &LineHealth| {
+        line.unlisted
+            .iter()
+            .map(|address| unlisted(&line.port, address))
+            .collect::<Vec<_>>()
+    };
+    let shared = |line: &LineHealth| {
+        let message = format!(
+            "line {}: another program asks its boards, too: while it does, half-moves may be missed and irregularities are only suspected; end it, or give it a line of its own",
+            line.port
+        );
+        Notice::new(notice::LINE_SHARED, message)
+    };
+    let others = lines.iter().filter(|line| line.is_shared).map(shared);
+    let boards = lines.iter().flat_map(told).chain(lines.iter().flat_map(found));
+    boards.chain(others).collect()
+}
+
+fn task_name(port: &str) -> String {
+    format!("line {port}")
 }
 
 /// Opens the port again and again, and lets the boards speak while it is open.
-async fn hold(mut plan: LinePlan, ports: &Ports, pulse: &Pulse) {
+async fn hold(port: Source, mut hub: Hub, ports: &Ports, pulse: &Pulse) {
     let (first, longest, stable) = BACKOFF_MS;
     let mut backoff = Backoff::new(first, longest, stable);
     let mut rng = fastrand::Rng::new();
-    let line = plan.port.to_string();
+    let line = port.to_string();
     let mut said = None;
     loop {
         pulse.beat();
-        let opened = plan.port.open().await.map_err(Trouble::from).and_then(|opened| {
+        let opened = port.open().await.map_err(Trouble::from).and_then(|opened| {
             let claim = ports.claim(&opened.name, &line);
             let port = opened.name.clone();
             let claim = claim.map_err(|other| Trouble::Taken { port, other })?;
@@ -213,8 +332,8 @@ async fn hold(mut plan: LinePlan, ports: &Ports, pulse: &Pulse) {
             Ok((opened, _claim)) => {
                 tracing::info!(port = opened.name, "line {line}: open");
                 said = None;
-                backoff.up(plan.hub.now());
-                let reason = plan.hub.drive(&line, opened.io, || pulse.beat()).await;
+                backoff.up(hub.now());
+                let reason = hub.drive(&line, opened.io, || pulse.beat()).await;
                 tracing::warn!(code = "line_lost", "line {line}: lost: {reason}");
             }
             Err(trouble) => {
@@ -224,7 +343,7 @@ async fn hold(mut plan: LinePlan, ports: &Ports, pulse: &Pulse) {
                 }
             }
         }
-        let wait = backoff.failed(plan.hub.now(), &mut rng);
+        let wait = backoff.failed(hub.now(), &mut rng);
         tokio::time::sleep(Duration::from_millis(wait)).await;
     }
 }
@@ -234,7 +353,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_of_two_boards_and_one_of_none_that_is_configured_are_told() {
+    fn what_somebody_has_to_see_to_is_told() {
         let figure = |address, is_garbled| Figure {
             address,
             is_here: true,
@@ -244,16 +363,53 @@ mod tests {
         let figures = Figures {
             boards: vec![figure(7, false), figure(8, true)],
             strangers: vec![9],
+            is_shared: true,
             ..Figures::default()
         };
-        let lines = Lines {
-            tasks: JoinSet::new(),
-            figures: vec![("/dev/x".to_owned(), watch::channel(figures).1)],
-        };
-        let notices = lines.notices();
-        assert_eq!(notices.len(), 2, "{notices:?}");
+        let lines = [LineHealth::new("/dev/x", &figures)];
+        let notices = notices(&lines);
+        assert_eq!(notices.len(), 3, "{notices:?}");
         assert!(notices[0].message.contains("address 8"), "{notices:?}");
         assert!(notices[1].message.contains("address 9 answers"), "{notices:?}");
-        assert_eq!(lines.figures()[0].unlisted, [9]);
+        assert_eq!(notices[2].code, notice::LINE_SHARED);
+        assert_eq!(lines[0].unlisted, [9]);
+    }
+
+    fn on(lines: &[(&str, &[&str])]) -> Vec<Source> {
+        let names = |(port, serials): &(&str, &[&str])| -> Vec<Source> {
+            let name = |serial: &&str| format!("bus:{serial}@{port}").parse().unwrap();
+            serials.iter().map(name).collect()
+        };
+        lines.iter().flat_map(names).collect()
+    }
+
+    #[tokio::test]
+    async fn a_line_whose_boards_are_others_begins_anew_and_no_other_one() {
+        let heartbeat = Heartbeat::new(super::super::clock::Clock::start());
+        let stop = CancellationToken::new();
+        let (a, b, c) = ("/nowhere/a", "/nowhere/b", "/nowhere/c");
+        let present = plans(on(&[(a, &["01025", "01027"]), (b, &["01026"])]).iter(), &[]);
+        let mut lines = Lines::start(present, &Ports::default(), &heartbeat, &stop);
+        // The order in which boards are configured is nothing to a line.
+        let same = plans(on(&[(b, &["01026"]), (a, &["01027", "01025"])]).iter(), &[]);
+        assert!(lines.changed(&same).is_empty());
+        let searched = plans(
+            on(&[(a, &["01025", "01027"]), (b, &["01026"])]).iter(),
+            &[b.to_owned()],
+        );
+        assert_eq!(Vec::from_iter(lines.changed(&searched)), [b]);
+
+        let mut sources = on(&[(a, &["01025", "01026", "01027"]), (c, &["01026"])]);
+        let next = plans(sources.iter(), &[]);
+        assert_eq!(Vec::from_iter(lines.changed(&next)), [a, b, c]);
+        lines.change(next.clone()).await;
+        assert!(lines.changed(&next).is_empty());
+        lines.seat(sources.iter_mut());
+        let is_seated = |source: &Source| matches!(source, Source::Shared(board) if board.place.is_some());
+        assert!(sources.iter().all(is_seated));
+        let ports: Vec<_> = lines.figures().into_iter().map(|line| line.port).collect();
+        assert_eq!(ports, [a, c]);
+        stop.cancel();
+        assert!(lines.failed().await.is_none(), "none ended that was not told to");
     }
 }

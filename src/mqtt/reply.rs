@@ -86,7 +86,7 @@ impl Answer {
     }
 
     /// The reply to a command that was refused. It is in the log as well: who sent the command may
-    /// never look at a reply. MQTT does not tell who that was; the reference and where the answer is
+    /// never look at a reply. MQTT does not tell who that was; what he calls himself, the reference and where the answer is
     /// wanted are all that is known of him.
     #[must_use]
     pub fn refused(&self, code: &str, message: &dyn Display) -> Reply {
@@ -124,10 +124,12 @@ impl Answer {
             );
         }
         let [command, to] = [&self.command, &self.topic].map(|topic| shortened(topic, MOST_WORDS));
-        let reference = &self.reference;
+        let (reference, by) = (&self.reference, self.sender.as_deref());
+        let who = by.map(|by| format!(" of {by}")).unwrap_or_default();
         tracing::info!(
             code,
-            "command {command:?} (ref {reference}, answered to {to:?}) refused: {message}"
+            by,
+            "command {command:?}{who} (ref {reference}, answered to {to:?}) refused: {message}"
         );
     }
 

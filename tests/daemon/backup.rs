@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::{
     broker::{self, Mosquitto, Subscriber},
     hall::{Daemon, journal, one_board, program},
+    wiring::Wiring,
 };
 
 /// Events of a journal that takes a while to copy.
@@ -82,11 +83,25 @@ fn heard(subscriber: &Subscriber) -> BTreeMap<u64, Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_evening_is_backed_up_while_it_goes_on_and_restored() {
+    is_backed_up_and_restored(Wiring::Alone).await;
+}
+
+/// With `DGT2MQTT_FULL=1`.
+#[tokio::test(flavor = "multi_thread")]
+async fn so_is_an_evening_on_a_line_of_many_boards() {
+    if std::env::var_os("DGT2MQTT_FULL").is_none() {
+        eprintln!("skipped: set DGT2MQTT_FULL=1");
+        return;
+    }
+    is_backed_up_and_restored(Wiring::Line).await;
+}
+
+async fn is_backed_up_and_restored(wiring: Wiring) {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
-    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let (_simulator, config) = wiring.one_board(folder.path(), mosquitto.port);
     let text = fs::read_to_string(&config).unwrap();
     fs::write(at("round.csv"), "board,white,black\n1,A,B\n").unwrap();
     fs::write(

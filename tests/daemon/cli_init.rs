@@ -12,7 +12,7 @@ use std::{
 use assert_cmd::cargo::CommandCargoExt;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::broker::{self, Mosquitto};
+use crate::broker::{self, Mosquitto, Subscriber};
 
 fn program() -> Command {
     let mut program = Command::cargo_bin("dgt2mqtt").unwrap();
@@ -330,5 +330,51 @@ fn boards_and_brokers_that_are_not_there_are_told() {
     assert!(
         said(&output).contains("cannot write /proc/dgt2mqtt.toml"),
         "{output:?}"
+    );
+}
+
+/// The README's way for who has the package and no board.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_board_the_first_irregularity_comes_as_the_readme_says() {
+    let readme = include_str!("../../README.md");
+    let line = readme
+        .lines()
+        .find_map(|line| line.strip_prefix("dgt2mqtt simulate ")?.strip_suffix(" &"))
+        .unwrap();
+    let line = line.replace("127.0.0.1:2000", "127.0.0.1:0");
+    let mut child = program()
+        .arg("simulate")
+        .args(line.split(' '))
+        .args(["--speed", "3"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut port = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut port)
+        .unwrap();
+    let boards = Boards(child, vec![port.trim().to_owned()]);
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start(folder.path(), "");
+    let url = format!("mqtt://127.0.0.1:{}", broker.port);
+    let file = folder.path().join("dgt2mqtt.toml");
+    let output = init(
+        &file,
+        &["--name", "hall", "--broker", &url, "--port", &boards.1[0]],
+    );
+    assert!(output.status.success(), "{}", said(&output));
+    let subscriber = Subscriber::new(broker.port, "dgt2mqtt/hall/board/1/event/irregularity").await;
+    let daemon = program()
+        .args(["run", "--config"])
+        .arg(&file)
+        .env("STATE_DIRECTORY", folder.path())
+        .stderr(Stdio::null())
+        .spawn();
+    let _daemon = Boards(daemon.unwrap(), Vec::new());
+    let case = subscriber.wait("the first irregularity", |_| true).await.json();
+    assert_eq!(
+        (&case["kind"], &case["ply"]),
+        (&"illegal_move".into(), &6.into()),
+        "{case}"
     );
 }

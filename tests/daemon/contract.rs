@@ -1,4 +1,5 @@
-//! Every example of `docs/contract.md` is sent to a daemon, which understands it, and is what the schema says.
+//! Every command that `docs/contract.md` and the README show is sent to a daemon, which understands it, and is what the schema
+//! says.
 
 use std::{
     fs,
@@ -91,9 +92,23 @@ fn validated(lines: &[(String, Value)]) -> Option<Vec<String>> {
     Some(said.lines().map(str::to_owned).collect())
 }
 
+/// Verb and payload of each command that is sent by `mosquitto_pub`.
+fn sent(text: &str) -> impl Iterator<Item = (String, Value)> {
+    text.lines().filter_map(|line| {
+        let (_, rest) = line.strip_prefix("mosquitto_pub ")?.split_once("/cmd/")?;
+        let (verb, payload) = rest.split_once(" -m ").expect("a payload");
+        let payload = serde_json::from_str(payload.trim_matches('\'')).unwrap();
+        Some((verb.to_owned(), payload))
+    })
+}
+
 fn documented() -> Vec<(String, Value)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/contract.md");
-    examples(&fs::read_to_string(path).unwrap())
+    let read = |name| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
+    let mut all = examples(&read("docs/contract.md"));
+    let of_readme: Vec<_> = sent(&read("README.md")).collect();
+    assert!(of_readme.len() >= 2, "the README shows no command: {of_readme:?}");
+    all.extend(of_readme);
+    all
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     io::Read,
+    net::TcpListener,
     path::Path,
     process::{Output, Stdio},
 };
@@ -229,4 +230,39 @@ fn an_anonymous_recording_does_not_say_whose_board_it_was() {
         "{hidden:?}"
     );
     assert!(fields > 0 && header.epoch_ms().is_none() && header.board().is_none());
+}
+
+/// Whoever records a board that is switched off sees that nothing comes, and sees when it does.
+#[test]
+fn a_recording_says_whether_a_board_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    let (capture, log) = (folder.path().join("b.dgtcap"), folder.path().join("log"));
+    let mut command = program();
+    command
+        .args(["record", "--port", &format!("tcp://{address}"), "--output"])
+        .arg(&capture)
+        .stderr(fs::File::create(&log).unwrap());
+    let mut child = command.spawn().unwrap();
+    let says = |words: &str| {
+        let said = || fs::read_to_string(&log).unwrap();
+        until(words, PATIENCE, || said().contains(words).then_some(()));
+    };
+    says("No board answers at tcp://");
+    drop(silent);
+    let _simulator = Simulator::start(&["--listen", &address], &[vienna()]);
+    says("The board answers.");
+    let stopped = std::process::Command::new("kill")
+        .arg(child.id().to_string())
+        .status();
+    assert!(stopped.unwrap().success() && child.wait().unwrap().success());
+    says(" bytes of the board in ");
+    assert_eq!(
+        fs::read_to_string(&log)
+            .unwrap()
+            .matches("No board answers")
+            .count(),
+        1
+    );
 }

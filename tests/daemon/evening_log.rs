@@ -1,6 +1,6 @@
 //! Who reads the log knows that a game was played, and what an arbiter did.
 
-use std::{fs, process::Command};
+use std::{fs, net::TcpListener, process::Command};
 
 use dgt2mqtt::link::file::read_capture;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ async fn answered(subscriber: &Subscriber, topic: &str, verb: &str, payload: &Va
 #[tokio::test(flavor = "multi_thread")]
 async fn the_log_tells_the_evening() {
     let folder = tempfile::tempdir().unwrap();
-    let mosquitto = Mosquitto::start(folder.path(), "");
+    let mut mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
     let path = fixture("illegal-stands-rapid");
     let capture = read_capture(&path).unwrap();
@@ -114,13 +114,15 @@ async fn the_log_tells_the_evening() {
     .await;
     assert_eq!(answer["state"]["filter"], "dgt2mqtt=debug", "{answer}");
     let comes_back = |simulator: Simulator| {
-        drop(simulator);
         let before = log().len();
+        drop(simulator);
         let simulator = play();
         until("the board again", PATIENCE, || {
             log()[before..].contains("it answers").then_some(())
         });
-        (simulator, log()[before..].to_owned())
+        let fresh = log()[before..].to_owned();
+        assert_eq!(fresh.matches("board 7: link lost on ").count(), 1, "{fresh}");
+        (simulator, fresh)
     };
     let (simulator, fresh) = comes_back(simulator);
     assert!(
@@ -155,9 +157,42 @@ async fn the_log_tells_the_evening() {
     )
     .await;
     assert_eq!(answer["error"]["code"], "bad_filter", "{answer}");
+    // Taken for a target, a level with a typo would silence the log.
+    let answer = answered(&subscriber, "", "log", &by(8, json!({ "filter": "infos" }))).await;
+    let said = answer["error"]["message"].as_str().unwrap_or_default();
+    assert!(
+        said.contains("\"infos\" is no level; levels are off, error, warn"),
+        "{answer}"
+    );
+    assert!(
+        log().contains("command \"dgt2mqtt/gw/cmd/log\" of Anna (ref 8, "),
+        "{}",
+        log()
+    );
     // Read as an expression, this would take all memory that there is: filters have none.
     let filter = format!("[{{f=.*a{}}}]", ".".repeat(60));
     let answer = answered(&subscriber, "", "log", &by(7, json!({ "filter": filter }))).await;
     assert_eq!(answer["error"]["code"], "bad_filter", "{answer}");
+
+    // A broker that goes is told once for each reason, whatever was tried meanwhile, and its coming back once.
+    let before = log().len();
+    mosquitto.stop();
+    let door = TcpListener::bind(("127.0.0.1", mosquitto.port)).unwrap();
+    for _ in 0..4 {
+        drop(door.accept().unwrap());
+    }
+    drop(door);
+    mosquitto.resume();
+    let fresh = until("the broker again", PATIENCE, || {
+        let fresh = log()[before..].to_owned();
+        fresh.contains("connected to the broker").then_some(fresh)
+    });
+    let reason = |line: &str| Some(line.split_once("no broker at ")?.1.split(';').next()?.to_owned());
+    let mut told: Vec<_> = fresh.lines().filter_map(reason).collect();
+    let count = told.len();
+    told.sort_unstable();
+    told.dedup();
+    assert!(count > 0 && told.len() == count, "{fresh}");
+    assert_eq!(fresh.matches("connected to the broker").count(), 1, "{fresh}");
     assert!(daemon.stop());
 }

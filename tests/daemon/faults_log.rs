@@ -138,8 +138,15 @@ async fn a_journal_of_systemd_that_nobody_reads() {
         let mut entry = [0; 65_536];
         let count = socket.recv(&mut entry).unwrap();
         heard += std::str::from_utf8(&entry[..count]).unwrap();
-        (heard.contains("\nDGT_BOARD=1\n") && heard.contains("\nMESSAGE=connected to the broker"))
-            .then_some(())
+        let wanted = [
+            "\nMESSAGE=connected to the broker",
+            "\nDGT_BOARD=1\n",
+            "\nDGT_GAME=1\n",
+            "\nDGT_PLY=13\n",
+            "\nDGT_KIND=illegal_move\n",
+            "\nDGT_EVENT=gw/1/",
+        ];
+        wanted.iter().all(|field| heard.contains(field)).then_some(())
     });
     let form = "PRIORITY=5\nSYSLOG_IDENTIFIER=dgt2mqtt\nTARGET=dgt2mqtt::";
     assert!(heard.contains(form), "{heard}");

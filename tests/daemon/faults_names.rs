@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt::Write as _,
     io::{BufRead, BufReader, Write as _},
     net::TcpStream,
     path::{Path, PathBuf},
@@ -27,6 +26,7 @@ use tokio::task::JoinSet;
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, free_port},
     page::Server,
+    wiring::{Restless, Wiring},
 };
 
 fn rounds() -> usize {
@@ -39,37 +39,33 @@ fn rng() -> Rng {
     Rng::with_seed(seed)
 }
 
-/// A board whose cable is pulled and put back all the time.
-fn board() -> String {
-    let mut text = String::from("# dgtcap 1\n0.000 > 4d\n0.012 < 93 00 05 01 08\n0.020 > 42\n");
-    let squares = "00 ".repeat(64);
-    for n in 0..400 {
-        let at = |tenths: u32| f64::from(n * 6 + tenths) / 10.0;
-        writeln!(text, "{:.3} < 86 00 43 {}", at(1), squares.trim()).unwrap();
-        writeln!(text, "{:.3} ! down\n{:.3} ! up", at(3), at(6)).unwrap();
-    }
-    text
-}
-
 /// A gateway in a folder of its own.
 struct Gateway {
     config: PathBuf,
+    boards: Restless,
     child: Option<Child>,
 }
 
 impl Gateway {
     fn prepare(folder: &Path, broker: u16) -> Self {
+        Self::wired(folder, broker, Wiring::Alone)
+    }
+
+    fn wired(folder: &Path, broker: u16, wiring: Wiring) -> Self {
         std::fs::create_dir_all(folder).unwrap();
-        let capture = folder.join("board.dgtcap");
-        std::fs::write(&capture, board()).unwrap();
+        let boards = wiring.restless(folder);
         let text = format!(
-            "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{broker}\"]\n[journal]\npath = \"{}\"\n[[board]]\nid = \"7\"\nport = \"capture:{}\"\n",
+            "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{broker}\"]\n[journal]\npath = \"{}\"\n{}",
             folder.join("journal.sqlite").display(),
-            capture.display()
+            boards.tables
         );
         let config = folder.join("dgt2mqtt.toml");
         std::fs::write(&config, text).unwrap();
-        Self { config, child: None }
+        Self {
+            config,
+            boards,
+            child: None,
+        }
     }
 
     fn start(&mut self) {
@@ -164,13 +160,22 @@ fn status(subscriber: &Subscriber) -> String {
 
 #[tokio::test]
 async fn of_two_gateways_of_one_name_one_publishes_and_the_other_takes_over() {
+    two_have_one_name(Wiring::Alone).await;
+}
+
+#[tokio::test]
+async fn so_it_is_with_two_gateways_that_have_a_line_of_many_boards_each() {
+    two_have_one_name(Wiring::Line).await;
+}
+
+async fn two_have_one_name(wiring: Wiring) {
     let mut rng = rng();
     for round in 0..rounds() {
         let folder = tempfile::tempdir().unwrap();
         let mosquitto = Mosquitto::start(folder.path(), "");
         let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
-        let mut first = Gateway::prepare(&folder.path().join("first"), mosquitto.port);
-        let mut second = Gateway::prepare(&folder.path().join("second"), mosquitto.port);
+        let mut first = Gateway::wired(&folder.path().join("first"), mosquitto.port, wiring);
+        let mut second = Gateway::wired(&folder.path().join("second"), mosquitto.port, wiring);
         first.start();
         more(&subscriber, 3, &mut rng).await;
         second.start();
@@ -191,17 +196,23 @@ async fn of_two_gateways_of_one_name_one_publishes_and_the_other_takes_over() {
         second.end(rng.bool());
         more(&subscriber, 4, &mut rng).await;
         assert_eq!(status(&subscriber), "online", "round {round}");
-        let (mut by_seq, mut highest) = (BTreeMap::new(), 0);
-        for event in events(&subscriber) {
-            let seq = event["seq"].as_u64().unwrap();
-            let former = by_seq.insert(seq, event.clone());
-            let is_new = former.is_none();
-            assert!(
-                former.is_none_or(|former| former == event),
-                "round {round}: number {seq} twice"
-            );
-            assert!(!is_new || seq > highest, "round {round}: {seq} after {highest}");
-            highest = highest.max(seq);
+        for id in &first.boards.ids {
+            let (mut by_seq, mut highest) = (BTreeMap::new(), 0);
+            for event in events(&subscriber).iter().filter(|event| event["board"] == **id) {
+                let seq = event["seq"].as_u64().unwrap();
+                let former = by_seq.insert(seq, event.clone());
+                let is_new = former.is_none();
+                assert!(
+                    former.is_none_or(|former| former == *event),
+                    "round {round}: number {seq} of board {id} twice"
+                );
+                assert!(
+                    !is_new || seq > highest,
+                    "round {round}: {seq} of board {id} after {highest}"
+                );
+                highest = highest.max(seq);
+            }
+            assert!(highest > 0, "round {round}: board {id} has said nothing");
         }
         first.end(false);
     }

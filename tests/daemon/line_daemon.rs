@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     broker::{self, Mosquitto, Subscriber},
-    hall::{Daemon, Simulator, program, replay, save},
+    hall::{Daemon, Simulator, program, replay, save, until},
 };
 
 /// What a made-up game takes, on a machine that is busy.
@@ -152,4 +152,94 @@ async fn boards_on_one_line_say_what_replay_says() {
         "{all}"
     );
     assert!(daemon.stop(), "a stop that was asked for is no failure");
+}
+
+/// The configuration of a line with these boards, and of a board with a port of its own.
+fn hall(broker: u16, line: &str, serials: &[&str], own: &str) -> String {
+    let line = match serials {
+        [] => String::new(),
+        serials => format!("[[line]]\nport = \"{line}\"\nboards = {serials:?}\n"),
+    };
+    format!(
+        "[gateway]\nname = \"gw\"\n[event]\ntime_control = \"rapid\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{broker}\"]\n\
+         [journal]\npath = \"journal.sqlite\"\n{line}[[board]]\nid = \"own\"\nport = \"{own}\"\n"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_comes_changes_and_goes_while_games_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<_> = (1..=3)
+        .map(|seed| save(folder.path(), &format!("game-{seed}"), &made_up(seed)))
+        .collect();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let simulator = Simulator::start(&["--line", "--speed", "2"], &paths);
+    let own = Simulator::start(&["--speed", "2"], &paths[..1]);
+    let places = simulator
+        .ports
+        .iter()
+        .map(|port| port.strip_prefix("bus:").unwrap().split_once('@').unwrap());
+    let (serials, lines): (Vec<_>, Vec<_>) = places.unzip();
+    let config = folder.path().join("dgt2mqtt.toml");
+    let write = |serials: &[&str]| {
+        fs::write(&config, hall(mosquitto.port, lines[0], serials, &own.ports[0])).unwrap();
+    };
+    write(&serials[..2]);
+    let daemon = Daemon::start(&config);
+    let log = || fs::read_to_string(folder.path().join("daemon.log")).unwrap();
+    let answers = |id: &str| log().matches(&format!("board {id}: it answers")).count();
+    let reload = |serials: &[&str], says: &str| {
+        write(serials);
+        let (before, pid) = (log().len(), daemon.id().to_string());
+        let sent = std::process::Command::new("kill").args(["-HUP", &pid]).status();
+        assert!(sent.unwrap().success());
+        let fresh = || log()[before..].to_owned();
+        until(says, PATIENCE, || {
+            fresh().contains("the configuration was read again").then_some(())
+        });
+        assert!(
+            fresh().contains(says) && !fresh().contains("wants a restart"),
+            "{}",
+            fresh()
+        );
+    };
+    let moves = |id: &str| told(&of_board(&subscriber, id)).0.len();
+    let play = |ids: &[&str], count: usize| {
+        let is_there = || ids.iter().all(|id| moves(id) >= count).then_some(());
+        until(&format!("{count} half-moves of {ids:?}"), PATIENCE, is_there);
+    };
+
+    // In the middle of two games a third board comes to their line.
+    play(&serials[..2], 1);
+    let line = format!("line {}", lines[0]);
+    reload(
+        &serials,
+        &format!("taken over: {line}, board {} is new", serials[2]),
+    );
+    until("the boards again", PATIENCE, || {
+        (answers(serials[0]) == 2 && answers(serials[1]) == 2 && answers(serials[2]) == 1).then_some(())
+    });
+    play(&serials, 4);
+    // Nothing has changed: nobody is let go of.
+    reload(&serials, "nothing has changed");
+    // The line goes, and comes back: its port is free, and its games are there.
+    reload(&[], &format!("taken over: {line} is gone"));
+    let status = format!("dgt2mqtt/gw/board/{}/status", serials[0]);
+    let is_gone = |got: &broker::Got| got.topic == status && got.text().is_empty();
+    subscriber.wait("the board's states to go", is_gone).await;
+    reload(&serials, &format!("taken over: {line} is new"));
+    until("the boards after the line", PATIENCE, || {
+        (answers(serials[0]) == 3).then_some(())
+    });
+    play(&["own"], 4);
+    for (id, path) in serials.iter().zip(&paths).chain([(&"own", &paths[0])]) {
+        let events = of_board(&subscriber, id);
+        assert_eq!(told(&events), told(&replay(path, "1")), "board {id}\n{}", log());
+        let begun = events.iter().filter(|event| event["type"] == "game_started");
+        assert_eq!(begun.count(), 1, "board {id}: its game goes on");
+    }
+    assert_eq!(answers("own"), 1, "what is on no line was not let go of");
+    assert!(!log().contains("line_lost"), "no cable was pulled: {}", log());
+    assert!(daemon.stop());
 }

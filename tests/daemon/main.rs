@@ -20,6 +20,8 @@ mod reader;
 mod seated;
 #[path = "../help/station.rs"]
 mod station;
+#[path = "../help/wiring.rs"]
+mod wiring;
 
 mod access;
 mod alerts;

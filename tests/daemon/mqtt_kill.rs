@@ -7,23 +7,18 @@ use std::{
     time::Duration,
 };
 
-use crate::broker::{Mosquitto, Subscriber};
+use crate::{
+    broker::{Mosquitto, Subscriber},
+    wiring::{Restless, Wiring},
+};
 
-/// A board and a clock that show themselves at once, and stay.
-const CAPTURE: &str = "# dgtcap 1\n\
-    0.000 > 4d\n0.012 < 93 00 05 01 08\n0.020 > 42\n\
-    0.090 < 86 00 43 02 01 00 00 00 00 07 08 03 01 00 00 00 00 07 09 04 01 00 00 00 00 07 0a 06 01 00 00 00 00 07 0c 05 01 00 00 00 00 07 0b 04 01 00 00 00 00 07 0a 03 01 00 00 00 00 07 09 02 01 00 00 00 00 07 08\n\
-    0.150 > 4b\n0.200 < 8d 00 0a 21 30 00 21 30 00 08\n60.000 < 8d 00 0a 21 30 00 21 30 00 08\n";
-
-/// Writes capture and configuration; returns the configuration's path.
-fn prepare(folder: &Path, mosquitto: &Mosquitto) -> PathBuf {
-    let capture = folder.join("board.dgtcap");
-    std::fs::write(&capture, CAPTURE).unwrap();
+/// Writes the configuration for these boards; returns its path.
+fn prepare(folder: &Path, mosquitto: &Mosquitto, boards: &Restless) -> PathBuf {
     let text = format!(
-        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"{}\"\n[[board]]\nid = \"7\"\nport = \"capture:{}\"\n",
+        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"{}\"\n{}",
         mosquitto.port,
         folder.join("journal.sqlite").display(),
-        capture.display()
+        boards.tables
     );
     let path = folder.join("dgt2mqtt.toml");
     std::fs::write(&path, text).unwrap();
@@ -51,10 +46,20 @@ fn events(subscriber: &Subscriber) -> usize {
 
 #[tokio::test]
 async fn kills_leave_no_gap_and_no_number_twice() {
+    is_killed_again_and_again(Wiring::Alone).await;
+}
+
+#[tokio::test]
+async fn nor_do_kills_over_a_line_of_many_boards() {
+    is_killed_again_and_again(Wiring::Line).await;
+}
+
+async fn is_killed_again_and_again(wiring: Wiring) {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::of_flags(mosquitto.port, "dgt2mqtt/#").await;
-    let config = prepare(folder.path(), &mosquitto);
+    let boards = wiring.restless(folder.path());
+    let config = prepare(folder.path(), &mosquitto, &boards);
     let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
     println!("seed {seed}");
     let mut rng = fastrand::Rng::with_seed(seed);
@@ -105,12 +110,15 @@ async fn kills_leave_no_gap_and_no_number_twice() {
             );
         }
     }
-    let numbers = subscriber.numbers("7");
-    assert_eq!(
-        numbers,
-        (1..=numbers.len() as u64).collect::<Vec<_>>(),
-        "no gap, in order"
-    );
+    for id in &boards.ids {
+        let numbers = subscriber.numbers(id);
+        assert!(!numbers.is_empty(), "board {id} says nothing");
+        assert_eq!(
+            numbers,
+            (1..=numbers.len() as u64).collect::<Vec<_>>(),
+            "no gap, in order"
+        );
+    }
 }
 
 #[tokio::test]
@@ -118,7 +126,8 @@ async fn a_second_daemon_fails_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
-    let config = prepare(folder.path(), &mosquitto);
+    let boards = Wiring::Alone.restless(folder.path());
+    let config = prepare(folder.path(), &mosquitto, &boards);
     let mut first = start(&config);
     subscriber.wait("online", |got| got.text() == "online").await;
     let second = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))

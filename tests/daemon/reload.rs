@@ -275,9 +275,10 @@ async fn other_rules_wait_for_the_end_of_the_game_and_another_port_does_not() {
     hall.reload("taken over: board 1");
     let answers = || hall.log().matches("board 1: it answers").count();
     until("the board again", PATIENCE, || (answers() == 2).then_some(()));
-    settings.boards = vec![board("1", &link.display().to_string(), "laws = \"2014\"")];
+    let more = "laws = \"2014\"\ntable = { white = \"Anna\" }";
+    settings.boards = vec![board("1", &link.display().to_string(), more)];
     hall.write(&settings);
-    hall.reload("rules of board 1, from its next game on");
+    hall.reload("taken over: names of board 1, rules of board 1, from its next game on");
     here.wait("the end of the game", |got| {
         let is_end = got.topic.ends_with("/1/event/game_ended");
         assert!(is_end || answers() == 2 || here.all().iter().any(|got| got.topic.ends_with("game_ended")));

@@ -208,6 +208,13 @@ impl Browser {
         );
     }
 
+    /// Types a text where the focus is.
+    pub fn types(&self, text: &str) {
+        for key in text.chars() {
+            self.press(&key.to_string());
+        }
+    }
+
     fn post(&self, path: &str, body: &Value) -> Value {
         self.call("POST", &format!("/session/{}{path}", self.session), body)
     }

@@ -18,6 +18,13 @@ use crate::{
 
 const TOKEN: &str = "0123456789abcdef";
 
+/// Keys, as WebDriver names them.
+const TAB: &str = "\u{e004}";
+pub const ENTER: &str = "\u{e007}";
+pub const ESCAPE: &str = "\u{e00c}";
+pub const RIGHT: &str = "\u{e014}";
+const DOWN: &str = "\u{e015}";
+
 /// A hall of two boards, its daemon, a page and a browser.
 pub struct Evening {
     folder: tempfile::TempDir,
@@ -30,12 +37,17 @@ pub struct Evening {
 
 impl Evening {
     pub fn begin() -> Option<Self> {
+        Self::begin_with("")
+    }
+
+    /// `tables` are further tables of the configuration.
+    pub fn begin_with(tables: &str) -> Option<Self> {
         let browser = Browser::start(&json!({}))?;
         let folder = tempfile::tempdir().unwrap();
         let broker = Mosquitto::start(folder.path(), "");
         let boards = [1, 2].map(Players::sit_down);
         let mut text = format!(
-            "[gateway]\nname = \"gw\"\ncommands = true\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"journal.sqlite\"\n",
+            "[gateway]\nname = \"gw\"\ncommands = true\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"journal.sqlite\"\n{tables}",
             broker.port
         );
         let names = [["Reti, R", "Tartakower, S"], ["Menchik, V", "Thomas, G"]];
@@ -146,6 +158,17 @@ impl Evening {
         }
     }
 
+    /// What the public is shown of a board, where the folder `open` is for it.
+    pub fn public(&self, board: u32) -> String {
+        let file = self.folder.path().join(format!("open/round-1/game-{board}.pgn"));
+        fs::read_to_string(file).unwrap_or_default()
+    }
+
+    /// What the daemon has said.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("daemon.log")).unwrap_or_default()
+    }
+
     pub fn open(&self, page: &str) {
         self.browser.open(&self.server().url(page));
     }
@@ -232,6 +255,34 @@ impl Evening {
                 .run(&format!("document.documentElement.dataset.theme = '{theme}'"));
             let serious = self.browser.barriers(&checker);
             assert!(serious.is_empty(), "{theme}: {serious:#?}");
+        }
+    }
+
+    /// Goes on by the key Tab until something has the focus.
+    pub fn tab_to(&self, selector: &str) {
+        let has_it = format!("return Boolean(document.activeElement?.matches('{selector}'))");
+        let deadline = Instant::now() + PATIENCE;
+        while self.browser.run(&has_it) != true {
+            assert!(Instant::now() < deadline, "no key leads to {selector}");
+            self.browser.press(TAB);
+        }
+    }
+
+    /// Goes to a button by keys, and presses it.
+    pub fn presses(&self, selector: &str) {
+        self.tab_to(selector);
+        self.browser.press(ENTER);
+    }
+
+    /// Chooses in the list that has the focus, by the arrow, until `is_it` holds of the chosen `option`.
+    pub fn arrows_to(&self, is_it: &str) {
+        let chosen = format!(
+            "const option = document.activeElement.selectedOptions?.[0]; return Boolean(option && {is_it})"
+        );
+        let deadline = Instant::now() + PATIENCE;
+        while self.browser.run(&chosen) != true {
+            assert!(Instant::now() < deadline, "no arrow leads to {is_it}");
+            self.browser.press(DOWN);
         }
     }
 

@@ -31,6 +31,8 @@ struct Table {
     start: Instant,
     /// What the host has not read yet.
     out: Vec<u8>,
+    /// Its cable is pulled out: nobody hears it, and it has no power.
+    is_cut_off: bool,
     is_over: bool,
 }
 
@@ -60,6 +62,7 @@ impl Table {
 
 /// Two players and their board.
 pub struct Players {
+    number: u16,
     table: Arc<Mutex<Table>>,
     position: Chess,
     /// Where the daemon finds the board.
@@ -81,21 +84,28 @@ fn code(piece: Option<Piece>) -> PieceCode {
     PieceCode(role + if piece.color == Color::Black { 6 } else { 0 })
 }
 
+/// The squares of a position, as a board counts them.
+fn squares_of(position: &Chess) -> [PieceCode; 64] {
+    let mut squares = [PieceCode::EMPTY; 64];
+    for square in Square::ALL {
+        let index = (7 - square.rank() as usize) * 8 + square.file() as usize;
+        squares[index] = code(position.board().piece_at(square));
+    }
+    squares
+}
+
 impl Players {
     /// At a board in the initial position.
     pub fn sit_down(number: u16) -> Self {
         let position = Chess::default();
-        let mut squares = [PieceCode::EMPTY; 64];
-        for square in Square::ALL {
-            let index = (7 - square.rank() as usize) * 8 + square.file() as usize;
-            squares[index] = code(position.board().piece_at(square));
-        }
+        let squares = squares_of(&position);
         let clock = Clock::new(5_400_000, 30_000);
         let table = Table {
             board: Board::new(Identity::synthetic(number), squares, Some(clock.reading())),
             clock,
             start: Instant::now(),
             out: Vec::new(),
+            is_cut_off: false,
             is_over: false,
         };
         let table = Arc::new(Mutex::new(table));
@@ -110,6 +120,7 @@ impl Players {
             }
         });
         Self {
+            number,
             table,
             position,
             port,
@@ -132,26 +143,36 @@ impl Players {
             self.start_clock();
         }
         for uci in moves.split(' ') {
-            let mv = uci.parse::<UciMove>().unwrap().to_move(&self.position).unwrap();
             let mover = self.position.turn();
-            let before = self.position.clone();
-            self.position.play_unchecked(mv);
-            let changed = |empties: bool| {
-                let differs = |square: &Square| {
-                    let after = self.position.board().piece_at(*square);
-                    before.board().piece_at(*square) != after && after.is_none() == empties
-                };
-                Square::ALL.into_iter().filter(differs).collect::<Vec<_>>()
-            };
-            let (left, came) = (changed(true), changed(false));
-            for square in left {
-                self.change(|table| table.put(square, PieceCode::EMPTY));
-            }
-            for square in came {
-                let piece = code(self.position.board().piece_at(square));
-                self.change(|table| table.put(square, piece));
-            }
+            self.make(uci);
             self.press(mover);
+        }
+    }
+
+    /// Half-moves that are shown to somebody: nobody touches the clock.
+    pub fn show(&mut self, moves: &str) {
+        moves.split(' ').for_each(|uci| self.make(uci));
+    }
+
+    /// The pieces of a half-move are moved.
+    fn make(&mut self, uci: &str) {
+        let mv = uci.parse::<UciMove>().unwrap().to_move(&self.position).unwrap();
+        let before = self.position.clone();
+        self.position.play_unchecked(mv);
+        let changed = |empties: bool| {
+            let differs = |square: &Square| {
+                let after = self.position.board().piece_at(*square);
+                before.board().piece_at(*square) != after && after.is_none() == empties
+            };
+            Square::ALL.into_iter().filter(differs).collect::<Vec<_>>()
+        };
+        let (left, came) = (changed(true), changed(false));
+        for square in left {
+            self.change(|table| table.put(square, PieceCode::EMPTY));
+        }
+        for square in came {
+            let piece = code(self.position.board().piece_at(square));
+            self.change(|table| table.put(square, piece));
         }
     }
 
@@ -174,6 +195,26 @@ impl Players {
     /// A piece is taken in hand.
     pub fn lift(&self, square: Square) {
         self.change(|table| table.put(square, PieceCode::EMPTY));
+    }
+
+    /// A piece is put on a square where it does not belong.
+    pub fn put(&self, square: Square, piece: Piece) {
+        self.change(|table| table.put(square, code(Some(piece))));
+    }
+
+    /// The board's cable is pulled out. A clock has a battery of its own.
+    pub fn pull_out(&self) {
+        self.change(|table| table.is_cut_off = true);
+    }
+
+    /// The board has power again, and remembers nothing.
+    pub fn plug_in(&self) {
+        let (identity, squares) = (Identity::synthetic(self.number), squares_of(&self.position));
+        self.change(|table| {
+            table.board = Board::new(identity, squares, Some(table.clock.reading()));
+            table.out.clear();
+            table.is_cut_off = false;
+        });
     }
 
     /// A piece is taken in hand for so long that everybody sees it, and put back.
@@ -242,8 +283,8 @@ fn serve(table: &Mutex<Table>, mut stream: TcpStream) -> bool {
     loop {
         let read = stream.read(&mut buffer);
         let mut table = table.lock().unwrap();
-        if table.is_over {
-            return false;
+        if table.is_over || table.is_cut_off {
+            return !table.is_over;
         }
         let table = &mut *table;
         let now = table.now();

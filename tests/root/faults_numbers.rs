@@ -4,8 +4,7 @@
 //! `DGT2MQTT_FULL=1`: twenty times each, with instants from the seed.
 
 use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
@@ -17,6 +16,7 @@ use serde_json::Value;
 use crate::{
     broker::{Mosquitto, Subscriber},
     disk::ImageDisk,
+    wiring::{Restless, Wiring},
 };
 
 fn rounds() -> usize {
@@ -29,44 +29,33 @@ fn rng() -> Rng {
     Rng::with_seed(seed)
 }
 
-/// A board whose cable is pulled and put back all the time: two events in 0.6 s.
-fn board() -> String {
-    let mut text = String::from("# dgtcap 1\n0.000 > 4d\n0.012 < 93 00 05 01 08\n0.020 > 42\n");
-    let squares = "00 ".repeat(64);
-    for n in 0..400 {
-        let at = |tenths: u32| f64::from(n * 6 + tenths) / 10.0;
-        writeln!(text, "{:.3} < 86 00 43 {}", at(1), squares.trim()).unwrap();
-        writeln!(text, "{:.3} ! down\n{:.3} ! up", at(3), at(6)).unwrap();
-    }
-    text
-}
-
 /// One hall: a broker that stays, a subscriber, and the place of the journal.
 struct Scene {
     _mosquitto: Mosquitto,
     subscriber: Subscriber,
+    boards: Restless,
     config: PathBuf,
     folder: tempfile::TempDir,
 }
 
 impl Scene {
-    async fn new(state: impl Fn(&Path) -> PathBuf) -> Self {
+    async fn new(wiring: Wiring, state: impl Fn(&Path) -> PathBuf) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mosquitto = Mosquitto::start(folder.path(), "");
         let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
-        let capture = folder.path().join("board.dgtcap");
-        std::fs::write(&capture, board()).unwrap();
+        let boards = wiring.restless(folder.path());
         let text = format!(
-            "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"{}\"\n[limits]\nhealth_interval_s = 5\n[[board]]\nid = \"7\"\nport = \"capture:{}\"\n",
+            "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"{}\"\n[limits]\nhealth_interval_s = 5\n{}",
             mosquitto.port,
             state(folder.path()).join("journal.sqlite").display(),
-            capture.display()
+            boards.tables
         );
         let config = folder.path().join("dgt2mqtt.toml");
         std::fs::write(&config, text).unwrap();
         Self {
             _mosquitto: mosquitto,
             subscriber,
+            boards,
             config,
             folder,
         }
@@ -95,13 +84,40 @@ impl Scene {
             .collect()
     }
 
-    /// Waits for so many arrivals, and for an instant more.
+    /// The highest number that came of each board.
+    fn highest(&self) -> Vec<Option<u64>> {
+        let events = self.events();
+        let of = |id: &String| {
+            let own = events.iter().filter(|event| event["board"] == **id);
+            own.filter_map(|event| event["seq"].as_u64()).max()
+        };
+        self.boards.ids.iter().map(of).collect()
+    }
+
+    /// Waits for so many arrivals, a new number of each board among them, and for an instant more.
     async fn more(&self, count: usize, rng: &mut Rng) {
-        let before = self.events().len();
+        let (before, highest) = (self.events().len(), self.highest());
+        let is_higher = || self.highest().iter().zip(&highest).all(|(now, then)| now > then);
         self.subscriber
-            .wait("more events", |_| self.events().len() >= before + count)
+            .wait("more events", |_| {
+                self.events().len() >= before + count && is_higher()
+            })
             .await;
         tokio::time::sleep(Duration::from_millis(rng.u64(0..700))).await;
+    }
+
+    /// How many times it was said of each board that the journal is behind.
+    fn behind(&self) -> Vec<usize> {
+        let events = self.events();
+        let of = |id: &String| {
+            let own = events
+                .iter()
+                .filter(|event| event["board"] == **id && event["code"] == "journal_behind");
+            own.map(|event| event["seq"].as_u64())
+                .collect::<BTreeSet<_>>()
+                .len()
+        };
+        self.boards.ids.iter().map(of).collect()
     }
 
     /// Waits until an event or `health` says it.
@@ -114,24 +130,27 @@ impl Scene {
             .await;
     }
 
-    /// No number has two contents, and none comes late for who drops the numbers that he has seen.
+    /// No number of a board has two contents, and none comes late for who drops the numbers that he has seen.
     fn check(&self, what: &str) {
         let log = std::fs::read_to_string(self.folder.path().join("daemon.log")).unwrap();
-        let (mut by_seq, mut highest) = (BTreeMap::new(), 0);
-        for event in self.events() {
-            let seq = event["seq"].as_u64().unwrap();
-            assert_eq!(event["id"], format!("gw/7/{seq}"));
-            let former = by_seq.insert(seq, event.clone());
-            let is_new = former.is_none();
-            assert!(
-                former.is_none_or(|former| former == event),
-                "{what}: two events have number {seq}\n{log}"
-            );
-            assert!(
-                !is_new || seq > highest,
-                "{what}: {seq} comes after {highest}\n{log}"
-            );
-            highest = highest.max(seq);
+        for id in &self.boards.ids {
+            let (mut by_seq, mut highest) = (BTreeMap::new(), 0);
+            for event in self.events().iter().filter(|event| event["board"] == **id) {
+                let seq = event["seq"].as_u64().unwrap();
+                assert_eq!(event["id"], format!("gw/{id}/{seq}"));
+                let former = by_seq.insert(seq, event.clone());
+                let is_new = former.is_none();
+                assert!(
+                    former.is_none_or(|former| former == *event),
+                    "{what}: two events of board {id} have number {seq}\n{log}"
+                );
+                assert!(
+                    !is_new || seq > highest,
+                    "{what}: {seq} of board {id} comes after {highest}\n{log}"
+                );
+                highest = highest.max(seq);
+            }
+            assert!(highest > 0, "{what}: board {id} has said nothing\n{log}");
         }
     }
 }
@@ -160,9 +179,18 @@ impl Drop for Daemon {
 
 #[tokio::test]
 async fn a_card_that_dies_in_the_middle_of_a_game_gives_no_number_twice() {
+    a_card_dies(Wiring::Alone).await;
+}
+
+#[tokio::test]
+async fn nor_does_a_card_that_dies_while_a_line_of_many_boards_is_played_on() {
+    a_card_dies(Wiring::Line).await;
+}
+
+async fn a_card_dies(wiring: Wiring) {
     let mut rng = rng();
     for round in 0..rounds() {
-        let scene = Scene::new(|folder| folder.join("disk")).await;
+        let scene = Scene::new(wiring, |folder| folder.join("disk")).await;
         let at = |name: &str| scene.folder.path().join(name);
         let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
             return;
@@ -182,7 +210,14 @@ async fn a_card_that_dies_in_the_middle_of_a_game_gives_no_number_twice() {
         scene.more(4, &mut rng).await;
         daemon.kill();
         let disk = disk.repair();
+        let before = scene.behind();
         let daemon = scene.start();
+        scene
+            .subscriber
+            .wait("what the journal does not have of each board", |_| {
+                scene.behind().iter().zip(&before).all(|(now, then)| now > then)
+            })
+            .await;
         scene.more(4, &mut rng).await;
         daemon.kill();
         scene.check(&format!("round {round}"));
@@ -234,10 +269,21 @@ fn copy(from: &Path, to: &Path) {
 
 #[tokio::test]
 async fn a_journal_that_is_removed_or_restored_gives_no_number_twice() {
+    a_journal_is_harmed(Wiring::Alone, &HARMS).await;
+}
+
+/// Of what may happen to it one thing while the daemon runs, and all with `DGT2MQTT_FULL=1`.
+#[tokio::test]
+async fn nor_does_a_journal_that_is_removed_while_a_line_of_many_boards_is_played_on() {
+    let harms = if rounds() > 1 { &HARMS } else { &HARMS[..1] };
+    a_journal_is_harmed(Wiring::Line, harms).await;
+}
+
+async fn a_journal_is_harmed(wiring: Wiring, harms: &[Harm]) {
     let mut rng = rng();
     for round in 0..rounds() {
-        for (what, is_running, harm) in HARMS {
-            let scene = Scene::new(|folder| folder.join("state")).await;
+        for &(what, is_running, harm) in harms {
+            let scene = Scene::new(wiring, |folder| folder.join("state")).await;
             let state = scene.folder.path().join("state");
             let daemon = scene.start();
             scene.more(4, &mut rng).await;

@@ -10,6 +10,8 @@ mod disk;
 mod hall;
 #[path = "../help/station.rs"]
 mod station;
+#[path = "../help/wiring.rs"]
+mod wiring;
 
 mod faults_numbers;
 mod journal_faults;

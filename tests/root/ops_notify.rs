@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{broker, disk, hall};
+use crate::{broker, disk, hall, wiring::Wiring};
 
 /// How often the service manager wants a sign of life: short, so that the test is, and long beside what a busy machine
 /// may be late.
@@ -158,6 +158,20 @@ impl Drop for Frozen<'_> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_disk_that_hangs_does_not_end_the_daemon() {
+    a_disk_hangs(Wiring::Alone).await;
+}
+
+/// With `DGT2MQTT_FULL=1`.
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_does_it_where_a_line_of_many_boards_is_played_on() {
+    if std::env::var_os("DGT2MQTT_FULL").is_none() {
+        eprintln!("skipped: set DGT2MQTT_FULL=1");
+        return;
+    }
+    a_disk_hangs(Wiring::Line).await;
+}
+
+async fn a_disk_hangs(wiring: Wiring) {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("disk");
     let Some(_disk) = disk::ImageDisk::make(&folder.path().join("image"), &at) else {
@@ -165,7 +179,7 @@ async fn a_disk_that_hangs_does_not_end_the_daemon() {
     };
     let mosquitto = broker::Mosquitto::start(folder.path(), "");
     let subscriber = broker::Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
-    let (_simulator, config) = hall::one_board(folder.path(), mosquitto.port);
+    let (_simulator, config) = wiring.one_board(folder.path(), mosquitto.port);
     let text = fs::read_to_string(&config).unwrap();
     fs::write(
         &config,

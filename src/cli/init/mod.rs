@@ -106,7 +106,7 @@ impl Init {
 
     /// Whether a file that is there is to be replaced. Without a word on that it is left alone.
     fn may_replace(&self, path: &Path, dialog: &mut Dialog<'_>) -> anyhow::Result<bool> {
-        if self.force || !path.exists() {
+        if self.force || fs::symlink_metadata(path).is_err() {
             return Ok(self.force);
         }
         if matches!(dialog, Dialog::With(_))
@@ -254,8 +254,15 @@ fn try_brokers(config: &Config) {
     }
 }
 
-/// Writes the file whole or not at all, and over another one only if that is to be replaced.
+/// Writes the file whole or not at all, and over another one only if that is to be replaced. A link stays one: what it leads to is
+/// replaced.
 fn put(path: &Path, text: &str, replace: bool) -> anyhow::Result<()> {
+    let real = match path.is_symlink() && replace {
+        true => fs::canonicalize(path)
+            .with_context(|| format!("{} is a link that leads nowhere: remove it", path.display()))?,
+        false => path.to_owned(),
+    };
+    let path = real.as_path();
     let what = || {
         format!(
             "cannot write {}: give another place with --config, or use sudo",
@@ -320,5 +327,26 @@ mod tests {
             fs::read_dir(folder.path().join("new")).expect("a folder").count(),
             1
         );
+    }
+
+    #[test]
+    fn a_link_stays_one() {
+        use std::os::unix::fs::symlink;
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let (kept, link) = (
+            folder.path().join("git/hall.toml"),
+            folder.path().join("dgt2mqtt.toml"),
+        );
+        symlink(&kept, &link).expect("a link");
+        let said = put(&link, "first", true)
+            .expect_err("it leads nowhere")
+            .to_string();
+        assert!(said.contains("leads nowhere: remove it"), "{said}");
+        put(&kept, "first", false).expect("written");
+        put(&link, "second", false).expect_err("it is there");
+        put(&link, "third", true).expect("written");
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&kept).expect("text"), "third");
     }
 }

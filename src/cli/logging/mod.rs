@@ -9,14 +9,13 @@ use std::{
     fs::File,
     io::{self, IsTerminal, Write},
     os::fd::AsFd,
-    str::FromStr,
     sync::OnceLock,
     time::Duration,
 };
 
 use tracing_subscriber::{
     Registry,
-    filter::Targets,
+    filter::{LevelFilter, Targets},
     layer::SubscriberExt,
     reload::{Handle, Layer},
     util::SubscriberInitExt,
@@ -46,7 +45,8 @@ struct Switch {
 
 /// Starts logging.
 pub(super) fn init() {
-    let wanted = std::env::var(VARIABLE).ok();
+    // Set to nothing, as a drop-in of a unit does it, it is not set.
+    let wanted = std::env::var(VARIABLE).ok().filter(|wanted| !wanted.is_empty());
     let (start, wrong) = match wanted.map(|wanted| filter(&wanted).map(|_| wanted)) {
         None => (DEFAULT.to_owned(), None),
         Some(Ok(wanted)) => (wanted, None),
@@ -102,10 +102,44 @@ pub(super) fn set(wanted: Option<&str>) -> Result<String, String> {
     Ok(wanted.to_owned())
 }
 
-/// What `words` name. Targets and levels alone: no spans, no fields, and no regular expressions, of which one can be made that takes
-/// all memory, and whose library is large.
-fn filter(words: &str) -> Result<Targets, <Targets as FromStr>::Err> {
-    words.parse()
+/// What `words` name; where they name no level for all, the rest is logged as without them. Targets and levels alone: no spans, no
+/// fields, and no regular expressions, of which one can be made that takes all memory, and whose library is large.
+///
+/// A target wants its level: the library takes a level with a typo for a target, and then logs nothing else.
+fn filter(words: &str) -> Result<Targets, String> {
+    let (mut for_all, mut named) = (None, Vec::new());
+    for part in words.split(',') {
+        match part.rsplit_once('=') {
+            None => for_all = Some(level(part)?),
+            Some((target, word)) => named.push((target_of(target)?, level(word)?)),
+        }
+    }
+    let rest = match for_all {
+        Some(level) => Targets::new().with_default(level),
+        None => filter(DEFAULT)?,
+    };
+    Ok(rest.with_targets(named))
+}
+
+fn level(word: &str) -> Result<LevelFilter, String> {
+    // The library takes nothing for `error`.
+    let level = Some(word.trim()).filter(|word| !word.is_empty());
+    level.and_then(|word| word.parse().ok()).ok_or_else(|| {
+        format!(
+            "{word:?} is no level; levels are off, error, warn, info, debug and trace, and a target wants one"
+        )
+    })
+}
+
+fn target_of(word: &str) -> Result<&str, String> {
+    let target = word.trim();
+    let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':');
+    if target.is_empty() || !target.chars().all(is_path) {
+        return Err(format!(
+            "{word:?} is no target; a target is as the log names it, without spans and fields"
+        ));
+    }
+    Ok(target)
 }
 
 /// Has the last lines written.
@@ -133,4 +167,60 @@ fn gap_words(count: u64) -> String {
 fn gap(count: u64) -> Vec<u8> {
     let now = jiff::Timestamp::now();
     format!("{now:.6}  WARN dgt2mqtt::cli::logging: {}\n", gap_words(count)).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::Level;
+
+    use super::*;
+
+    #[test]
+    fn a_level_with_a_typo_is_refused_and_the_levels_are_named() {
+        for words in [
+            "infos",
+            "",
+            "info,",
+            "dgt2mqtt",
+            "dgt2mqtt=",
+            "dgt2mqtt=louder",
+            "info,dgt2mqtt::link",
+        ] {
+            let said = filter(words).expect_err(words);
+            assert!(said.contains("off, error, warn, info, debug and trace"), "{said}");
+        }
+        for words in [
+            "info,dgt2mqtt[span]=debug",
+            "dgt2mqtt[{board}]=debug",
+            "=debug",
+            "a=b=debug",
+        ] {
+            let said = filter(words).expect_err(words);
+            assert!(said.contains("no target"), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_named_is_logged_as_ever() {
+        let (ours, link, theirs) = ("dgt2mqtt::gateway", "dgt2mqtt::link", "rumqttc");
+        for (words, target, most) in [
+            ("dgt2mqtt::link=trace", link, Some(Level::TRACE)),
+            ("dgt2mqtt::link=trace", ours, Some(Level::INFO)),
+            // A target that there is not.
+            ("dgt2mqttt=debug", ours, Some(Level::INFO)),
+            ("dgt2mqttt=debug", theirs, Some(Level::WARN)),
+            ("trace", theirs, Some(Level::TRACE)),
+            ("off,dgt2mqtt::link=debug", link, Some(Level::DEBUG)),
+            ("off,dgt2mqtt::link=debug", ours, None),
+            (DEFAULT, theirs, Some(Level::WARN)),
+            (MORE, ours, Some(Level::DEBUG)),
+        ] {
+            let filter = filter(words).expect(words);
+            let levels = [Level::TRACE, Level::DEBUG, Level::INFO, Level::WARN, Level::ERROR];
+            let logged = levels
+                .into_iter()
+                .find(|level| filter.would_enable(target, level));
+            assert_eq!(logged, most, "{words} for {target}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use crate::{
     gateway::{
         board::{BoardPlan, Tables},
         error::GatewayError,
-        lines::{self, LinePlan},
+        lines::{self, LinePlans},
         metrics::Metrics,
     },
     journal::JournalSettings,
@@ -34,8 +34,8 @@ pub(super) async fn metrics(config: &Config) -> Option<Metrics> {
         .ok()
 }
 
-/// The boards, and the lines that some of them share: whoever shares one has a place at it.
-pub(super) fn plans(config: &Config) -> Result<(BTreeMap<Id, BoardPlan>, Vec<LinePlan>), GatewayError> {
+/// The boards, and the lines that some of them share, by their ports. Nobody has a place at a line yet.
+pub(super) fn plans(config: &Config) -> Result<(BTreeMap<Id, BoardPlan>, LinePlans), GatewayError> {
     let mut plans = BTreeMap::new();
     let mut ports: HashMap<&str, &Id> = HashMap::new();
     for board in &config.boards {
@@ -61,7 +61,7 @@ pub(super) fn plans(config: &Config) -> Result<(BTreeMap<Id, BoardPlan>, Vec<Lin
         };
         plans.insert(board.id.clone(), plan);
     }
-    let lines = lines::plans(plans.values_mut().map(|plan| &mut plan.source), &config.searched);
+    let lines = lines::plans(plans.values().map(|plan| &plan.source), &config.searched);
     Ok((plans, lines))
 }
 

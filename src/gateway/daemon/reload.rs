@@ -1,5 +1,7 @@
 //! Going on with another configuration while the games go on.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -10,8 +12,11 @@ use super::{
 };
 use crate::{
     config::{Board, Config, ConfigError, Id},
-    gateway::discovery,
-    link::Source,
+    gateway::{
+        board::BoardPlan,
+        discovery,
+        lines::{LinePlans, line_of},
+    },
     mqtt::{Redial, StateKey},
 };
 
@@ -87,22 +92,6 @@ fn keep(present: &Config, next: &mut Config) -> Vec<&'static str> {
     keep(present.journal == next.journal, "[journal]");
     let interval = |config: &Config| config.limits.clock_interval;
     keep(interval(present) == interval(next), "limits.clock_interval_ms");
-    let on_lines = |config: &Config| -> Vec<_> {
-        let shared = config.boards.iter().filter(|board| board.port.shared().is_some());
-        shared
-            .map(|board| (board.id.clone(), board.port.clone()))
-            .collect()
-    };
-    // Who is asked on a line is settled when it is opened; and the order of the boards is that of the tables.
-    let same_lines = on_lines(present) == on_lines(next) && present.searched == next.searched;
-    keep(same_lines, "[[line]] and [[board]]");
-    if !same_lines {
-        next.boards.clone_from(&present.boards);
-        next.searched.clone_from(&present.searched);
-        if let (Some(next), Some(present)) = (&mut next.broadcast, &present.broadcast) {
-            next.boards.clone_from(&present.boards);
-        }
-    }
     next.gateway.clone_from(&present.gateway);
     next.base_topic.clone_from(&present.base_topic);
     next.journal.clone_from(&present.journal);
@@ -176,7 +165,7 @@ impl Daemon {
             taken.push("[broadcast]".to_owned());
         }
         let in_force = self.desk.config();
-        self.change_boards(&former, &next, &in_force, &mut taken);
+        self.change_boards(&former, &next, &in_force, &mut taken).await;
         self.begin_round();
         (taken, kept)
     }
@@ -192,20 +181,19 @@ impl Daemon {
         }
     }
 
-    /// Boards come, go, and are watched in another way.
-    fn change_boards(&mut self, former: &Config, next: &Config, in_force: &Config, taken: &mut Vec<String>) {
+    /// Lines and boards come, go, and are watched in another way.
+    async fn change_boards(
+        &mut self,
+        former: &Config,
+        next: &Config,
+        in_force: &Config,
+        taken: &mut Vec<String>,
+    ) {
         // It was looked at when it was read.
-        let Ok((mut plans, _)) = plans(in_force) else {
+        let Ok((mut plans, lines)) = plans(in_force) else {
             return;
         };
-        for (id, plan) in &mut plans {
-            if let Some(present) = self.plans.get(id)
-                && matches!(plan.source, Source::Shared(_))
-            {
-                // Its place at the line that is open.
-                plan.source = present.source.clone();
-            }
-        }
+        let moved = self.change_lines(lines, &mut plans, taken).await;
         let gone: Vec<Id> = self
             .plans
             .keys()
@@ -226,33 +214,59 @@ impl Daemon {
         for board in &next.boards {
             let id = &board.id;
             let Some(plan) = plans.remove(id) else { continue };
-            let known = former.boards.iter().find(|known| known.id == *id);
-            match known.map(|known| (known, change(known, board))) {
-                None => {
-                    taken.push(format!("board {id} is new"));
-                    self.plans.insert(id.clone(), plan);
-                    self.begin_board(id);
+            // For a task that begins anew.
+            self.plans.insert(id.clone(), plan);
+            let Some(known) = former.boards.iter().find(|known| known.id == *id) else {
+                taken.push(format!("board {id} is new"));
+                self.begin_board(id);
+                continue;
+            };
+            if known.table != board.table {
+                taken.push(format!("names of board {id}"));
+            }
+            match change(known, board) {
+                // Its line was named.
+                _ if moved.contains(id) => self.stop_board(id),
+                Some(Change::Now) => {
+                    taken.push(format!("board {id}"));
+                    self.stop_board(id);
                 }
-                Some((_, Some(change))) => {
-                    taken.push(match change {
-                        Change::Now => format!("board {id}"),
-                        Change::Later => format!("rules of board {id}, from its next game on"),
-                    });
-                    self.plans.insert(id.clone(), plan);
+                Some(Change::Later) => {
+                    taken.push(format!("rules of board {id}, from its next game on"));
                     self.waiting.insert(id.clone());
-                    if change == Change::Now {
-                        self.stop_board(id);
-                    }
                 }
-                Some((known, None)) => {
-                    if known.table != board.table {
-                        taken.push(format!("names of board {id}"));
-                    }
-                    // For a task that begins anew.
-                    self.plans.insert(id.clone(), plan);
-                }
+                None => {}
             }
         }
+    }
+
+    /// Lines come, go, and begin anew where other boards are on them; `plans` get their places there. The boards on lines that have
+    /// changed: whoever watches one holds a place that is no more.
+    async fn change_lines(
+        &mut self,
+        lines: LinePlans,
+        plans: &mut BTreeMap<Id, BoardPlan>,
+        taken: &mut Vec<String>,
+    ) -> BTreeSet<Id> {
+        let changed = self.lines.changed(&lines);
+        for port in &changed {
+            taken.push(match (self.lines.has(port), lines.contains_key(port)) {
+                (false, _) => format!("line {port} is new"),
+                (true, false) => format!("line {port} is gone"),
+                (true, true) => format!("line {port}"),
+            });
+        }
+        let is_on = |plan: &&BoardPlan| line_of(&plan.source).is_some_and(|line| changed.contains(&line));
+        let on_changed = |plans: &BTreeMap<Id, BoardPlan>| -> BTreeSet<Id> {
+            plans.values().filter(is_on).map(|plan| plan.id.clone()).collect()
+        };
+        // Before their line goes: it is no cable that was pulled.
+        for id in on_changed(&self.plans) {
+            self.stop_board(&id);
+        }
+        self.lines.change(lines).await;
+        self.lines.seat(plans.values_mut().map(|plan| &mut plan.source));
+        on_changed(plans)
     }
 
     /// A board that is new, or comes back while its former task is ending.
@@ -299,33 +313,5 @@ impl Daemon {
         for topic in former.iter().flat_map(|id| discovery::topics(&self.config, id)) {
             self.publisher_handle().states.set(StateKey::discovery(topic), "");
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Env;
-
-    fn config(boards: &str) -> Config {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("dgt2mqtt.toml");
-        let text = format!(
-            "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://localhost\"]\n[journal]\npath = \"/journal.sqlite\"\n[[board]]\nid = \"a\"\nport = \"/dev/a\"\n{boards}[broadcast]\nfolder = \"/open\"\n"
-        );
-        std::fs::write(&path, text).unwrap();
-        Config::load(&path, &Env::default()).unwrap()
-    }
-
-    /// A board that is new on a line would move all tables behind it, and is not asked before a restart.
-    #[test]
-    fn another_board_on_a_line_waits_for_a_restart_with_all_that_names_it() {
-        let line = |boards: &str| format!("[[line]]\nport = \"/dev/line\"\nboards = [{boards}]\n");
-        let present = config(&line("\"01025\", \"01027\""));
-        let mut next = config(&line("\"01025\", \"01026\", \"01027\""));
-        assert_eq!(keep(&present, &mut next), ["[[line]] and [[board]]"]);
-        assert_eq!((&next.boards, next.tables()), (&present.boards, present.tables()));
-        let mut same = config(&line("\"01025\", \"01027\""));
-        assert_eq!(keep(&present, &mut same), [""; 0]);
     }
 }
