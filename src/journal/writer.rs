@@ -3,6 +3,8 @@
 mod commanded;
 mod home;
 mod lift;
+#[cfg(test)]
+mod tests;
 mod tidy;
 mod waiting;
 
@@ -286,7 +288,6 @@ impl Writer {
         if answers.is_empty() {
             return;
         }
-        let has_news = !self.pending.rows.is_empty();
         let written = if self.pending.is_urgent() {
             self.flush()
         } else {
@@ -295,13 +296,18 @@ impl Writer {
         if written == Written::Memory {
             self.cover_pending();
         }
-        if has_news {
-            self.news.send_replace(self.position);
-        }
+        self.tell_news();
         for (accepted, answer) in answers {
             // A caller that does not wait has dropped his end.
             let _ = answer.send(accepted.map(|()| written));
         }
+    }
+
+    /// Wakes who sends. What is pending does not tell: housekeeping may have written the group's events already.
+    fn tell_news(&self) {
+        let position = self.position;
+        self.news
+            .send_if_modified(|told| std::mem::replace(told, position) != position);
     }
 
     /// Tries to write everything pending.
