@@ -97,6 +97,16 @@ const REFUSALS = {
   internal: "ошибка в шлюзе: сообщите о ней его разработчикам",
 };
 
+// Why lichess takes nothing, by what it answers; its own words stay as they are.
+const PUSHES = {
+  400: "{server} отвечает 400 ({said}): у тура не должно быть своего источника",
+  401: "{server} отвечает 401 ({said}): ключ недействителен; запишите новый в token_file и перечитайте настройку",
+  403: "{server} отвечает 403 ({said}): ключу нужно право study:write, а его владелец должен участвовать в трансляции",
+  404: "{server} отвечает 404 ({said}): верна ли последняя часть адреса тура?",
+  answered: "{server} отвечает {status} ({said})",
+  away: "{server} недоступен или не отвечает вовремя",
+};
+
 /** The Russian words, with the square, the path and the numbers that the English ones name. */
 function inRussian(words, text) {
   const [square] = /\b[a-h][1-8]\b/.exec(text) ?? [];
@@ -107,6 +117,15 @@ function inRussian(words, text) {
 
 /** What a gateway says of a board or of itself. */
 export const noticeText = ({ code, text }) => (language === "ru" && NOTICES[code] ? inRussian(NOTICES[code], text) : text);
+
+/** Why lichess takes no games. */
+export function pushText(error) {
+  if (language !== "ru") return error;
+  const answered = /^(\S+) answers (\d+)[^:]*: (.*?)(?:; [^;]*)?$/.exec(error);
+  if (!answered) return filled(PUSHES.away, { server: /\bhttps?:\/\/[^\s:]+/.exec(error)?.[0] ?? "lichess" });
+  const [, server, status, said] = answered;
+  return filled(PUSHES[status] ?? PUSHES.answered, { server, status, said });
+}
 
 /** Why something was refused. */
 export function refusalText({ code, reason, message }) {
