@@ -227,6 +227,7 @@ impl Game {
         self.hands = super::touch::Hands::default();
         self.unbridged = None;
         self.restart_lines(ctx);
+        self.overrule(ctx);
         self.played_on(ctx);
         if self.result.is_none() {
             self.end_by_position(ctx);

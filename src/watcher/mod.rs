@@ -37,6 +37,7 @@ mod memory;
 mod midway;
 mod not_now;
 mod outbox;
+mod overruled;
 mod past;
 mod reading;
 mod recall;

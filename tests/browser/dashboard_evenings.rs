@@ -12,7 +12,7 @@ use crate::{
     hall::{journal, until},
 };
 
-const PUBLIC: &str = "[broadcast]\nfolder = \"open\"\nname = \"Vienna\"\n";
+const PUBLIC: &str = "[broadcast]\nfolder = \"open\"\nname = \"Vienna\"\nhold_results_seconds = 4\n";
 
 #[test]
 fn what_is_not_known_yet_is_asked_and_not_public() {
@@ -58,7 +58,10 @@ fn the_journal_is_gone(evening: &Evening) {
     let english = evening.sees("the trouble", line);
     assert!(letters(&english).0 == 0, "{english}");
     evening.browser.click(".tongue");
-    let russian = evening.sees("the same in Russian", &format!("({line})?.includes('журнал') && {line}"));
+    let russian = evening.sees(
+        "the same in Russian",
+        &format!("({line})?.includes('журнал') && {line}"),
+    );
     let (cyrillic, latin) = letters(&russian);
     assert!(cyrillic > 40 && latin == "gw".len(), "{russian}");
     evening.browser.click(".tongue");
@@ -69,6 +72,7 @@ fn public(evening: &Evening, board: u32, text: &str) -> String {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let shown = evening.public(board);
+        assert!(!shown.contains("1-0"), "a result that was a mistake: {shown}");
         if shown.contains(text) {
             return shown;
         }
@@ -100,6 +104,10 @@ fn half_moves_that_nobody_saw(evening: &mut Evening) {
     a_report_that_makes_no_sense_yet(evening);
     evening.boards[0].play(begin.strip_prefix("e2e4 ").unwrap());
     evening.recorded("1", 1, begin);
+    // A slip of the finger, taken back before the public hears of it.
+    let slip = evening.command("1", "result", &json!({ "result": "1-0" }));
+    assert_eq!(slip["ok"], true, "{slip}");
+    assert_eq!(evening.command("1", "resume", &json!({}))["ok"], true);
     evening.boards[0].pull_out();
     evening.boards[0].play(missed);
     evening.boards[0].plug_in();

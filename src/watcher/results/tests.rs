@@ -1,5 +1,6 @@
 //! Results, corrections and cases, of the present game and of earlier ones.
 
+mod entered;
 mod evening;
 mod in_step;
 mod kings;
