@@ -1,7 +1,7 @@
 //! Any bytes at the door `case`: `cargo +nightly fuzz run case`.
 #![no_main]
 
-#[path = "../checks.rs"]
+#[path = "../checks/mod.rs"]
 #[allow(dead_code)]
 mod checks;
 

@@ -1,4 +1,8 @@
 //! Any bytes at the door `chesslink`: `cargo +nightly fuzz run chesslink`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| dgt2mqtt::families::chesslink::property::fuzz(data));
+#[path = "../checks/mod.rs"]
+#[allow(dead_code)]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::chesslink(data));

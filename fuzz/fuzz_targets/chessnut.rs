@@ -1,4 +1,8 @@
 //! Any bytes at the door `chessnut`: `cargo +nightly fuzz run chessnut`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| dgt2mqtt::families::chessnut::property::fuzz(data));
+#[path = "../checks/mod.rs"]
+#[allow(dead_code)]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::chessnut(data));

@@ -1,7 +1,7 @@
 //! Any bytes at the door `command`: `cargo +nightly fuzz run command`.
 #![no_main]
 
-#[path = "../checks.rs"]
+#[path = "../checks/mod.rs"]
 #[allow(dead_code)]
 mod checks;
 

@@ -1,7 +1,7 @@
 //! Any bytes at the door `configuration`: `cargo +nightly fuzz run configuration`.
 #![no_main]
 
-#[path = "../checks.rs"]
+#[path = "../checks/mod.rs"]
 #[allow(dead_code)]
 mod checks;
 

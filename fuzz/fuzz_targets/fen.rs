@@ -1,7 +1,7 @@
 //! Any bytes at the door `fen`: `cargo +nightly fuzz run fen`.
 #![no_main]
 
-#[path = "../checks.rs"]
+#[path = "../checks/mod.rs"]
 #[allow(dead_code)]
 mod checks;
 

@@ -1,7 +1,7 @@
 //! Any bytes at the door `journal`: `cargo +nightly fuzz run journal`.
 #![no_main]
 
-#[path = "../checks.rs"]
+#[path = "../checks/mod.rs"]
 #[allow(dead_code)]
 mod checks;
 

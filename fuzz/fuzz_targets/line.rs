@@ -1,4 +1,8 @@
 //! Any bytes at the door `line`: `cargo +nightly fuzz run line`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| dgt2mqtt::dgt::line::property::fuzz(data));
+#[path = "../checks/mod.rs"]
+#[allow(dead_code)]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::line(data));

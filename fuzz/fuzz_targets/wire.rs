@@ -1,4 +1,8 @@
 //! Any bytes at the decoders, both directions and both dialects: `cargo +nightly fuzz run wire`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| dgt2mqtt::dgt::property::fuzz_wire(data));
+#[path = "../checks/mod.rs"]
+#[allow(dead_code)]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::wire(data));

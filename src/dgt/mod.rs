@@ -21,8 +21,6 @@ pub mod host;
 pub mod identity;
 pub mod line;
 pub mod message;
-#[doc(hidden)]
-pub mod property;
 pub mod session;
 
 pub use ack::{AckMeaning, ClockAck};

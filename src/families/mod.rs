@@ -7,8 +7,6 @@
 pub mod chesslink;
 pub mod chessnut;
 pub mod occ1;
-#[doc(hidden)]
-pub mod property;
 mod speech;
 
 use std::fmt::Debug;

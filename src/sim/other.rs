@@ -1,8 +1,7 @@
 //! What a played board is besides that is not DGT's: it tells whole positions, and answers in its own way.
 
-use super::player::Cue;
 use crate::{
-    capture::Act,
+    capture::{Act, Record},
     dgt::PieceCode,
     families::{Board, Driver, Family, Told},
     time::Millis,
@@ -42,12 +41,12 @@ impl Other {
         self.board = (self.family.board)();
     }
 
-    /// What stands on it is what `cues` tell first, if they tell anything before the cable is out.
-    pub(super) fn look_ahead(&mut self, cues: &[Cue]) {
+    /// What stands on it is what `records` tell first, if they tell anything before the cable is out.
+    pub(super) fn look_ahead<'a>(&mut self, records: impl Iterator<Item = &'a Record>) {
         let mut reader = (self.family.driver)();
         let squares = &mut self.squares;
         let mut found = false;
-        for Cue { record, .. } in cues {
+        for record in records {
             match &record.act {
                 Act::FromBoard(bytes) => reader.bytes(record.at, bytes, &mut |told| {
                     if let (Told::Squares(all), false) = (told, found) {

@@ -160,7 +160,7 @@ impl Player {
     #[must_use]
     pub fn of(mut self, family: &'static Family) -> Self {
         let mut other = Other::new(family);
-        other.look_ahead(&self.cues);
+        other.look_ahead(self.cues.iter().map(|cue| &cue.record));
         self.other = Some(other);
         self
     }
@@ -365,7 +365,7 @@ impl Player {
         if let Some(other) = &mut self.other {
             other.power_up();
             if !self.watched {
-                other.look_ahead(&self.cues[self.next..]);
+                other.look_ahead(self.cues[self.next..].iter().map(|cue| &cue.record));
             }
         }
         self.plugged = true;

@@ -1,12 +1,11 @@
 //! The seeds of the fuzz targets, and inputs made from them by damage, at the doors that take what others wrote. The
 //! same checks run under coverage guidance: `fuzz/README.md`. `DGT2MQTT_FULL=1`: a hundred times as many.
 
-#[path = "../../fuzz/checks.rs"]
-mod checks;
-
 use std::{fs, path::Path};
 
 use fastrand::Rng;
+
+use crate::checks;
 
 /// Bytes that mean something at some door.
 const SPICE: &[&[u8]] = &[

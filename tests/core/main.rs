@@ -4,6 +4,8 @@
 
 #[path = "../help/absence.rs"]
 mod absence;
+#[path = "../../fuzz/checks/mod.rs"]
+mod checks;
 #[path = "../help/felt.rs"]
 mod felt;
 #[path = "../help/rail.rs"]
@@ -39,3 +41,4 @@ mod rooms;
 mod said_and_true;
 mod snapshots;
 mod whole_positions;
+mod wire;

@@ -23,6 +23,7 @@ fn pages() -> Vec<(std::path::PathBuf, String)> {
     };
     let mut paths = markdown(Path::new(ROOT));
     paths.extend(markdown(&Path::new(ROOT).join("docs")));
+    paths.extend(markdown(&Path::new(ROOT).join("docs/decisions")));
     assert!(paths.len() > 5);
     paths
         .into_iter()

@@ -3,7 +3,7 @@
 //!
 //! Elsewhere: brokers that refuse, never answer or cut in mid-packet (`mqtt_faults.rs`), commands at
 //! the door of the publisher (`mqtt_commands.rs`), configuration errors (`config_file.rs`), bad lines of
-//! captures (`cli_replay.rs`), bytes without sense at the decoder (`src/dgt/property.rs`, `fuzz/`).
+//! captures (`cli_replay.rs`), bytes without sense at the decoder (`core/wire.rs`, `fuzz/`).
 
 use std::{
     fs,

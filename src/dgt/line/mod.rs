@@ -20,8 +20,6 @@ mod figures;
 mod member;
 mod order;
 mod others;
-#[doc(hidden)]
-pub mod property;
 mod search;
 mod stand_in;
 

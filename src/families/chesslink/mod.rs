@@ -10,8 +10,6 @@
 
 mod board;
 pub mod frame;
-#[doc(hidden)]
-pub mod property;
 #[cfg(test)]
 mod tests;
 

@@ -3,8 +3,6 @@
 //! A report begins with what it is and how many bytes follow, and may be filled with zeros. A board tells its position once it was told
 //! to, and its battery when it is asked.
 
-#[doc(hidden)]
-pub mod property;
 #[cfg(test)]
 mod tests;
 

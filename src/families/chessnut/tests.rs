@@ -1,5 +1,3 @@
-use proptest::prelude::*;
-
 use super::*;
 
 /// The initial position with the codes of the maker's SDK: rooks 8 and 6, knights 5 and 10, bishops 3 and 9, queens 1 and 11, kings
@@ -120,16 +118,4 @@ fn the_simulated_board_tells_when_it_was_told_to() {
     assert!(board.speaks());
     assert_eq!(answers.len(), 2 * REPORT);
     assert_eq!(read(&answers).0.len(), 2);
-}
-
-proptest! {
-    #[test]
-    fn any_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        property::fuzz(&bytes);
-    }
-
-    #[test]
-    fn a_position_among_any_bytes_does_no_harm(before in prop::collection::vec(any::<u8>(), 0..80), after in prop::collection::vec(any::<u8>(), 0..80)) {
-        property::fuzz(&[&before[..], &start(), &after].concat());
-    }
 }

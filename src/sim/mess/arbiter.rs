@@ -3,9 +3,9 @@
 use shakmaty::{Color, Position, Square};
 
 use super::{
+    director::Director,
     fault::Fault,
     figure::{Men, men_of},
-    game::Director,
 };
 use crate::event::GameResult;
 

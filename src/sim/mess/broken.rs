@@ -3,7 +3,7 @@
 
 use shakmaty::{Move, Role, Square};
 
-use super::{fault::Fault, figure::Figure, game::Director};
+use super::{director::Director, fault::Fault, figure::Figure};
 use crate::laws::IrregularityKind;
 
 impl Director<'_> {

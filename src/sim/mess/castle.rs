@@ -2,7 +2,7 @@
 
 use shakmaty::{CastlingSide, Color, Square};
 
-use super::motion::Hand;
+use super::hand::Hand;
 
 /// In which order king and rook go.
 enum Order {

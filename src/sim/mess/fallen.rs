@@ -1,24 +1,15 @@
 //! Pieces that the mover's sleeve took along, and that are not on their squares when the clock is pressed.
 
-use shakmaty::{Board, Color, Move, Position, Rank, Role, Square, attacks};
+use shakmaty::{Board, Color, Move, Position, Rank, Role, Square};
 
 use super::{
+    director::Director,
     fault::Fault,
     figure::{Figure, men_of},
-    game::Director,
-    outage::squares_of,
+    trouble::{Fall, squares_of},
     turns::KNOCK_LATER,
 };
 use crate::laws::IrregularityKind as Kind;
-
-/// A piece that fell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fall {
-    pub(super) figure: Figure,
-    pub(super) from: Square,
-    /// Where it lies; none: beside the board.
-    pub(super) to: Option<Square>,
-}
 
 /// What is done about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,17 +256,6 @@ impl Director<'_> {
                 differing(position.board()) > own
             })
     }
-}
-
-/// Lines on the board that a lying piece blocks.
-pub(super) fn is_in_the_way(falls: &[Fall], mv: Move, squares: &[Square]) -> bool {
-    let Some(from) = mv.from() else { return false };
-    let passes = |square: Square| attacks::between(from, mv.to()).contains(square);
-    falls.iter().any(|fall| {
-        let [home, lies] = [Some(fall.from), fall.to];
-        let meets = |square: Option<Square>| square.is_some_and(|s| squares.contains(&s) || passes(s));
-        meets(home) || meets(lies)
-    })
 }
 
 /// The edition in which the opponent presses back, in a part of the games where pieces fall.

@@ -1,18 +1,19 @@
 //! A game from its set-up to its end, with what goes wrong on the way.
 
 use fastrand::Rng;
-use shakmaty::{Board, CastlingMode, Chess, Color, Move, Position, PositionError, Rank, Role, Setup, Square};
+use shakmaty::{CastlingMode, Chess, Color, Move, Position, PositionError, Rank, Role, Setup, Square};
 
 use super::{
+    director::Director,
     fallen,
     fault::{Fault, Faults},
-    figure::{Figure, Men, men_of},
-    outage::Outages,
+    figure::men_of,
     playout::{Taste, choose},
     stage::Stage,
     tempo::Tempo,
-    timeline::{Lever, Put, Timeline},
-    truth::{HalfMove, Offence, Truth},
+    timeline::{Put, Timeline},
+    trouble::Outages,
+    truth::Truth,
 };
 use crate::{
     capture::Header,
@@ -45,45 +46,6 @@ pub fn play(faults: &Faults, seed: u64) -> Game {
         }
     }
     director.finish()
-}
-
-/// Whoever lets things happen. Times are milliseconds.
-pub(super) struct Director<'a> {
-    pub(super) faults: &'a Faults,
-    pub(super) rng: Rng,
-    pub(super) tempo: Tempo,
-    pub(super) stage: Stage,
-    pub(super) supervision: Supervision,
-    pub(super) position: Chess,
-    pub(super) mode: CastlingMode,
-    /// Positions before each half-move of the game.
-    pub(super) past: Vec<Chess>,
-    initial: Men,
-    /// What stands on the squares now.
-    pub(super) men: Men,
-    pub(super) timeline: Timeline,
-    pub(super) truth: Truth,
-    /// When the player to move got the move.
-    pub(super) at: u64,
-    /// When the last hand left the board.
-    pub(super) left: u64,
-    /// Squares of the last half-move.
-    pub(super) touched: Vec<Square>,
-    pub(super) running: Option<Color>,
-    pub(super) outages: Outages,
-    /// Who has offended already: one offence each is enough.
-    pub(super) offended: Vec<Color>,
-    /// The changes of each half-move.
-    pub(super) hands: Vec<Vec<Put>>,
-    /// After how many half-moves a chip dies.
-    pub(super) dies: Option<usize>,
-    /// The edition of the Laws, if it is not the usual one.
-    pub(super) edition: Option<&'static str>,
-    /// Whether the board keeps an event log.
-    pub(super) log: bool,
-    last: [Option<Move>; 2],
-    taste: Taste,
-    longest: usize,
 }
 
 impl<'a> Director<'a> {
@@ -151,15 +113,6 @@ impl<'a> Director<'a> {
                 .expect("no line gathers for longer than a header takes");
         }
         header
-    }
-
-    pub(super) fn happens(&mut self, fault: Fault) -> bool {
-        self.rng.f64() < self.faults.of(fault)
-    }
-
-    /// The same; where `fault` cannot happen at all, the game goes on as if there were no such thing.
-    pub(super) fn strikes(&mut self, fault: Fault) -> bool {
-        self.faults.of(fault) > 0.0 && self.happens(fault)
     }
 
     /// The board is set up and the clock started.
@@ -291,60 +244,6 @@ impl<'a> Director<'a> {
         !last && (self.stage.clock || !hidden || !mv.is_capture())
     }
 
-    /// Enters a half-move that was played.
-    pub(super) fn record(&mut self, mv: Move, at: u64) {
-        let known = self.known(mv);
-        self.past.push(self.position.clone());
-        self.last[self.position.turn() as usize] = Some(mv);
-        self.position.play_unchecked(mv);
-        self.truth.moves.push(HalfMove {
-            uci: mv.to_uci(self.mode).to_string(),
-            placement: self.position.board().to_string(),
-            at,
-            known,
-        });
-    }
-
-    pub(super) fn put(&mut self, at: u64, square: Square, piece: Option<Figure>) {
-        self.timeline.put(at, square, piece);
-        self.men[usize::from(square)] = piece;
-    }
-
-    pub(super) fn press(&mut self, at: u64, color: Color) {
-        if self.running == Some(color) {
-            self.timeline.lever(at, Lever::Press(color));
-            self.running = Some(!color);
-        }
-    }
-
-    pub(super) fn stop_clock(&mut self, at: u64) {
-        if self.running.take().is_some() {
-            self.timeline.lever(at, Lever::Stop);
-        }
-    }
-
-    pub(super) fn start_clock(&mut self, at: u64, color: Color, white: u64, black: u64) {
-        self.timeline.lever(at, Lever::Start(color, white, black));
-        self.running = Some(color);
-    }
-
-    pub(super) fn offence(&mut self, kinds: &[IrregularityKind], color: Option<Color>, ply: usize, at: u64) {
-        let offender = color.map(|color| color.fold_wb(crate::laws::Side::White, crate::laws::Side::Black));
-        let kinds = kinds.to_vec();
-        self.truth.offences.push(Offence {
-            kinds,
-            offender,
-            ply,
-            at,
-            how: "",
-        });
-    }
-
-    /// Number of the half-move that is being played.
-    pub(super) fn ply(&self) -> usize {
-        self.truth.moves.len() + 1
-    }
-
     fn finish(mut self) -> Game {
         self.pick_up(true);
         self.end_outages();
@@ -459,20 +358,4 @@ fn back_rank(rng: &mut Rng) -> [Role; 8] {
     }
     let mut rest = [Role::Rook, Role::King, Role::Rook].into_iter();
     rank.map(|role| role.or_else(|| rest.next()).unwrap_or(Role::Rook))
-}
-
-/// The position in which `board` stands and `turn` is to move; none when there is no such thing.
-pub(super) fn position_of(board: Board, turn: Color, before: &Chess) -> Option<Chess> {
-    let mode = before.castles().mode();
-    let mut setup = before.to_setup(shakmaty::EnPassantMode::Legal);
-    let rooks = |square: &Square| board.piece_at(*square) == before.board().piece_at(*square);
-    setup.castling_rights = setup.castling_rights.into_iter().filter(rooks).collect();
-    (setup.turn, setup.ep_square) = (turn, None);
-    for color in Color::ALL {
-        if board.king_of(color) != before.board().king_of(color) {
-            setup.castling_rights &= board.by_color(!color);
-        }
-    }
-    setup.board = board;
-    setup.position(mode).ok()
 }

@@ -7,10 +7,12 @@
 mod arbiter;
 mod broken;
 mod castle;
+mod director;
 mod fallen;
 pub mod fault;
 mod figure;
 pub mod game;
+mod hand;
 mod motion;
 mod offence;
 mod outage;
@@ -21,6 +23,7 @@ mod tempo;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod trouble;
 pub mod truth;
 mod turns;
 

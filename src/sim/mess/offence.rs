@@ -3,10 +3,10 @@
 use shakmaty::{Color, Move, Position, Rank, Role, Square, attacks};
 
 use super::{
+    director::{Director, position_of},
     fault::Fault,
     figure::{Figure, men_of},
-    game::{Director, position_of},
-    outage::squares_of,
+    trouble::squares_of,
     truth::{HalfMove, Known},
 };
 use crate::laws::IrregularityKind as Kind;

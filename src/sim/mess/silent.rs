@@ -2,39 +2,7 @@
 
 use shakmaty::{Bitboard, Color, Move, Piece, Position, Role, Square, attacks};
 
-use super::{game::Director, truth::Known};
-
-/// A square that never reads anything, and what its pieces give away of it.
-#[derive(Clone, Debug)]
-pub(super) struct Silent {
-    pub(super) square: Square,
-    /// Squares that could do all that it did.
-    candidates: Bitboard,
-    /// Half-moves that are known once there is one such square, as indices.
-    provable: Vec<usize>,
-    /// What is known of the last landing.
-    landed: Landed,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Landed {
-    Never,
-    /// Known once the square is.
-    Here,
-    /// Here or on another such square: never known.
-    SomeWhere,
-}
-
-impl Silent {
-    pub(super) fn new(square: Square) -> Self {
-        Self {
-            square,
-            candidates: Bitboard::FULL,
-            provable: Vec::new(),
-            landed: Landed::Never,
-        }
-    }
-}
+use super::{director::Director, trouble::Landed, truth::Known};
 
 impl Director<'_> {
     /// What can be known of `mv`, which is made now, for the squares that never read anything.

@@ -3,12 +3,12 @@
 use shakmaty::{Move, Position, Square, attacks};
 
 use super::{
+    director::Director,
     fault::Fault,
     figure::Figure,
-    game::Director,
-    motion::{Hand, Motion, Slips},
-    outage::squares_of,
+    hand::{Hand, Motion, Slips},
     tempo::PRESSES_APART,
+    trouble::squares_of,
 };
 
 /// What falls sooner after the opponent's press may have fallen before it, for all that a scan can tell.

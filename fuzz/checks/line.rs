@@ -1,11 +1,10 @@
-//! What must hold on a line that boards share for any bytes at any time: shared by the fuzz target and the normal tests.
+//! What must hold on a line that boards share for any bytes at any time.
 
-use super::{Master, Said, discovery::Discovery};
-use crate::{
+use dgt2mqtt::{
     dgt::{
         Decoder, Message, PieceCode,
         bus::{Address, BusAnswer, BusDecoder, read_command},
-        clock,
+        line::{Master, Said, discovery::Discovery},
     },
     time::Millis,
 };
@@ -28,10 +27,10 @@ const SEARCH_A_BOARD: u64 = 1500;
 ///
 /// # Panics
 /// When one does not hold.
-pub fn fuzz(data: &[u8]) {
+pub(crate) fn line(data: &[u8]) {
     checksums(data);
     discovery(data);
-    let mut line = Line::new();
+    let mut line = SharedLine::new();
     for chunk in split(data) {
         line.play(chunk);
     }
@@ -101,7 +100,7 @@ fn discovery(data: &[u8]) {
 }
 
 /// A line, its boards and who watches them.
-struct Line {
+struct SharedLine {
     master: Master,
     now: Millis,
     /// The last question, until it is answered, and when it was asked.
@@ -114,7 +113,7 @@ struct Line {
     dumps: [Option<[PieceCode; 64]>; BOARDS.len()],
 }
 
-impl Line {
+impl SharedLine {
     fn new() -> Self {
         let address = |number: u16| Some((Address::new(number)?, format!("{number:05}")));
         Self {
@@ -291,11 +290,15 @@ fn stands() -> [PieceCode; 64] {
 
 /// A clock that shows what the data choose, or none.
 fn clock_of(data: &[u8]) -> BusAnswer<'static> {
-    let payload = data
-        .first_chunk()
-        .map(|bytes: &[u8; 7]| bytes.map(|byte| byte & 0x7f));
-    BusAnswer::Said(match payload.and_then(|payload| clock::decode(&payload)) {
-        Some(reading) => Message::Clock(reading),
-        None => Message::NoClock,
-    })
+    let mut told = Message::NoClock;
+    if let Some(bytes) = data.first_chunk::<7>() {
+        let payload = bytes.map(|byte| byte & 0x7f);
+        let frame = [&[0x8d, 0, 10][..], &payload].concat();
+        Decoder::new().push(Millis(0), &frame, &mut |message| {
+            if let Message::Clock(reading) = message {
+                told = Message::Clock(reading);
+            }
+        });
+    }
+    BusAnswer::Said(told)
 }

@@ -1,5 +1,11 @@
-//! What must hold of any bytes at each door, beside the wire (`src/dgt/property.rs`): for the fuzz targets and for the tests
-//! that replay their seeds. Each panics when it does not hold.
+//! What must hold of any bytes at each door: for the fuzz targets and for the tests that replay their seeds.
+//! Each check panics when it does not hold.
+
+mod chesslink;
+mod chessnut;
+mod family;
+mod line;
+mod wire;
 
 use std::{path::Path, sync::OnceLock};
 
@@ -7,18 +13,22 @@ use dgt2mqtt::{
     capture::{Capture, replay::replay},
     cli,
     config::{Config, Env},
-    dgt::line,
     event::{Body, Event, notice},
-    families::{self, FAMILIES, chesslink, chessnut},
+    families::FAMILIES,
     mqtt::{Arrived, Topics, command},
     time::Millis,
     watcher::{Settings, Snapshot, Watcher},
 };
 
+pub(crate) use chesslink::chesslink;
+pub(crate) use chessnut::chessnut;
+pub(crate) use line::line;
+pub(crate) use wire::wire;
+
 /// A door: its name, which is that of its seeds' folder, and what is asked there.
 pub(crate) type Door = (&'static str, fn(&[u8]));
 
-/// All doors but the wire.
+/// All doors but the wire, which has tests of its own.
 pub(crate) const DOORS: [Door; 10] = [
     ("capture", capture),
     ("configuration", configuration),
@@ -27,9 +37,9 @@ pub(crate) const DOORS: [Door; 10] = [
     ("fen", fen),
     ("journal", journal),
     ("families", families),
-    ("line", line::property::fuzz),
-    ("chesslink", chesslink::property::fuzz),
-    ("chessnut", chessnut::property::fuzz),
+    ("line", line),
+    ("chesslink", chesslink),
+    ("chessnut", chessnut),
 ];
 
 /// A capture is refused or read; what was read is written so that the same is read again, and is watched to its end.
@@ -100,7 +110,7 @@ pub(crate) fn message(data: &[u8]) {
 fn in_mid_game() -> Snapshot {
     static KEPT: OnceLock<Snapshot> = OnceLock::new();
     let read =
-        || serde_json::from_slice(include_bytes!("corpus/journal/open_illegal_move")).expect("a snapshot");
+        || serde_json::from_slice(include_bytes!("../corpus/journal/open_illegal_move")).expect("a snapshot");
     KEPT.get_or_init(read).clone()
 }
 
@@ -167,7 +177,7 @@ pub(crate) fn families(data: &[u8]) {
         return;
     };
     let protocol = FAMILIES[usize::from(*first) % FAMILIES.len()].protocol;
-    families::property::fuzz(protocol, said);
+    family::family(protocol, said);
     let settings = Settings {
         protocol,
         ..Settings::default()

@@ -1,6 +1,7 @@
-//! What must hold of any bytes that a ChessLink may have said: shared by the fuzz target and the normal tests.
+//! What must hold of any bytes that a ChessLink may have said.
 
-use crate::families::{Protocol, Told, property};
+use super::family::{all, family};
+use dgt2mqtt::families::{Protocol, Told};
 
 /// Bytes of a position and of a version, and their letters.
 const POSITION: (u8, usize) = (b's', 67);
@@ -10,9 +11,9 @@ const VERSION: (u8, usize) = (b'v', 7);
 ///
 /// # Panics
 /// When one does not hold.
-pub fn fuzz(data: &[u8]) {
-    property::fuzz(Protocol::Chesslink, data);
-    let told = property::all(Protocol::Chesslink, data);
+pub(crate) fn chesslink(data: &[u8]) {
+    family(Protocol::Chesslink, data);
+    let told = all(Protocol::Chesslink, data);
     let is_position = |told: &&Told| matches!(told, Told::Squares(_));
     let positions = told.iter().filter(is_position).count();
     assert_eq!(positions, right(data, POSITION), "positions");

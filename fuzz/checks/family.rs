@@ -1,8 +1,8 @@
-//! What must hold of each family's wire for any bytes: shared by the fuzz targets and the normal tests.
+//! What must hold of each family's wire for any bytes.
 
-use super::{Driver, Family, Protocol, Told};
-use crate::{
+use dgt2mqtt::{
     dgt::{PieceCode, Wish},
+    families::{Driver, Family, Protocol, Told},
     time::Millis,
 };
 
@@ -15,10 +15,14 @@ const GONE_MS: u64 = 60_000;
 ///
 /// # Panics
 /// When one does not hold.
-pub fn fuzz(protocol: Protocol, data: &[u8]) {
+pub(crate) fn family(protocol: Protocol, data: &[u8]) {
     let Some(family) = protocol.family() else { return };
-    let whole = told(family, [data]);
-    assert_eq!(told(family, split(data)), whole, "another split, another meaning");
+    let whole = told_by(family, [data]);
+    assert_eq!(
+        told_by(family, split(data)),
+        whole,
+        "another split, another meaning"
+    );
     for told in &whole.0 {
         if let Told::Squares(squares) = told {
             assert!(
@@ -26,7 +30,7 @@ pub fn fuzz(protocol: Protocol, data: &[u8]) {
                 "{squares:?}"
             );
             let board = (family.board)();
-            let again = self::told(family, [&board.tell(squares)[..]]).0;
+            let again = told_by(family, [&board.tell(squares)[..]]).0;
             assert_eq!(again, [*told], "what was written is read differently");
         }
     }
@@ -88,11 +92,11 @@ fn split(data: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// All that bytes tell that come at once.
 pub(super) fn all(protocol: Protocol, data: &[u8]) -> Vec<Told> {
     let family = protocol.family();
-    family.map(|family| told(family, [data]).0).unwrap_or_default()
+    family.map(|family| told_by(family, [data]).0).unwrap_or_default()
 }
 
 /// What the bytes tell, and how often they tell nothing.
-fn told<'a>(family: &Family, chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Told>, u64) {
+fn told_by<'a>(family: &Family, chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Told>, u64) {
     let (mut driver, mut told) = ((family.driver)(), Vec::new());
     driver.link_up(Millis(0));
     for chunk in chunks {

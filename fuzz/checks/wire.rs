@@ -1,11 +1,13 @@
-//! What must hold of the wire for any bytes: shared by the fuzz target and the normal tests.
+//! What must hold of the wire of DGT boards for any bytes.
 
-use super::{
-    Command, Decoder, Heard, HostDecoder, Message, Session, Stats,
-    bus::{BusAnswer, BusDecoder},
-    eventlog::{LogRecord, LogRecords},
+use dgt2mqtt::{
+    dgt::{
+        Command, Decoder, Heard, HostDecoder, Message, Session, Stats,
+        bus::{BusAnswer, BusDecoder},
+        eventlog::{LogRecord, LogRecords},
+    },
+    time::Millis,
 };
-use crate::time::Millis;
 
 /// A frame that must come through after anything.
 const SENTINEL: Message<'_> = Message::Firmware(0x55, 0x2a);
@@ -14,7 +16,7 @@ const SENTINEL: Message<'_> = Message::Firmware(0x55, 0x2a);
 ///
 /// # Panics
 /// When one does not hold.
-pub fn fuzz_wire(data: &[u8]) {
+pub(crate) fn wire(data: &[u8]) {
     let whole = decoded([data]);
     assert_eq!(decoded(split(data)), whole, "another split, other messages");
 
@@ -150,6 +152,3 @@ fn session(data: &[u8]) {
         session.poll_wish();
     }
 }
-
-#[cfg(test)]
-mod tests;

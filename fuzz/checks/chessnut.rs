@@ -1,6 +1,7 @@
-//! What must hold of any bytes that a Chessnut board may have said: shared by the fuzz target and the normal tests.
+//! What must hold of any bytes that a Chessnut board may have said.
 
-use crate::families::{Protocol, Told, property};
+use super::family::{all, family};
+use dgt2mqtt::families::{Protocol, Told};
 
 /// What the codes 0 to 12 mean: empty q k b p n R P r B N Q K.
 const MEANS: [u8; 13] = [0, 12, 11, 10, 7, 9, 2, 1, 8, 4, 3, 6, 5];
@@ -9,10 +10,10 @@ const MEANS: [u8; 13] = [0, 12, 11, 10, 7, 9, 2, 1, 8, 4, 3, 6, 5];
 ///
 /// # Panics
 /// When one does not hold.
-pub fn fuzz(data: &[u8]) {
-    property::fuzz(Protocol::Chessnut, data);
+pub(crate) fn chessnut(data: &[u8]) {
+    family(Protocol::Chessnut, data);
     let mut rest = data;
-    for told in property::all(Protocol::Chessnut, data) {
+    for told in all(Protocol::Chessnut, data) {
         let says = |at| Some(at + report(&rest[at..], &told)?);
         let end = (0..rest.len()).find_map(says);
         assert!(end.is_some(), "{told:?} was not said");

@@ -1,0 +1,175 @@
+//! What is out of order at a table: cables, squares that are not read, pieces that lie about.
+
+use shakmaty::{Bitboard, Color, Move, Square, attacks};
+
+use super::figure::Figure;
+
+/// What is out of order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outages {
+    pub(super) cable: Option<Cable>,
+    pub(super) clock: Option<Cable>,
+    pub(super) dead: Option<(Square, u64)>,
+    /// Squares that never read anything.
+    pub(super) silent: Vec<Silent>,
+    /// Pieces that lie where they fell, until that many half-moves are made.
+    pub(super) lying: Vec<Fall>,
+    pub(super) until: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Cable {
+    pub(super) out: u64,
+    /// Half-moves until it is back.
+    pub(super) rest: u32,
+    /// Squares of half-moves meanwhile, of which each piece makes one; none where there is no such limit.
+    pub(super) used: Option<Vec<Square>>,
+}
+
+impl Outages {
+    pub(super) fn cable_is_out(&self) -> bool {
+        self.cable.is_some()
+    }
+
+    /// Whether anything is out of order at `at`.
+    pub(super) fn any(&self, at: u64) -> bool {
+        self.cable.is_some()
+            || self.clock.is_some()
+            || self.dead.is_some_and(|(_, until)| until > at)
+            || self.is_untidy()
+    }
+
+    /// Whether `mv` can be told from others.
+    pub(super) fn allow(&self, mv: Move, color: Color, at: u64) -> bool {
+        let squares = squares_of(mv, color);
+        if let Some((dead, until)) = self.dead
+            && until > at
+            && squares.contains(&dead)
+            // What leaves a dead square is seen where it arrives.
+            && (mv.is_castle() || mv.from() != Some(dead))
+        {
+            return false;
+        }
+        if !self.can_be_read(mv, &squares) || is_in_the_way(&self.lying, mv, &squares) {
+            return false;
+        }
+        // Each man moves once, or the record would have a shorter explanation.
+        let used = |cable: &Cable| {
+            let used = cable.used.iter().flatten();
+            used.into_iter().any(|square| squares.contains(square))
+        };
+        !self.cable.as_ref().is_some_and(used)
+    }
+
+    /// `square` never reads anything.
+    pub(super) fn kill(&mut self, square: Square) {
+        self.silent.push(Silent::new(square));
+    }
+
+    /// Whether `square` never reads anything.
+    pub(super) fn hides(&self, square: Square) -> bool {
+        self.silent.iter().any(|silent| silent.square == square)
+    }
+
+    /// Whether squares that never read anything leave enough of `mv` to be read.
+    fn can_be_read(&self, mv: Move, squares: &[Square]) -> bool {
+        let hidden = squares.iter().filter(|s| self.hides(**s)).count();
+        if hidden == 0 {
+            return true;
+        }
+        let read_from = self.dead.map(|(dead, _)| dead) != mv.from();
+        let promoted = mv.is_promotion() && self.hides(mv.to());
+        hidden == 1 && read_from && !promoted && !self.cable_is_out()
+    }
+
+    /// The squares that never read anything.
+    pub(super) fn silents(&self) -> &[Silent] {
+        &self.silent
+    }
+
+    /// `square`, if it never reads anything.
+    pub(super) fn silent(&mut self, square: Square) -> Option<&mut Silent> {
+        self.silent.iter_mut().find(|silent| silent.square == square)
+    }
+
+    /// Pieces lie about until so many half-moves are made.
+    pub(super) fn lie(&mut self, falls: Vec<Fall>, until: usize) {
+        (self.lying, self.until) = (falls, until);
+    }
+
+    /// Whether pieces lie about.
+    pub(super) fn is_untidy(&self) -> bool {
+        !self.lying.is_empty()
+    }
+
+    /// The pieces that lie about, when so many half-moves are made or the game ends.
+    pub(super) fn found(&mut self, half_moves: usize, at_the_end: bool) -> Option<Vec<Fall>> {
+        let due = self.is_untidy() && (at_the_end || half_moves >= self.until);
+        due.then(|| std::mem::take(&mut self.lying))
+    }
+}
+
+/// All squares that change.
+pub(super) fn squares_of(mv: Move, color: Color) -> Vec<Square> {
+    match mv {
+        Move::Castle { king, rook } => {
+            let side = shakmaty::CastlingSide::from_king_side(king < rook);
+            vec![king, rook, side.king_to(color), side.rook_to(color)]
+        }
+        Move::EnPassant { from, to } => vec![from, to, Square::from_coords(to.file(), from.rank())],
+        Move::Normal { from, to, .. } => vec![from, to],
+        Move::Put { to, .. } => vec![to],
+    }
+}
+
+/// A square that never reads anything, and what its pieces give away of it.
+#[derive(Clone, Debug)]
+pub(super) struct Silent {
+    pub(super) square: Square,
+    /// Squares that could do all that it did.
+    pub(super) candidates: Bitboard,
+    /// Half-moves that are known once there is one such square, as indices.
+    pub(super) provable: Vec<usize>,
+    /// What is known of the last landing.
+    pub(super) landed: Landed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Landed {
+    Never,
+    /// Known once the square is.
+    Here,
+    /// Here or on another such square: never known.
+    SomeWhere,
+}
+
+impl Silent {
+    pub(super) fn new(square: Square) -> Self {
+        Self {
+            square,
+            candidates: Bitboard::FULL,
+            provable: Vec::new(),
+            landed: Landed::Never,
+        }
+    }
+}
+
+/// A piece that fell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fall {
+    pub(super) figure: Figure,
+    pub(super) from: Square,
+    /// Where it lies; none: beside the board.
+    pub(super) to: Option<Square>,
+}
+
+/// Lines on the board that a lying piece blocks.
+pub(super) fn is_in_the_way(falls: &[Fall], mv: Move, squares: &[Square]) -> bool {
+    let Some(from) = mv.from() else { return false };
+    let passes = |square: Square| attacks::between(from, mv.to()).contains(square);
+    falls.iter().any(|fall| {
+        let [home, lies] = [Some(fall.from), fall.to];
+        let meets = |square: Option<Square>| square.is_some_and(|s| squares.contains(&s) || passes(s));
+        meets(home) || meets(lies)
+    })
+}
