@@ -4,6 +4,7 @@ mod entered;
 mod evening;
 mod in_step;
 mod kings;
+mod set_up;
 
 use super::*;
 
