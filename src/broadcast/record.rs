@@ -264,7 +264,8 @@ impl Unfolding {
                 self.result = GameResult::Open;
                 self.ended = false;
             }
-            What::Questioned => self.questioned = true,
+            // Of a result that was public before, nothing is held back.
+            What::Questioned => self.questioned = !self.ended,
         }
     }
 

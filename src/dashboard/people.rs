@@ -7,8 +7,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{Person, Role, Secret};
 
-/// What an operator may have a board do: see to it that it is read. Results and rulings are an arbiter's.
-const OPERATORS: [&str; 4] = ["resync", "new_game", "set_position", "promotion"];
+/// What an operator may have a board do: see to it that it is read. Results, rulings and moves are an arbiter's, and so are a
+/// new game and a position, which end a game or take half-moves back.
+const OPERATORS: [&str; 2] = ["resync", "promotion"];
 
 /// Somebody who is on the page.
 #[derive(Clone, Debug)]
@@ -202,7 +203,9 @@ mod tests {
         let may = |token: &str, verb| people.with_token(token).unwrap().may(verb);
         for (verb, operator) in [
             ("resync", true),
-            ("new_game", true),
+            ("promotion", true),
+            ("new_game", false),
+            ("set_position", false),
             ("dismiss", false),
             ("result", false),
             ("report", false),

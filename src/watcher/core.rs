@@ -308,6 +308,7 @@ impl Core {
         };
         if !game.is_watched() {
             *ctx.sign_wanted = false;
+            game.look_for_contradicted_mate(&mut ctx);
             return;
         }
         if let Some(stopped) = ctx.clock.stopped_at

@@ -1,11 +1,11 @@
 //! The end of a game as the board shows it: both kings on centre squares, or a special piece.
 
-use shakmaty::{Bitboard, Color, Role, Square};
+use shakmaty::{Bitboard, Color, Position, Role, Square};
 
 use super::game::{Ctx, Game};
 use crate::{
     board::{Code, PlyKind, Sensed, Stand},
-    event::{CompletedBy, GameResult},
+    event::{CompletedBy, GameResult, notice},
     time::Millis,
 };
 
@@ -119,6 +119,30 @@ impl Game {
         }
         self.settle_rest(ctx);
         self.end_as_shown(ctx, shown.result, SPECIAL_PIECE);
+    }
+
+    /// Looks whether the kings contradict a mate. The mate stands (5.1.1); a notice asks once who has erred.
+    pub(super) fn look_for_contradicted_mate(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(result) = self.result.filter(|_| !self.confirmed && !self.shown) else {
+            return;
+        };
+        if !self.stand().chess().is_some_and(Position::is_checkmate) {
+            return;
+        }
+        let shown = self.shown_by_kings(ctx).filter(|shown| shown.result != result);
+        let Some(shown) = shown else {
+            self.show_spent = false;
+            return;
+        };
+        if !self.show_spent && ctx.passed(shown.since, shown.wait_ms) {
+            self.show_spent = true;
+            let question = format!(
+                "The board says {}, and the game ended by checkmate, {}: which is it? Enter the result.",
+                shown.result.as_str(),
+                result.as_str(),
+            );
+            self.notice(ctx, notice::RESULT_CONTRADICTS, &question);
+        }
     }
 
     fn shown_by_kings(&self, ctx: &Ctx<'_>) -> Option<Shown> {

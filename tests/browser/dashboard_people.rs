@@ -128,7 +128,16 @@ fn each_does_what_is_his_and_it_is_written_down_who_it_was() {
         (status_of, &reply["sender"], &reply["ok"]),
         (200, &json!("Ørjan"), &json!(true))
     );
-    for verb in ["dismiss", "accept", "result", "report", "raised_by", "retract"] {
+    for verb in [
+        "dismiss",
+        "accept",
+        "result",
+        "report",
+        "raised_by",
+        "retract",
+        "new_game",
+        "set_position",
+    ] {
         let (status, said) = command(&server, "Ørjan", verb, &json!({}));
         assert_eq!(
             (status, &said["error"]["code"]),

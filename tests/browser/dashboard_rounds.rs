@@ -121,17 +121,22 @@ fn pairings_are_looked_through_put_in_force_and_the_round_is_closed() {
         assert!(serious.is_empty(), "{serious:#?}");
     }
 
-    // A file as an older program writes it; what is put in force is what was looked through.
-    browser.run(
-        "const bytes = new Uint8Array([...'board,white,black\\n1,M\\xfcller,Tal\\n2,Berg,Dorn\\n'].map((c) => c.charCodeAt(0)));
-         const chosen = new DataTransfer(); chosen.items.add(new File([bytes], 'round.csv'));
-         document.querySelector('.found').replaceChildren();
-         const file = document.querySelector('.rounds [name=file]'); file.files = chosen.files; file.dispatchEvent(new Event('change'))",
-    );
-    browser.until(
-        "who sits where",
-        "return document.querySelector('.seats')?.textContent.includes('Müller')",
-    );
+    // Files as older programs write them; what is put in force is what was looked through.
+    for (text, name) in [
+        ("1,\\xc0\\xeb\\xb8\\xf5\\xe8\\xed,Tal\\n2,Berg,Dorn", "Алёхин"),
+        ("1,M\\xfcller,Tal\\n2,Berg,Dorn", "Müller"),
+    ] {
+        browser.run(&format!(
+            "const bytes = new Uint8Array([...'board,white,black\\n{text}\\n'].map((c) => c.charCodeAt(0)));
+             const chosen = new DataTransfer(); chosen.items.add(new File([bytes], 'round.csv'));
+             document.querySelector('.found').replaceChildren();
+             const file = document.querySelector('.rounds [name=file]'); file.files = chosen.files; file.dispatchEvent(new Event('change'))",
+        ));
+        browser.until(
+            "who sits where",
+            &format!("return document.querySelector('.seats')?.textContent.includes('{name}')"),
+        );
+    }
     browser.until(
         "nothing is wrong",
         "return !document.querySelector('[data-action=put]').disabled",

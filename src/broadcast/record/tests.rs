@@ -266,6 +266,18 @@ fn half_moves_told_again_after_a_correction_keep_their_times() {
 }
 
 #[test]
+fn a_question_about_a_mate_holds_nothing_back() {
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.end(20, "1-0");
+    board.say(30, r#""type":"notice","code":"result_contradicts","message":"?""#);
+    assert!(board.text(31, Delay::default()).ends_with("1-0"));
+    board.end(40, "0-1");
+    assert!(board.text(41, Delay::default()).ends_with("0-1"));
+}
+
+#[test]
 fn what_a_person_has_put_in_was_played_at_a_time_that_nobody_knows() {
     let mut board = Board::new();
     board.start(0);

@@ -171,7 +171,7 @@ export class Detail {
       act("report", report),
       game ? act("result", giveResult) : null,
       game?.end ? act("resume", takeResultBack) : null,
-      game && detail.plies ? act("retract", retract) : null,
+      game && !game.end && detail.plies ? act("retract", retract) : null,
       suspicions.length > 1 ? h("button", { type: "button", class: "danger", "data-verb": "dismiss", "data-act": "all", onclick: () => dismissAll(detail, suspicions) }, t("dismiss_all", { n: suspicions.length })) : null);
   }
 

@@ -13,13 +13,26 @@ let present = null;
 /** Bytes of pairings, at most: what a gateway takes. */
 const MOST = 192 * 1024;
 
+/** In Cyrillic whole words are beyond ASCII; in western languages single letters among others are. */
+function isCyrillic(bytes) {
+  const isFar = (byte) => byte >= 0xc0 || byte === 0xa8 || byte === 0xb8;
+  const isNear = (byte) => /[A-Za-z]/.test(String.fromCharCode(byte));
+  let [far, near] = [0, 0];
+  for (let i = 1; i < bytes.length; i++) {
+    const [one, other] = [bytes[i - 1], bytes[i]];
+    if (isFar(one) && isFar(other)) far += 2;
+    else if ((isFar(one) && isNear(other)) || (isNear(one) && isFar(other))) near += 1;
+  }
+  return far > near;
+}
+
 /** Text of a file as pairing programs write it: UTF-8, or what was there before. */
 async function textOf(file) {
   const bytes = await file.arrayBuffer();
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return new TextDecoder("windows-1252").decode(bytes);
+    return new TextDecoder(isCyrillic(new Uint8Array(bytes)) ? "windows-1251" : "windows-1252").decode(bytes);
   }
 }
 

@@ -2,6 +2,7 @@
 
 mod check;
 mod csv;
+mod encoding;
 pub mod mistake;
 mod trf;
 
@@ -129,7 +130,7 @@ impl Pairings {
         }
     }
 
-    /// As [`Self::parse`], from a file, in UTF-8 or Latin-1, for so many `boards`.
+    /// As [`Self::parse`], from a file, in UTF-8, Windows-1251 or Latin-1, for so many `boards`.
     ///
     /// # Errors
     /// As there, and when the file cannot be read.
@@ -138,10 +139,7 @@ impl Pairings {
             path: path.display().to_string(),
             reason: error.to_string(),
         })?;
-        // Pairing programs of an older day write Latin-1, whose bytes are the first code points.
-        let text = String::from_utf8(bytes)
-            .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect());
-        Self::fit(&text, round, boards)
+        Self::fit(&encoding::text_of(bytes), round, boards)
     }
 }
 

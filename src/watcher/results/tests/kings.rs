@@ -168,3 +168,39 @@ fn kings_that_contradict_the_last_ruling_are_asked_about() {
         "{told:?}"
     );
 }
+
+#[test]
+fn kings_that_contradict_a_mate_are_asked_about_once_and_the_mate_stands() {
+    let mut watcher = after_e4();
+    let half_moves = [
+        ((14, 30, 7), Lever::LeftHigh),
+        ((51, 35, 1), Lever::RightHigh),
+        ((13, 21, 7), Lever::LeftHigh),
+        ((59, 31, 6), Lever::RightHigh),
+    ];
+    for (at, (moved, lever)) in (6000..).step_by(3000).zip(half_moves) {
+        play(&mut watcher, at, moved, lever);
+    }
+    hear(&mut watcher, 20_000, stopped());
+    assert_eq!(watcher.game().result, Some(GameResult::WhiteWins), "5.Qh5#");
+    drained(&mut watcher);
+    let asked = |watcher: &mut Watcher| {
+        let is_question = |event: &Event| matches!(&event.body, Body::Notice { code, .. } if code == notice::RESULT_CONTRADICTS);
+        drained(watcher).iter().filter(|event| is_question(event)).count()
+    };
+    // On light squares: White wins, as he does.
+    for (after, square, man) in [(0, 60, 0), (300, 36, 5), (600, 4, 0), (900, 27, 11)] {
+        show(&mut watcher, 21_000 + after, square, PieceCode(man));
+    }
+    hear(&mut watcher, 26_000, stopped());
+    assert_eq!(asked(&mut watcher), 0);
+    // On dark ones: Black.
+    for (after, square, man) in [(0, 36, 0), (300, 35, 5), (600, 27, 0), (900, 28, 11)] {
+        show(&mut watcher, 27_000 + after, square, PieceCode(man));
+    }
+    for at in [32_000, 36_000, 40_000] {
+        hear(&mut watcher, at, stopped());
+    }
+    assert_eq!(asked(&mut watcher), 1);
+    assert_eq!(watcher.game().result, Some(GameResult::WhiteWins));
+}

@@ -1,0 +1,51 @@
+//! Text as pairing programs write it: UTF-8, or what a Windows of the country wrote before.
+
+/// The text of a file: UTF-8, else Windows-1251 where it is Cyrillic, else Latin-1.
+pub(super) fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        let bytes = error.as_bytes();
+        let of = if is_cyrillic(bytes) {
+            windows_1251
+        } else {
+            char::from
+        };
+        bytes.iter().copied().map(of).collect()
+    })
+}
+
+/// In Cyrillic whole words are beyond ASCII; in western languages single letters among others are.
+fn is_cyrillic(bytes: &[u8]) -> bool {
+    let is_letter = |byte: u8| matches!(byte, 0xa8 | 0xb8 | 0xc0..);
+    let pairs = |one: fn(u8) -> bool| {
+        let beside = |pair: &&[u8]| is_letter(pair[0]) && one(pair[1]) || one(pair[0]) && is_letter(pair[1]);
+        bytes.windows(2).filter(beside).count()
+    };
+    pairs(|byte| matches!(byte, 0xa8 | 0xb8 | 0xc0..)) > pairs(|byte| byte.is_ascii_alphabetic())
+}
+
+/// The letters of Windows-1251, the number sign and the quotes; what else there is in it stands in no name.
+fn windows_1251(byte: u8) -> char {
+    match byte {
+        0xc0.. => char::from_u32(0x0410 + u32::from(byte) - 0xc0).unwrap_or('?'),
+        0xa8 => 'Ё',
+        0xb8 => 'ё',
+        0xb9 => '№',
+        0x96 => '–',
+        0x97 => '—',
+        other => char::from(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_several_countries_are_read() {
+        let cyrillic = b"1,\xc0\xeb\xb8\xf5\xe8\xed \xcf.,\xd2\xe0\xeb\xfc".to_vec();
+        assert_eq!(text_of(cyrillic), "1,Алёхин П.,Таль");
+        assert_eq!(text_of(b"1,M\xfcller,Sm\xe5".to_vec()), "1,Müller,Små");
+        assert_eq!(text_of("1,Алёхин,Müller".into()), "1,Алёхин,Müller");
+        assert_eq!(text_of(b"\xf6".to_vec()), "ö");
+    }
+}
