@@ -303,5 +303,6 @@ fn in_a_browser(port: u16, game: &Value) {
     let clear = browser.run("return getComputedStyle(document.body).backgroundColor");
     assert_eq!(clear, "rgba(0, 0, 0, 0)", "what is behind it is seen");
     shot("overlay.png");
+    serious("the overlay");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }

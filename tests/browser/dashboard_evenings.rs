@@ -123,6 +123,7 @@ fn half_moves_that_nobody_saw(evening: &mut Evening) {
         "the same in Russian",
         "/Часть ходов пропущена/.test(document.querySelector('aside').innerText)",
     );
+    evening.no_barriers();
     evening.browser.click(".tongue");
     // Whatever was taken for them meanwhile makes way.
     let entered: Vec<&str> = missed.split(' ').collect();
@@ -224,6 +225,23 @@ fn kings_that_contradict_a_ruling(evening: &mut Evening) {
     evening.sends();
     public(evening, 1, "[Result \"0-1\"]");
     evening.sees("that it is answered", "!document.querySelector('.asks')");
+    // The sheet of the flag has round and times of its game.
+    let flag = journal(&evening.config(), "1").into_iter().rev();
+    let flag = flag
+        .into_iter()
+        .find(|event| event["kind"] == "flag_fall")
+        .unwrap()["id"]
+        .clone();
+    evening.open(&format!("#/report/{}", flag.as_str().unwrap()));
+    evening.sees("the sheet", "document.querySelector('.report .three')");
+    let sheet = evening.sees(
+        "its text",
+        "document.querySelector('.report > div:last-child').innerText",
+    );
+    let sheet = sheet.as_str().unwrap();
+    assert!(sheet.contains("round 1, game 1"), "{sheet}");
+    let times = "/Game begun\\s+.*\\d\\d:\\d\\d:\\d\\d/.test(document.querySelector('.report').innerText)";
+    evening.sees("when the game began", times);
     let results: Vec<Value> = journal(&evening.config(), "1")
         .into_iter()
         .filter(|event| event["type"] == "game_ended")

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     broker::{Mosquitto, PATIENCE, free_port},
-    browser::Browser,
+    browser::{Browser, checker},
     hall::{Daemon, commands, one_board, until},
     page::{Server, http, http_full},
 };
@@ -193,6 +193,15 @@ fn each_does_what_is_his_and_it_is_written_down_who_it_was() {
     let Some(browser) = Browser::start(&json!({})) else {
         return;
     };
+    browser.open(&server.url(""));
+    browser.until(
+        "the form for a token",
+        "return document.querySelector('form input')",
+    );
+    if let Some(axe) = checker() {
+        let serious = browser.barriers(&axe);
+        assert!(serious.is_empty(), "{serious:#?}");
+    }
     browser.open(&server.url(&format!("?token={}", token("hall screen"))));
     browser.until("a board", "return document.querySelector('.card')");
     browser.until(

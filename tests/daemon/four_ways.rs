@@ -65,7 +65,14 @@ const SAID: [&[&str]; 4] = [
         "game_ended",
     ],
     &["game_started", "game_ended"],
-    &["move", "move", "move", "game_ended"],
+    &[
+        "irregularity",
+        "irregularity_resolved",
+        "move",
+        "move",
+        "move",
+        "game_ended",
+    ],
     &[],
 ];
 
@@ -231,6 +238,11 @@ async fn play(evening: &mut Evening) {
 
     evening.boards[2].play("e2e4 e7e5");
     evening.played("3", 2);
+    let seen = json!({ "kind": "two_hands", "offender": "white" });
+    evening.command("3", "report", seen).await;
+    let case = evening.event("3", "the report", |event| event["kind"] == "two_hands")["id"].clone();
+    let dismissed = json!({ "irregularity": case });
+    evening.command("3", "dismiss", dismissed).await;
     let stands = json!({ "ply": 3, "insert": ["b1d4", "d7d6", "d2d3"], "illegal": true });
     evening.command("3", "correct", stands).await;
     evening

@@ -39,6 +39,37 @@ impl Arbiter {
         self.subscriber.wait(verb, is_answer).await.json()
     }
 
+    /// Sends a command whose answer nobody waits for.
+    async fn say(&self, verb: &str, fields: &Value) {
+        let topic = format!("dgt2mqtt/gw/cmd/{verb}");
+        self.subscriber
+            .publish(&topic, false, fields.to_string(), None)
+            .await;
+    }
+
+    /// Who plays at which board as a daemon says that is none of the `former` ones, and its boot id.
+    async fn players(&self, former: &[&str]) -> (Value, String) {
+        let is_new = |got: &broker::Got| {
+            got.topic == "dgt2mqtt/gw/info" && !former.contains(&got.json()["boot_id"].as_str().unwrap())
+        };
+        let info = self
+            .subscriber
+            .wait("info of the next daemon", is_new)
+            .await
+            .json();
+        (
+            info["players"].clone(),
+            info["boot_id"].as_str().unwrap().to_owned(),
+        )
+    }
+
+    /// Waits until `white` plays at a board.
+    async fn names(&self, board: &str, white: &str) {
+        let says =
+            |got: &broker::Got| got.topic == "dgt2mqtt/gw/info" && got.json()["players"][board][0] == white;
+        self.subscriber.wait("the names", says).await;
+    }
+
     async fn done(&self, verb: &str, fields: Value) -> Value {
         let answer = self.ask(verb, fields).await;
         assert_eq!(answer["ok"], true, "{verb}: {answer}");
@@ -243,6 +274,69 @@ async fn a_hall_without_a_broadcast_has_rounds_too() {
     let said = checked(&config);
     assert!(said.contains("Round 2 was put in force"), "{said}");
     assert!(said.contains("Berg"), "{said}");
+    assert!(daemon.stop());
+}
+
+/// Milliseconds that the daemon has for a command before it is killed.
+const INSTANTS_MS: [u64; 8] = [0, 2, 4, 7, 11, 16, 25, 60];
+
+/// The daemon is killed while names and tables are put in force: it goes on with those before or with those after, and
+/// the same command again puts them in force.
+#[tokio::test]
+async fn names_and_tables_are_whole_whenever_the_daemon_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let capture = read_capture(&fixture("game-after-a-game")).unwrap();
+    let seats = [("1", "/nowhere/a"), ("2", "/nowhere/b")].map(|(id, port)| Seat {
+        id: id.into(),
+        port,
+        capture: &capture,
+    });
+    let config = configure(folder.path(), mosquitto.port, &seats);
+    let arbiter = Arbiter::new(mosquitto.port).await;
+    let mut daemon = Daemon::start(&config);
+    let mut boots = vec![arbiter.info(None, &[]).await];
+    let pairs = |name: &str| {
+        let text = format!("board,white,black\n1,{name},Black\n2,{name} the second,White\n");
+        json!({ "text": text, "round": 1, "put": true })
+    };
+    arbiter.done("pairings", pairs("Name 0")).await;
+    let mut former = "Name 0".to_owned();
+    for (n, ms) in (1..).zip(INSTANTS_MS) {
+        let name = format!("Name {n}");
+        let order = [["1", "2"], ["2", "1"]][n % 2];
+        for (verb, fields) in [("pairings", pairs(&name)), ("bind", json!({ "boards": order }))] {
+            arbiter.say(verb, &fields).await;
+            tokio::time::sleep(std::time::Duration::from_millis(ms)).await;
+            daemon.kill();
+            daemon = Daemon::start(&config);
+            let known: Vec<&str> = boots.iter().map(String::as_str).collect();
+            let (players, boot) = arbiter.players(&known).await;
+            boots.push(boot);
+            let whites: Vec<_> = players
+                .as_object()
+                .unwrap()
+                .values()
+                .map(|pair| &pair[0])
+                .collect();
+            let is_whole = |name: &str| {
+                let both = [json!(name), json!(format!("{name} the second"))];
+                both.iter().all(|white| whites.contains(&white))
+            };
+            assert!(
+                is_whole(&former) || is_whole(&name),
+                "killed after {ms} ms: {players}"
+            );
+            arbiter.done(verb, fields).await;
+            former.clone_from(&name);
+        }
+        arbiter.names(order[0], &name).await;
+        let said = checked(&config);
+        assert!(
+            said.contains(&format!("from the first table {}", order.join(", "))),
+            "{said}"
+        );
+    }
     assert!(daemon.stop());
 }
 

@@ -325,6 +325,33 @@ fn half_moves_are_entered_changed_and_taken_out() {
 }
 
 #[test]
+fn every_result_can_be_given_and_changed() {
+    let mut watcher = after_e4();
+    for word in ["1-0", "0-1", "1/2-1/2", "+/-", "-/+", "-/-", "0-0", "*", "1-0"] {
+        let result: GameResult = serde_json::from_value(word.into()).unwrap();
+        let given = Command::Result {
+            result,
+            reason: None,
+            game: None,
+        };
+        do_it(&mut watcher, 6000, given);
+        let pgn = watcher.pgn().unwrap();
+        assert!(
+            pgn.contains(&format!("[Result \"{}\"]", result.in_pgn())),
+            "{pgn}"
+        );
+        let ended = drained(&mut watcher).into_iter().rev();
+        let told: Vec<_> = ended
+            .filter_map(|event| match event.body {
+                Body::GameEnded { result, .. } => Some(result.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(told, [word]);
+    }
+}
+
+#[test]
 fn half_moves_that_do_not_follow_are_named() {
     let mut watcher = after_e4();
     for (order, code) in [
