@@ -194,4 +194,28 @@ fn half_moves(evening: &Evening) {
     );
     evening.presses(".editor [data-send]");
     evening.recorded("1", 1, "e2e4 c7c5 g1f3 b8c6 f1b5 a7a6");
+
+    // The last one is taken out, and put in again.
+    evening.presses("[data-step=last]");
+    evening.sees(
+        "the last half-move",
+        "/Half-move 6/.test(document.querySelector('.table figcaption').textContent)",
+    );
+    evening.presses("[data-act=delete]");
+    is_asked(evening);
+    sends(evening);
+    evening.recorded("1", 1, "e2e4 c7c5 g1f3 b8c6 f1b5");
+    evening.sees(
+        "the one before it",
+        "/Half-move 5/.test(document.querySelector('.table figcaption').textContent)",
+    );
+    evening.presses("[data-act=append]");
+    evening.sees(
+        "the list, with the focus",
+        "document.querySelectorAll('.editor select option').length > 20 && document.activeElement.matches('.editor select')",
+    );
+    evening.arrows_to("option.textContent === 'a6'");
+    evening.presses(".editor [data-act=put]");
+    evening.presses(".editor [data-send]");
+    evening.recorded("1", 1, "e2e4 c7c5 g1f3 b8c6 f1b5 a7a6");
 }
