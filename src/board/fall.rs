@@ -91,13 +91,13 @@ impl Window {
         self.hand.0 <= left + NEXT_SCAN_MS && left <= self.hand.1
     }
 
-    /// True when a piece that left at `left` and arrived elsewhere at `came`, by so many milliseconds earlier or later, was
-    /// knocked before the press: no hand is so quick, and nobody replies to what is still in a hand.
-    fn has_knocked(&self, left: Millis, came: Millis, slack: u64) -> bool {
+    /// True when a piece that left at `left` and arrived elsewhere at `came` was knocked before the press: no hand is so quick,
+    /// and nobody replies to what is still in a hand.
+    fn has_knocked(&self, left: Millis, came: Millis) -> bool {
         let apart = left.since(came).max(came.since(left));
         let in_hand = self.hand.0 <= left.min(came) && left.max(came) <= self.done;
         let most = if in_hand { KNOCK_MS } else { AT_ONCE_MS };
-        apart <= most + slack && left.max(came) <= self.pressed
+        apart <= most && left.max(came) <= self.pressed
     }
 
     /// True when the piece `code` that left at `left` and arrived elsewhere at `came` was displaced.
@@ -143,7 +143,7 @@ impl Line {
             // Where a reply of the opponent's puts it, it is a reply, or begins one, unless no hand can have been so quick.
             let displaced = |s: &Square| {
                 let came = sensed.since(*s);
-                let knocked = window.has_knocked(left, came, sensed.slack());
+                let knocked = sensed.slack() == 0 && window.has_knocked(left, came);
                 let window = window.has_displaced(code, left, came);
                 sensed.at(*s) == code && window && (knocked || !self.is_reply(home, *s, code))
             };
