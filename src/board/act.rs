@@ -234,11 +234,11 @@ fn readable(before: &Placement, seen: &Placement) -> Placement {
 fn only_fell(stand: &Stand, seen: &Placement, squares: Bitboard) -> bool {
     let (lying, missing): (Vec<_>, Vec<_>) = squares.into_iter().partition(|s| !seen.at(*s).is_empty());
     let mut homes: Vec<_> = missing.iter().map(|s| stand.placement().at(*s)).collect();
-    let mut fell = |s: &Square| {
+    let fell = |s: &Square| {
         let home = homes.iter().position(|code| *code == seen.at(*s));
         home.map(|i| homes.swap_remove(i)).is_some()
     };
-    missing.len() <= MOST_FALLEN && lying.iter().all(|s| fell(s))
+    missing.len() <= MOST_FALLEN && lying.iter().all(fell)
 }
 
 /// Where a pawn that went from `from` to `to` as in capturing en passant has taken one.

@@ -16,10 +16,10 @@ const EXCHANGED: u32 = 9;
 /// How a press fits who moved last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
-    Fits,
+    Good,
     /// The opponent moved last; he may have been quicker than the press.
-    MayFit,
-    Misfits,
+    Doubtful,
+    Bad,
 }
 
 impl Fit {
@@ -28,11 +28,11 @@ impl Fit {
         let last = line.plies.last()?;
         let whole = last.pressed.is_none() && line.differing().is_empty();
         let fit = if line.turn() != side {
-            Self::Fits
+            Self::Good
         } else if line.is_owed_before_last(at) {
-            Self::MayFit
+            Self::Doubtful
         } else {
-            Self::Misfits
+            Self::Bad
         };
         whole.then_some(fit)
     }
@@ -247,9 +247,9 @@ impl Clock {
     /// Returns true when that happened.
     pub(super) fn fits(&mut self, fit: Fit) -> bool {
         self.misfits = match fit {
-            Fit::Fits => 0,
-            Fit::MayFit => self.misfits + 1,
-            Fit::Misfits => self.misfits + EXCHANGED / 3,
+            Fit::Good => 0,
+            Fit::Doubtful => self.misfits + 1,
+            Fit::Bad => self.misfits + EXCHANGED / 3,
         };
         if self.misfits < EXCHANGED || self.fixed {
             return false;

@@ -73,12 +73,12 @@ impl Game {
     /// True when `seen` shows `placement`, but for pieces and squares that are known not to be read.
     pub(super) fn is_shown(&self, placement: &Placement, seen: &Placement) -> bool {
         let mut codes: Vec<Code> = self.unread.pieces.iter().map(|(code, _)| *code).collect();
-        let mut unread = |s: Square| {
+        let unread = |s: Square| {
             let known = codes.iter().position(|code| *code == placement.at(s));
             seen.at(s).is_empty()
                 && (self.unread.squares.contains(s) || known.map(|i| codes.swap_remove(i)).is_some())
         };
-        placement.differing(seen).into_iter().all(|s| unread(s))
+        placement.differing(seen).into_iter().all(unread)
     }
 
     /// Says once that the piece on `square` is not read.
