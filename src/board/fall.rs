@@ -52,6 +52,8 @@ struct Window {
     pressed: Millis,
     turn_began: Millis,
     hand: (Millis, Millis),
+    /// When the half-move was made.
+    done: Millis,
     /// The opponent's hand is at the board.
     is_answered: bool,
 }
@@ -79,6 +81,7 @@ impl Window {
             turn_began,
             // By the press the hand was at the clock.
             hand: (began, (done + SLEEVE_MS).min(last.pressed?)),
+            done,
             is_answered: false,
         })
     }
@@ -88,11 +91,20 @@ impl Window {
         self.hand.0 <= left + NEXT_SCAN_MS && left <= self.hand.1
     }
 
+    /// True when a piece that left at `left` and arrived elsewhere at `came` was knocked before the press: no hand is so quick,
+    /// and nobody replies to what is still in a hand.
+    fn has_knocked(&self, left: Millis, came: Millis) -> bool {
+        let apart = left.since(came).max(came.since(left));
+        let in_hand = self.hand.0 <= left.min(came) && left.max(came) <= self.done;
+        let most = if in_hand { KNOCK_MS } else { AT_ONCE_MS };
+        apart <= most && left.max(came) <= self.pressed
+    }
+
     /// True when the piece `code` that left at `left` and arrived elsewhere at `came` was displaced.
     fn has_displaced(&self, code: Code, left: Millis, came: Millis) -> bool {
         // What the opponent moves once the press is made is his own doing, and takes him longer.
         let at_once = left.since(came).max(came.since(left)) <= AT_ONCE_MS;
-        let left_by = if code.color() == Some(self.by) {
+        let left_by = if code.color() == Some(self.by) && !self.is_answered {
             self.pressed + LEFT_MS
         } else if at_once && !self.is_answered {
             self.pressed + NEXT_SCAN_MS
@@ -116,11 +128,8 @@ impl Line {
             .filter(|(from, _)| left_unread(from))
             .map(|(_, to)| sensed.at(to));
         let mut astray: Vec<Square> = self.misplaced(sensed).into_iter().collect();
-        window.is_answered = self.differing.into_iter().any(|home| {
-            let code = self.expects(home);
-            let arrived = |s: &Square| sensed.at(*s) == code && self.is_reply(home, *s, code);
-            sensed.at(home).is_empty() && astray.iter().any(arrived)
-        });
+        window.is_answered = self.is_answered(&window, &astray, sensed);
+        let (mut like_reply, mut left_late) = (false, false);
         let mut pieces = Vec::new();
         for home in self.differing {
             let code = self.expects(home);
@@ -131,13 +140,17 @@ impl Line {
             let Some(left) = sensed.seen_at(home) else {
                 continue;
             };
-            // Where a reply of the opponent's puts it, it is a reply, or begins one.
+            // Where a reply of the opponent's puts it, it is a reply, or begins one, unless no hand can have been so quick.
             let displaced = |s: &Square| {
-                let window = window.has_displaced(code, left, sensed.since(*s));
-                sensed.at(*s) == code && window && !self.is_reply(home, *s, code)
+                let came = sensed.since(*s);
+                let knocked = sensed.slack() == 0 && window.has_knocked(left, came);
+                let window = window.has_displaced(code, left, came);
+                sensed.at(*s) == code && window && (knocked || !self.is_reply(home, *s, code))
             };
             let lies = astray.iter().position(displaced);
             let lies = lies.map(|i| astray.swap_remove(i));
+            like_reply |= lies.is_some_and(|lies| self.is_reply(home, lies, code));
+            left_late |= left > window.pressed;
             let carried = || sensed.read_elsewhere(code, self.placement().squares_of(code), left);
             // A king that is read elsewhere castled, or was moved: a sleeve seldom takes it along.
             let king = code.piece().is_some_and(|piece| piece.role == Role::King);
@@ -153,7 +166,23 @@ impl Line {
                 });
             }
         }
-        Fall::new(window.by, window.pressed, &pieces)
+        let fall = Fall::new(window.by, window.pressed, &pieces)?;
+        Some(Fall {
+            like_reply,
+            left_late,
+            ..fall
+        })
+    }
+
+    /// True when the opponent's hand is at the board: it has put down a reply, or lifted a piece since the press.
+    fn is_answered(&self, window: &Window, astray: &[Square], sensed: &Sensed) -> bool {
+        let missing = self.differing.into_iter().filter(|s| sensed.at(*s).is_empty());
+        missing.into_iter().any(|home| {
+            let code = self.expects(home);
+            let mut lies = astray.iter().filter(|s| sensed.at(**s) == code).peekable();
+            let theirs = code.color() == Some(!window.by) && sensed.since(home) > window.pressed;
+            theirs && lies.peek().is_none() || lies.any(|s| self.is_reply(home, *s, code))
+        })
     }
 
     /// True when a reply puts the piece `code` from `home` onto `to`, or begins with that.
@@ -236,8 +265,13 @@ impl Line {
             return None;
         }
         let mut line = self.clone();
+        let borne_out = BorneOut {
+            returned: true,
+            ..fall.borne_out
+        };
         line.faults.fall = Some(Fall {
             returned: true,
+            borne_out,
             ..fall
         });
         let hasty = if waited < NOTICED_MS {
@@ -291,7 +325,8 @@ impl Line {
 
     /// Time passes: a hand that had slipped would have put right by now what it displaced.
     pub(super) fn lies_still(&mut self, now: Millis) {
-        let lies = |fall: Fall| fall.lies_open() && now.since(fall.pressed) >= LIES_STILL_MS;
+        let lies =
+            |fall: Fall| fall.lies_open() && !fall.like_reply && now.since(fall.pressed) >= LIES_STILL_MS;
         if self.faults.fall.is_some_and(lies) {
             self.bear_out(|by| &mut by.lies, weight::LIES_STILL);
         }

@@ -35,6 +35,12 @@ pub struct Fall {
     pub(super) pieces: [Option<Fallen>; MOST_FALLEN],
     /// Those that are read elsewhere came there in no time, as no hand carries them.
     pub(super) knocked: bool,
+    /// A piece lies where a reply would put it: it was rather moved there, until something bears a fall out.
+    #[serde(default)]
+    pub(super) like_reply: bool,
+    /// A piece was read on its square still after the press: the opponent's hand may have been there by then.
+    #[serde(default)]
+    pub left_late: bool,
     /// The opponent has pressed back, and waits for the pieces to be put right.
     pub returned: bool,
     /// What has happened since that would hardly have happened if nothing had fallen.
@@ -50,6 +56,9 @@ pub(super) struct BorneOut {
     pub(super) stopped: bool,
     /// The piece was put back.
     pub(super) back: bool,
+    /// The opponent pressed back because of it.
+    #[serde(default)]
+    pub(super) returned: bool,
 }
 
 /// So many pieces fall at once at the most; more are an arbiter's work, or a board that was knocked over.
@@ -78,6 +87,8 @@ impl Fall {
             pressed,
             pieces: [None; MOST_FALLEN],
             knocked: false,
+            like_reply: false,
+            left_late: false,
             returned: false,
             borne_out: BorneOut::default(),
         };
@@ -108,6 +119,12 @@ impl Fall {
         self.borne_out != BorneOut::default() || self.returned
     }
 
+    /// True when it looks like a reply, and nobody has done anything because of it but put the piece back.
+    #[must_use]
+    pub fn may_be_reply(&self) -> bool {
+        self.like_reply && !self.borne_out.stopped && !self.borne_out.returned
+    }
+
     /// Where the pieces belong.
     #[must_use]
     pub fn homes(&self) -> Bitboard {
@@ -118,6 +135,12 @@ impl Fall {
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.pieces().all(|piece| piece.back)
+    }
+
+    /// True when all of them stand again, and nothing is to be said of it any more, the last press having been at `pressed`:
+    /// where the opponent pressed back, the record took that for a half-move, and is corrected first.
+    pub(super) fn is_past(&self, pressed: Option<Millis>) -> bool {
+        self.is_over() && !(self.borne_out.returned && pressed == Some(self.pressed))
     }
 
     /// True when both are of the same half-move, and have a piece in common.

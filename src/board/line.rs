@@ -188,7 +188,8 @@ impl Line {
             None => self.faults,
         };
         // What was put right is past.
-        faults.fall = faults.fall.filter(|fall| !fall.is_over());
+        let last = self.plies.last().and_then(|last| last.pressed);
+        faults.fall = faults.fall.filter(|fall| !fall.is_past(last));
         if kind.legal().is_none() {
             steps.into_iter().for_each(|square| faults.forget(square));
         }
@@ -382,7 +383,7 @@ impl Line {
 
     /// Where a pawn stands on the last rank that the player to move may have moved there: it is about to be
     /// replaced.
-    fn promoting(&self, sensed: &Sensed) -> Bitboard {
+    pub(super) fn promoting(&self, sensed: &Sensed) -> Bitboard {
         let us = self.turn();
         let pawn = Code::from(us.pawn());
         let empty = self.differing & !sensed.placement().occupied();

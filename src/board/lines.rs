@@ -222,21 +222,6 @@ impl Lines {
         self.grow_all(now, sensed);
     }
 
-    /// True when all lines within `margin` of the best have the same half-move number `k`.
-    #[must_use]
-    pub fn agree_on(&self, k: usize, now: Millis, sensed: &Sensed, margin: f32) -> bool {
-        let limit = self.best().total(sensed, now) + margin;
-        let rivals = &self.lines[1..];
-        let mut close = rivals.iter().filter(|line| line.total(sensed, now) <= limit);
-        close.all(|line| self.best().has_same(k, line))
-    }
-
-    /// True when all lines have the same half-move number `k`.
-    #[must_use]
-    pub fn share(&self, k: usize) -> bool {
-        self.lines[1..].iter().all(|line| self.best().has_same(k, line))
-    }
-
     /// The first `n` half-moves of the best line are past doubt: other lines go, and the base
     /// moves on.
     pub fn advance(&mut self, n: usize) {

@@ -4,6 +4,7 @@
 //! Knows no bytes and no MQTT. Time is an argument.
 
 pub mod act;
+mod agree;
 pub mod bill;
 pub mod bridge;
 pub mod candidate;

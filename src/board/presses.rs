@@ -89,6 +89,13 @@ impl Line {
         }
     }
 
+    /// True when a press at `now` may be for the half-move before the last one: it is owed, and the reply was quicker.
+    #[must_use]
+    pub fn is_owed_before_last(&self, now: Millis) -> bool {
+        let answered = self.plies.backwards().nth(1);
+        answered.is_some_and(|ply| ply.pressed.is_none() && now.since(ply.at) <= SOON_MS)
+    }
+
     /// The press of the side to move whose half-move has not been seen yet.
     #[must_use]
     pub fn awaits(&self) -> Option<Millis> {

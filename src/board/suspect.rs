@@ -9,7 +9,7 @@ use super::{
     act::{Act, Reason, reason_of},
     line::Line,
     placement::{Code, Placement},
-    sensed::Sensed,
+    sensed::{SCAN_MS, Sensed},
     stand::Stand,
 };
 use crate::time::Millis;
@@ -28,6 +28,10 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(Act, Arc<Stand>)> {
     let Some(pressed) = line.awaits() else {
         return Vec::new();
     };
+    // What is left on the last rank is told by the table of what may stand there.
+    if line.promoting(sensed).any() {
+        return Vec::new();
+    }
     let stand = &line.stand;
     let since = line.plies.last().map_or(Millis(0), |ply| ply.at);
     let fresh =
@@ -43,7 +47,8 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(Act, Arc<Stand>)> {
         let left = line.differing().into_iter().filter(|from| {
             stand.placement().at(*from) == piece && sensed.at(*from) != piece && fresh(*from, LIFTED_MS)
         });
-        for from in left {
+        // What rested at the press where it may go was knocked on by the opponent, whose time runs.
+        for from in left.filter(|from| !rested(stand, sensed, *from, pressed)) {
             found.extend(carried(stand, sensed, from, to));
         }
     }
@@ -55,6 +60,17 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(Act, Arc<Stand>)> {
         found.clear();
     }
     found
+}
+
+/// True when the piece of `from` had come to rest where it may go when the press at `pressed` came, and left only after it.
+fn rested(stand: &Stand, sensed: &Sensed, from: Square, pressed: Millis) -> bool {
+    let piece = stand.placement().at(from);
+    let mut moves = stand.moves().iter().filter(|mv| mv.from() == Some(from));
+    moves.any(|mv| {
+        let to = mv.to();
+        let gone = sensed.at(to).is_empty() && sensed.since(to) > pressed;
+        gone && sensed.before(to) == piece && sensed.stood_for(to) >= SCAN_MS
+    })
 }
 
 /// A piece of the opponent's that was moved before the press at `pressed`. Once that is made the opponent may be

@@ -53,7 +53,11 @@ impl Game {
             }
             Explanation::PawnNotReplaced { queen, seen } => {
                 // A pawn that has gone since may have been exchanged for a piece that is not read.
-                let seen = seen && ctx.sensed.at(queen.to()) == finding.seen.at(queen.to());
+                let now = ctx.sensed.at(queen.to());
+                let seen = seen && now == finding.seen.at(queen.to());
+                if now.is_empty() {
+                    finding.seen.set(queen.to(), now);
+                }
                 finding.certainty = if seen {
                     Certainty::Certain
                 } else {
@@ -71,6 +75,8 @@ impl Game {
                 finding.target = Some(stand);
                 self.press = None;
                 self.accuse(ctx, finding, None);
+                let next = self.announced();
+                self.lines.keep_to(next, castling, ctx.now, ctx.sensed);
             }
             Explanation::Illegal(act) => self.accuse_illegal(ctx, finding, act, press.at),
             Explanation::Legal | Explanation::OnlyMissing(_) => {

@@ -46,7 +46,7 @@ impl Game {
         let Some(target) = &open.target else { return false };
         // Half-moves have been played since: only going back can restore it.
         let later = self.plies() > self.plies_at_restoration(open);
-        if later || !target.placement().agrees(ctx.sensed.placement()) {
+        if later || !self.is_shown(target.placement(), ctx.sensed.placement()) {
             return false;
         }
         if open.kind == IrregularityKind::PressWithoutMove {
@@ -215,7 +215,7 @@ impl Game {
         self.lines
             .all()
             .iter()
-            .any(|line| line.placement().agrees(seen) && keeps(line))
+            .any(|line| self.is_shown(line.placement(), seen) && keeps(line))
     }
 
     /// The last earlier position of the game that `seen` shows. The initial array means a new game,
@@ -225,7 +225,7 @@ impl Game {
         let least = usize::from(array && !self.is_to_be_put_right(seen));
         (least..self.plies())
             .rev()
-            .find(|ply| self.stand_at(*ply).placement().agrees(seen))
+            .find(|ply| self.is_shown(self.stand_at(*ply).placement(), seen))
     }
 
     /// True where `seen` is what an irregularity is to be put right to, as long as hardly anybody has played on: an array that
@@ -255,7 +255,14 @@ impl Game {
             };
             self.resolve(ctx, i, how);
         }
+        // What was told of a gap, and is taken back, is in doubt no more.
+        self.doubt.gap = self.doubt.gap.filter(|told| *told <= ply);
         self.restart_lines(ctx);
+        // What is not read is not read there either.
+        if self.is_shown(self.stand().placement(), ctx.sensed.placement()) {
+            let unread = self.lines.best().differing();
+            self.lines.hide(unread, ctx.now, ctx.sensed);
+        }
     }
 
     /// The clock was started again: what stands on the board now counts.

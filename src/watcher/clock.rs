@@ -4,11 +4,39 @@ use shakmaty::Color;
 
 use super::ClockSideSetting;
 use crate::{
-    board::{ClockSignal, LeverWatch},
+    board::{ClockSignal, LeverWatch, Line},
     dgt::{ClockReading, ClockSide},
     event::ClockState,
     time::Millis,
 };
+
+/// What presses that do not fit come to before the sides of the clock are exchanged.
+const EXCHANGED: u32 = 9;
+
+/// How a press fits who moved last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    Good,
+    /// The opponent moved last; he may have been quicker than the press.
+    Doubtful,
+    Bad,
+}
+
+impl Fit {
+    /// How a press of `side` at `at` fits `line`, if that has a half-move that is not pressed and nothing else is seen.
+    pub(super) fn of(line: &Line, side: Color, at: Millis) -> Option<Self> {
+        let last = line.plies.last()?;
+        let whole = last.pressed.is_none() && line.differing().is_empty();
+        let fit = if line.turn() != side {
+            Self::Good
+        } else if line.is_owed_before_last(at) {
+            Self::Doubtful
+        } else {
+            Self::Bad
+        };
+        whole.then_some(fit)
+    }
+}
 
 /// The clock with its mapping of sides to players.
 #[derive(Debug, Default)]
@@ -22,7 +50,7 @@ pub(super) struct Clock {
     pub(super) stopped_at: Option<Millis>,
     /// When it was last started.
     pub(super) started_at: Millis,
-    /// Presses that did not fit the side that moved, in a row.
+    /// What presses that did not fit the side that moved come to, in a row.
     misfits: u32,
     /// What the last press of each side gave it, in milliseconds: left, right.
     gains: [u64; 2],
@@ -214,11 +242,16 @@ impl Clock {
         }
     }
 
-    /// Holds a press against who moved: after three that do not fit in a row the sides are exchanged.
+    /// Holds a press against who moved: after three that do not fit in a row the sides are exchanged. One that may be
+    /// for a half-move that was answered early counts a third.
     /// Returns true when that happened.
-    pub(super) fn fits(&mut self, fits: bool) -> bool {
-        self.misfits = if fits { 0 } else { self.misfits + 1 };
-        if self.misfits < 3 || self.fixed {
+    pub(super) fn fits(&mut self, fit: Fit) -> bool {
+        self.misfits = match fit {
+            Fit::Good => 0,
+            Fit::Doubtful => self.misfits + 1,
+            Fit::Bad => self.misfits + EXCHANGED / 3,
+        };
+        if self.misfits < EXCHANGED || self.fixed {
             return false;
         }
         self.misfits = 0;

@@ -5,7 +5,7 @@ use shakmaty::Color;
 
 use super::{
     OrientationSetting, Settings, Snapshot,
-    clock::{Clock, ClockEvent},
+    clock::{Clock, ClockEvent, Fit},
     game::{Ctx, Game, Press},
     hardware::Hardware,
     meanwhile::Meanwhile,
@@ -196,12 +196,8 @@ impl Core {
         if game.bounced(at, side, &self.sensed) {
             return;
         }
-        let best = game.lines.best();
-        let fits = match best.plies.last() {
-            Some(last) if last.pressed.is_none() && best.differing().is_empty() => Some(best.turn() != side),
-            _ => None,
-        };
-        if fits.is_some_and(|fits| self.clock.fits(fits)) {
+        let fit = Fit::of(game.lines.best(), side, at);
+        if fit.is_some_and(|fit| self.clock.fits(fit)) {
             // The sides of the clock were taken the wrong way round.
             let Phase::Game(game) = &mut self.phase else {
                 return;
@@ -347,6 +343,7 @@ impl Core {
         game.look_for_result(&mut ctx);
         game.look_for_dead_squares(&mut ctx);
         game.look_for_unread(&mut ctx);
+        game.look_at_excused(&mut ctx);
         game.look_at_doubt();
         let silent = game.unread.squares;
         self.sensed.give_up(silent);

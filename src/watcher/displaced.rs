@@ -23,6 +23,8 @@ const KNOCKED_MS: u64 = 2200;
 const THROWN_MS: u64 = 8000;
 /// A reply before the press must be pressed within this time to need no further thought.
 const EARLY_REPLY_MS: u64 = 2500;
+/// The hand that has pressed is not back at the board so soon.
+const BACK_MS: u64 = 350;
 /// A piece moved by the side that does not have the move must stay so long.
 const OUT_OF_TURN_MS: u64 = 2500;
 
@@ -116,9 +118,12 @@ impl Game {
         if self.open_at_board().any(|o| o.ply == ply || o.ply == ply - 1) || differing.count() != 2 {
             return;
         }
-        let since = ctx.sensed.since(from).max(ctx.sensed.since(to));
-        // What has stood so since before his own last half-move is nothing that he has done since.
-        if self.record.last().is_some_and(|last| since <= last.at) {
+        let (left, came) = (ctx.sensed.since(from), ctx.sensed.since(to));
+        let since = left.max(came);
+        // What has stood so since before his own last half-move is nothing that he has done since, and by what left at once his
+        // hand was not back at the board: the other one's was.
+        let early = |pressed: Millis| left <= pressed + BACK_MS || came <= pressed;
+        if self.record.last().is_some_and(|last| early(last.at)) {
             return;
         }
         // What was done while the clock stood was done under an arbiter's eyes, and what came with its start was.

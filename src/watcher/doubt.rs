@@ -6,6 +6,7 @@ use std::sync::Arc;
 use shakmaty::Square;
 
 use super::{
+    advice::Finding,
     game::{Ctx, Game, Made, Open},
     start::is_playable,
 };
@@ -34,6 +35,8 @@ const UNLANDED: usize = 2;
 /// Among so many half-moves.
 const LATELY: usize = 40;
 
+/// Who stops the clock so soon after a press does so because of what was done, if anything was.
+const NOTICED_MS: u64 = 8000;
 /// A piece that has stood for so long when a half-move was made was not on its way.
 const ASTRAY_MS: u64 = 3000;
 /// A piece that was gone for so long when its owner pressed for another was not under his sleeve.
@@ -56,6 +59,8 @@ pub(super) struct Doubt {
     pub(super) shaken: bool,
     /// Half-moves of the record when it was last corrected: the last one that was told otherwise.
     pub(super) corrected: Option<usize>,
+    /// The number of a half-move that cannot be told, and would be an offence if the board read all: nobody has replied yet.
+    pub(super) excused: Option<usize>,
 }
 
 impl Doubt {
@@ -210,8 +215,44 @@ impl Game {
         if !ctx.passed(pressed, EXCUSED_MS) || best.plies.len() > k + 1 {
             return true;
         }
+        // What was played is known: only the hardware is in the way.
+        let sound = self.doubt.gap.is_none() && !self.doubt.absent && !self.is_astray(ctx);
+        let by_hardware = suspected.is_some() && sound && !in_hindsight && !unread;
         self.take_as_it_stands(ctx, pressed);
+        self.doubt.excused = by_hardware.then_some(self.plies());
         true
+    }
+
+    /// What was excused because the board does not read all is a suspicion after all where somebody stops the clock before
+    /// the opponent has replied.
+    pub(super) fn look_at_excused(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(ply) = self.doubt.excused.filter(|_| self.is_watched()) else {
+            return;
+        };
+        let left = self
+            .record
+            .get(ply.wrapping_sub(1))
+            .filter(|_| ply == self.plies());
+        let Some((PlyKind::Illegal(act), made)) = left.map(|made| (made.kind.clone(), made)) else {
+            self.doubt.excused = None;
+            return;
+        };
+        let Some(stopped) = ctx.clock.stopped_at else {
+            if ctx.passed(made.at, NOTICED_MS) {
+                self.doubt.excused = None;
+            }
+            return;
+        };
+        if self.lines.best().plies.len() > self.announced() || stopped.since(made.at) > NOTICED_MS {
+            return;
+        }
+        let (at, clock, left) = (made.at, made.clock, made.stand.placement().clone());
+        let before = self.stand_at(ply - 1).clone();
+        let mut finding = Finding::new(self, before.turn(), ply, before, left);
+        (finding.at, finding.clock) = (at, clock);
+        self.find_illegal(&mut finding, &act);
+        self.doubt.excused = None;
+        self.accuse(ctx, finding, Some(&act));
     }
 
     /// True when, in the turn that ended with the press at `pressed`, a piece came to be read where it stands by the record

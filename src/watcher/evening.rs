@@ -24,6 +24,8 @@ use crate::{
 const NEW_ARRAY_MS: u64 = 1000;
 /// The initial array during a game must stand this long before it means a new one.
 const RESET_MS: u64 = 3000;
+/// Where men are missing or stand between the armies, and more squares are wrong, a game has begun before.
+const MOST_WRONG: usize = 10;
 /// A wrong array must still stand this long after the clock was started.
 pub(super) const WRONG_ARRAY_MS: u64 = 1000;
 /// A board that came in mid-game is taken as it stands after this long.
@@ -232,7 +234,9 @@ impl Core {
         } else if reversed {
             game.colours_reversed(&mut ctx);
         }
-        if let Array::Wrong(squares) = kind_of(array) {
+        if let Array::Wrong(squares) = kind_of(array)
+            && (is_full_array(array) || squares.count() <= MOST_WRONG)
+        {
             game.array_wrong(&mut ctx, array, squares);
         }
     }

@@ -28,6 +28,10 @@ impl Game {
         let Some((fall, probability)) = self.lines.likeliest_fall(ctx.now, ctx.sensed, stands) else {
             return;
         };
+        // What may be an early reply is looked at as such while it stands there.
+        if fall.may_be_reply() && !fall.is_over() {
+            return;
+        }
         let enough = if fall.is_over() { POSSIBLE } else { LIKELY };
         if probability < enough || !self.is_watched() || self.is_unproven(ctx, Some(fall.pressed)) {
             return;
@@ -51,16 +55,19 @@ impl Game {
             // How long a piece was gone is not known where nobody measured when it came back.
             let measured = ctx.lumped.is_none_or(|lumped| lumped < fall.pressed);
             let borne_out = fall.is_borne_out() && probability >= LIKELY;
-            let clear = !fall.is_over() || measured && (borne_out || probability >= CLEAR);
+            let clear =
+                !fall.is_over() || measured && !fall.may_be_reply() && (borne_out || probability >= CLEAR);
             self.accuse_of_fall(ctx, &fall, ply, clear);
         }
     }
 
-    /// True when it was said of half-move `ply` that pieces were displaced.
+    /// True when it was said of half-move `ply` that pieces were displaced, or something else that is put right with them.
     fn displaced_at(&self, ply: usize) -> bool {
         let displaced = [
             IrregularityKind::PiecesDisplaced,
             IrregularityKind::DisplacedPieceFound,
+            IrregularityKind::CastlingIncomplete,
+            IrregularityKind::PromotionNotReplaced,
         ];
         let mut known = self.open.iter().chain(&self.closed);
         known.any(|open| !open.is_dismissed() && open.ply == ply && displaced.contains(&open.kind))
@@ -80,10 +87,11 @@ impl Game {
         let before = self.stand_at(ply - 1).clone();
         let mut finding = Finding::new(self, fall.by, ply, before, seen);
         finding.kind = IrregularityKind::PiecesDisplaced;
-        // A piece that is merely missing may be in a hand, or not read.
+        // A piece that is merely missing may be in a hand, or not read. One that left after the press may have been taken
+        // along by the opponent's hand.
         finding.certainty = if !clear {
             Certainty::Suspected
-        } else if fall.pieces().any(|piece| piece.lies.is_some()) {
+        } else if fall.pieces().any(|piece| piece.lies.is_some()) && !fall.left_late {
             Certainty::Certain
         } else {
             Certainty::Probable

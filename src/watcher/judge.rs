@@ -50,7 +50,7 @@ const BOUNCE_MS: u64 = 700;
 
 /// How long after a press the board is looked at. Where nobody knows when a reading happened, what belongs to the press may
 /// seem to come later, and is here already. A line that always gathers has an allowance of its own.
-fn judged_after(ctx: &Ctx<'_>) -> u64 {
+pub(super) fn judged_after(ctx: &Ctx<'_>) -> u64 {
     if ctx.catches_up && ctx.sensed.slack() == 0 {
         UNMEASURED_JUDGE_MS
     } else {
@@ -131,7 +131,11 @@ impl Game {
         }
         let at_rest = ctx.now.since(pressed.max(ctx.sensed.last_change())) >= AT_REST_MS;
         let sure = if at_rest { SURE_AT_REST } else { SURE };
-        if !self.lines.agree_on(k, ctx.now, ctx.sensed, sure) {
+        // Who stops the clock has seen what was done, whatever else the board does not read.
+        let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
+        let agreed = self.lines.agree_on(k, ctx.now, ctx.sensed, sure)
+            || noticed && self.lines.agree_on_act(k, ctx.now, ctx.sensed, sure);
+        if !agreed {
             ctx.at(ctx.now + 150);
             return true;
         }

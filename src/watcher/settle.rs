@@ -2,7 +2,10 @@
 
 use shakmaty::{Bitboard, Color};
 
-use super::game::{Ctx, Game, Open};
+use super::{
+    game::{Ctx, Game, Open},
+    judge::judged_after,
+};
 use crate::{
     board::{Ply, PlyKind, Sensed, candidate::Candidate},
     event::{CompletedBy, Resolution},
@@ -22,6 +25,8 @@ fn margin(ms: u64) -> f32 {
     }
 }
 
+/// What is due is looked at within this time.
+const REVIEW_MS: u64 = 100;
 /// A piece that slid on would have been read further on by then: a scan, and the line.
 const SLIDE_MS: u64 = 300;
 /// After a press for a half-move that has been answered.
@@ -150,7 +155,9 @@ impl Game {
             let own = castled.map_or(Bitboard::EMPTY, Candidate::touched);
             let fresh = |s| ctx.sensed.since(s) >= ply.began || own.contains(s);
             let through = if best.misplaced(ctx.sensed).into_iter().any(fresh) {
-                ctx.passed(pressed.max(ply.at), AFTER_PRESS_UNTIDY_MS)
+                // What lies about may be an offence: that is judged first.
+                let judged = judged_after(ctx) + REVIEW_MS;
+                ctx.passed(pressed.max(ply.at), judged.max(AFTER_PRESS_UNTIDY_MS))
             } else if reply.is_some_and(|reply| reply.at < pressed) {
                 // The press may be for the reply.
                 ctx.passed(pressed, AFTER_REPLIED_MS)

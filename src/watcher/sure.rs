@@ -93,11 +93,14 @@ impl Game {
     }
 
     /// What was done within a half-move that began in a lump: when each of it happened nobody measured, and it is a matter of a
-    /// quarter of a second whose hand it was, and of less than one whether a lever sprang back.
+    /// quarter of a second whose hand it was, and of less than one whether a lever sprang back. The same holds of a piece that came
+    /// to where it may not go after the press.
     fn is_unmeasured(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
+        let late = |s| ctx.sensed.since(s) > finding.at;
+        let late = finding.kind == IrregularityKind::IllegalMove && finding.squares.into_iter().any(late);
         let before = finding.ply.checked_sub(2).and_then(|i| self.record.get(i));
         let began = before.map_or(self.began, |made| made.at).min(finding.at);
-        rests_on_times(finding.kind) && ctx.lumped.is_some_and(|lumped| began <= lumped)
+        (rests_on_times(finding.kind) || late) && ctx.lumped.is_some_and(|lumped| began <= lumped)
     }
 
     /// Pieces or squares are not read, or the board shows something else besides that is not as the record has it.

@@ -4,7 +4,7 @@ use shakmaty::{Bitboard, Move, Role, Square};
 
 use super::game::{Ctx, Game, Made};
 use crate::{
-    board::{Code, Ply, Sensed},
+    board::{Code, Placement, Ply, Sensed},
     event::notice,
 };
 
@@ -68,6 +68,17 @@ impl Game {
         for square in missing {
             self.piece_not_read(ctx, square);
         }
+    }
+
+    /// True when `seen` shows `placement`, but for pieces and squares that are known not to be read.
+    pub(super) fn is_shown(&self, placement: &Placement, seen: &Placement) -> bool {
+        let mut codes: Vec<Code> = self.unread.pieces.iter().map(|(code, _)| *code).collect();
+        let unread = |s: Square| {
+            let known = codes.iter().position(|code| *code == placement.at(s));
+            seen.at(s).is_empty()
+                && (self.unread.squares.contains(s) || known.map(|i| codes.swap_remove(i)).is_some())
+        };
+        placement.differing(seen).into_iter().all(unread)
     }
 
     /// Says once that the piece on `square` is not read.

@@ -122,6 +122,9 @@ struct SavedUnread {
     /// Half-moves of the record when it was last corrected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     corrected_at: Option<Plies>,
+    /// The half-move that cannot be told and would be an offence if the board read all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    excused: Option<Plies>,
 }
 
 impl SavedUnread {
@@ -155,6 +158,7 @@ impl SavedUnread {
             absent: game.doubt.absent,
             corrected: game.doubt.shaken,
             corrected_at: game.doubt.corrected.map(Into::into),
+            excused: game.doubt.excused.map(Into::into),
         })
     }
 
@@ -171,6 +175,7 @@ impl SavedUnread {
         game.doubt.absent = self.absent;
         game.doubt.shaken = self.corrected;
         game.doubt.corrected = self.corrected_at.map(Into::into);
+        game.doubt.excused = self.excused.map(Into::into);
         game.hidden_before = squares(&self.hidden);
     }
 }

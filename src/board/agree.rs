@@ -1,0 +1,52 @@
+//! On what the explanations agree that are close to each other.
+
+use shakmaty::Move;
+
+use super::{line::Line, lines::Lines, ply::PlyKind, sensed::Sensed};
+use crate::time::Millis;
+
+impl Lines {
+    /// True when all lines within `margin` of the best have the same half-move number `k`.
+    #[must_use]
+    pub fn agree_on(&self, k: usize, now: Millis, sensed: &Sensed, margin: f32) -> bool {
+        let mut close = self.close(now, sensed, margin);
+        close.all(|line| self.best().has_same(k, line))
+    }
+
+    /// The lines within `margin` of the best, but for that.
+    fn close(&self, now: Millis, sensed: &Sensed, margin: f32) -> impl Iterator<Item = &Line> {
+        let limit = self.best().total(sensed, now) + margin;
+        let rivals = self.lines[1..].iter();
+        rivals.filter(move |line| line.total(sensed, now) <= limit)
+    }
+
+    /// True when all lines have the same half-move number `k`.
+    #[must_use]
+    pub fn share(&self, k: usize) -> bool {
+        self.lines[1..].iter().all(|line| self.best().has_same(k, line))
+    }
+
+    /// True when all lines within `margin` of the best have the same suspected act as half-move number `k`, wherever pieces
+    /// stand that are not read.
+    #[must_use]
+    pub fn agree_on_act(&self, k: usize, now: Millis, sensed: &Sensed, margin: f32) -> bool {
+        let act = |line: &Line| match &line.plies.get(k)?.kind {
+            PlyKind::Suspect(act) => Some((act.from_to()?, act.reason)),
+            _ => None,
+        };
+        let best = act(self.best());
+        best.is_some() && self.close(now, sensed, margin).all(|line| act(line) == best)
+    }
+
+    /// Half-move number `k` was meant to be `mv`, where it was made at all: lines that have another one go.
+    pub fn keep_to(&mut self, k: usize, mv: Move, now: Millis, sensed: &Sensed) {
+        let meant = |line: &Line| {
+            let next = line.plies.get(k);
+            next.is_none_or(|ply| ply.kind.legal() == Some(mv))
+        };
+        if self.lines.iter().any(meant) {
+            self.lines.retain(meant);
+            self.rank(now, sensed);
+        }
+    }
+}
