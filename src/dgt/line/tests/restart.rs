@@ -6,7 +6,7 @@ use crate::dgt::eventlog::{LogRecord, LogRecords};
 impl Rig {
     /// The daemon dies, and another one comes after so long.
     fn is_restarted(&mut self, after: u64) {
-        let boards = self.line.players().iter().filter_map(|player| player.address());
+        let boards = self.line.players().iter().filter_map(Player::address);
         let boards: Vec<_> = boards.filter_map(Address::new).collect();
         self.master = Master::new(
             boards
