@@ -4,6 +4,8 @@
 //! [`Session::poll_wish`], then sleep until [`Session::poll_timeout`]. It never depends on its
 //! questions being asked or answered: a capture in which somebody else asked is as good.
 
+mod greeting;
+
 use std::collections::VecDeque;
 
 use super::{
@@ -19,10 +21,6 @@ use crate::time::Millis;
 const DRAIN: u64 = 300;
 /// Between two commands (protocol 1.2).
 const PACE: u64 = 100;
-/// Between two tries of the greeting.
-const GREETING_RETRY: u64 = 2000;
-/// Tries of the greeting before the port is to be opened anew.
-const GREETING_TRIES: u32 = 3;
 /// Silence after which the board is asked for a sign of life.
 const KEEP_ALIVE: u64 = 2500;
 /// Time to answer it: 5 s of silence in all.
@@ -354,88 +352,6 @@ impl Session {
     /// What to do with the link.
     pub fn poll_wish(&mut self) -> Option<Wish> {
         self.wish.take()
-    }
-
-    /// From the beginning: the board may be in any mode.
-    fn start_over(&mut self, now: Millis) {
-        self.hushed |= matches!(self.phase, Phase::Opening | Phase::Up | Phase::Fetching { .. });
-        self.greet(now, Some(Command::Reset), 0);
-    }
-
-    /// A board that has answered before does not: it is without power, or the line stands still. It is not told to be quiet, for
-    /// what it says may be on its way.
-    fn call(&mut self, now: Millis) {
-        self.silent = true;
-        self.greet(now, Some(Command::UpdateNice), 0);
-    }
-
-    fn greet(&mut self, now: Millis, first: Option<Command>, tries: u32) {
-        self.log_wanted |= self.queue.contains(&Command::EventLog);
-        self.queue.clear();
-        self.queue.extend(first);
-        self.ask(Command::Firmware);
-        self.phase = Phase::Greeting {
-            next: now + GREETING_RETRY,
-            tries: tries + 1,
-            heard: false,
-        };
-    }
-
-    fn greet_again(&mut self, now: Millis, tries: u32, heard: bool) {
-        if tries < GREETING_TRIES {
-            self.greet(now, None, tries);
-            if let Phase::Greeting { heard: anything, .. } = &mut self.phase {
-                *anything = heard;
-            }
-        } else if heard {
-            // It talks but does not tell its firmware: somebody else's questions, or a clone.
-            self.open(now);
-        } else {
-            self.wish = Some(Wish::Reopen);
-            self.start_over(now);
-        }
-    }
-
-    /// The board is there: who is it, what stands on it, and tell what changes from now on.
-    fn open(&mut self, now: Millis) {
-        self.queue.clear();
-        self.told_serial = false;
-        self.phase = Phase::Opening;
-        for command in [
-            Command::Serial,
-            Command::LongSerial,
-            Command::Dump,
-            Command::UpdateNice,
-            Command::Clock,
-        ] {
-            self.ask(command);
-        }
-        if std::mem::take(&mut self.log_wanted) {
-            self.ask_for_log();
-        }
-        self.squares = None;
-        self.clock_due = None;
-        self.next_send = self.next_send.max(now);
-    }
-
-    /// The handshake is said. What changed between its dump and its mode shows in another dump.
-    fn opened(&mut self, now: Millis) {
-        self.up(now);
-        self.battery.opened(now);
-        self.dump_due = now + MEND;
-    }
-
-    fn fetched(&mut self, now: Millis) {
-        self.up(now);
-        self.dump_due = now;
-    }
-
-    /// Deadlines count from now: none was kept while it was not the board's turn to speak.
-    fn up(&mut self, now: Millis) {
-        self.phase = Phase::Up;
-        self.last_heard = now;
-        self.probed = None;
-        self.clock_due = self.clock_due.map(|_| now + CLOCK_SILENCE);
     }
 
     /// The deadlines of a board that answers.

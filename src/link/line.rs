@@ -29,8 +29,8 @@ use crate::{
     time::Millis,
 };
 
-/// Bytes that a connection holds: what a board says in some seconds, with a whole board.
-const CONNECTION: usize = 4096;
+/// Bytes that a connection holds: what a board says in some seconds, with a log.
+const CONNECTION: usize = 12_288;
 /// Boards that may come to a line at once.
 const ARRIVALS: usize = 64;
 /// How often the figures are told.

@@ -123,6 +123,14 @@ impl Board {
         }
     }
 
+    /// The host closed the port. On a line that it shares a board does not notice; one behind a cable of its own is without power.
+    pub(super) fn is_left(&mut self) {
+        match &mut self.slave {
+            Some(slave) => slave.is_left(),
+            None => self.power_up(),
+        }
+    }
+
     /// What stands on the squares, as a whole.
     pub fn set_squares(&mut self, squares: &[PieceCode; 64]) {
         for (square, &piece) in squares.iter().enumerate() {

@@ -235,7 +235,7 @@ impl Player {
             other.here = false;
         }
         if self.pace.wait {
-            self.board.power_up();
+            self.board.is_left();
             if let Some(other) = &mut self.other {
                 other.power_up();
             }

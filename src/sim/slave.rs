@@ -17,7 +17,7 @@ pub struct Slave {
     changes: Vec<u8>,
     /// The last that were.
     told: Vec<u8>,
-    /// Whether anybody asked for changes since it got power.
+    /// Somebody asks for changes.
     is_asked: bool,
     ignores_ping: bool,
     /// As newer boards: the id of changes alternates.
@@ -66,6 +66,11 @@ impl Slave {
     /// It had no power.
     pub(super) fn power_up(&mut self) {
         *self = Self::new(self.address);
+    }
+
+    /// Nobody asks it any more. What it has to tell it keeps.
+    pub(super) fn is_left(&mut self) {
+        self.is_asked = false;
     }
 
     pub(super) fn record(&mut self, record: LogRecord) {

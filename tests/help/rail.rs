@@ -44,6 +44,11 @@ pub(crate) struct Hall {
     pub(crate) others: VecDeque<(Millis, Vec<u8>)>,
 }
 
+/// What goes wrong on a line comes from a seed; `DGT2MQTT_SEED` sets it.
+fn troubles_seed() -> u64 {
+    std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap())
+}
+
 /// The address of the `n`-th board.
 pub(crate) fn address(n: usize) -> Address {
     Address::new(9000 + n as u16).unwrap()
@@ -52,6 +57,11 @@ pub(crate) fn address(n: usize) -> Address {
 impl Hall {
     /// With these boards and what their watchers are told.
     pub(crate) fn new(boards: Vec<(Player, Settings)>, troubles: Troubles) -> Self {
+        Self::seeded(boards, troubles, troubles_seed())
+    }
+
+    /// The same; when boards answer and what is damaged comes from `seed`.
+    pub(crate) fn seeded(boards: Vec<(Player, Settings)>, troubles: Troubles, seed: u64) -> Self {
         let mut players = Vec::new();
         let mut seats = Vec::new();
         for (n, (player, settings)) in boards.into_iter().enumerate() {
@@ -70,7 +80,7 @@ impl Hall {
             .map(|seat| (seat.address, format!("{:05}", seat.address.get())));
         Self {
             master: Master::new(all),
-            line: Line::new(players, troubles, 1),
+            line: Line::new(players, troubles, seed),
             seats,
             now: Millis(0),
             over: false,

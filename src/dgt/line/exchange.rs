@@ -138,6 +138,11 @@ impl Exchange {
         }
     }
 
+    /// The question is still on the wire.
+    pub(super) fn is_being_asked(&self, now: Millis) -> bool {
+        now.since(self.asked) < QUESTION
+    }
+
     /// Nothing came at all.
     pub(super) fn is_silent(&self) -> bool {
         self.heard.is_none()

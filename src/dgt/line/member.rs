@@ -1,7 +1,11 @@
 //! One board of a line, as the line knows it.
 
 use super::{
-    super::bus::Address,
+    super::{
+        bus::Address,
+        eventlog::{LogRecord, LogRecords},
+        message::Message,
+    },
     exchange::Question,
     order::{ClockSaid, Happened, Model, Told},
     stand_in::{Known, StandIn},
@@ -25,6 +29,8 @@ const LISTEN: u64 = 1000;
 const MOST_GARBLED: u32 = 16;
 /// A board that does not tell of its clock is asked this seldom.
 const NO_ANSWER: u64 = 10_000;
+/// Bytes of changes that a board keeps (protocol 3.5).
+const STORE: usize = 0x1f00;
 /// So many times in a row without an answer, and a question is not asked at each visit any more.
 const TRIES: u32 = 3;
 
@@ -61,10 +67,14 @@ pub(super) struct Member {
     pub(super) model: Model,
     /// The last changes that it told.
     pub(super) last_changes: Option<Vec<u8>>,
+    /// All changes that it told, as it keeps them itself: a board that comes tells first what was told last, and what came since.
+    log: Vec<u8>,
     /// It is not known whether it has told its changes: they are to be repeated first.
     pub(super) is_unsettled: bool,
     /// What it said may have been lost, and who watches it does not know that yet.
     pub(super) may_have_lost: bool,
+    /// The last visit came much later than the one before.
+    pub(super) is_overdue: bool,
     /// When it was last asked anything.
     pub(super) asked: Option<Millis>,
     visited: Option<Millis>,
@@ -91,8 +101,10 @@ impl Member {
             stand_in: StandIn::default(),
             model: Model::default(),
             last_changes: None,
+            log: Vec::new(),
             is_unsettled: false,
             may_have_lost: false,
+            is_overdue: false,
             asked: None,
             visited: None,
             is_doubtful: false,
@@ -102,12 +114,16 @@ impl Member {
         }
     }
 
-    /// It answers, for the first time or again: what it tells first is old.
+    /// It answers, for the first time or again. Who was told something last may have died of it: it is asked to repeat that first, and
+    /// asked for more when somebody awaits what stands on it. Till then what it has to tell is safe with it.
     pub(super) fn arrive(&mut self) {
         let (address, serial) = (self.address, std::mem::take(&mut self.serial));
         *self = Self {
             is_here: true,
             is_fresh: true,
+            is_unsettled: true,
+            last_changes: self.last_changes.take(),
+            log: std::mem::take(&mut self.log),
             garbled: self.garbled,
             errors: self.errors,
             asked: self.asked,
@@ -123,6 +139,10 @@ impl Member {
 
     /// What to ask it now, on a line of so many boards, in this order; the changes come last. The whole board is left out unless `may_dump`.
     pub(super) fn questions(&mut self, now: Millis, boards: u64, may_dump: bool) -> Vec<Question> {
+        let is_awaited = self.model.squares.is_some() || may_dump && self.stand_in.dump_wanted;
+        if !is_awaited && !self.is_unsettled {
+            return vec![Question::Version];
+        }
         let mut questions = Vec::new();
         if self.firmware.is_none() && self.version_tries < TRIES {
             self.version_tries += 1;
@@ -163,6 +183,17 @@ impl Member {
         })
     }
 
+    /// Its clock was standing when it was last asked, and something was played or pressed since.
+    pub(super) fn may_have_started(&self, changes: &[u8]) -> bool {
+        let stood = match self.model.clock {
+            Some(ClockSaid::Reading(reading)) => !reading.running,
+            Some(ClockSaid::Absent) => false,
+            None => self.clock_silent < TRIES,
+        };
+        let is_news = |record| matches!(record, LogRecord::Field { .. } | LogRecord::Time { .. });
+        stood && !self.is_fresh && LogRecords::new(changes).any(is_news)
+    }
+
     /// Its last answers came no longer ago than this.
     pub(super) fn is_answered_within(&self, now: Millis, ms: u64) -> bool {
         self.visited.is_some_and(|visited| now.since(visited) <= ms)
@@ -171,6 +202,19 @@ impl Member {
     /// It was asked something no longer ago than this.
     pub(super) fn is_asked_within(&self, now: Millis, ms: u64) -> bool {
         self.asked.is_some_and(|asked| now.since(asked) <= ms)
+    }
+
+    /// It told these changes.
+    pub(super) fn note_changes(&mut self, changes: &[u8]) {
+        self.log.extend_from_slice(changes);
+        if self.log.len() > 2 * STORE {
+            self.log.drain(..self.log.len() - STORE);
+        }
+    }
+
+    /// What it told may have had a gap, or be of two boards: nobody knows what it was.
+    pub(super) fn forget_log(&mut self) {
+        self.log.clear();
     }
 
     /// It did not tell of its clock.
@@ -223,9 +267,14 @@ impl Member {
             clock_before: before,
             ..known(self.address, &self.serial, self.firmware, self.model.clock)
         };
-        let lost = self.may_have_lost && is_news(&told.happened, before);
+        let lost = (self.may_have_lost || self.is_overdue) && is_news(&told.happened, before);
         self.may_have_lost &= !lost;
-        self.stand_in.tell(now, &told.happened, lost, &known)
+        let mut bytes = self.stand_in.tell(now, &told.happened, lost, &known);
+        if self.stand_in.takes_log() {
+            let end = [LogRecord::END];
+            Message::EventLog(&[&self.log[..], &end].concat()).encode(&mut bytes);
+        }
+        bytes
     }
 }
 
@@ -255,11 +304,15 @@ fn known(address: Address, serial: &str, firmware: Option<(u8, u8)>, clock: Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dgt::clock::{ClockReading, ClockTime, Lever};
+    use crate::dgt::{
+        clock::{ClockReading, ClockTime, Lever},
+        message::PieceCode,
+    };
 
     /// Whether a board's clock, which showed so many seconds, is asked again so long after.
     fn is_asked_again(seconds: u32, after: u64) -> bool {
         let mut member = Member::new(Address::new(7).unwrap(), "7".to_owned());
+        member.model.squares = Some(Box::new([PieceCode::EMPTY; 64]));
         let first = member.questions(Millis(1000), 12, false);
         assert!(first.contains(&Question::Clock), "it is not known yet");
         let time = ClockTime {

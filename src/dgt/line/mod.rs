@@ -8,7 +8,7 @@
 //! A state machine without I/O, like [`Session`](super::Session): tell it what happened, drain [`Master::poll_transmit`] and
 //! [`Master::poll_said`], then sleep until [`Master::poll_timeout`].
 //!
-//! `exchange` has what may be asked and how long an answer is waited for, `member` what one board is asked and when, `order`
+//! `exchange` has what may be asked and how long an answer is waited for, `member` what one board is asked and when, `visit` asks it, `order`
 //! puts the answers of a visit in order, `stand_in` speaks with the watcher, `discovery` finds who is there before a line
 //! is used, `search` who comes to it later, and
 //! `others` hears what another program was told.
@@ -22,29 +22,24 @@ mod order;
 mod others;
 mod search;
 mod stand_in;
+mod visit;
 
 use std::collections::VecDeque;
 
 use super::bus::{Address, BusCommand, BusDecoder};
 use crate::time::Millis;
-use exchange::{Answer, Exchange, QUESTION, Question};
+use exchange::{Answer, QUESTION, Question};
 pub use figures::{Figure, Figures};
 pub use member::Errors;
 use member::Member;
-use order::Answers;
 use search::Search;
+use visit::{GARBLED, Visit};
 
 /// Between two questions whether a board that was silent is there again (milliseconds, as below).
 const PROBE: u64 = 1000;
 /// Between two whole boards: each takes as long as five visits, and the others wait. The first of a board has less patience.
 const DUMP: u64 = 500;
 const FIRST_DUMP: u64 = 200;
-/// So many visits in a row without a word, and a board is gone.
-const MISSES: u32 = 3;
-/// So often damaged changes are asked for again within a visit.
-const REPEATS: u32 = 3;
-/// So often more than what is well was damaged or said twice, and two boards may have one address.
-const GARBLED: u32 = 8;
 /// An answer that has begun, and of which no more came for so long, does not go on.
 const QUIET: u64 = 20;
 /// What the line says of one of its boards.
@@ -56,19 +51,6 @@ pub enum Said {
     Gone,
     /// It says this to who watches it.
     Bytes(Vec<u8>),
-}
-
-/// The board that is visited, and how far the visit has come.
-#[derive(Debug)]
-struct Visit {
-    member: usize,
-    answers: Answers,
-    left: VecDeque<Question>,
-    exchange: Exchange,
-    /// Repeats of the changes.
-    repeats: u32,
-    /// The board was asked for its changes once more.
-    again: bool,
 }
 
 /// The one who asks.
@@ -154,11 +136,17 @@ impl Master {
             answers.extend(Answer::of(&answer).map(|answer| (address, answer)));
         });
         self.heard = Some(now);
-        if self.decoder.stats().damage() > damage {
+        let is_damaged = self.decoder.stats().damage() > damage;
+        if is_damaged {
             self.damaged(now);
         }
         if let Some(visit) = &mut self.visit {
             visit.exchange.hears(now, bytes.len(), self.decoder.missing());
+        }
+        if is_damaged {
+            // A byte too many may have come to a sum that is right: it leaves one at the end.
+            answers.clear();
+            self.doubt(now);
         }
         for (address, answer) in answers {
             self.answered(now, address, answer);
@@ -303,184 +291,10 @@ impl Master {
         self.visit(now, member, questions);
     }
 
-    fn visit(&mut self, now: Millis, member: usize, questions: Vec<Question>) {
-        let mut left = VecDeque::from(questions);
-        let Some(first) = left.pop_front() else { return };
-        let exchange = self.ask(now, member, first);
-        self.visit = Some(Visit {
-            member,
-            answers: Answers::default(),
-            left,
-            exchange,
-            repeats: 0,
-            again: false,
-        });
-    }
-
     /// When nobody speaks any more, where an answer that nobody of us asked for has begun: who asks now loses it.
     fn quiet_at(&self) -> Millis {
         let begun = self.heard.filter(|_| self.decoder.is_midway());
         begun.map_or(self.speaks_until, |heard| self.speaks_until.max(heard + QUIET))
-    }
-
-    fn ask(&mut self, now: Millis, member: usize, question: Question) -> Exchange {
-        if self.decoder.is_midway() {
-            self.damaged(now);
-        }
-        self.decoder.clear();
-        let member = &mut self.members[member];
-        member.asked = Some(now);
-        self.out.push_back(question.bytes(member.address));
-        Exchange::new(now, question)
-    }
-
-    /// Goes on with what is left to ask.
-    fn go_on(&mut self, now: Millis, question: Option<Question>) {
-        let Some(mut visit) = self.visit.take() else {
-            return;
-        };
-        if let Some(question) = question.or_else(|| visit.left.pop_front()) {
-            visit.exchange = self.ask(now, visit.member, question);
-            self.visit = Some(visit);
-        }
-    }
-
-    fn answered(&mut self, now: Millis, address: u16, answer: Answer) {
-        // What comes in one piece with the answer before is there sooner than the question: another master has asked.
-        let is_sent = self.out.is_empty();
-        let asked = self.visit.as_ref().is_some_and(|visit| {
-            self.members[visit.member].address.get() == address && answer.is_to(visit.exchange.question)
-        });
-        let Some(visit) = self.visit.as_mut().filter(|_| is_sent && asked) else {
-            return self.unasked(now, address, answer);
-        };
-        let member = &mut self.members[visit.member];
-        match answer {
-            Answer::Pong if visit.exchange.question == Question::Hush => self.go_on(now, None),
-            Answer::Pong => {
-                self.visit = None;
-                member.arrive();
-            }
-            Answer::Version(version) => {
-                member.firmware = version;
-                self.go_on(now, None);
-            }
-            Answer::Clock(clock) => {
-                visit.answers.clock = Some(clock);
-                self.go_on(now, None);
-            }
-            Answer::Dump(dump) => {
-                visit.answers.dump = Some(dump);
-                self.go_on(now, None);
-            }
-            Answer::Changes(changes) => {
-                let is_repeat = visit.exchange.question == Question::Repeat;
-                member.is_unsettled = false;
-                // What was told before is told again: the question before was not heard, and its answer is still there.
-                if is_repeat && !visit.again && member.last_changes.as_ref() == Some(&changes) {
-                    visit.again = true;
-                    return self.go_on(now, Some(Question::Changes));
-                }
-                let mut answers = std::mem::take(&mut visit.answers);
-                let at = visit.member;
-                self.visit = None;
-                answers.changes.extend_from_slice(&changes);
-                member.last_changes = Some(changes);
-                self.finish(now, at, &answers);
-            }
-        }
-    }
-
-    /// A visit has brought all that it was to bring.
-    fn finish(&mut self, now: Millis, at: usize, answers: &Answers) {
-        let is_shared = self.is_shared(now);
-        let member = &mut self.members[at];
-        member.echoed &= !is_shared;
-        let since = member.visited(now, answers.clock.is_some());
-        self.longest_ms = self.longest_ms.max(since.unwrap_or_default());
-        let address = member.address;
-        match (member.is_fresh, member.garbled) {
-            (false, GARBLED..) => {
-                // Two boards of one address both answer. Who is not known is not told.
-                member.arrive();
-                self.said.push_back((address, Said::Gone));
-            }
-            (false, _) => self.tell(now, at, answers),
-            (true, 0) => {
-                member.is_fresh = false;
-                self.said.push_back((address, Said::Here));
-            }
-            (true, _) => {}
-        }
-    }
-
-    fn tell(&mut self, now: Millis, at: usize, answers: &Answers) {
-        let member = &mut self.members[at];
-        let before = member.model.clock;
-        let told = member.model.take(answers);
-        if told.powered_up {
-            member.arrive();
-            self.said.push_back((member.address, Said::Gone));
-            return;
-        }
-        let bytes = member.tell(now, &told, before);
-        if !bytes.is_empty() {
-            self.said.push_back((member.address, Said::Bytes(bytes)));
-        }
-    }
-
-    /// No answer came, or none that can be read.
-    fn unanswered(&mut self, now: Millis) {
-        let Some(visit) = &mut self.visit else { return };
-        let member = &mut self.members[visit.member];
-        let silent = visit.exchange.is_silent();
-        if visit.exchange.question == Question::Ping {
-            member.is_garbled_by(u32::from(!silent));
-            self.visit = None;
-            return;
-        }
-        member.errors.silent += u64::from(silent);
-        member.errors.damaged += u64::from(!silent);
-        member.damaged |= !silent;
-        let next = match visit.exchange.question {
-            Question::Hush | Question::Version | Question::Dump | Question::Ping => None,
-            Question::Clock => {
-                member.clock_is_silent();
-                None
-            }
-            // The question again would lose for good what was lost on the way.
-            Question::Changes => Some(Question::Repeat),
-            Question::Repeat if !silent && visit.repeats < REPEATS => {
-                visit.repeats += 1;
-                Some(Question::Repeat)
-            }
-            Question::Repeat => return self.give_up(now, silent),
-        };
-        self.go_on(now, next);
-    }
-
-    /// A visit came to nothing; what the board has to tell it tells at the next.
-    fn give_up(&mut self, now: Millis, silent: bool) {
-        let Some(visit) = self.visit.take() else { return };
-        if !visit.answers.changes.is_empty() {
-            // Another program was told them.
-            self.tell(now, visit.member, &visit.answers);
-        }
-        let member = &mut self.members[visit.member];
-        member.missed(now);
-        member.is_unsettled = true;
-        if silent {
-            member.misses += 1;
-        } else {
-            member.is_garbled_by(1);
-        }
-        if member.misses >= MISSES || member.garbled >= GARBLED {
-            member.is_here = false;
-            let was_told = !member.is_fresh;
-            if was_told {
-                self.said.push_back((member.address, Said::Gone));
-            }
-        }
     }
 }
 

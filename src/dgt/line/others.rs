@@ -25,9 +25,10 @@ impl Master {
     pub(super) fn damaged(&mut self, now: Millis) {
         self.damage = Some(now);
         let others = self.others.is_some_and(|heard| now.since(heard) <= OTHERS);
-        for member in &mut self.members {
-            member.is_unsettled |= others;
-            member.may_have_lost |= others;
+        for member in self.members.iter_mut().filter(|_| others) {
+            member.is_unsettled = true;
+            member.may_have_lost = true;
+            member.forget_log();
         }
     }
 
@@ -78,6 +79,7 @@ impl Master {
         }
         // The whole board tells what stands there, whoever asked for what.
         member.stand_in.dump_wanted = true;
+        member.note_changes(&changes);
         member.last_changes = Some(changes.clone());
         if let Some(visit) = self.visit.as_mut().filter(|visit| visit.member == at) {
             // The clock that this visit has read showed its time before.

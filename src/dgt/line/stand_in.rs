@@ -2,7 +2,8 @@
 //!
 //! A watcher greets its board, asks for the board and the clock, and is told what changes. The stand-in takes those words. What
 //! the line has told already it answers at once; for the rest the board is asked when its turn comes. What would write into a board,
-//! and what would take the line from the others (the event log, to single-board mode), is not passed on.
+//! and what would take the line from the others (the event log, to single-board mode), is not passed on: for a log the watcher gets all
+//! changes that the line was told.
 
 use super::{
     super::{
@@ -26,6 +27,8 @@ pub(super) struct StandIn {
     pub(super) clock_wanted: bool,
     /// It waits for the whole board.
     pub(super) dump_wanted: bool,
+    /// It waits for the log.
+    log_wanted: bool,
     /// It waits for a sign of life.
     sign_wanted: bool,
     /// When something was last said to it.
@@ -73,11 +76,11 @@ impl StandIn {
             Command::Serial if board.serial.len() <= 5 => Message::Serial(board.serial).encode(answer),
             Command::LongSerial if board.serial.len() > 5 => Message::Serial(board.serial).encode(answer),
             Command::BusAddress => Message::BusAddress(board.address).encode(answer),
+            Command::EventLog => self.log_wanted = true,
             Command::Serial
             | Command::LongSerial
             | Command::Hardware
             | Command::Battery
-            | Command::EventLog
             | Command::BusMode
             | Command::DraughtsBlack
             | Command::DraughtsWhite
@@ -120,6 +123,11 @@ impl StandIn {
             self.said = now;
         }
         bytes
+    }
+
+    /// Whether the watcher is to get the log now: after the whole board that it asked for before, against which it is held.
+    pub(super) fn takes_log(&mut self) -> bool {
+        !self.dump_wanted && std::mem::take(&mut self.log_wanted)
     }
 
     /// A clock that stands and shows what it showed says nothing new.

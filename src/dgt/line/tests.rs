@@ -15,6 +15,8 @@ use crate::{
     },
 };
 
+mod restart;
+
 /// A capture in which a pawn moves from e2 to e4 and the clock is pressed, one second after it began.
 const MOVE: &str = "# dgtcap 1\n\
     0.000 < 8d 00 0a 20 03 02 20 03 02 09\n\
@@ -45,6 +47,8 @@ struct Rig {
     said: Vec<(u64, u16, Said)>,
     /// Bytes of somebody else, and when he says them.
     other: Vec<(u64, Vec<u8>)>,
+    /// The boards are greeted when they come, as a watcher does.
+    is_greeted: bool,
 }
 
 impl Rig {
@@ -55,10 +59,10 @@ impl Rig {
             now: Millis(0),
             said: Vec::new(),
             other: Vec::new(),
+            is_greeted: true,
         }
     }
 
-    /// The boards are greeted when they come, as a watcher does.
     fn run(&mut self, until: u64) {
         while self.now.0 < until {
             for (_, words) in self.other.extract_if(.., |(at, _)| *at <= self.now.0) {
@@ -72,7 +76,7 @@ impl Rig {
             }
             self.master.handle_timeout(self.now);
             while let Some((address, said)) = self.master.poll_said() {
-                if said == Said::Here {
+                if said == Said::Here && self.is_greeted {
                     self.master.handle_watcher(address);
                     for command in [
                         Command::Serial,

@@ -1,0 +1,230 @@
+use super::*;
+use crate::dgt::clock::ClockTime;
+
+fn clock(left: u32, right: u32, lever: Lever) -> ClockSaid {
+    let time = |seconds| ClockTime {
+        seconds,
+        ..ClockTime::default()
+    };
+    ClockSaid::Reading(ClockReading {
+        left: time(left),
+        right: time(right),
+        running: true,
+        lever,
+        battery_low: false,
+    })
+}
+
+fn records(all: &[LogRecord]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    all.iter().for_each(|record| record.encode(&mut bytes));
+    bytes
+}
+
+fn field(square: u8, piece: u8) -> LogRecord {
+    LogRecord::Field {
+        square,
+        piece: PieceCode(piece),
+        soon_after: false,
+    }
+}
+
+fn model() -> Model {
+    let mut squares = Box::new([PieceCode::EMPTY; 64]);
+    squares[52] = PieceCode(1);
+    Model {
+        squares: Some(squares),
+        clock: Some(clock(100, 90, Lever::LeftHigh)),
+        ..Model::default()
+    }
+}
+
+fn after(changes: &[(usize, u8)]) -> Box<Squares> {
+    let mut squares = model().squares.unwrap();
+    changes
+        .iter()
+        .for_each(|(square, piece)| squares[*square] = PieceCode(*piece));
+    squares
+}
+
+fn moved(square: u8, piece: u8) -> Happened {
+    Happened::Field {
+        square,
+        piece: PieceCode(piece),
+    }
+}
+
+const PRESS: LogRecord = LogRecord::Time {
+    side: ClockSide::Left,
+    seconds: 97,
+};
+
+#[test]
+fn a_press_stands_where_the_records_have_it() {
+    let changes = records(&[field(52, 0), field(36, 1), PRESS, field(12, 0)]);
+    let answers = Answers {
+        clock: Some(clock(97, 89, Lever::RightHigh)),
+        changes,
+        ..Answers::default()
+    };
+    let told = model().take(&answers).happened;
+    let wanted = [
+        moved(52, 0),
+        moved(36, 1),
+        Happened::Clock(clock(97, 90, Lever::RightHigh)),
+        moved(12, 0),
+        Happened::Clock(clock(97, 89, Lever::RightHigh)),
+    ];
+    assert_eq!(told, wanted);
+}
+
+#[test]
+fn a_clock_that_was_read_before_the_press_is_told_before_it() {
+    let answers = Answers {
+        clock: Some(clock(98, 90, Lever::LeftHigh)),
+        changes: records(&[field(52, 0), PRESS]),
+        ..Answers::default()
+    };
+    let told = model().take(&answers).happened;
+    let wanted = [
+        moved(52, 0),
+        Happened::Clock(clock(98, 90, Lever::LeftHigh)),
+        Happened::Clock(clock(97, 90, Lever::RightHigh)),
+    ];
+    assert_eq!(told, wanted);
+    // Pressed twice since: the lever stands as before, and the time of the side that stopped tells.
+    let back = LogRecord::Time {
+        side: ClockSide::Right,
+        seconds: 85,
+    };
+    let answers = Answers {
+        clock: Some(clock(98, 90, Lever::LeftHigh)),
+        changes: records(&[PRESS, back]),
+        ..Answers::default()
+    };
+    let told = model().take(&answers).happened;
+    assert_eq!(
+        told.first(),
+        Some(&Happened::Clock(clock(98, 90, Lever::LeftHigh)))
+    );
+    assert_eq!(told.len(), 3);
+}
+
+#[test]
+fn a_clock_that_was_started_ran_before_what_was_played_on_it() {
+    let standing = |lever| match clock(100, 90, lever) {
+        ClockSaid::Reading(reading) => ClockSaid::Reading(ClockReading {
+            running: false,
+            ..reading
+        }),
+        ClockSaid::Absent => ClockSaid::Absent,
+    };
+    let mut model = Model {
+        clock: Some(standing(Lever::LeftHigh)),
+        ..model()
+    };
+    let told = model.take(&Answers {
+        clock: Some(clock(97, 90, Lever::RightHigh)),
+        changes: records(&[field(52, 0), PRESS]),
+        ..Answers::default()
+    });
+    let wanted = [
+        Happened::Clock(clock(100, 90, Lever::LeftHigh)),
+        moved(52, 0),
+        Happened::Clock(clock(97, 90, Lever::RightHigh)),
+    ];
+    assert_eq!(told.happened[..3], wanted);
+}
+
+#[test]
+fn a_press_that_starts_the_clock_is_told_once() {
+    let standing = ClockReading {
+        running: false,
+        ..clock(100, 90, Lever::RightHigh).reading().unwrap()
+    };
+    let mut model = Model {
+        clock: Some(ClockSaid::Reading(standing)),
+        ..model()
+    };
+    let back = LogRecord::Time {
+        side: ClockSide::Right,
+        seconds: 90,
+    };
+    let told = model.take(&Answers {
+        clock: Some(clock(100, 90, Lever::LeftHigh)),
+        changes: records(&[back]),
+        ..Answers::default()
+    });
+    let runs = || Happened::Clock(clock(100, 90, Lever::LeftHigh));
+    assert_eq!(told.happened, [runs(), runs()]);
+}
+
+#[test]
+fn a_press_that_the_log_has_skipped_is_told_by_the_clock() {
+    let answers = Answers {
+        clock: Some(clock(97, 89, Lever::RightHigh)),
+        changes: records(&[field(52, 0), field(36, 1)]),
+        ..Answers::default()
+    };
+    let told = model().take(&answers).happened;
+    assert_eq!(
+        told.last(),
+        Some(&Happened::Clock(clock(97, 89, Lever::RightHigh)))
+    );
+}
+
+#[test]
+fn a_whole_board_stands_where_it_fits() {
+    for (dump, place) in [
+        (after(&[]), 0),
+        (after(&[(52, 0)]), 1),
+        (after(&[(52, 0), (36, 1)]), 2),
+    ] {
+        let answers = Answers {
+            dump: Some(dump.clone()),
+            changes: records(&[field(52, 0), field(36, 1)]),
+            ..Answers::default()
+        };
+        let told = model().take(&answers);
+        assert_eq!(told.happened[place], Happened::Dump(dump));
+        assert_eq!((told.happened.len(), told.is_odd, told.lost), (3, false, false));
+    }
+}
+
+#[test]
+fn a_whole_board_that_fits_nowhere_is_read_again_before_it_is_believed() {
+    let mut model = model();
+    let answers = |changes: &[LogRecord]| Answers {
+        dump: Some(after(&[(52, 0), (20, 3)])),
+        changes: records(changes),
+        ..Answers::default()
+    };
+    let told = model.take(&answers(&[field(52, 0)]));
+    assert_eq!(
+        (told.happened, told.is_odd, told.lost),
+        (vec![moved(52, 0)], true, false)
+    );
+    let told = model.take(&answers(&[]));
+    assert!(told.lost && !told.is_odd);
+    assert!(matches!(told.happened.as_slice(), [Happened::Dump(_)]));
+    assert_eq!(model.squares, Some(after(&[(52, 0), (20, 3)])));
+}
+
+#[test]
+fn a_board_that_got_power_is_not_known_any_more() {
+    let mut model = model();
+    let told = model.take(&Answers {
+        changes: records(&[field(52, 0), LogRecord::PowerUp, field(36, 1)]),
+        ..Answers::default()
+    });
+    assert!(told.powered_up && told.happened.is_empty());
+    assert!(model.squares.is_none() && model.clock.is_none());
+    assert!(
+        model
+            .take(&Answers {
+                changes: vec![0x10],
+                ..Answers::default()
+            })
+            .is_odd
+    );
+}

@@ -1,0 +1,236 @@
+//! One board is visited: it is asked one thing after the other, and what it answers is told when all of it has come.
+
+use std::collections::VecDeque;
+
+use super::{
+    Master, Said, budget,
+    exchange::{Answer, Exchange, Question},
+    order::Answers,
+};
+use crate::time::Millis;
+
+/// So many visits in a row without a word, and a board is gone.
+const MISSES: u32 = 3;
+/// So often damaged changes are asked for again within a visit.
+const REPEATS: u32 = 3;
+/// So often more than what is well was damaged or said twice, and two boards may have one address.
+pub(super) const GARBLED: u32 = 8;
+
+/// Who watches a board of a line of `boards` counts on a visit within a round. What a visit brings that comes so much later (milliseconds)
+/// has no time that anything could be judged by.
+fn overdue_ms(boards: u64) -> u64 {
+    budget::gathered_ms(boards) * 3 / 2
+}
+
+/// The board that is visited, and how far the visit has come.
+#[derive(Debug)]
+pub(super) struct Visit {
+    pub(super) member: usize,
+    pub(super) answers: Answers,
+    left: VecDeque<Question>,
+    pub(super) exchange: Exchange,
+    /// Repeats of the changes.
+    repeats: u32,
+    /// The board was asked for its changes once more.
+    again: bool,
+    /// It has brought what it was to bring.
+    is_whole: bool,
+}
+
+impl Master {
+    pub(super) fn visit(&mut self, now: Millis, member: usize, questions: Vec<Question>) {
+        let mut left = VecDeque::from(questions);
+        let Some(first) = left.pop_front() else { return };
+        let exchange = self.ask(now, member, first);
+        self.visit = Some(Visit {
+            member,
+            answers: Answers::default(),
+            left,
+            exchange,
+            repeats: 0,
+            again: false,
+            is_whole: false,
+        });
+    }
+
+    fn ask(&mut self, now: Millis, member: usize, question: Question) -> Exchange {
+        if self.decoder.is_midway() {
+            self.damaged(now);
+        }
+        self.decoder.clear();
+        let member = &mut self.members[member];
+        member.asked = Some(now);
+        self.out.push_back(question.bytes(member.address));
+        Exchange::new(now, question)
+    }
+
+    /// Something came that cannot be read. Where the question is still being asked that was no answer to it, but the end of the one before.
+    pub(super) fn doubt(&mut self, now: Millis) {
+        if let Some(visit) = self
+            .visit
+            .as_mut()
+            .filter(|visit| visit.exchange.is_being_asked(now))
+        {
+            (visit.answers.clock, visit.answers.dump) = (None, None);
+        }
+    }
+
+    /// Goes on with what is left to ask.
+    fn go_on(&mut self, now: Millis, question: Option<Question>) {
+        let Some(mut visit) = self.visit.take() else {
+            return;
+        };
+        if let Some(question) = question.or_else(|| visit.left.pop_front()) {
+            visit.exchange = self.ask(now, visit.member, question);
+            self.visit = Some(visit);
+        } else if visit.is_whole {
+            self.finish(now, visit.member, &visit.answers);
+        }
+    }
+
+    pub(super) fn answered(&mut self, now: Millis, address: u16, answer: Answer) {
+        // What comes in one piece with the answer before is there sooner than the question: another master has asked.
+        let is_sent = self.out.is_empty();
+        let asked = self.visit.as_ref().is_some_and(|visit| {
+            self.members[visit.member].address.get() == address && answer.is_to(visit.exchange.question)
+        });
+        let Some(visit) = self.visit.as_mut().filter(|_| is_sent && asked) else {
+            return self.unasked(now, address, answer);
+        };
+        let member = &mut self.members[visit.member];
+        match answer {
+            Answer::Pong if visit.exchange.question == Question::Hush => self.go_on(now, None),
+            Answer::Pong => {
+                self.visit = None;
+                member.arrive();
+            }
+            Answer::Version(version) => {
+                member.firmware = version;
+                visit.is_whole = visit.left.is_empty();
+                self.go_on(now, None);
+            }
+            Answer::Clock(clock) => {
+                visit.answers.clock = Some(clock);
+                self.go_on(now, None);
+            }
+            Answer::Dump(dump) => {
+                visit.answers.dump = Some(dump);
+                self.go_on(now, None);
+            }
+            Answer::Changes(changes) => {
+                let is_repeat = visit.exchange.question == Question::Repeat;
+                member.is_unsettled = false;
+                let is_known = member.last_changes.as_ref() == Some(&changes);
+                if !(is_repeat && is_known) {
+                    member.note_changes(&changes);
+                }
+                // What was told before is told again: the question before was not heard, and its answer is still there.
+                if is_repeat && !visit.again && is_known && !member.is_fresh {
+                    visit.again = true;
+                    return self.go_on(now, Some(Question::Changes));
+                }
+                visit.answers.changes.extend_from_slice(&changes);
+                visit.is_whole = true;
+                member.last_changes = Some(changes);
+                // What is played or pressed on a clock that stood is told with whether it runs by now.
+                let clock = visit.answers.clock.is_none() && member.may_have_started(&visit.answers.changes);
+                self.go_on(now, clock.then_some(Question::Clock));
+            }
+        }
+    }
+
+    /// A visit has brought all that it was to bring.
+    fn finish(&mut self, now: Millis, at: usize, answers: &Answers) {
+        let (is_shared, boards) = (self.is_shared(now), self.members.len() as u64);
+        let member = &mut self.members[at];
+        member.echoed &= !is_shared;
+        let since = member.visited(now, answers.clock.is_some());
+        self.longest_ms = self.longest_ms.max(since.unwrap_or_default());
+        member.is_overdue = since.is_some_and(|since| since > overdue_ms(boards));
+        let address = member.address;
+        match (member.is_fresh, member.garbled) {
+            (false, GARBLED..) => {
+                // Two boards of one address both answer. Who is not known is not told.
+                member.forget_log();
+                member.arrive();
+                self.said.push_back((address, Said::Gone));
+            }
+            (false, _) => self.tell(now, at, answers),
+            (true, 0) => {
+                member.is_fresh = false;
+                self.said.push_back((address, Said::Here));
+            }
+            (true, _) => {}
+        }
+    }
+
+    pub(super) fn tell(&mut self, now: Millis, at: usize, answers: &Answers) {
+        let member = &mut self.members[at];
+        let before = member.model.clock;
+        let told = member.model.take(answers);
+        if told.powered_up {
+            member.arrive();
+            self.said.push_back((member.address, Said::Gone));
+            return;
+        }
+        let bytes = member.tell(now, &told, before);
+        if !bytes.is_empty() {
+            self.said.push_back((member.address, Said::Bytes(bytes)));
+        }
+    }
+
+    /// No answer came, or none that can be read.
+    pub(super) fn unanswered(&mut self, now: Millis) {
+        let Some(visit) = &mut self.visit else { return };
+        let member = &mut self.members[visit.member];
+        let silent = visit.exchange.is_silent();
+        if visit.exchange.question == Question::Ping {
+            member.is_garbled_by(u32::from(!silent));
+            self.visit = None;
+            return;
+        }
+        member.errors.silent += u64::from(silent);
+        member.errors.damaged += u64::from(!silent);
+        member.damaged |= !silent;
+        let next = match visit.exchange.question {
+            Question::Version if visit.left.is_empty() => return self.give_up(now, silent),
+            Question::Hush | Question::Version | Question::Dump | Question::Ping => None,
+            Question::Clock => {
+                member.clock_is_silent();
+                None
+            }
+            // The question again would lose for good what was lost on the way.
+            Question::Changes => Some(Question::Repeat),
+            Question::Repeat if !silent && visit.repeats < REPEATS => {
+                visit.repeats += 1;
+                Some(Question::Repeat)
+            }
+            Question::Repeat => return self.give_up(now, silent),
+        };
+        self.go_on(now, next);
+    }
+
+    /// A visit came to nothing; what the board has to tell it tells at the next.
+    fn give_up(&mut self, now: Millis, silent: bool) {
+        let Some(visit) = self.visit.take() else { return };
+        if !visit.answers.changes.is_empty() {
+            // Another program was told them.
+            self.tell(now, visit.member, &visit.answers);
+        }
+        let member = &mut self.members[visit.member];
+        member.missed(now);
+        member.is_unsettled = true;
+        if silent {
+            member.misses += 1;
+        } else {
+            member.is_garbled_by(1);
+        }
+        if member.misses >= MISSES || member.garbled >= GARBLED {
+            member.is_here = false;
+            let was_told = !member.is_fresh;
+            if was_told {
+                self.said.push_back((member.address, Said::Gone));
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! How a conversation begins, and begins again: the board is greeted until it answers, and asked who it is.
+
+use super::{CLOCK_SILENCE, Command, MEND, Phase, Session, Wish};
+use crate::time::Millis;
+
+/// Between two tries of the greeting.
+const GREETING_RETRY: u64 = 2000;
+
+/// Tries of the greeting before the port is to be opened anew.
+const GREETING_TRIES: u32 = 3;
+
+impl Session {
+    /// From the beginning: the board may be in any mode.
+    pub(super) fn start_over(&mut self, now: Millis) {
+        self.hushed |= matches!(self.phase, Phase::Opening | Phase::Up | Phase::Fetching { .. });
+        self.greet(now, Some(Command::Reset), 0);
+    }
+
+    /// A board that has answered before does not: it is without power, or the line stands still. It is not told to be quiet, for
+    /// what it says may be on its way.
+    pub(super) fn call(&mut self, now: Millis) {
+        self.silent = true;
+        self.greet(now, Some(Command::UpdateNice), 0);
+    }
+
+    fn greet(&mut self, now: Millis, first: Option<Command>, tries: u32) {
+        self.log_wanted |= self.queue.contains(&Command::EventLog);
+        self.queue.clear();
+        self.queue.extend(first);
+        self.ask(Command::Firmware);
+        self.phase = Phase::Greeting {
+            next: now + GREETING_RETRY,
+            tries: tries + 1,
+            heard: false,
+        };
+    }
+
+    pub(super) fn greet_again(&mut self, now: Millis, tries: u32, heard: bool) {
+        if tries < GREETING_TRIES {
+            self.greet(now, None, tries);
+            if let Phase::Greeting { heard: anything, .. } = &mut self.phase {
+                *anything = heard;
+            }
+        } else if heard {
+            // It talks but does not tell its firmware: somebody else's questions, or a clone.
+            self.open(now);
+        } else {
+            self.wish = Some(Wish::Reopen);
+            self.start_over(now);
+        }
+    }
+
+    /// The board is there: who is it, what stands on it, and tell what changes from now on.
+    pub(super) fn open(&mut self, now: Millis) {
+        self.queue.clear();
+        self.told_serial = false;
+        self.phase = Phase::Opening;
+        for command in [
+            Command::Serial,
+            Command::LongSerial,
+            Command::Dump,
+            Command::UpdateNice,
+            Command::Clock,
+        ] {
+            self.ask(command);
+        }
+        if std::mem::take(&mut self.log_wanted) {
+            self.ask_for_log();
+        }
+        self.squares = None;
+        self.clock_due = None;
+        self.next_send = self.next_send.max(now);
+    }
+
+    /// The handshake is said. What changed between its dump and its mode shows in another dump.
+    pub(super) fn opened(&mut self, now: Millis) {
+        self.up(now);
+        self.battery.opened(now);
+        self.dump_due = now + MEND;
+    }
+
+    pub(super) fn fetched(&mut self, now: Millis) {
+        self.up(now);
+        self.dump_due = now;
+    }
+
+    /// Deadlines count from now: none was kept while it was not the board's turn to speak.
+    pub(super) fn up(&mut self, now: Millis) {
+        self.phase = Phase::Up;
+        self.last_heard = now;
+        self.probed = None;
+        self.clock_due = self.clock_due.map(|_| now + CLOCK_SILENCE);
+    }
+}
