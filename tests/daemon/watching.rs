@@ -72,7 +72,12 @@ fn the_daemon_says_whether_it_is_well_and_ready() {
     .unwrap();
     let daemon = Daemon::start(&config);
     assert_eq!(answers(port, "/healthz", 200), "ok\n");
-    assert_eq!(answers(port, "/readyz", 503), "no broker is connected\n");
+    // Until its loop has come round for the first time it says that.
+    let started = |answer: &(u16, String)| answer.1 != "it is starting\n";
+    let (status, why) = until("it has started", PATIENCE, || {
+        ask(port, "/readyz", "*/*").filter(started)
+    });
+    assert_eq!((status, why.as_str()), (503, "no broker is connected\n"));
     mosquitto.resume();
     assert_eq!(answers(port, "/readyz", 200), "ok\n");
     let plain = until("the board's game", PATIENCE, || {
