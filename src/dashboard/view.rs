@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     board::Board,
     cases::CaseView,
-    games::{GameLine, GameView, first_ply},
+    games::{GameDetail, GameLine, first_ply},
     hall::Hall,
     key::BoardKey,
     pushed::{PushView, PushedView},
@@ -203,7 +203,7 @@ impl Hall {
 
     /// One game of a board, with all its half-moves.
     #[must_use]
-    pub(super) fn game(&self, key: &BoardKey, number: u32) -> Option<GameView> {
+    pub(super) fn game(&self, key: &BoardKey, number: u32) -> Option<GameDetail> {
         self.boards.get(key)?.game_view(key, number)
     }
 

@@ -10,7 +10,7 @@ use super::{
     start::is_playable,
 };
 use crate::{
-    board::{Act, Bill, Line, PlyKind},
+    board::{Bill, IllegalAct, Line, PlyKind},
     event::{CompletedBy, notice},
     time::Millis,
 };
@@ -155,7 +155,7 @@ impl Game {
         }
         let message = "What was told of the gap does not lead to what stands on the board: the game goes on from there.";
         self.notice(ctx, notice::GAP_NOT_EXPLAINED, message);
-        let act = Act::left(None, ctx.sensed.placement());
+        let act = IllegalAct::left(None, ctx.sensed.placement());
         let untold = 1 + usize::from(self.stand().turn() == turn);
         for _ in 0..untold {
             self.announce_untold(ctx, &act, ctx.now);
@@ -168,7 +168,7 @@ impl Game {
     }
 
     /// A half-move that cannot be told enters the record; `act` is what it left.
-    fn announce_untold(&mut self, ctx: &mut Ctx<'_>, act: &Act, pressed: Millis) {
+    fn announce_untold(&mut self, ctx: &mut Ctx<'_>, act: &IllegalAct, pressed: Millis) {
         let before = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
         let left = Arc::new(self.stand().left_as(&act.placement()));
         let kind = PlyKind::Illegal(Box::new(act.clone()));
@@ -241,7 +241,7 @@ impl Game {
                 for square in best.faults().hidden {
                     left.set(square, best.placement().at(square));
                 }
-                Act::left(None, &left)
+                IllegalAct::left(None, &left)
             }
         };
         self.press = None;

@@ -8,10 +8,10 @@ use dgt2mqtt::{
     dgt::{bus::BusCommand, line::budget},
     event::{Body, Event},
     sim::{
-        board::Identity,
+        board::SimulatedIdentity,
         line::Troubles,
         mess::Fault,
-        player::{Pace, Player},
+        player::{Pace, PlayedBoard},
     },
     time::Millis,
     watcher::MOST_GATHERED_MS,
@@ -33,7 +33,7 @@ fn hall(captures: Vec<Capture>, troubles: Troubles) -> Hall {
     let boards = captures.into_iter().enumerate().map(|(n, capture)| {
         let mut settings = table::settings(&capture, &n.to_string());
         settings.gathered_ms = gathered;
-        let player = Player::new(capture, Identity::synthetic(n as u16), Pace::default());
+        let player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(n as u16), Pace::default());
         (player, settings)
     });
     Hall::new(boards.collect(), troubles)

@@ -11,7 +11,7 @@ use super::{
     task_name,
 };
 use crate::{
-    config::{Board, Config, ConfigError, Id},
+    config::{BoardConfig, Config, ConfigError, Id},
     gateway::{
         board::BoardPlan,
         discovery,
@@ -61,8 +61,8 @@ enum Change {
     Later,
 }
 
-fn change(old: &Board, new: &Board) -> Option<Change> {
-    let link = |board: &Board| {
+fn change(old: &BoardConfig, new: &BoardConfig) -> Option<Change> {
+    let link = |board: &BoardConfig| {
         (
             board.port.clone(),
             board.protocol,

@@ -54,7 +54,7 @@ fn correct(ply: u32, delete: u32, insert: &[&str]) -> Correct {
     }
 }
 
-/// A man goes from one square of the wire to another, and the clock is pressed.
+/// A piece goes from one square of the wire to another, and the clock is pressed.
 fn play(watcher: &mut Watcher, at: u64, (from, to, man): (u8, u8, u8), lever: Lever) {
     hear(
         watcher,
