@@ -57,9 +57,17 @@ need openssl openssl || {
 }
 # The tests of the page, of what others read and of accessibility say themselves when they are skipped.
 need chromedriver chromium chromium-driver || echo "chromium is missing: the page is not tested in a browser" >&2
-if need npm npm && [ ! -f target/tools/node_modules/axe-core/axe.min.js ]; then
-    say "installing axe-core"
-    npm install --silent --no-save --prefix target/tools axe-core@4 || echo "axe-core cannot be had: accessibility is not checked" >&2
+if need npm npm; then
+    missing=()
+    # What looks for bars to people, and the library with which lichess reads games.
+    for package in axe-core@4 chessops@0.15; do
+        [ -d "target/tools/node_modules/${package%@*}" ] || missing+=("$package")
+    done
+    if [ "${missing[*]:-}" ]; then
+        say "installing ${missing[*]}"
+        npm install --silent --no-save --prefix target/tools axe-core@4 chessops@0.15 ||
+            echo "${missing[*]} cannot be had: accessibility is not checked, or games are read by python-chess alone" >&2
+    fi
 fi
 export PYTHONPATH="$PWD/target/tools/python${PYTHONPATH:+:$PYTHONPATH}"
 if ! python3 -c 'import chess.pgn, jsonschema' 2>/dev/null; then

@@ -44,7 +44,7 @@ pub(super) struct Forward {
     #[arg(long, short)]
     port: LinkSource,
     /// What the board speaks
-    #[arg(long, value_parser = names::one_of::<Protocol, 4>(Protocol::NAMES), default_value = "dgt")]
+    #[arg(long, value_parser = names::one_of::<Protocol, _>(Protocol::NAMES), default_value = "dgt")]
     protocol: Protocol,
     /// Where the daemon is waited for: 0.0.0.0:2000
     #[arg(long, short, value_name = "ADDRESS:PORT")]

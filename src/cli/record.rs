@@ -43,7 +43,7 @@ pub(super) struct RecordArgs {
     #[arg(long, conflicts_with = "board")]
     anonymous: bool,
     /// What the board speaks
-    #[arg(long, value_parser = names::one_of::<Protocol, 4>(Protocol::NAMES), default_value = "dgt")]
+    #[arg(long, value_parser = names::one_of::<Protocol, _>(Protocol::NAMES), default_value = "dgt")]
     protocol: Protocol,
     /// How long what stands between gathers bytes before it hands them on, in milliseconds, for the header
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=MOST_GATHERED_MS))]

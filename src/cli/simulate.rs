@@ -57,7 +57,7 @@ pub(super) struct Simulate {
     #[arg(long, value_name = "MS", default_value_t = 0, requires = "line", value_parser = clap::value_parser!(u64).range(..=1000))]
     late: u64,
     /// What the boards speak: all but DGT's have no clock, and with occ1 they feel only which squares are occupied
-    #[arg(long, value_parser = names::one_of::<Protocol, 4>(Protocol::NAMES), default_value = "dgt")]
+    #[arg(long, value_parser = names::one_of::<Protocol, _>(Protocol::NAMES), default_value = "dgt")]
     protocol: Protocol,
     /// What goes wrong in made-up games, as KIND[=CHANCE],... ; an unknown kind lists them all
     #[arg(

@@ -9,7 +9,7 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 
 /// Path, type and content.
-const FILES: [(&str, &str, &str); 27] = [
+const FILES: [(&str, &str, &str); 28] = [
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/boards.css", CSS, include_str!("page/boards.css")),
     ("/game.css", CSS, include_str!("page/game.css")),
@@ -19,6 +19,7 @@ const FILES: [(&str, &str, &str); 27] = [
     ("/app.js", JAVASCRIPT, include_str!("page/app.js")),
     ("/dom.js", JAVASCRIPT, include_str!("page/dom.js")),
     ("/words.js", JAVASCRIPT, include_str!("page/words.js")),
+    ("/russian.js", JAVASCRIPT, include_str!("page/russian.js")),
     ("/board.js", JAVASCRIPT, include_str!("page/board.js")),
     ("/grid.js", JAVASCRIPT, include_str!("page/grid.js")),
     ("/ask.js", JAVASCRIPT, include_str!("page/ask.js")),
@@ -66,7 +67,7 @@ pub(super) fn public(path: &str) -> Option<Response> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
 
@@ -134,15 +135,48 @@ mod tests {
         }
     }
 
-    #[test]
-    fn notices_that_have_russian_words_are_notices() {
-        let (_, _, words) = FILES.iter().find(|(file, ..)| *file == "/words.js").unwrap();
-        let (_, table) = words.split_once("const NOTICES = {\n").unwrap();
+    /// The codes of a table of `russian.js`.
+    fn in_russian(table: &str) -> BTreeSet<&'static str> {
+        let words = include_str!("page/russian.js");
+        let (_, table) = words.split_once(&format!("const {table} = {{\n")).unwrap();
         let (table, _) = table.split_once("\n};").unwrap();
-        for line in table.lines() {
-            let (code, _) = line.trim().split_once(": \"").unwrap();
-            let is_known = crate::event::notice::ALL.contains(&code) || code == "board_disconnected";
-            assert!(is_known, "{code}");
+        let code = |line: &'static str| line.trim().split_once(": \"").unwrap().0;
+        table.lines().map(code).collect()
+    }
+
+    #[test]
+    fn every_notice_has_russian_words() {
+        let mut notices: BTreeSet<&str> = crate::event::notice::ALL.iter().copied().collect();
+        notices.insert("board_disconnected");
+        assert_eq!(in_russian("NOTICES"), notices);
+    }
+
+    /// What the functions `code` of a file name.
+    fn codes(source: &'static str) -> Vec<&'static str> {
+        let mut codes = Vec::new();
+        for function in source.split("fn code(").skip(1) {
+            let body = function.split("\n    }\n").next().unwrap();
+            let texts = body.split("=> \"").skip(1);
+            codes.extend(texts.map(|text| text.split('"').next().unwrap()));
+        }
+        assert!(!codes.is_empty());
+        codes
+    }
+
+    #[test]
+    fn every_refusal_has_russian_words() {
+        let refusals = in_russian("REFUSALS");
+        for source in [
+            include_str!("../mqtt/command.rs"),
+            include_str!("../watcher/command.rs"),
+            include_str!("../watcher/not_now.rs"),
+            include_str!("../gateway/desk.rs"),
+            include_str!("listener.rs"),
+            include_str!("hall/gone.rs"),
+        ] {
+            for code in codes(source) {
+                assert!(refusals.contains(code), "{code}");
+            }
         }
     }
 }

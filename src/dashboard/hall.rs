@@ -4,6 +4,7 @@ mod gone;
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{
@@ -28,6 +29,24 @@ const STATES: [&str; 6] = ["status", "info", "position", "game", "clock", "pgn"]
 /// Players by board.
 pub(crate) type Paired = BTreeMap<String, [Option<String>; 2]>;
 
+/// A notice of a gateway.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct ToldNotice {
+    /// What it is: the page has words for it in other languages.
+    code: String,
+    text: String,
+}
+
+impl ToldNotice {
+    /// As `health` has it.
+    fn read(notice: &Value) -> Option<Self> {
+        Some(Self {
+            code: notice["code"].as_str().unwrap_or_default().to_owned(),
+            text: notice["message"].as_str()?.to_owned(),
+        })
+    }
+}
+
 /// What is known of a gateway.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Gateway {
@@ -43,8 +62,8 @@ pub(super) struct Gateway {
     pub(crate) paired: Paired,
     /// Number of the round that is played, if it says so.
     pub(crate) round: Option<u32>,
-    /// What its operator should see to, in words.
-    pub(crate) notices: Vec<String>,
+    /// What its operator should see to.
+    pub(crate) notices: Vec<ToldNotice>,
     /// The machine of another gateway of its name, which stays away while it is there.
     pub(crate) rival: Option<String>,
     /// What its states weigh.
@@ -276,9 +295,8 @@ impl Hall {
             _ => {
                 let health = json();
                 pushed = serde_json::from_value(health["lichess"].clone()).ok();
-                let notices = health["notices"].as_array().cloned().unwrap_or_default();
-                let words = notices.iter().filter_map(|notice| notice["message"].as_str());
-                gateway.notices = words.map(str::to_owned).collect();
+                let notices = health["notices"].as_array().into_iter().flatten();
+                gateway.notices = notices.filter_map(ToldNotice::read).collect();
                 gateway.rival = health["broker"]["rival"].as_str().map(str::to_owned);
             }
         }

@@ -6,7 +6,7 @@ use super::{
     board::Board,
     cases::CaseView,
     games::{GameDetail, GameLine, first_ply},
-    hall::Hall,
+    hall::{Hall, ToldNotice},
     key::BoardKey,
     pushed::{PushView, PushedView},
 };
@@ -48,7 +48,7 @@ pub(crate) struct GatewayView {
     commands: Option<bool>,
     /// Number of the round that is played; null where it does not say.
     round: Option<u32>,
-    notices: Vec<String>,
+    notices: Vec<ToldNotice>,
     /// The machine of another gateway of the same name at its broker, which stays away.
     rival: Option<String>,
     /// Whether another broker has a gateway of the same name, which is not shown.

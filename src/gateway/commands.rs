@@ -67,7 +67,7 @@ impl BoardCommand {
                 self.log_done(board);
                 self.answer.done(state)
             }
-            Err(error) => self.answer.refused(error.code(), &error),
+            Err(error) => self.answer.refused_for(error.code(), error.reason(), &error),
         };
         let record = CommandRecord {
             reference: self.reference(),

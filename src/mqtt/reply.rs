@@ -53,6 +53,9 @@ pub struct ReplyPayload<S> {
 struct Complaint {
     /// Stable code, see `docs/troubleshooting.md`.
     code: String,
+    /// Of the code `refused`: what makes the command senseless now, as a stable code of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     /// The same for a person.
     message: String,
 }
@@ -90,23 +93,42 @@ impl ReplyTo {
     /// wanted are all that is known of him.
     #[must_use]
     pub fn refused(&self, code: &str, message: &dyn Display) -> CommandReply {
+        self.refused_for(code, None, message)
+    }
+
+    /// The same with the code of what makes the command senseless now.
+    pub(crate) fn refused_for(
+        &self,
+        code: &str,
+        reason: Option<&str>,
+        message: &dyn Display,
+    ) -> CommandReply {
         let message = shortened(&message.to_string(), MOST_WORDS);
         self.log_refusal(code, &message);
-        self.refusal(code, message)
+        self.complain(Complaint {
+            code: code.to_owned(),
+            reason: reason.map(str::to_owned),
+            message,
+        })
     }
 
     /// The same where the caller sees to the log.
     #[must_use]
     pub(crate) fn refusal(&self, code: &str, message: String) -> CommandReply {
+        self.complain(Complaint {
+            code: code.to_owned(),
+            reason: None,
+            message,
+        })
+    }
+
+    fn complain(&self, complaint: Complaint) -> CommandReply {
         let payload = ReplyPayload::<()> {
             reference: self.reference.clone(),
             sender: self.sender.clone(),
             ok: false,
             state: None,
-            error: Some(Complaint {
-                code: code.to_owned(),
-                message,
-            }),
+            error: Some(complaint),
         };
         // Texts and a JSON value: there is nothing in them that JSON cannot say.
         self.with(serde_json::to_string(&payload).unwrap_or_default())

@@ -9,6 +9,7 @@ use super::{
     command::{Command, CommandError, Order, Reply, Report},
     core::{Core, Phase},
     game::{Ctx, Game},
+    not_now::NotNow,
     snapshot::stand_of_fen,
     start::{is_full_array, is_playable, stand_of},
 };
@@ -27,19 +28,17 @@ const MOST_IRREGULARITIES: usize = 256;
 const IN_HAND_MS: u64 = 10_000;
 
 /// Whether what stands on the board may be taken for a position: nobody is moving a piece.
-pub(super) fn at_rest(sensed: &Sensed, now: Millis) -> Result<(), CommandError> {
-    let refused = |why: String| Err(CommandError::Refused(why));
+pub(super) fn at_rest(sensed: &Sensed, now: Millis) -> Result<(), NotNow> {
     let recently = |ms| Millis(now.0.saturating_sub(ms));
     if let Some(square) = sensed.lifted_since(recently(IN_HAND_MS)) {
-        let seconds = now.since(sensed.since(square)).div_ceil(1000);
-        return refused(format!(
-            "a man was lifted from {square} {seconds} s ago and has not been put down: put it down and repeat the command with another `ref`; if it was taken off the board, wait until that is {} s ago",
-            IN_HAND_MS / 1000
-        ));
+        return Err(NotNow::PieceInHand {
+            square,
+            lifted_s: now.since(sensed.since(square)).div_ceil(1000),
+            wait_s: IN_HAND_MS / 1000,
+        });
     }
     if sensed.last_change() > recently(STILL_MS) {
-        let why = "men are being moved on the board: repeat the command with another `ref` when it has stood still for a second";
-        return refused(why.to_owned());
+        return Err(NotNow::PiecesMoving);
     }
     Ok(())
 }
@@ -103,8 +102,7 @@ impl Core {
     fn new_game(&mut self, now: Millis) -> Result<(), CommandError> {
         let placement = self.sensed.placement().clone();
         if self.raw.is_none() || !is_playable(&placement) {
-            let why = "the board does not show one king of each colour, so no game can start from it";
-            return Err(CommandError::Refused(why.into()));
+            return Err(NotNow::NoKings.into());
         }
         if matches!(&self.phase, Phase::Game(game) if game.parked) {
             self.end_game(now, "new_game_by_arbiter");
@@ -220,15 +218,12 @@ impl Game {
     /// What only a person can see is answered with the same kind of ruling.
     fn report(&mut self, ctx: &mut Ctx<'_>, mut report: Report) -> Result<(), CommandError> {
         if self.open.len() + self.closed.len() >= MOST_IRREGULARITIES {
-            return Err(CommandError::Refused(format!(
-                "this game has {MOST_IRREGULARITIES} irregularities already, more than any game has: no more are taken before the next game"
-            )));
+            return Err(NotNow::TooManyIrregularities(MOST_IRREGULARITIES).into());
         }
         let kind = report.kind;
         if kind == IrregularityKind::Other && report.note.as_ref().is_none_or(|note| note.as_str().is_empty())
         {
-            let why = "what happened is missing: write it into `note`, as `other` has no words of its own";
-            return Err(CommandError::Refused(why.into()));
+            return Err(NotNow::WordsMissing.into());
         }
         let offender = report.offender.map(Color::from);
         let (ply, offender) = match report.ply {
@@ -264,12 +259,10 @@ impl Game {
         kind: IrregularityKind,
         ply: u32,
         offender: Option<Color>,
-    ) -> Result<(usize, Option<Color>), CommandError> {
+    ) -> Result<(usize, Option<Color>), NotNow> {
         let (named, have) = (ply as usize, self.plies());
         if named > have + 1 {
-            return Err(CommandError::Refused(format!(
-                "half-move {ply} has not been begun: the game has {have} half-moves"
-            )));
+            return Err(NotNow::HalfMoveNotBegun { ply, have });
         }
         // Who made it is known; what nobody made has the offender that is named.
         let made = named > 0 && !is_of_nobody(kind);
@@ -281,9 +274,8 @@ impl Game {
         &self,
         kind: IrregularityKind,
         offender: Option<Color>,
-    ) -> Result<(usize, Option<Color>), CommandError> {
+    ) -> Result<(usize, Option<Color>), NotNow> {
         use IrregularityKind::*;
-        let refused = |why: &str| Err(CommandError::Refused(why.into()));
         match kind {
             // These speak of a half-move that was made.
             TwoHands | TouchMove | RookFirstCastling | PressWithOtherHand | InvertedRookPromotion => {
@@ -292,7 +284,7 @@ impl Game {
                     .take(2)
                     .find(|ply| offender.is_none_or(|side| self.mover(*ply) == side));
                 let Some(ply) = ply else {
-                    return refused("that player has made no half-move in this game yet");
+                    return Err(NotNow::NoHalfMove);
                 };
                 Ok((ply, Some(self.mover(ply))))
             }
@@ -306,11 +298,11 @@ impl Game {
             ThreefoldClaim | FiftyClaim => {
                 let turn = self.to_move();
                 if offender.is_some_and(|side| side != turn) {
-                    return refused("a draw is claimed by the player who has the move (9.2, 9.3)");
+                    return Err(NotNow::NotTheirMove);
                 }
                 Ok((self.plies() + 1, Some(turn)))
             }
-            FlagFall if offender.is_none() => refused("say whose flag fell: `offender` is missing"),
+            FlagFall if offender.is_none() => Err(NotNow::OffenderMissing),
             _ => Ok((self.plies() + 1, offender)),
         }
     }

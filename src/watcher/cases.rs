@@ -7,6 +7,7 @@ use super::{
     arbiter::at_rest,
     command::CommandError,
     game::{Ctx, Game},
+    not_now::NotNow,
 };
 use crate::{
     board::PlyKind,
@@ -64,7 +65,7 @@ impl Game {
     pub(super) fn reopen(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
         let Some(i) = self.closed.iter().position(|open| open.id == id) else {
             self.find_open(&id)?;
-            return Err(CommandError::Refused("it is open".into()));
+            return Err(NotNow::CaseIsOpen.into());
         };
         let mut again = self.closed.remove(i);
         let Some(ended) = again.ended.take() else {
@@ -110,8 +111,7 @@ impl Game {
             return Err(CommandError::UnknownIrregularity(irregularity));
         }
         if penalty.is_none() && note.is_none() {
-            let why = "nothing is to be written down: give `penalty`, `note` or both";
-            return Err(CommandError::Refused(why.into()));
+            return Err(NotNow::NothingToNote.into());
         }
         let body = Body::CaseNoted {
             irregularity,
@@ -166,8 +166,7 @@ impl Game {
         by: RaisedBy,
     ) -> Result<(), CommandError> {
         if self.closed.iter().any(|open| open.id == id) {
-            let why = "the irregularity is over: who raises it makes no difference any more";
-            return Err(CommandError::Refused(why.into()));
+            return Err(NotNow::CaseIsOver.into());
         }
         let Some(i) = self.open.iter().position(|open| open.id == id) else {
             return Err(CommandError::UnknownIrregularity(id));

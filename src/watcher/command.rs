@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::not_now::NotNow;
 use crate::{
     event::{Event, GameResult, Resolution},
     laws::{FirstFlag, IrregularityKind, Observed, Penalty, RaisedBy, ResponseTo, Side},
@@ -360,8 +361,8 @@ pub enum CommandError {
     #[error("{0}; if it is so nevertheless, send it again with `confirmed`: true and another `ref`")]
     ContradictsClock(String),
     /// It makes no sense now.
-    #[error("{0}")]
-    Refused(String),
+    #[error(transparent)]
+    Refused(#[from] NotNow),
 }
 
 impl CommandError {
@@ -386,6 +387,15 @@ impl CommandError {
             Self::NoMove { .. } => "no_such_move",
             Self::ContradictsClock(_) => "contradicts_clock",
             Self::Refused(_) => "refused",
+        }
+    }
+
+    /// Stable code of what makes no sense now, where that is why.
+    #[must_use]
+    pub fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::Refused(reason) => Some(reason.code()),
+            _ => None,
         }
     }
 }

@@ -232,7 +232,7 @@ impl Core {
         if let Some(side) = ctx.clock.running() {
             game.sprang_back(side);
         }
-        if game.is_watched() && !game.gap {
+        if game.is_watched() && !game.gap && !game.is_overruled(&mut ctx) {
             game.started_again(&mut ctx);
             game.lines.grow_all(at, ctx.sensed);
         }
@@ -319,6 +319,11 @@ impl Core {
         game.lines.tick(now, ctx.sensed);
         if game.gap {
             *ctx.sign_wanted = false;
+            return;
+        }
+        if game.is_overruled(&mut ctx) {
+            *ctx.sign_wanted = false;
+            game.look_for_flags(&mut ctx);
             return;
         }
         // What waits to be said of a press is said before the record goes on.

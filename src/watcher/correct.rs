@@ -7,6 +7,7 @@ use shakmaty::{CastlingMode, Square, uci::UciMove};
 use super::{
     command::{CommandError, Correct},
     game::{Ctx, Game, Made, names},
+    not_now::NotNow,
 };
 use crate::{
     board::{Code, IllegalAct, PlyKind, Stand},
@@ -40,21 +41,17 @@ impl RecordChange<'_> {
         let have = self.made.len();
         let (ply, delete) = (order.ply as usize, order.delete as usize);
         if ply == 0 || ply > have + 1 {
-            return Err(CommandError::Refused(format!(
-                "the game has {have} half-moves: `ply` is 1 to {}",
-                have + 1
-            )));
+            return Err(NotNow::PlyOutside { have, most: have + 1 }.into());
         }
         if delete > have - (ply - 1) {
-            return Err(CommandError::Refused(format!(
-                "the game has {have} half-moves: {delete} from half-move {ply} on cannot be taken out"
-            )));
+            return Err(NotNow::TooManyTakenOut { have, delete, ply }.into());
         }
         if order.insert.len() > MOST_INSERTED {
-            return Err(CommandError::Refused(format!(
-                "{} half-moves are too many for one command: at most {MOST_INSERTED}",
-                order.insert.len()
-            )));
+            return Err(NotNow::TooManyPutIn {
+                given: order.insert.len(),
+                most: MOST_INSERTED,
+            }
+            .into());
         }
         let mut made = self.made[..ply - 1].to_vec();
         let mut stand = self.stand_at(ply - 1).clone();
@@ -230,6 +227,7 @@ impl Game {
         self.hands = super::touch::Hands::default();
         self.unbridged = None;
         self.restart_lines(ctx);
+        self.overrule(ctx);
         self.played_on(ctx);
         if self.result.is_none() {
             self.end_by_position(ctx);

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use shakmaty::Square;
 
 use super::{
@@ -10,7 +11,7 @@ use super::{
     start::is_playable,
 };
 use crate::{
-    board::{Bill, IllegalAct, Line, PlyKind},
+    board::{Bill, IllegalAct, Line, Placement, PlyKind},
     event::{CompletedBy, notice},
     time::Millis,
 };
@@ -63,6 +64,16 @@ impl Doubt {
     pub(super) fn any(&self) -> bool {
         self.unread || self.strayed || self.absent || self.gap.is_some()
     }
+}
+
+/// What speaks against the record and does not count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Overruled {
+    /// What is read next, if it is a position before the last one.
+    Next,
+    /// What stands on the board.
+    Shown(Placement),
 }
 
 impl Game {

@@ -210,6 +210,8 @@ pub(super) struct Game {
     pub(super) unbridged: Option<super::gap::Unbridged>,
     /// The press on whose account the board was last asked what stands on it.
     pub(super) asked: Option<Millis>,
+    /// What the board shows and a person has said otherwise.
+    pub(super) overruled: Option<super::doubt::Overruled>,
     /// What the board may be asked about it.
     pub(super) recall: super::recall::Recall,
 }
@@ -250,6 +252,7 @@ impl Game {
             read_since: now,
             unbridged: None,
             asked: None,
+            overruled: None,
             recall: super::recall::Recall::default(),
         }
     }

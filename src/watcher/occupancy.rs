@@ -11,6 +11,7 @@ use super::{
     command::CommandError,
     core::{Core, Phase},
     game::{Ctx, Game, Made},
+    not_now::NotNow,
     reading::settled,
     settle::REVISABLE,
 };
@@ -188,15 +189,13 @@ impl Game {
         };
         let known = index.and_then(|i| Some((i, promoted_to(self.record.get(i)?)?)));
         let Some((index, said)) = known else {
-            return Err(CommandError::Refused("no pawn was promoted there".into()));
+            return Err(NotNow::NoPromotion.into());
         };
         if said == role {
             return Ok(());
         }
         let Some(told) = self.with_promotion(index, role) else {
-            return Err(CommandError::Refused(
-                "what was played since would not be legal with that piece: retract it first".into(),
-            ));
+            return Err(NotNow::PlayedOn.into());
         };
         self.tell_anew(ctx, told, "promotion_said_by_arbiter");
         Ok(())

@@ -9,6 +9,7 @@ use super::{
     core::{Core, Phase},
     correct::{RecordChange, in_common, told},
     game::Made,
+    not_now::NotNow,
     snapshot::stand_of_fen,
     state::GameView,
 };
@@ -164,7 +165,6 @@ impl Past {
 
     /// What `command` makes of it, as events.
     fn put_right(&self, command: Command) -> Result<Vec<Body>, CommandError> {
-        let refused = |why: &str| Err(CommandError::Refused(why.into()));
         match command {
             Command::Result { result, reason, .. } if self.result == Some(result) && reason.is_none() => {
                 Ok(Vec::new())
@@ -174,7 +174,7 @@ impl Past {
                 reason: "arbiter".into(),
                 note: reason.map(Into::into),
             }]),
-            Command::Resume { .. } if self.result.is_none() => refused("the game has no result to take back"),
+            Command::Resume { .. } if self.result.is_none() => Err(NotNow::NoResult.into()),
             Command::Resume { reason, .. } => Ok(vec![Body::GameResumed {
                 reason: reason.map(Into::into),
             }]),
@@ -191,7 +191,7 @@ impl Past {
             Command::Reopen { irregularity } => {
                 let case = self.case(&irregularity)?;
                 if case.ended.is_none() {
-                    return refused("it is open");
+                    return Err(NotNow::CaseIsOpen.into());
                 }
                 let open = case.before.is_none();
                 Ok(vec![Body::IrregularityReopened { irregularity, open }])
@@ -208,10 +208,8 @@ impl Past {
                     note: note.map(Into::into),
                 }])
             }
-            Command::RaisedBy { .. } => {
-                refused("the irregularity is over: who raises it makes no difference any more")
-            }
-            _ => refused("this command is for the present game"),
+            Command::RaisedBy { .. } => Err(NotNow::CaseIsOver.into()),
+            _ => Err(NotNow::PresentGameOnly.into()),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{
     command::{Command, CommandError, Note},
     core::{Core, Phase},
+    not_now::NotNow,
 };
 use crate::{
     board::Stand,
@@ -54,11 +55,7 @@ impl Core {
         if let Phase::Game(game) = &self.phase
             && game.result.is_none()
         {
-            let why = format!(
-                "game {} goes on at this board: enter its result before that of the next",
-                game.number
-            );
-            return Err(CommandError::Refused(why));
+            return Err(NotNow::GameGoesOn(game.number).into());
         }
         self.start_game(now, Arc::new(Stand::initial()));
         if let Some((game, mut ctx)) = self.game_and_ctx(now) {
@@ -73,8 +70,7 @@ impl Core {
     pub(super) fn take_result_back(&mut self, now: Millis, reason: Option<Note>) -> Result<(), CommandError> {
         let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
         if game.is_watched() {
-            let why = "the game goes on: there is no result to take back";
-            return Err(CommandError::Refused(why.into()));
+            return Err(NotNow::NoResult.into());
         }
         let reason = reason.map(String::from);
         game.emit(&mut ctx, None, Body::GameResumed { reason });

@@ -12,7 +12,7 @@ use crate::{
     hall::{journal, until},
 };
 
-const PUBLIC: &str = "[broadcast]\nfolder = \"open\"\nname = \"Vienna\"\n";
+const PUBLIC: &str = "[broadcast]\nfolder = \"open\"\nname = \"Vienna\"\nhold_results_seconds = 4\n";
 
 #[test]
 fn what_is_not_known_yet_is_asked_and_not_public() {
@@ -22,7 +22,49 @@ fn what_is_not_known_yet_is_asked_and_not_public() {
     half_moves_that_nobody_saw(&mut evening);
     a_post_mortem_before_the_result(&mut evening);
     kings_that_contradict_a_ruling(&mut evening);
+    the_journal_is_gone(&evening);
     assert_eq!(evening.browser.complaints(), [""; 0]);
+}
+
+/// Letters of the two languages in what the page says, but for names.
+fn letters(text: &Value) -> (usize, usize) {
+    let text = text.as_str().unwrap();
+    let cyrillic = text.chars().filter(|c| ('а'..='я').contains(c)).count();
+    let latin = text.chars().filter(char::is_ascii_alphabetic).count();
+    (cyrillic, latin)
+}
+
+/// Black has made no half-move: an arbiter who reads Russian is told so in Russian.
+fn a_report_that_makes_no_sense_yet(evening: &Evening) {
+    evening.sees("the board", "document.querySelector('[data-verb=report]')");
+    evening.browser.click(".tongue");
+    evening.asks("[data-verb=report]");
+    evening.fill("kind", "two_hands");
+    evening.fill("offender", "black");
+    evening.browser.click("dialog .primary");
+    let told = evening.sees("the refusal", "document.querySelector('.toast.bad')?.innerText");
+    assert_eq!(
+        told,
+        "Отказано (refused): этот игрок ещё не сделал в партии ни одного полухода"
+    );
+    evening.browser.click(".tongue");
+}
+
+/// What is wrong with the gateway is told in the language of the page.
+fn the_journal_is_gone(evening: &Evening) {
+    let journal = evening.config().with_file_name("journal.sqlite");
+    std::fs::rename(&journal, journal.with_extension("aside")).unwrap();
+    let line = "[...document.querySelectorAll('#outage:not([hidden])')].map((line) => line.innerText).find((text) => text.startsWith('gw: '))";
+    let english = evening.sees("the trouble", line);
+    assert!(letters(&english).0 == 0, "{english}");
+    evening.browser.click(".tongue");
+    let russian = evening.sees(
+        "the same in Russian",
+        &format!("({line})?.includes('журнал') && {line}"),
+    );
+    let (cyrillic, latin) = letters(&russian);
+    assert!(cyrillic > 40 && latin == "gw".len(), "{russian}");
+    evening.browser.click(".tongue");
 }
 
 /// What the public is shown of a board when it has `text`.
@@ -30,6 +72,7 @@ fn public(evening: &Evening, board: u32, text: &str) -> String {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let shown = evening.public(board);
+        assert!(!shown.contains("1-0"), "a result that was a mistake: {shown}");
         if shown.contains(text) {
             return shown;
         }
@@ -56,8 +99,15 @@ fn half_moves_that_nobody_saw(evening: &mut Evening) {
     evening.open("#/board/gw/1");
     let begin = "e2e4 e7e5 g1f3 b8c6 f1c4";
     let missed = "f8c5 e1g1 g8f6 d2d3 d7d6 c1g5 h7h6 g5h4";
-    evening.boards[0].play(begin);
+    evening.boards[0].play("e2e4");
+    evening.recorded("1", 1, "e2e4");
+    a_report_that_makes_no_sense_yet(evening);
+    evening.boards[0].play(begin.strip_prefix("e2e4 ").unwrap());
     evening.recorded("1", 1, begin);
+    // A slip of the finger, taken back before the public hears of it.
+    let slip = evening.command("1", "result", &json!({ "result": "1-0" }));
+    assert_eq!(slip["ok"], true, "{slip}");
+    assert_eq!(evening.command("1", "resume", &json!({}))["ok"], true);
     evening.boards[0].pull_out();
     evening.boards[0].play(missed);
     evening.boards[0].plug_in();

@@ -204,6 +204,12 @@ fn the_page_tells_of_a_broadcast_of_its_own_and_what_to_do() {
         "the trouble",
         "return /nothing is taken: .*401.*`token_file`/.test(document.querySelector('.casts.bad')?.textContent)",
     );
+    browser.click(".tongue");
+    browser.until(
+        "the same in Russian",
+        "return /ничего не принято: \\S+ отвечает 401.*ключ недействителен/.test(document.querySelector('.casts.bad')?.textContent)",
+    );
+    browser.click(".tongue");
     // What is put in force at a gateway changes nothing of it.
     browser.click(".rounds-button");
     let own = browser.until(

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 36] = [
+const FILES: [&str; 37] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -25,6 +25,7 @@ const FILES: [&str; 36] = [
     "watcher/accuse.rs",
     "watcher/displaced.rs",
     "watcher/after.rs",
+    "watcher/overruled.rs",
     "watcher/lifecycle.rs",
     "watcher/finish.rs",
     "watcher/gap.rs",

@@ -297,6 +297,18 @@ fn differences(evening: &Evening) -> Vec<String> {
     fs::write(kept.path().join("kept.pgn"), printed.stdout).unwrap();
     let of_journal = by_round(kept.path());
     let of_folder = by_round(&evening.folder.path().join("open/round-2"));
+    let retained = tempfile::tempdir().unwrap();
+    for (board, _) in (1..).zip(NAMES) {
+        let place = format!("/board/{board}/pgn");
+        let told = evening.subscriber.all();
+        // None lies there between two games.
+        let last = told
+            .iter()
+            .rfind(|got| got.topic.ends_with(&place) && !got.payload.is_empty());
+        let text = last.map(Got::text).unwrap_or_default();
+        fs::write(retained.path().join(format!("{board}.pgn")), text).unwrap();
+    }
+    let of_topic = by_round(retained.path());
     for (board, number, moves, result, is_last) in EVENING {
         let name = |way: &str| format!("board {board}, game {number}, {way}");
         let events = of_mqtt(&evening.subscriber, board);
@@ -329,7 +341,7 @@ fn differences(evening: &Evening) -> Vec<String> {
             of_livechess(evening, &mut found, board, &san, result);
         }
 
-        let (Some(journal), Some(folder)) = (&of_journal, &of_folder) else {
+        let (Some(journal), Some(folder), Some(topic)) = (&of_journal, &of_folder, &of_topic) else {
             continue;
         };
         let round = format!("2.{board}");
@@ -337,6 +349,11 @@ fn differences(evening: &Evening) -> Vec<String> {
             .get(&round)
             .and_then(|games| games.get(number as usize - 1));
         of_pgn(&mut found, &name("journal"), journal, &followed, result);
+        if is_last {
+            let topic = topic.get(&round).and_then(|games| games.first());
+            of_pgn(&mut found, &name("its topic"), topic, &followed, result);
+            found.compare(&name("tags of its topic"), tags(topic), tags(journal));
+        }
         // The public sees the game of the round.
         if number == 1 {
             let games = folder.get(&round).cloned().unwrap_or_default();
@@ -344,10 +361,7 @@ fn differences(evening: &Evening) -> Vec<String> {
             for game in &games {
                 of_pgn(&mut found, &name("folder"), Some(game), &followed, result);
             }
-            for tag in TAGS {
-                let of = |game: Option<&Value>| game.map_or(Value::Null, |game| game["headers"][tag].clone());
-                found.compare(&name(tag), of(games.first()), of(journal));
-            }
+            found.compare(&name("tags"), tags(games.first()), tags(journal));
             let [white, black] = NAMES[board - 1];
             let headers = &journal.unwrap_or(&Value::Null)["headers"];
             let names = json!([headers["White"], headers["Black"], headers["Event"]]);
@@ -355,6 +369,12 @@ fn differences(evening: &Evening) -> Vec<String> {
         }
     }
     found.0
+}
+
+/// [`TAGS`] of a game.
+fn tags(game: Option<&Value>) -> Vec<Value> {
+    let of = |tag: &str| game.map_or(Value::Null, |game| game["headers"][tag].clone());
+    TAGS.map(of).to_vec()
 }
 
 /// A PGN as others read it.

@@ -26,7 +26,8 @@ for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.pgn")):
             }))
 "#;
 
-/// The games below `folder`; none, with a message, where python-chess is not installed.
+/// The games below `folder` as python-chess reads them; none, with a message, where it is not installed. Where chessops is
+/// installed, the library of lichess, it reads the same.
 pub fn read_by_others(folder: &Path) -> Option<Vec<Value>> {
     let has_it = Command::new("python3")
         .args(["-c", "import chess.pgn"])
@@ -36,18 +37,47 @@ pub fn read_by_others(folder: &Path) -> Option<Vec<Value>> {
         eprintln!("skipped: python-chess is not installed (pip install chess)");
         return None;
     }
-    let read = Command::new("python3")
-        .args(["-c", READER])
-        .arg(folder)
-        .output()
-        .unwrap();
+    let games = games_printed(Command::new("python3").args(["-c", READER]).arg(folder));
+    if let Some(by_lichess) = read_by_lichess(folder) {
+        assert_eq!(by_lichess.len(), games.len());
+        for (game, same) in games.iter().zip(&by_lichess) {
+            for field in ["file", "headers", "errors", "moves"] {
+                assert_eq!(same[field], game[field], "{field} as lichess reads it, of {game}");
+            }
+            for field in ["clocks", "used"] {
+                let (told, seconds) = (seconds(&same[field]), seconds(&game[field]));
+                assert_eq!(told, seconds, "{field} as lichess reads it, of {game}");
+            }
+        }
+    }
+    Some(games)
+}
+
+/// Times of a game's half-moves; none where a half-move has no time.
+fn seconds(times: &Value) -> Vec<Option<f64>> {
+    times.as_array().unwrap().iter().map(Value::as_f64).collect()
+}
+
+fn read_by_lichess(folder: &Path) -> Option<Vec<Value>> {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let library = project.join("target/tools/node_modules/chessops");
+    if !library.exists() {
+        eprintln!("skipped: no chessops (npm install --prefix target/tools chessops)");
+        return None;
+    }
+    let script = project.join("tests/help/chessops.mjs");
+    let mut node = Command::new("node");
+    Some(games_printed(node.arg(script).arg(library).arg(folder)))
+}
+
+/// What a reader prints, one JSON object a line.
+fn games_printed(reader: &mut Command) -> Vec<Value> {
+    let read = reader.output().unwrap();
     assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
     let text = String::from_utf8(read.stdout).unwrap();
-    Some(
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect(),
-    )
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// Moves of a game as they stand at its end, those after the last illegal one where readers take up the position after it;

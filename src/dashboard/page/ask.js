@@ -1,6 +1,7 @@
 // Questions before anything is sent, and the gateways' answers in words.
 
 import { fetched, h, say } from "./dom.js";
+import { refusedText } from "./russian.js";
 import { dayTime, seenMove, t } from "./words.js";
 
 const dialog = document.getElementById("dialog");
@@ -18,12 +19,12 @@ export function toast(text, kind = "") {
 export const byWhom = ({ source, by }) => (source ? by ?? t("an_arbiter") : t("by_board"));
 
 /** What is the matter, and what to do. */
-export function errorText({ code, message }) {
+export function errorText({ code, reason, message }) {
   const closed = code === "closed" && /closed already: (\w+) by (.*)$/.exec(message);
   if (closed) return t("error_closed", { how: t(closed[1]), by: closed[2] === "somebody before" ? t("an_arbiter") : closed[2] });
   const unplayed = refusedMove({ code, message });
   if (unplayed) return t("error_no_move", { n: unplayed.ply, move: unplayed.name });
-  return t("refused", { code, message });
+  return refusedText({ code, reason, message });
 }
 
 /** The half-move that a correction could not play: its number and name; none where it was something else. */
@@ -55,7 +56,7 @@ export async function command(board, verb, fields, { known = "", quiet = false }
 export async function askGateway(gateway, verb, fields) {
   const body = JSON.stringify({ gateway, verb, fields });
   const reply = await fetched("/api/round", { method: "POST", headers: { "content-type": "application/json" }, body });
-  if (!reply.ok) throw Object.assign(new Error(reply.error.message), { code: reply.error.code });
+  if (!reply.ok) throw Object.assign(new Error(reply.error.message), reply.error);
   return reply.state;
 }
 

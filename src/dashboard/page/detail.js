@@ -8,7 +8,8 @@ import { Parts, fetched, h, place, say } from "./dom.js";
 import { lock, lockNote } from "./lock.js";
 import { ageText } from "./sight.js";
 import { hasResult, isSerious, lastMove, timesNow, titleOf } from "./grid.js";
-import { clockText, dayTime, nameOf, noticeText, squaresOf, t, timeText } from "./words.js";
+import { noticeText } from "./russian.js";
+import { clockText, dayTime, nameOf, squaresOf, t, timeText } from "./words.js";
 
 /** Whether the board still stands as it did when the irregularity was told: then it is not shown again. */
 const standsStill = ({ irregularity }, board) =>

@@ -3,6 +3,7 @@
 import { Board, described, differing } from "./board.js";
 import { h, say } from "./dom.js";
 import { ageText, byCases, mostUrgent } from "./sight.js";
+import { pushText } from "./russian.js";
 import { clockText, dayTime, moveName, t, told } from "./words.js";
 
 export const keyOf = (board) => `${board.gateway}/${board.board}`;
@@ -54,7 +55,7 @@ export const unknownYet = (board) => ({ away: "asking_away", untold: "asking_unt
 
 /** A push to lichess in a line: what it took and when, or why it takes nothing. */
 function pushLine({ round, taken, error, games, refused }) {
-  if (error) return t(taken ? "push_stuck" : "push_error", { round, error, time: dayTime(taken) });
+  if (error) return t(taken ? "push_stuck" : "push_error", { round, error: pushText(error), time: dayTime(taken) });
   if (!taken) return t("push_begins", { round });
   const line = t("push_taken", { round, n: games, time: dayTime(taken) });
   return refused.length ? `${line} ${t("push_refused", { boards: refused.join(", ") })}` : line;

@@ -3,6 +3,7 @@
 import { ask, toast } from "./ask.js";
 import { fetched, h } from "./dom.js";
 import { me } from "./lock.js";
+import { noticeText, refusedText } from "./russian.js";
 import { language, t } from "./words.js";
 
 async function remove(gateway) {
@@ -11,9 +12,9 @@ async function remove(gateway) {
   try {
     const reply = await fetched("/api/remove", {
       method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ gateway }) });
-    if (!reply.ok) toast(t("refused", reply.error), "bad");
+    if (!reply.ok) toast(refusedText(reply.error), "bad");
   } catch (error) {
-    toast(String(error.message ?? error), "bad");
+    toast(refusedText({ code: "page", message: String(error.message ?? error) }), "bad");
   }
 }
 
@@ -36,7 +37,7 @@ function lines(hall, lostSince) {
     if (gateway.cut) said.push([t("cut", { name: gateway.name })]);
     if (!gateway.online) said.push(away(gateway));
     else if (gateway.rival) said.push([t("rival", { name: gateway.name, host: gateway.rival })]);
-    if (gateway.online) for (const message of gateway.notices) said.push([t("health", { name: gateway.name, message })]);
+    if (gateway.online) for (const notice of gateway.notices) said.push([t("health", { name: gateway.name, message: noticeText(notice) })]);
   }
   return said;
 }

@@ -4,6 +4,7 @@ import { askGateway, field } from "./ask.js";
 import { h, say } from "./dom.js";
 import { lockNote, obstacle } from "./lock.js";
 import { bindTables, tablesHear } from "./tables.js";
+import { refusalText } from "./russian.js";
 import { playerName, t } from "./words.js";
 
 /** The dialog that is open. */
@@ -189,7 +190,7 @@ class Rounds {
   }
 
   #refused(error) {
-    this.#tell(h("p", { class: "refused" }, String(error.message ?? error)));
+    this.#tell(h("p", { class: "refused" }, refusalText({ code: error.code ?? "page", message: String(error.message ?? error) })));
   }
 
   async #next(force) {

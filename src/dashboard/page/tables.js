@@ -4,15 +4,16 @@ import { askGateway } from "./ask.js";
 import { Binding } from "./binding.js";
 import { h, say } from "./dom.js";
 import { hasResult, keyOf } from "./grid.js";
+import { refusalText } from "./russian.js";
 import { playerName, t } from "./words.js";
 
 /** The one that is open. */
 let present = null;
 
 /** What the gateway refuses, in words. */
-function refusal({ code, message }) {
+function refusal({ code = "page", message }) {
   const boards = /in force: ([^;]*);/.exec(message)?.[1];
-  return code === "boards_played" && boards ? t("bind_boards_played", { boards }) : message;
+  return code === "boards_played" && boards ? t("bind_boards_played", { boards }) : refusalText({ code, message });
 }
 
 class Tables {

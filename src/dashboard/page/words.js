@@ -361,26 +361,6 @@ export const REPORTS = {
   other: ["Other: see the note", "Другое: см. примечание"],
 };
 
-// What gateways say of a board, by its code, in Russian: their own words are English.
-const NOTICES = {
-  period_complete: "Флажок упал в конце периода, все ходы которого сделаны.",
-  gap_ambiguous: "Часть полуходов пропущена, их порядок неоднозначен: проверьте запись.",
-  gap_not_explained: "Часть ходов пропущена и не восстановлена: внесите их в запись.",
-  board_log_useless: "Журнал доски не помог узнать пропущенные ходы: проверьте запись.",
-  piece_not_read: "Фигура не читается ({square}): возможно, неисправен её чип.",
-  square_not_read: "На поле {square} ничего не читается, хотя там должна стоять фигура.",
-  promotion_not_told: "Доска не сообщает, во что превратилась пешка: укажите это.",
-  threefold_repetition: "Позиция возникла в третий раз (9.2).",
-  fifty_moves: "50 ходов без взятия и хода пешкой (9.3).",
-  set_up_without_result: "Фигуры расставлены заново, а результата партии нет.",
-  result_contradicts: "Результат на доске противоречит последнему решению.",
-  snapshot_set_aside: "Сохранённое о партии до перезапуска не удалось использовать полностью.",
-  board_battery_low: "Батарея доски разряжена.",
-  clock_battery_low: "Батарея часов разряжена.",
-  serial_doubled: "У двух досок один серийный номер.",
-  board_disconnected: "Нет связи с доской ({text}).",
-};
-
 export let language = remembered.get("language", navigator.language?.startsWith("ru") ? "ru" : "en");
 
 export function setLanguage(name) {
@@ -397,7 +377,8 @@ export function t(key, slots = {}) {
   return filled(pick(WORDS[key] ?? [key, key]), slots);
 }
 
-const filled = (text, slots) => text.replace(/\{(\w+)\}/g, (_, slot) => slots[slot] ?? "");
+/** A text with its slots filled. */
+export const filled = (text, slots) => text.replace(/\{(\w+)\}/g, (_, slot) => slots[slot] ?? "");
 
 /** From where to where a half-move went. */
 export const squaresOf = (uci) => `${uci.slice(0, 2)}‑${uci.slice(2)}`;
@@ -439,12 +420,6 @@ const place = () => (language === "ru" ? "ru" : "en-GB");
 /** The time of day. */
 export const dayTime = (iso) =>
   iso ? new Date(iso).toLocaleTimeString(place(), { hour: "2-digit", minute: "2-digit", second: "2-digit" }) : "";
-
-/** What a gateway says of a board, with the square that it names. */
-export function noticeText({ code, text }) {
-  if (language !== "ru" || !NOTICES[code]) return text;
-  return filled(NOTICES[code], { square: /\b[a-h][1-8]\b/.exec(text)?.[0], text });
-}
 
 /** The day of an event. */
 export const dayText = (iso) => (iso ? new Date(iso).toLocaleDateString(place(), { dateStyle: "medium" }) : "");

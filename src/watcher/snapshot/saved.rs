@@ -17,6 +17,7 @@ use crate::{
         accuse::promotion_ways,
         case_file::CaseFile,
         clock::Presses,
+        doubt::Overruled,
         flags::Flags,
         game::{Ended, Game, Made, Open, names},
         recall::WholeRecord,
@@ -75,6 +76,9 @@ pub(super) struct SavedGame {
     /// The last presses before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pressed: Option<SavedPresses>,
+    /// What the board shows and a person has said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    overruled: Option<Overruled>,
     /// What is not read, and what is in doubt because of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unread: Option<SavedUnread>,
@@ -275,6 +279,7 @@ impl SavedGame {
                 .as_ref()
                 .and_then(|whole| whole.pressed)
                 .map(|pressed| (pressed.last == ClockSide::Left, pressed.times)),
+            overruled: game.overruled.clone(),
             unread: SavedUnread::of(game),
         }
     }
@@ -316,6 +321,7 @@ impl SavedGame {
                 times,
             }),
         });
+        game.overruled.clone_from(&self.overruled);
         if let Some(saved) = &self.unread {
             saved.restore(&mut game);
         }

@@ -1,0 +1,105 @@
+//! What a person enters and the board does not show.
+
+use super::*;
+
+/// The clock, whose time is stopped.
+fn stopped(lever: Lever) -> Message<'static> {
+    let Message::Clock(reading) = clock(lever) else {
+        unreachable!()
+    };
+    Message::Clock(ClockReading {
+        running: false,
+        ..reading
+    })
+}
+
+/// 1.e4 e5 stand on the board, and the arbiter, who has stopped the clock, enters two half-moves more.
+fn entered() -> Watcher {
+    let mut watcher = after_e4();
+    play(&mut watcher, 6000, E5, Lever::LeftHigh);
+    hear(&mut watcher, 9000, stopped(Lever::LeftHigh));
+    do_it(
+        &mut watcher,
+        9500,
+        Command::Correct(correct(3, 0, &["Nf3", "Nc6"])),
+    );
+    assert_eq!(uci(&watcher), ENTERED);
+    watcher
+}
+
+const ENTERED: [&str; 4] = ["e2e4", "e7e5", "g1f3", "b8c6"];
+
+/// The board as it stands after 1.e4 e5.
+fn after_e5() -> [PieceCode; 64] {
+    let mut men = initial_men();
+    for (square, man) in [(52, 0), (36, 1), (12, 0), (28, 7)] {
+        men[square] = PieceCode(man);
+    }
+    men
+}
+
+#[test]
+fn a_board_that_stands_as_before_takes_back_nothing_that_a_person_enters() {
+    let mut watcher = entered();
+    for at in [12_000, 16_000, 20_000] {
+        hear(&mut watcher, at, stopped(Lever::LeftHigh));
+    }
+    // Nor where somebody adjusts a piece.
+    show(&mut watcher, 21_000, 60, PieceCode::EMPTY);
+    show(&mut watcher, 21_500, 60, PieceCode(5));
+    hear(&mut watcher, 30_000, stopped(Lever::LeftHigh));
+    assert_eq!(uci(&watcher), ENTERED);
+    hear(&mut watcher, 31_000, clock(Lever::LeftHigh));
+    hear(&mut watcher, 40_000, clock(Lever::LeftHigh));
+    assert_eq!(uci(&watcher), ENTERED);
+}
+
+#[test]
+fn nor_does_it_after_a_restart_or_where_the_board_was_not_read_yet() {
+    let restarted = |watcher: &Watcher| {
+        let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+        let mut again = Watcher::new(Settings::default(), Some(serde_json::from_str(&text).unwrap()));
+        again.handle_link_up(Millis(0), "port");
+        again
+    };
+    let read = |watcher: &mut Watcher| {
+        hear(watcher, 900, Message::Dump(&after_e5()));
+        hear(watcher, 1000, clock(Lever::LeftHigh));
+        hear(watcher, 12_000, clock(Lever::LeftHigh));
+        for e in drained(watcher) {
+            eprintln!("{}", serde_json::to_string(&e).unwrap());
+        }
+        assert_eq!(uci(watcher), ENTERED);
+    };
+    read(&mut restarted(&entered()));
+
+    let mut before = after_e4();
+    play(&mut before, 6000, E5, Lever::LeftHigh);
+    let enter = |watcher: &mut Watcher| {
+        do_it(watcher, 800, Command::Correct(correct(3, 0, &["Nf3", "Nc6"])));
+    };
+    let mut unread = restarted(&before);
+    enter(&mut unread);
+    read(&mut unread);
+
+    // The clock speaks after the board.
+    let mut unheard = restarted(&before);
+    hear(&mut unheard, 500, Message::Dump(&after_e5()));
+    enter(&mut unheard);
+    read(&mut unheard);
+}
+
+#[test]
+fn an_earlier_position_that_is_put_up_later_counts() {
+    let mut watcher = entered();
+    // The pieces are put as they were entered, and back.
+    for (at, square, man) in [(12_000, 62, 0), (12_400, 45, 3), (12_800, 1, 0), (13_200, 18, 9)] {
+        show(&mut watcher, at, square, PieceCode(man));
+    }
+    hear(&mut watcher, 20_000, stopped(Lever::LeftHigh));
+    for (at, square, man) in [(21_000, 45, 0), (21_400, 62, 3), (21_800, 18, 0), (22_200, 1, 9)] {
+        show(&mut watcher, at, square, PieceCode(man));
+    }
+    hear(&mut watcher, 30_000, stopped(Lever::LeftHigh));
+    assert_eq!(uci(&watcher), ENTERED[..2]);
+}
