@@ -18,7 +18,8 @@ need() {
 need mmdebstrap mmdebstrap
 need unshare util-linux
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+booted=''
+trap '[ -z "$booted" ] || kill -KILL "$booted"; rm -rf "$work"' EXIT
 
 # package ARCH: its newest package.
 package() {
@@ -60,4 +61,34 @@ apt() {
     shift
     chroot "$root" /usr/bin/env DEBIAN_FRONTEND=noninteractive apt-get "$@" >>"$work/apt.log" 2>&1 </dev/null ||
         { tail -20 "$work/apt.log" >&2 && fail "apt-get $*"; }
+}
+
+# boot ROOT: a systemd in it, with processes and a network of its own, for `within`. What it changes there is lost with it.
+boot() {
+    mkdir -p "$work/nothing"
+    unshare --pid --fork --kill-child --mount --cgroup --uts --ipc --net \
+        tests/systemd/boot.sh "$work/nothing" "$1" </dev/null >"$work/boot.log" 2>&1 &
+    booted=$!
+    local state=''
+    until [[ $state == running || $state == degraded ]]; do
+        kill -0 "$booted" 2>/dev/null || { cat "$work/boot.log" >&2 && fail "no systemd can be booted here"; }
+        sleep 0.2
+        init=$(tr -d ' ' <"/proc/$booted/task/$booted/children" 2>/dev/null) || continue
+        [ -z "$init" ] || state=$(within systemctl is-system-running 2>/dev/null || true)
+    done
+    nsenter --target "$init" --net ip link set lo up
+    # Here services are started.
+    within rm -f /usr/sbin/policy-rc.d
+}
+
+# within COMMAND...: beside the systemd that was booted.
+within() {
+    nsenter --target "$init" --pid --mount --cgroup --uts --ipc --net \
+        /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@" </dev/null
+}
+
+unboot() {
+    # `unshare` hears nothing less, and all within end with it.
+    { kill -KILL "$booted" && wait "$booted"; } 2>/dev/null || true
+    booted=''
 }

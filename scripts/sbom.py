@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the bill of materials of the program to standard output, as CycloneDX 1.5: scripts/sbom.py TRIPLE
+"""Writes the bill of materials of the packaged program to standard output, as CycloneDX 1.5: scripts/sbom.py TRIPLE
 
 What is compiled into the program, with versions, licences, checksums and who needs whom; what only tests and builds need is left out."""
 
@@ -10,12 +10,25 @@ import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# As scripts/package.sh builds it: without the broker of `demo`.
+FEATURES = ["--locked", "--no-default-features", "--features", "daemon"]
+
+
+def cargo(*words):
+    """What it says."""
+    return subprocess.run(["cargo", *words], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def metadata(triple):
     """What cargo knows of the crates for a platform."""
-    command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", triple]
-    return json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
+    return json.loads(cargo("metadata", *FEATURES, "--format-version", "1", "--filter-platform", triple))
+
+
+def built(triple):
+    """Names and versions of the crates that are built without the tests, whose features bring more."""
+    tree = cargo("tree", *FEATURES, "--target", triple, "--edges", "normal", "--prefix", "none", "--format", "{p}")
+    words = (line.split() for line in tree.splitlines())
+    return {(name, version.removeprefix("v")) for name, version, *_ in words}
 
 
 def checksums():
@@ -24,16 +37,17 @@ def checksums():
     return {(crate["name"], crate["version"]): crate.get("checksum") for crate in lock["package"]}
 
 
-def is_linked(package, dependency):
+def is_linked(package, dependency, crates):
     """Whether a dependency is in the program: one that only builds, tests and macros use is not."""
     is_normal = any(kind["kind"] is None for kind in dependency["dep_kinds"])
-    return is_normal and not any("proc-macro" in target["kind"] for target in package["targets"])
+    is_macro = any("proc-macro" in target["kind"] for target in package["targets"])
+    return is_normal and not is_macro and (package["name"], package["version"]) in crates
 
 
-def linked(resolve, packages):
+def linked(resolve, packages, crates):
     """The crates that the program is made of, each with those that it needs."""
     needs = {
-        node["id"]: sorted(dep["pkg"] for dep in node["deps"] if is_linked(packages[dep["pkg"]], dep))
+        node["id"]: sorted(dep["pkg"] for dep in node["deps"] if is_linked(packages[dep["pkg"]], dep, crates))
         for node in resolve["nodes"]
     }
     found, ahead = {}, [resolve["root"]]
@@ -69,7 +83,7 @@ def component(package, sums):
 def bill(triple):
     known = metadata(triple)
     packages = {package["id"]: package for package in known["packages"]}
-    crates = linked(known["resolve"], packages)
+    crates = linked(known["resolve"], packages, built(triple))
     sums = checksums()
     root = packages[known["resolve"]["root"]]
     others = sorted((packages[crate] for crate in crates if crate != root["id"]), key=purl)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the packages as a new user would, in fresh roots of Debian, and measures the time from the package to the first
-# irregularity: scripts/test-packages.sh [bookworm|trixie|arm64|armhf...], after scripts/package.sh. Then an update, removal and purging;
-# the packages of other architectures run under qemu. Needs root, mmdebstrap and a Debian mirror: minutes.
+# irregularity: scripts/test-packages.sh [bookworm|trixie|arm64|armhf...], after scripts/package.sh. Then an update, removal and purging,
+# once more with a systemd that starts, restarts and stops the services; the packages of other architectures run under qemu. Needs root,
+# mmdebstrap, jq and a Debian mirror: minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,20 +22,28 @@ older() {
 
 # evening ROOT: what is done after the installation, until an irregularity is told.
 evening() {
-    install -m 755 scripts/first-steps.sh "$1/root/first-steps.sh"
-    cp fixtures/vienna-1910.dgtcap "$1/root/"
+    install_steps "$1/root"
     inside "$1" /root/first-steps.sh
+}
+
+# install_steps FOLDER
+install_steps() {
+    install -m 755 scripts/first-steps.sh "$1/first-steps.sh"
+    cp fixtures/vienna-1910.dgtcap "$1/"
 }
 
 # suite NAME: everything for amd64 in one root.
 suite() {
     local root=$work/$1 deb began took
+    need jq jq
     deb=$(package amd64)
     say "$1: a fresh root"
     fresh "$1" "$root" ca-certificates,systemd
     cp "$deb" "$root/root/new.deb"
     older "$deb" "$root/root/old.deb"
     apt "$root" update
+    apt "$root" install --yes --download-only /root/new.deb mosquitto-clients
+    services "$1" "$root"
 
     began=$(date +%s)
     apt "$root" install --yes /root/new.deb mosquitto-clients
@@ -51,6 +60,58 @@ suite() {
         fail "$1: the unit is not as closed as it was"
     [ -L "$root/etc/systemd/system/multi-user.target.wants/dgt2mqtt.service" ] || fail "$1: the unit is not enabled"
     lifecycle "$1" "$root"
+}
+
+# services NAME ROOT: with a systemd: what README says, word for word, an update in mid-game, a reload, removal.
+services() {
+    local name=$1 began took pid
+    boot "$2"
+    began=$(date +%s)
+    within apt-get install --yes /root/old.deb mosquitto-clients >>"$work/apt.log" 2>&1 || fail "$name: the package cannot be installed under systemd"
+    install_steps "/proc/$init/root/root"
+    within /root/first-steps.sh || { within journalctl --no-pager -u dgt2mqtt >&2 && fail "$name: no irregularity was told under systemd"; }
+    took=$(($(date +%s) - began))
+    say "$name: under systemd, from the package to the first irregularity: $took s"
+    [ "$took" -le "$PATIENCE" ] || fail "$name: that is more than $PATIENCE s"
+    sealed "$name"
+    within journalctl --no-pager -o cat -u dgt2mqtt DGT_KIND=press_without_move | grep -q . || fail "$name: the log has no fields"
+    within systemctl reload dgt2mqtt
+    until within journalctl --no-pager -o cat -u dgt2mqtt | grep -q 'the configuration was read again'; do sleep 0.2; done
+
+    # Both games go on, and the new program follows them to the end.
+    pid=$(within systemctl show --property MainPID --value dgt2mqtt)
+    within apt-get install --yes /root/new.deb >>"$work/apt.log" 2>&1 || fail "$name: the update fails under systemd"
+    [ "$(within systemctl show --property MainPID --value dgt2mqtt)" != "$pid" ] || fail "$name: the update has not restarted the daemon"
+    # shellcheck disable=SC2016 # the inner shell fills these in
+    within timeout "$PATIENCE" sh -c 'until [ "$(STATE_DIRECTORY=/var/lib/dgt2mqtt dgt2mqtt journal | grep -c "\"game_ended\"")" = 2 ]; do sleep 1; done' ||
+        fail "$name: the games do not end after the update"
+    within env STATE_DIRECTORY=/var/lib/dgt2mqtt dgt2mqtt journal >"$work/$name.jsonl"
+    jq --slurp --exit-status 'group_by(.board) | length == 2 and all(
+        map(.seq) == [range(1; length + 1)] and
+        (map(select(.type == "game_started" or .type == "game_ended") | [.type, .game, .result]) == [["game_started", 1, null], ["game_ended", 1, "1-0"]]))' \
+        "$work/$name.jsonl" >/dev/null || fail "$name: the update in mid-game has changed the games: $(tail -3 "$work/$name.jsonl")"
+    [ "$(within systemctl show --property NRestarts --value dgt2mqtt)" = 0 ] || fail "$name: the daemon was restarted by systemd"
+    say "$name: updated in mid-game under systemd: the same games, $(wc -l <"$work/$name.jsonl") events, every number once"
+
+    within apt-get remove --yes dgt2mqtt >>"$work/apt.log" 2>&1 || fail "$name: removal fails under systemd"
+    ! within systemctl is-active --quiet dgt2mqtt || fail "$name: the daemon runs after its removal"
+    within test -s /var/lib/dgt2mqtt/journal.sqlite || fail "$name: removal took the journal"
+    unboot
+}
+
+# sealed NAME: what the running daemon may do is what the unit says.
+sealed() {
+    local pid status line
+    pid=$(within systemctl show --property MainPID --value dgt2mqtt)
+    [ "$(within stat -c %U "/proc/$pid")" = dgt2mqtt ] || fail "$1: the daemon runs as somebody else"
+    status=$(within cat "/proc/$pid/status")
+    for line in 'NoNewPrivs:	1' 'Seccomp:	2' 'CapEff:	0000000000000000' 'CapBnd:	0000000000000000'; do
+        grep -qx "$line" <<<"$status" || fail "$1: the daemon is not as closed as the unit says: $line is missing"
+    done
+    for line in /etc/probe /usr/probe /var/lib/probe; do
+        ! within nsenter --target "$pid" --mount touch "$line" 2>/dev/null || fail "$1: the daemon may write $line"
+    done
+    within nsenter --target "$pid" --mount touch /var/lib/dgt2mqtt/probe || fail "$1: the daemon may not write its state"
 }
 
 # purged NAME ROOT: nothing is left but the user.

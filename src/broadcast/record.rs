@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use shakmaty::{CastlingMode, Chess, Color, fen::Fen, san::SanPlus, uci::UciMove};
 
 use crate::{
-    event::{Body, Event, GameResult, MoveMade, notice},
+    event::{Body, Event, GameResult, MoveMade, Source, notice},
     game::{Pgn, PgnMove, PgnStart},
     tournament::Delay,
 };
@@ -37,7 +37,11 @@ struct Act {
 #[derive(Clone, Debug)]
 enum What {
     Started(Start),
-    Moved(Box<MoveMade>),
+    Moved {
+        made: Box<MoveMade>,
+        /// A person put it in: nobody measured when it was played.
+        entered: bool,
+    },
     Retracted {
         to_ply: u32,
         /// An arbiter puts others in, and those that follow are told again.
@@ -103,7 +107,10 @@ impl PublicRecord {
                 event: event.clone(),
                 round: *round,
             }),
-            Body::Move(made) => What::Moved(Box::new(made.clone())),
+            Body::Move(made) => What::Moved {
+                made: Box::new(made.clone()),
+                entered: event.source == Some(Source::Arbiter) && made.clock.is_none(),
+            },
             Body::MovesRetracted { to_ply, reason } => What::Retracted {
                 to_ply: *to_ply,
                 corrected: reason == "corrected_by_arbiter",
@@ -117,7 +124,7 @@ impl PublicRecord {
         if !matches!(what, What::Started(_)) && !self.acts.iter().rev().any(|act| act.game == game) {
             return false;
         }
-        if self.acts.len() >= MAX_ACTS && matches!(what, What::Moved(_) | What::Retracted { .. }) {
+        if self.acts.len() >= MAX_ACTS && matches!(what, What::Moved { .. } | What::Retracted { .. }) {
             return false;
         }
         let stamp = event.time.as_deref().and_then(|time| time.parse().ok());
@@ -199,13 +206,14 @@ struct Unfolding {
     number: u32,
     start: Start,
     date: Option<String>,
-    moves: Vec<(MoveMade, i64)>,
+    /// With Unix times in milliseconds, where they are known.
+    moves: Vec<(MoveMade, Option<i64>)>,
     result: GameResult,
     ended: bool,
     /// The next result waits for an arbiter's word.
     questioned: bool,
     /// Half-moves that were taken out: where they come again, after a correction, they keep their times.
-    taken_out: Vec<(MoveMade, i64)>,
+    taken_out: Vec<(MoveMade, Option<i64>)>,
 }
 
 impl Unfolding {
@@ -230,15 +238,17 @@ impl Unfolding {
     fn take(&mut self, what: &What, at_ms: i64) {
         match what {
             What::Started(_) => {}
-            What::Moved(made) => {
+            What::Moved { made, entered } => {
                 self.moves.truncate((made.ply as usize).saturating_sub(1));
-                let same = |(old, _): &(MoveMade, i64)| old.uci == made.uci && old.clock == made.clock;
+                let same =
+                    |(old, _): &(MoveMade, Option<i64>)| old.uci == made.uci && old.clock == made.clock;
                 let before = self
                     .taken_out
                     .iter()
                     .position(same)
                     .map(|i| self.taken_out.remove(i).1);
-                self.moves.push(((**made).clone(), before.unwrap_or(at_ms)));
+                let seen = (!entered).then_some(at_ms);
+                self.moves.push(((**made).clone(), before.unwrap_or(seen)));
             }
             What::Retracted { to_ply, corrected } => {
                 let from = self.moves.len().min(*to_ply as usize);
@@ -313,9 +323,11 @@ impl Unfolding {
                 fen: made.fen.clone(),
                 clock_ms: clock(made),
                 // The wall clock may have been set back meanwhile.
-                used_ms: before.map(|before| u64::try_from(at_ms - before).unwrap_or(0)),
+                used_ms: before
+                    .zip(*at_ms)
+                    .map(|(before, at_ms)| u64::try_from(at_ms - before).unwrap_or(0)),
             });
-            before = Some(*at_ms);
+            before = *at_ms;
         }
         moves
     }

@@ -5,7 +5,7 @@ use std::{mem::size_of, sync::Arc};
 use serde::Serialize;
 
 use super::legal::replayed;
-use crate::event::{Body, CompletedBy, Event, GameResult, Source, notice};
+use crate::event::{Body, CompletedBy, Event, GameResult, MoveMade, Source, notice};
 
 /// White's and Black's.
 pub(super) type Players = [Option<String>; 2];
@@ -25,6 +25,8 @@ pub(super) struct FoldedGame {
     pub(super) round: Option<u32>,
     /// Shared with what is looked at: games are read often and change seldom.
     pub(super) moves: Arc<Vec<MoveView>>,
+    /// Half-moves that a correction took out: those that are told again keep their times.
+    taken_out: Vec<MoveView>,
     pub(super) end: Option<End>,
     pub(super) began: Option<String>,
     /// Code of the last notice that asks something, until it was answered.
@@ -80,7 +82,7 @@ pub(super) struct MoveView {
     pub(super) san: Option<String>,
     /// The position after it; null where that was not told.
     pub(super) fen: Option<String>,
-    /// When it was said; null for what is known from the state alone.
+    /// When it was said; null for what is known from the state alone, and for what a person has put in.
     pub(super) time: Option<String>,
 }
 
@@ -110,17 +112,21 @@ impl FoldedGame {
                 }
                 let before = (made.ply as usize).saturating_sub(1);
                 self.has_gap |= before > self.moves.len();
+                let time = self.time_of(event, made);
                 let moves = Arc::make_mut(&mut self.moves);
                 moves.truncate(before);
                 moves.push(MoveView {
                     uci: made.uci.clone(),
                     san: made.san.clone(),
                     fen: Some(made.fen.clone()),
-                    time: event.time.clone(),
+                    time,
                 });
             }
-            Body::MovesRetracted { to_ply, .. } => {
-                Arc::make_mut(&mut self.moves).truncate(*to_ply as usize);
+            Body::MovesRetracted { to_ply, reason } => {
+                let moves = Arc::make_mut(&mut self.moves);
+                let taken_out = moves.split_off(moves.len().min(*to_ply as usize));
+                let corrected = reason == "corrected_by_arbiter";
+                self.taken_out = if corrected { taken_out } else { Vec::new() };
             }
             Body::GameEnded { result, reason, note } => {
                 if event.source.is_some() || self.asks == Some(notice::GAP_NOT_EXPLAINED) {
@@ -148,6 +154,21 @@ impl FoldedGame {
         }
     }
 
+    /// The time of day of a half-move: after a correction those that are told again keep theirs, and what a person has put in
+    /// has none, for nobody saw when it was played.
+    fn time_of(&mut self, event: &Event, made: &MoveMade) -> Option<String> {
+        if event.source.is_none() {
+            self.taken_out = Vec::new();
+            return event.time.clone();
+        }
+        let again = self.taken_out.iter().position(|old| old.uci == made.uci);
+        match again {
+            Some(i) => self.taken_out.drain(..=i).next_back()?.time,
+            None if made.clock.is_none() => None,
+            None => event.time.clone(),
+        }
+    }
+
     pub(super) fn is_complete(&self) -> bool {
         self.start.is_some() && !self.has_gap
     }
@@ -171,7 +192,13 @@ impl FoldedGame {
             let texts = texts.into_iter().flatten();
             size_of::<MoveView>() + texts.map(|text| text.len() + OF_TEXT).sum::<usize>()
         };
-        OF_GAME + self.moves.iter().map(of_move).sum::<usize>()
+        OF_GAME
+            + self
+                .moves
+                .iter()
+                .chain(&self.taken_out)
+                .map(of_move)
+                .sum::<usize>()
     }
 
     /// The half-moves with their positions.

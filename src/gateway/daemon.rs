@@ -7,7 +7,7 @@ mod requests;
 mod rounds;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     sync::Arc,
     time::Duration,
 };
@@ -125,8 +125,8 @@ struct Daemon {
     redials: mpsc::Sender<Redial<RumqttDial>>,
     /// What ends the task of each board.
     stops: BTreeMap<Id, CancellationToken>,
-    /// Boards whose rules are others when their game is over.
-    waiting: BTreeSet<Id>,
+    /// Boards whose rules are others when their game is over: the number of that game.
+    waiting: BTreeMap<Id, Option<u32>>,
 }
 
 impl Daemon {
@@ -211,7 +211,7 @@ impl Daemon {
             controls,
             redials,
             stops: BTreeMap::new(),
-            waiting: BTreeSet::new(),
+            waiting: BTreeMap::new(),
             config,
         };
         daemon.say_info();

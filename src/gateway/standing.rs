@@ -16,6 +16,8 @@ use crate::{
 pub(super) struct BoardStanding {
     /// It answers.
     pub(super) online: bool,
+    /// The number of its game, the last one where none goes on.
+    pub(super) game: Option<u32>,
     /// A game goes on.
     pub(super) playing: bool,
     /// Half-moves of its game.
@@ -30,6 +32,7 @@ impl BoardStanding {
     pub(super) fn of(status: Status, game: &GameView) -> Self {
         Self {
             online: status == Status::Online,
+            game: game.game,
             playing: game.game.is_some() && game.result == Some(GameResult::Open),
             plies: game.moves.len() as u64,
             open: game.open_irregularities.len() as u64,

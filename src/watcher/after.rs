@@ -221,12 +221,23 @@ impl Game {
     /// The last earlier position of the game that `seen` shows. The initial array means a new game,
     /// unless an irregularity is to be put right there.
     pub(super) fn earlier(&self, seen: &Placement) -> Option<usize> {
-        let wanted = |open: &Open| open.target.as_ref().is_some_and(|t| t.placement().agrees(seen));
         let array = is_proper_array(&array_named(seen));
-        let least = usize::from(array && !self.open.iter().any(wanted));
+        let least = usize::from(array && !self.is_to_be_put_right(seen));
         (least..self.plies())
             .rev()
             .find(|ply| self.stand_at(*ply).placement().agrees(seen))
+    }
+
+    /// True where `seen` is what an irregularity is to be put right to, as long as hardly anybody has played on: an array that
+    /// is set up in a long game begins another one, whatever was reported of its first half-moves.
+    pub(super) fn is_to_be_put_right(&self, seen: &Placement) -> bool {
+        let is_recent = |open: &&Open| self.plies() <= open.ply + 1;
+        let mut targets = self
+            .open
+            .iter()
+            .filter(is_recent)
+            .filter_map(|open| open.target.as_ref());
+        targets.any(|target| target.placement().agrees(seen))
     }
 
     /// Goes back to the position after `ply` half-moves.

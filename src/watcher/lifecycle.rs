@@ -392,13 +392,9 @@ impl Core {
         } else {
             game.plies() > 0 && is_proper_array(&named)
         };
-        let wanted = |stand: &Arc<Stand>| stand.placement().agrees(seen);
         if !array
             || !over && game.lines.all().iter().any(|line| line.placement().agrees(seen))
-            || game
-                .open
-                .iter()
-                .any(|open| open.target.as_ref().is_some_and(wanted))
+            || !over && game.is_to_be_put_right(seen)
         {
             return false;
         }

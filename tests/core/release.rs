@@ -89,6 +89,35 @@ fn the_forge_tests_the_oldest_rust_that_is_promised() {
     assert!(readme.contains(&format!("({oldest} or later)")), "{oldest}");
 }
 
+#[test]
+fn whoever_reports_a_mistake_is_asked_for_a_capture() {
+    let form = fs::read_to_string(Path::new(ROOT).join(".github/ISSUE_TEMPLATE/wrong.yml")).unwrap();
+    let fields: Vec<&str> = form.split("\n  - type: ").collect();
+    let capture = fields
+        .iter()
+        .find(|field| field.contains("id: capture\n"))
+        .unwrap();
+    assert!(capture.contains("required: true"), "{capture}");
+    // How one is made that names nobody, and what helps where there is none: with options that there are.
+    for command in form
+        .split('`')
+        .filter_map(|words| words.strip_prefix("dgt2mqtt "))
+    {
+        let mut words = command.split(' ');
+        let help = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
+            .args([words.next().unwrap(), "--help"])
+            .output()
+            .unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        for option in words.filter(|word| word.starts_with('-')) {
+            assert!(help.contains(option), "{command}: {option} in {help}");
+        }
+    }
+    for command in ["record --anonymous ", "diagnose "] {
+        assert!(form.contains(&format!("`dgt2mqtt {command}")), "{command}");
+    }
+}
+
 /// The bill has what is linked, with licence and checksum, and nothing that only tests and macros use.
 #[test]
 fn the_bill_of_materials_has_what_is_in_the_program() {
@@ -116,11 +145,20 @@ fn the_bill_of_materials_has_what_is_in_the_program() {
         "ring",
         "serialport",
         "tokio",
-        "mqtt5",
+        "rumqttc",
     ] {
         assert!(names.contains(&linked), "{linked} is missing");
     }
-    for other in ["assert_cmd", "proptest", "serde_derive", "cc", "windows-sys"] {
+    // Of tests, of macros, of builds, of other systems, of `demo`, and what only features of the tests bring.
+    for other in [
+        "assert_cmd",
+        "proptest",
+        "serde_derive",
+        "cc",
+        "windows-sys",
+        "mqtt5",
+        "indexmap",
+    ] {
         assert!(!names.contains(&other), "{other} is not in the program");
     }
     for part in components {

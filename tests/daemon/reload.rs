@@ -297,6 +297,69 @@ async fn other_rules_wait_for_the_end_of_the_game_and_another_port_does_not() {
     assert!(hall.daemon.stop());
 }
 
+/// What an irregularity of `kind` in game `game` gives the opponent.
+async fn seconds(subscriber: &Subscriber, game: u64, kind: &str) -> Value {
+    let told = subscriber
+        .wait(&format!("{kind} in game {game}"), |got| {
+            got.topic.ends_with("/1/event/irregularity")
+                && got.json()["kind"] == kind
+                && got.json()["game"] == game
+        })
+        .await;
+    told.json()["ruling"]["penalty"]["seconds"].clone()
+}
+
+/// Rules that change together with the port wait all the same, also while the task begins anew once more.
+#[tokio::test(flavor = "multi_thread")]
+async fn other_rules_beside_another_port_wait_for_the_next_game() {
+    let place = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(place.path(), "");
+    let here = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let simulator = Simulator::start(&["--speed", "1.5"], &[vienna(), vienna()]);
+    let names = ["one", "two"].map(|name| place.path().join(name));
+    for name in &names {
+        std::os::unix::fs::symlink(&simulator.ports[0], name).unwrap();
+    }
+    let blitz = |port: &str| vec![board("1", port, "time_control = \"blitz\"")];
+    let mut settings = Settings {
+        name: "gw",
+        broker: mosquitto.port,
+        more: String::new(),
+        boards: vec![board("1", &simulator.ports[0], "")],
+    };
+    let hall = Hall::start(&settings);
+    ply(&here, 1).await;
+    settings.boards = blitz(&names[0].display().to_string());
+    hall.write(&settings);
+    hall.reload("taken over: board 1, rules of board 1, from its next game on");
+    settings.boards = blitz(&names[1].display().to_string());
+    hall.write(&settings);
+    hall.reload("taken over: board 1\n");
+    // Two minutes, as when the game began.
+    assert_eq!(seconds(&here, 1, "illegal_move").await, 120);
+    let answers = || hall.log().matches("board 1: it answers").count();
+    let before = answers();
+
+    here.publish(
+        "dgt2mqtt/gw/board/1/cmd/result",
+        false,
+        "{\"ref\":1,\"result\":\"1/2-1/2\"}",
+        None,
+    )
+    .await;
+    let is_answer = |got: &Got| got.topic.ends_with("/1/reply/result");
+    let answer = here.wait("the answer", is_answer).await.json();
+    assert_eq!(answer["ok"], true, "{answer}");
+    until("the board with other rules", PATIENCE, || {
+        (answers() > before).then_some(())
+    });
+    settings.boards = blitz(&simulator.ports[1]);
+    hall.write(&settings);
+    hall.reload("taken over: board 1\n");
+    assert_eq!(seconds(&here, 2, "press_without_move").await, 60);
+    assert!(hall.daemon.stop());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_knows_later_numbers_is_gone_on_above() {
     const KNOWN: u64 = 5_000;

@@ -1,15 +1,15 @@
 #!/bin/sh
 # Boots the systemd of this machine in name spaces of its own, on a copy of the root folder that is written nowhere.
-# To be started by: unshare --pid --fork --kill-child --mount --cgroup --uts --ipc boot.sh FOLDER
-# FOLDER holds what is to be in the copy besides: program, unit, configuration.
+# To be started by: unshare --pid --fork --kill-child --mount --cgroup --uts --ipc boot.sh FOLDER [ROOT]
+# FOLDER holds what is to be in the copy besides: program, unit, configuration. ROOT is another root folder, and the systemd is its own.
 set -eu
-seed=$(realpath "$1")
+seed=$(realpath "$1") lower=$(realpath "${2:-/}")
 
 mount --make-rprivate /
 copy=$(mktemp -d)
 mount -t tmpfs tmpfs "$copy"
 mkdir "$copy/upper" "$copy/work" "$copy/root"
-mount -t overlay -o "lowerdir=/,upperdir=$copy/upper,workdir=$copy/work" overlay "$copy/root"
+mount -t overlay -o "lowerdir=$lower,upperdir=$copy/upper,workdir=$copy/work" overlay "$copy/root"
 cp -r "$seed/." "$copy/root/"
 
 cd "$copy/root"
@@ -21,14 +21,22 @@ mount -t sysfs -o ro sysfs sys
 mount -t cgroup2 cgroup2 sys/fs/cgroup
 mount -t tmpfs tmpfs run
 mount -t tmpfs tmpfs tmp
-# Devices of its own, but for the pseudo terminals, which may be boards.
 mount -t tmpfs tmpfs dev
-for device in null zero full random urandom tty ptmx; do
+for device in null zero full random urandom tty; do
     touch "dev/$device"
     mount --bind "/dev/$device" "dev/$device"
 done
 mkdir dev/pts dev/shm
-mount --bind /dev/pts dev/pts
+if [ "$lower" = / ]; then
+    # Devices of its own, but for the pseudo terminals, which may be boards.
+    mount --bind /dev/pts dev/pts
+    touch dev/ptmx
+    mount --bind /dev/ptmx dev/ptmx
+else
+    # Its boards are simulated within.
+    mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
+    ln -s pts/ptmx dev/ptmx
+fi
 
 mkdir -p old
 pivot_root . old

@@ -264,3 +264,26 @@ fn half_moves_told_again_after_a_correction_keep_their_times() {
     let used: Vec<_> = shown.pgn.moves.iter().map(|made| made.used_ms).collect();
     assert_eq!(used, [None, Some(10_000), Some(15_000)]);
 }
+
+#[test]
+fn what_a_person_has_put_in_was_played_at_a_time_that_nobody_knows() {
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.mv(20, 2, "e7e5");
+    board.say(
+        10_000,
+        r#""type":"moves_retracted","to_ply":1,"reason":"corrected_by_arbiter","source":"arbiter""#,
+    );
+    for (ply, uci) in [(2, "c7c5"), (3, "g1f3")] {
+        let entered = format!(
+            r#""type":"move","ply":{ply},"uci":"{uci}","san":"","fen":"","completed_by":"ruling","clock":null,"source":"arbiter""#
+        );
+        board.say(10_000, &entered);
+    }
+    let Some(shown) = board.record.shown(T0 + 11_000_000, Delay::default()) else {
+        panic!("no game")
+    };
+    let used: Vec<_> = shown.pgn.moves.iter().map(|made| made.used_ms).collect();
+    assert_eq!(used, [None; 3]);
+}

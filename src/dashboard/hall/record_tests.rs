@@ -30,6 +30,12 @@ fn made(seq: u64, number: u32, ply: u32, uci: &str) -> Value {
     )
 }
 
+fn entered(seq: u64, number: u32, ply: u32, uci: &str) -> Value {
+    let mut event = made(seq, number, ply, uci);
+    event["source"] = "arbiter".into();
+    event
+}
+
 fn case(seq: u64, number: u32, certainty: &str) -> Value {
     let mut event = irregularity(seq);
     (event["game"], event["certainty"]) = (number.into(), certainty.into());
@@ -80,8 +86,8 @@ fn games_are_told_with_what_an_arbiter_put_right() {
             "Clara",
             &json!({"type":"moves_retracted","to_ply":1,"reason":"corrected_by_arbiter"}),
         ),
-        made(8, 1, 2, "c7c5"),
-        made(9, 1, 3, "g1f3"),
+        entered(8, 1, 2, "c7c5"),
+        entered(9, 1, 3, "g1f3"),
         by_arbiter(
             10,
             1,
@@ -125,6 +131,28 @@ fn games_are_told_with_what_an_arbiter_put_right() {
         .collect();
     assert_eq!(lines, [2, 1]);
     assert_eq!(game_of(&hall, 3), Value::Null);
+}
+
+#[test]
+fn half_moves_keep_their_times_and_what_a_person_puts_in_has_none() {
+    let mut hall = online();
+    let retracted = json!({"type":"moves_retracted","to_ply":1,"reason":"corrected_by_arbiter"});
+    for event in [
+        begins(1, 1),
+        made(2, 1, 1, "e2e4"),
+        made(3, 1, 2, "e7e5"),
+        made(4, 1, 3, "g1f3"),
+        by_arbiter(50, 1, "Clara", &retracted),
+        entered(51, 1, 2, "c7c5"),
+        entered(52, 1, 3, "g1f3"),
+    ] {
+        say(&mut hall, &event);
+    }
+    present(&mut hall, 1, "*", &[], 52);
+    let moves = game_of(&hall, 1)["moves"].clone();
+    let times: Vec<_> = (0..3).map(|i| moves[i]["time"].clone()).collect();
+    let known = |s| json!(format!("2026-11-21T14:00:{s}Z"));
+    assert_eq!(times, [known("02"), Value::Null, known("04")]);
 }
 
 #[test]

@@ -18,6 +18,7 @@ use crate::{
         lines::{LinePlans, line_of},
     },
     mqtt::{Redial, StateKey},
+    watcher::Settings,
 };
 
 /// What of the program around the daemon can be told from within and without.
@@ -52,16 +53,8 @@ impl Controls {
     }
 }
 
-/// What is done with a change of a board.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
-    /// It is watched in another way: its task begins anew, and its game goes on.
-    Now,
-    /// Its rules are others when no game is played there.
-    Later,
-}
-
-fn change(old: &BoardConfig, new: &BoardConfig) -> Option<Change> {
+/// Whether a board is to be watched in another way. Its rules are no part of that, and who sits there is told to it in another way.
+fn is_elsewhere(old: &BoardConfig, new: &BoardConfig) -> bool {
     let link = |board: &BoardConfig| {
         (
             board.port.clone(),
@@ -71,12 +64,25 @@ fn change(old: &BoardConfig, new: &BoardConfig) -> Option<Change> {
             board.clock_side,
         )
     };
-    if link(old) != link(new) {
-        Some(Change::Now)
-    } else {
-        // Who sits there is told to it in another way.
-        (old.rules != new.rules).then_some(Change::Later)
-    }
+    link(old) != link(new)
+}
+
+/// `next` by the rules of `present`, and whether those are others.
+fn by_the_rules_of(present: &Settings, next: &Settings) -> (Settings, bool) {
+    let rules = |of: &Settings| {
+        let periods = of.periods.clone();
+        (of.laws, of.time_control, of.supervision, periods, of.contested)
+    };
+    let (laws, time_control, supervision, periods, contested) = rules(present);
+    let held = Settings {
+        laws,
+        time_control,
+        supervision,
+        periods,
+        contested,
+        ..next.clone()
+    };
+    (held, rules(present) != rules(next))
 }
 
 /// What a running daemon cannot change: it stays as it is in `next`, and is named.
@@ -214,30 +220,43 @@ impl Daemon {
         for board in &next.boards {
             let id = &board.id;
             let Some(plan) = plans.remove(id) else { continue };
-            // For a task that begins anew.
-            self.plans.insert(id.clone(), plan);
             let Some(known) = former.boards.iter().find(|known| known.id == *id) else {
                 taken.push(format!("board {id} is new"));
+                self.plans.insert(id.clone(), plan);
                 self.begin_board(id);
                 continue;
             };
             if known.table != board.table {
                 taken.push(format!("names of board {id}"));
             }
-            match change(known, board) {
-                // Its line was named.
-                _ if moved.contains(id) => self.stop_board(id),
-                Some(Change::Now) => {
-                    taken.push(format!("board {id}"));
-                    self.stop_board(id);
-                }
-                Some(Change::Later) => {
-                    taken.push(format!("rules of board {id}, from its next game on"));
-                    self.waiting.insert(id.clone());
-                }
-                None => {}
+            let (is_moved, is_elsewhere) = (moved.contains(id), is_elsewhere(known, board));
+            // A line was named, and stands for its boards.
+            if is_elsewhere && !is_moved {
+                taken.push(format!("board {id}"));
+            }
+            if known.rules != board.rules {
+                taken.push(format!("rules of board {id}, from its next game on"));
+            }
+            self.plan_board(plan);
+            if is_moved || is_elsewhere {
+                self.stop_board(id);
             }
         }
+    }
+
+    /// A task that begins anew goes by `plan`, but for other rules, which wait for the next game whatever else is another.
+    fn plan_board(&mut self, mut plan: BoardPlan) {
+        let id = plan.id.clone();
+        self.waiting.remove(&id);
+        if let Some(present) = self.plans.get(&id) {
+            let (held, are_others) = by_the_rules_of(&present.settings, &plan.settings);
+            if are_others {
+                plan.settings = held;
+                self.waiting
+                    .insert(id.clone(), self.shared.standings.of(&id).game);
+            }
+        }
+        self.plans.insert(id, plan);
     }
 
     /// Lines come, go, and begin anew where other boards are on them; `plans` get their places there. The boards on lines that have
@@ -285,11 +304,11 @@ impl Daemon {
 
     /// The task of a board that was told to end has ended: it begins anew by the plan that there is, or the board is gone.
     pub(super) fn board_stopped(&mut self, id: &Id) {
-        self.waiting.remove(id);
         if self.plans.contains_key(id) {
             self.start_board(id, std::time::Duration::ZERO);
             return;
         }
+        self.waiting.remove(id);
         self.stops.remove(id);
         self.failures.remove(id);
         self.heartbeat.forget(&task_name(id));
@@ -298,12 +317,24 @@ impl Daemon {
         tracing::info!(board = id.as_str(), "board {id}: it is not configured any more");
     }
 
-    /// Boards whose rules are others begin anew as soon as no game is played there.
+    /// Boards whose rules are others begin anew by them as soon as the game that was played then is over.
     pub(super) fn begin_waiting(&mut self) {
-        let over = |id: &Id| !self.shared.standings.of(id).playing;
-        let ready: Vec<Id> = self.waiting.iter().filter(|id| over(id)).cloned().collect();
+        let is_over = |(id, game): &(&Id, &Option<u32>)| {
+            let standing = self.shared.standings.of(id);
+            !standing.playing || standing.game != **game
+        };
+        let ready: Vec<Id> = self
+            .waiting
+            .iter()
+            .filter(is_over)
+            .map(|(id, _)| id.clone())
+            .collect();
         for id in ready {
             self.waiting.remove(&id);
+            let board = self.config.boards.iter().find(|board| board.id == id);
+            if let (Some(board), Some(plan)) = (board, self.plans.get_mut(&id)) {
+                plan.settings = self.config.settings(board);
+            }
             self.stop_board(&id);
         }
     }

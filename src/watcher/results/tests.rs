@@ -5,6 +5,7 @@ mod evening;
 mod in_step;
 mod kings;
 mod parked;
+mod set_up;
 
 use super::*;
 

@@ -1,0 +1,63 @@
+//! The pieces are set up for the next game while a report of the first half-move is open.
+
+use super::*;
+
+/// 1.e4 e5 2.Nf3, and White is reported for having used two hands at his first half-move: the ruling goes back to the array.
+fn reported() -> Watcher {
+    let mut watcher = after_e4();
+    play(&mut watcher, 6000, E5, Lever::LeftHigh);
+    play(&mut watcher, 9000, NF3, Lever::RightHigh);
+    let report = Report {
+        ply: Some(1),
+        ..Report::of(IrregularityKind::TwoHands, Some(Side::White))
+    };
+    do_it(&mut watcher, 12_000, Command::Report(report));
+    assert_eq!(watcher.game().open_irregularities.len(), 1);
+    drained(&mut watcher);
+    watcher
+}
+
+/// All pieces go home.
+fn set_up(watcher: &mut Watcher, at: u64) {
+    hear(watcher, at, stopped());
+    let men = [(36, 0), (52, 1), (28, 0), (12, 7), (45, 0), (62, 3)];
+    for (i, (square, man)) in (1..).zip(men) {
+        show(watcher, at + 300 * i, square, PieceCode(man));
+    }
+    hear(watcher, at + 10_000, stopped());
+}
+
+#[test]
+fn the_next_game_begins_all_the_same() {
+    let mut watcher = reported();
+    let won = Command::Result {
+        result: GameResult::WhiteWins,
+        reason: None,
+        game: None,
+    };
+    do_it(&mut watcher, 13_000, won);
+    set_up(&mut watcher, 14_000);
+    hear(&mut watcher, 30_000, clock(Lever::LeftHigh));
+    show(&mut watcher, 32_000, 52, PieceCode::EMPTY);
+    show(&mut watcher, 32_300, 36, PieceCode(1));
+    hear(&mut watcher, 32_600, clock(Lever::RightHigh));
+    hear(&mut watcher, 34_000, clock(Lever::RightHigh));
+    assert_eq!(
+        (watcher.game().game, uci(&watcher)),
+        (Some(2), vec!["e2e4".to_owned()])
+    );
+}
+
+#[test]
+fn a_game_without_a_result_keeps_its_half_moves_and_its_report() {
+    let mut watcher = reported();
+    set_up(&mut watcher, 14_000);
+    let told: Vec<_> = drained(&mut watcher)
+        .iter()
+        .map(|event| event.body.type_name())
+        .collect();
+    assert!(told.contains(&"game_ended"), "{told:?}");
+    for wrong in ["moves_retracted", "irregularity_resolved"] {
+        assert!(!told.contains(&wrong), "{told:?}");
+    }
+}
