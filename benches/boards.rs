@@ -21,10 +21,10 @@ use dgt2mqtt::{
     capture::Header,
     dgt::{ClockReading, Decoder, Message},
     sim::{
-        board::Identity,
+        board::SimulatedIdentity,
         games,
-        player::{Output, Pace, Player},
-        port::{Place, Port},
+        player::{Output, Pace, PlayedBoard},
+        port::{Plug, Socket},
     },
     time::Millis,
 };
@@ -81,7 +81,7 @@ async fn measure() {
         "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{port}\"]\n[journal]\npath = \"journal.sqlite\"\n[event]\ntime_control = \"rapid\"\n"
     );
     for board in 1..=boards {
-        let terminal = Port::plug(&mut Place::Pty(None)).await.unwrap();
+        let terminal = Plug::plug(&mut Socket::Pty(None)).await.unwrap();
         config.push_str(&format!(
             "[[board]]\nid = \"{board}\"\nport = \"{}\"\n",
             terminal.name()
@@ -173,11 +173,11 @@ fn show(what: &str, mut times: Vec<f64>) {
 }
 
 /// One board with its hands, for as long as the program runs; until its game is over.
-async fn play(board: u16, mut terminal: Port, presses: Presses) {
+async fn play(board: u16, mut terminal: Plug, presses: Presses) {
     let seed = u64::from(board);
     let moves = games::made_up(&mut fastrand::Rng::with_seed(seed));
     let capture = games::play(&moves, Header::default(), seed).unwrap();
-    let mut player = Player::new(capture, Identity::synthetic(board), Pace::default());
+    let mut player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(board), Pace::default());
     let (origin, mut buffer) = (Instant::now(), [0; 256]);
     let now = || Millis(origin.elapsed().as_millis() as u64);
     let (mut decoder, mut clock, mut plies) = (Decoder::new(), None::<ClockReading>, 0);

@@ -14,7 +14,7 @@ use dgt2mqtt::{
     event::{Body, Event},
     sim::{
         line::Troubles,
-        mess::{self, Fault, Faults, Game},
+        mess::{self, Fault, FaultRates, SimulatedGame},
     },
     time::Millis,
 };
@@ -25,7 +25,7 @@ const AIMS: [(u64, u64); 3] = [(12, 800), (24, 1600), (40, 2700)];
 /// All play by then, and some minutes later they still do.
 const PLAYING: [u64; 2] = [30_000, 120_000];
 
-fn games(count: u64, faults: &Faults) -> Vec<Game> {
+fn games(count: u64, faults: &FaultRates) -> Vec<SimulatedGame> {
     (0..count).map(|seed| mess::play(faults, seed)).collect()
 }
 
@@ -39,7 +39,7 @@ fn main() {
     for (boards, aim) in AIMS {
         let computed = budget::cycle_us(boards, true, budget::USUAL_ANSWER_MS) / 1000;
         let mut hall = Hall::of_games(
-            &games(boards, &Faults::default().with(Fault::Blitz)),
+            &games(boards, &FaultRates::default().with(Fault::Blitz)),
             Troubles::default(),
         );
         hall.run(Millis(PLAYING[0]));
@@ -50,7 +50,7 @@ fn main() {
         println!("{boards:>6}  {computed:>8}  {cycle:>9}  {longest:>7}  {aim:>7}");
         missed |= computed > aim || cycle > aim;
     }
-    let games = games(12, &Faults::default().with(Fault::Rapid));
+    let games = games(12, &FaultRates::default().with(Fault::Rapid));
     let mut hall = Hall::of_games(&games, Troubles::default());
     let start = Instant::now();
     hall.run(Millis(8 * 3_600_000));

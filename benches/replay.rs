@@ -14,7 +14,7 @@ use dgt2mqtt::{
     capture::{Capture, Header, replay::replay},
     sim::{
         games,
-        hands::{Act, Manner, perform},
+        hands::{HandAct, Manner, perform},
     },
     watcher::{Settings, Watcher},
 };
@@ -98,11 +98,11 @@ fn long_game() -> Capture {
     let moves = std::iter::repeat_with(|| games::made_up(&mut rng))
         .find(|moves| moves.len() >= 120)
         .unwrap();
-    let mut acts = vec![Act::Wait(2000), Act::Start(shakmaty::Color::White, 0, 0)];
+    let mut acts = vec![HandAct::Wait(2000), HandAct::Start(shakmaty::Color::White, 0, 0)];
     for mv in &moves {
-        acts.extend([Act::Wait(LENGTH_MS / moves.len() as u64), Act::Play(*mv)]);
+        acts.extend([HandAct::Wait(LENGTH_MS / moves.len() as u64), HandAct::Play(*mv)]);
     }
-    acts.push(Act::Stop);
+    acts.push(HandAct::Stop);
     let manner = Manner {
         seed: 5,
         clock: Some((150 * 60_000, 30_000)),

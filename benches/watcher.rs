@@ -38,7 +38,10 @@ fn print_held() {
 /// A long game of tidy hands: random legal half-moves, each pressed.
 fn tidy() -> Capture {
     let mut random = fastrand::Rng::with_seed(1);
-    let mut acts = vec![hands::Act::Wait(1200), hands::Act::Start(Color::White, 0, 0)];
+    let mut acts = vec![
+        hands::HandAct::Wait(1200),
+        hands::HandAct::Start(Color::White, 0, 0),
+    ];
     let mut position = Chess::default();
     for _ in 0..240 {
         let moves = position.legal_moves();
@@ -46,7 +49,7 @@ fn tidy() -> Capture {
         let Some(mv) = random.choice(&quiet).copied() else {
             break;
         };
-        acts.extend([hands::Act::Wait(600), hands::Act::Play(*mv)]);
+        acts.extend([hands::HandAct::Wait(600), hands::HandAct::Play(*mv)]);
         position.play_unchecked(*mv);
     }
     let manner = Manner {

@@ -19,7 +19,7 @@ use std::{
 use dgt2mqtt::{
     sim::{
         line::Troubles,
-        mess::{self, Fault, Faults, Known},
+        mess::{self, Fault, FaultRates, Knowable},
     },
     time::Millis,
 };
@@ -46,7 +46,7 @@ const LEAST_FOUND: f64 = 99.0;
 /// One game; what is wrong with it is printed, and kept where `DGT2MQTT_SOAK_DIR` says.
 fn game(kind: &Kind, seed: u64) -> Verdict {
     let (faults, game) = kind.game(seed);
-    let play: fn(&mess::Game) -> Rehearsal = if kind.on_line { over_line } else { rehearse };
+    let play: fn(&mess::SimulatedGame) -> Rehearsal = if kind.on_line { over_line } else { rehearse };
     let told = catch_unwind(AssertUnwindSafe(|| play(&game)));
     let Ok(rehearsal) = told else {
         panic!("{} {seed} ({faults}): the watcher panics", kind.name);
@@ -69,7 +69,7 @@ fn game(kind: &Kind, seed: u64) -> Verdict {
 }
 
 /// The game on a line with eleven boards on which nothing is played.
-fn over_line(game: &mess::Game) -> Rehearsal {
+fn over_line(game: &mess::SimulatedGame) -> Rehearsal {
     let mut games = vec![game.clone(); 12];
     for idle in &mut games[1..] {
         idle.cues.truncate(2);
@@ -87,14 +87,14 @@ fn over_line(game: &mess::Game) -> Rehearsal {
 }
 
 /// The truth beside the verdict, to be read.
-fn story(faults: &Faults, game: &mess::Game, verdict: &Verdict) -> String {
+fn story(faults: &FaultRates, game: &mess::SimulatedGame, verdict: &Verdict) -> String {
     let mut lines = vec![faults.to_string(), String::new()];
     lines.extend(verdict.faults.iter().map(|fault| format!("- {fault}")));
     lines.push(String::new());
     for (ply, made) in (1..).zip(&game.truth.moves) {
         let at = made.at as f64 / 1000.0;
         let known = match made.known {
-            Known::Fully => String::new(),
+            Knowable::Fully => String::new(),
             known => format!(" {known:?}"),
         };
         lines.push(format!("{ply} {} {at:.3}{known} {}", made.uci, made.placement));

@@ -409,7 +409,7 @@ fn what_was_cut_off_is_dropped_in_any_split() {
     assert_eq!(evening(true), evening(false));
 }
 
-/// Found by chance: a square that shows no man when a press without a move is accepted.
+/// Found by chance: a square that shows no piece when a press without a move is accepted.
 #[test]
 fn what_an_act_left_is_the_same_after_a_restart() {
     let runs = "8d 00 0a 10 00 00 10 00 00 13";

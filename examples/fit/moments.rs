@@ -4,7 +4,7 @@ use dgt2mqtt::{
     board::Item,
     event::Body,
     laws::IrregularityKind,
-    sim::mess::{Known, Offence, Truth},
+    sim::mess::{Knowable, Offence, Truth},
     watcher::{Account, explain::Hypothesis},
 };
 
@@ -65,7 +65,7 @@ fn moment(truth: &Truth, record: &[String], account: &Account) -> Option<Moment>
         || !truth.moves.iter().zip(before).all(right)
         || known
             .skip(account.base)
-            .any(|made| made.known == Known::InAnyOrder)
+            .any(|made| made.known == Knowable::InAnyOrder)
     {
         return None;
     }
@@ -88,7 +88,7 @@ fn moment(truth: &Truth, record: &[String], account: &Account) -> Option<Moment>
 }
 
 fn is_made(made: &dgt2mqtt::sim::mess::HalfMove, uci: &str) -> bool {
-    made.known == Known::InAnyOrder || made.uci == uci
+    made.known == Knowable::InAnyOrder || made.uci == uci
 }
 
 /// The truth beside what was weighed.

@@ -2,7 +2,7 @@
 
 use dgt2mqtt::{
     dgt::{
-        Command, Decoder, Heard, HostDecoder, Message, Session, Stats,
+        Command, Decoder, HostDecoder, HostWord, Message, Session, Stats,
         bus::{BusAnswer, BusDecoder},
         eventlog::{LogRecord, LogRecords},
     },
@@ -99,7 +99,7 @@ fn host(data: &[u8]) {
     let whole = decode(&mut std::iter::once(data));
     assert_eq!(decode(&mut split(data)), whole, "host: another split");
     for heard in whole {
-        if let Heard::Command(command) = heard {
+        if let HostWord::Command(command) = heard {
             let bytes = command.bytes();
             assert_eq!(
                 decode(&mut std::iter::once(&bytes[..])),

@@ -2,7 +2,7 @@
 #![no_main]
 
 #[path = "../checks/mod.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 mod checks;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::chessnut(data));

@@ -3,13 +3,13 @@
 use serde::Serialize;
 
 use crate::{
-    config::Alert,
+    config::AlertConfig,
     event::{Body, Certainty, Event},
 };
 
 /// A message, as a webhook gets it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Message {
+pub(super) struct AlertMessage {
     /// One line.
     pub(super) title: String,
     /// What the Laws say, or what happened.
@@ -25,9 +25,9 @@ pub(super) struct Message {
     event: Event,
 }
 
-impl Message {
+impl AlertMessage {
     /// What `alert` wants to be told of `event`, if anything.
-    pub(super) fn of(event: &Event, alert: &Alert) -> Option<Self> {
+    pub(super) fn of(event: &Event, alert: &AlertConfig) -> Option<Self> {
         let board = &event.board;
         let (kind, title, text) = match &event.body {
             Body::Irregularity(irregularity) => {
@@ -73,8 +73,8 @@ mod tests {
     use super::*;
     use crate::config::{AlertForm, Language};
 
-    fn alert(certainty: Certainty, kinds: &[&str], language: Language) -> Alert {
-        Alert {
+    fn alert(certainty: Certainty, kinds: &[&str], language: Language) -> AlertConfig {
+        AlertConfig {
             form: AlertForm::Webhook,
             server: "http://localhost".to_owned(),
             path: "/".to_owned(),
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn what_is_told_goes_by_kind_and_certainty() {
-        let kinds = |alert: &Alert, events: &[Event]| {
-            let messages = events.iter().filter_map(|event| Message::of(event, alert));
+        let kinds = |alert: &AlertConfig, events: &[Event]| {
+            let messages = events.iter().filter_map(|event| AlertMessage::of(event, alert));
             messages.map(|message| message.kind).collect::<Vec<_>>()
         };
         let mut events = events();
@@ -142,7 +142,7 @@ mod tests {
             let alert = alert(Certainty::Certain, &[], language);
             let message = events()
                 .iter()
-                .find_map(|event| Message::of(event, &alert))
+                .find_map(|event| AlertMessage::of(event, &alert))
                 .unwrap();
             assert!(message.title.starts_with(board), "{}", message.title);
             assert!(message.title.contains(word), "{}", message.title);

@@ -17,11 +17,11 @@ use tokio::{sync::watch, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    message::Message,
-    place::{Place, SendError},
+    message::AlertMessage,
+    place::{Recipient, SendError},
 };
 use crate::{
-    config::Alert,
+    config::AlertConfig,
     event::Event,
     journal::{
         alerted,
@@ -46,14 +46,14 @@ type Kept = (u64, i64, Event);
 
 /// Tells `alert`'s place what is written to the journal at `path`, until `stop`; `news` wakes it up.
 pub(crate) async fn tell(
-    alert: Alert,
+    alert: AlertConfig,
     path: PathBuf,
     mut news: watch::Receiver<u64>,
     stop: CancellationToken,
 ) {
     let mut teller = Teller {
         key: alert.key(),
-        place: Place::new(&alert),
+        place: Recipient::new(&alert),
         alert,
         path,
         failing: false,
@@ -90,10 +90,10 @@ pub(crate) async fn tell(
 }
 
 struct Teller {
-    alert: Alert,
+    alert: AlertConfig,
     /// Names the place in the file of positions.
     key: String,
-    place: Place,
+    place: Recipient,
     path: PathBuf,
     /// It was said that the place cannot be told.
     failing: bool,
@@ -127,7 +127,7 @@ impl Teller {
 
     /// Tells the event, if it is wanted and still news.
     async fn consider(&mut self, position: u64, written_ms: i64, event: &Event) {
-        let Some(message) = Message::of(event, &self.alert) else {
+        let Some(message) = AlertMessage::of(event, &self.alert) else {
             return;
         };
         let mut backoff = Backoff::new(RETRY_MS.0, RETRY_MS.1, 0);

@@ -6,9 +6,9 @@ use http_body_util::Full;
 use hyper::{Request, StatusCode, body::Bytes, header};
 use serde_json::{Value, json};
 
-use super::message::Message;
+use super::message::AlertMessage;
 use crate::{
-    config::{Alert, AlertForm, Secret},
+    config::{AlertConfig, AlertForm, Secret},
     event::Certainty,
     outgoing::{AGENT, CallError, Server, peace},
 };
@@ -54,13 +54,13 @@ impl SendError {
 }
 
 /// A place that takes messages.
-pub(super) struct Place {
+pub(super) struct Recipient {
     server: Server,
-    alert: Alert,
+    alert: AlertConfig,
 }
 
-impl Place {
-    pub(super) fn new(alert: &Alert) -> Self {
+impl Recipient {
+    pub(super) fn new(alert: &AlertConfig) -> Self {
         Self {
             server: Server::new(alert.server.clone(), alert.ca_file.clone()),
             alert: alert.clone(),
@@ -72,7 +72,7 @@ impl Place {
         self.server.address()
     }
 
-    pub(super) async fn send(&mut self, message: &Message) -> Result<(), SendError> {
+    pub(super) async fn send(&mut self, message: &AlertMessage) -> Result<(), SendError> {
         let request = self.request(message)?;
         let (status, headers, body) = self.server.call(request).await?;
         if status.is_success() {
@@ -100,7 +100,7 @@ impl Place {
         token.into_iter().chain(parts)
     }
 
-    fn request(&self, message: &Message) -> Result<Request<Full<Bytes>>, CallError> {
+    fn request(&self, message: &AlertMessage) -> Result<Request<Full<Bytes>>, CallError> {
         let (path, body) = match self.alert.form {
             AlertForm::Webhook => (self.alert.path.as_str(), json!(message)),
             AlertForm::Ntfy => self.ntfy(message),
@@ -122,7 +122,7 @@ impl Place {
     }
 
     /// What ntfy takes: as JSON at the folder of its topics, because heads have no letters beyond ASCII.
-    fn ntfy(&self, message: &Message) -> (&str, Value) {
+    fn ntfy(&self, message: &AlertMessage) -> (&str, Value) {
         let (folder, topic) = self.alert.path.rsplit_once('/').unwrap_or(("", &self.alert.path));
         let folder = if folder.is_empty() { "/" } else { folder };
         let (priority, tag) = match message.certainty {

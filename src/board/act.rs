@@ -14,7 +14,7 @@ pub use crate::terms::IllegalReason as Reason;
 /// An act that is no legal half-move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Kept", into = "Kept")]
-pub struct Act {
+pub struct IllegalAct {
     /// From and to, where one piece went.
     from_to: Option<(Square, Square)>,
     /// What was wrong.
@@ -31,8 +31,8 @@ struct Kept {
     left: Vec<Code>,
 }
 
-impl From<Act> for Kept {
-    fn from(act: Act) -> Self {
+impl From<IllegalAct> for Kept {
+    fn from(act: IllegalAct) -> Self {
         Self {
             squares: act.from_to.map(|(from, to)| (from.into(), to.into())),
             reason: act.reason,
@@ -41,7 +41,7 @@ impl From<Act> for Kept {
     }
 }
 
-impl TryFrom<Kept> for Act {
+impl TryFrom<Kept> for IllegalAct {
     type Error = String;
 
     fn try_from(kept: Kept) -> Result<Self, String> {
@@ -69,7 +69,7 @@ impl TryFrom<Kept> for Act {
     }
 }
 
-impl Act {
+impl IllegalAct {
     fn new(from_to: Option<(Square, Square)>, reason: Reason, left: &Placement) -> Self {
         Self {
             from_to,
@@ -141,7 +141,7 @@ pub enum Explanation {
         castling: Move,
     },
     /// An illegal move.
-    Illegal(Act),
+    Illegal(IllegalAct),
     /// Pieces are missing and nothing else is wrong: in a hand, or not read.
     OnlyMissing(Bitboard),
 }
@@ -177,12 +177,16 @@ pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {
     if let Some((from, to)) = displaced(stand, seen, differing, us) {
         let reason = reason_of(stand, from, to);
         let left = with_lifted(stand, seen, !us, passed_by(stand, from, to));
-        return Explanation::Illegal(Act::new(Some((from, to)), reason, &left));
+        return Explanation::Illegal(IllegalAct::new(Some((from, to)), reason, &left));
     }
     if let Some((from, to)) = displaced(stand, seen, differing, !us) {
-        return Explanation::Illegal(Act::new(Some((from, to)), Reason::OpponentsPieceMoved, seen));
+        return Explanation::Illegal(IllegalAct::new(
+            Some((from, to)),
+            Reason::OpponentsPieceMoved,
+            seen,
+        ));
     }
-    Explanation::Illegal(Act::new(None, Reason::Unexplained, seen))
+    Explanation::Illegal(IllegalAct::new(None, Reason::Unexplained, seen))
 }
 
 /// The one piece of `color` that went from one square to another, if that is all that `color` did
@@ -331,7 +335,7 @@ fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Expl
         }
         let at_home = rook_went & !differing;
         if at_home.is_empty() && seen.at(rook_to) == rook && seen.at(rook_from).is_empty() {
-            return Some(Explanation::Illegal(Act::new(
+            return Some(Explanation::Illegal(IllegalAct::new(
                 Some((home, king_to)),
                 Reason::CastlingNotAllowed,
                 seen,
@@ -344,7 +348,13 @@ fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Expl
                 .copied()
                 .find(|m| matches!(m, Move::Castle { rook, .. } if *rook == rook_from));
             return Some(possible.map_or_else(
-                || Explanation::Illegal(Act::new(Some((home, king_to)), Reason::CastlingNotAllowed, seen)),
+                || {
+                    Explanation::Illegal(IllegalAct::new(
+                        Some((home, king_to)),
+                        Reason::CastlingNotAllowed,
+                        seen,
+                    ))
+                },
                 |castling| Explanation::CastlingIncomplete { castling },
             ));
         }

@@ -21,7 +21,7 @@ const AT_ONCE_MS: u64 = 60;
 pub(super) struct Traces<'a> {
     line: &'a Line,
     sensed: &'a Sensed,
-    /// By code, where men have come to stand.
+    /// By code, where pieces have come to stand.
     landed: [Bitboard; Code::MAN.0 as usize + 1],
 }
 
@@ -53,7 +53,7 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// The same for a man that leaves `from` and is a `role` on `to`.
+    /// The same for a piece that leaves `from` and is a `role` on `to`.
     fn of_man(&self, role: Role, from: Square, to: Square) -> bool {
         let code = Code::from(role.of(self.line.turn()));
         let landed = self.landed[usize::from(code.0)] | self.landed[usize::from(Code::MAN.0)];
@@ -67,7 +67,7 @@ impl<'a> Traces<'a> {
 }
 
 impl Traces<'_> {
-    /// True when a man that is not read may have gone from `from` to `to`: what stood there is gone, or `to` shows
+    /// True when a piece that is not read may have gone from `from` to `to`: what stood there is gone, or `to` shows
     /// nothing, ever.
     fn unread(&self, from: Square, to: Square) -> bool {
         let gone = |s| self.line.differing.contains(s) && self.sensed.at(s).is_empty();
@@ -78,7 +78,7 @@ impl Traces<'_> {
 impl Line {
     /// False when no half-move can speak for what is seen: no piece of the side to move has arrived
     /// where the line does not have it, nor has one left that may have been taken since
-    /// ([`Self::taken_at_once`]). Spares most lines the working out of their half-moves. Where men are
+    /// ([`Self::taken_at_once`]). Spares most lines the working out of their half-moves. Where pieces are
     /// not known, any difference may speak for one.
     pub(super) fn may_go_on(&self, sensed: &Sensed) -> bool {
         let us = Some(self.turn());

@@ -27,7 +27,7 @@ pub mod stand;
 mod suspect;
 pub mod weight;
 
-pub use act::{Act, Explanation, explain};
+pub use act::{Explanation, IllegalAct, explain};
 pub use bill::{Bill, Item};
 pub use faults::{Fall, Faults};
 pub use lever::{ClockSignal, LeverWatch};

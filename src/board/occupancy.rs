@@ -1,4 +1,4 @@
-//! Boards that do not know their men: a square shows that something stands on it and not what, so that
+//! Boards that do not know their pieces: a square shows that something stands on it and not what, so that
 //! what was felt empty, and when, has to tell half-moves apart.
 
 use shakmaty::{Move, Square};
@@ -15,7 +15,7 @@ use super::{
 const PASSING_MS: u64 = 3000;
 
 impl Line {
-    /// On a board that does not know its men a capture leaves one square empty, and that is all.
+    /// On a board that does not know its pieces a capture leaves one square empty, and that is all.
     pub(super) fn may_have_taken(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
         let to = candidate.mv.to();
         let Move::Normal {
@@ -30,7 +30,7 @@ impl Line {
     }
 
     /// True when what stands on `square` came there since the last half-move. A board that does not
-    /// know its men shows a man where one was taken as it showed the one before.
+    /// know its pieces shows a piece where one was taken as it showed the one before.
     pub(super) fn came(&self, square: Square, sensed: &Sensed) -> bool {
         let stood = sensed.at(square) == Code::MAN && !self.placement().at(square).is_empty();
         !stood
@@ -40,8 +40,8 @@ impl Line {
                 .is_none_or(|last| sensed.since(square) > last.at)
     }
 
-    /// What it costs that a board which does not know its men cannot tell `candidate` from others:
-    /// that no exchange was felt where a man was taken.
+    /// What it costs that a board which does not know its pieces cannot tell `candidate` from others:
+    /// that no exchange was felt where a piece was taken.
     #[must_use]
     pub(super) fn unfelt(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
         let to = candidate.mv.to();
@@ -51,7 +51,7 @@ impl Line {
         let Some(from) = candidate.mv.from().filter(|_| !candidate.mv.is_castle()) else {
             return 0.0;
         };
-        // A man arrives after it has left, a promoted one after the pawn or before.
+        // A piece arrives after it has left, a promoted one after the pawn or before.
         let left = sensed.at(from).is_empty() && sensed.since(from) <= sensed.since(to) + SCAN_MS;
         let exchanged = sensed.before(to).is_empty() && self.came(to, sensed);
         if candidate.mv.is_en_passant() {

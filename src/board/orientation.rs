@@ -80,7 +80,7 @@ impl Orientation {
     }
 }
 
-/// How much further up the board the black men stand than the white ones, in ranks, and how many men there are.
+/// How much further up the board the black pieces stand than the white ones, in ranks, and how many pieces there are.
 fn lean(placement: &Placement) -> (i32, i32) {
     let each = |square: Square| {
         let rank = i32::from(square.rank());
@@ -100,7 +100,7 @@ fn impossible_pawns(placement: &Placement) -> usize {
     ((pawns[0] | pawns[1]) & Bitboard::BACKRANKS).count()
 }
 
-/// True when the placement looks like the beginning of a game, exact or with some men misplaced.
+/// True when the placement looks like the beginning of a game, exact or with some pieces misplaced.
 #[must_use]
 pub fn looks_like_start(placement: &Placement) -> bool {
     let at_home = |color: Color| {

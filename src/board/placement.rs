@@ -8,7 +8,7 @@ use shakmaty::{Bitboard, Board, Color, Piece, Role, Square};
 use crate::dgt::PieceCode;
 
 /// What one square shows, in the wire's own codes (protocol section 3.2): 0 empty, 1..=6 White's
-/// P R N B K Q, 7..=12 Black's, 13..=15 the special pieces, 16 a man that the board does not know
+/// P R N B K Q, 7..=12 Black's, 13..=15 the special pieces, 16 a piece that the board does not know
 /// ([`Code::MAN`]), anything else a misreading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -17,7 +17,7 @@ pub struct Code(pub u8);
 impl Code {
     /// Nothing stands there.
     pub const EMPTY: Self = Self(0);
-    /// A man stands there, and the board cannot tell which: boards that feel only occupation.
+    /// A piece stands there, and the board cannot tell which: boards that feel only occupation.
     pub const MAN: Self = Self(PieceCode::MAN.0);
 
     /// True when nothing stands there.
@@ -32,7 +32,7 @@ impl Code {
         matches!(self.0, 1..=12) || self.0 == Self::MAN.0
     }
 
-    /// True when both may be the same: a man that is not known may be any.
+    /// True when both may be the same: a piece that is not known may be any.
     #[must_use]
     pub const fn agrees(self, other: Self) -> bool {
         self.0 == other.0
@@ -141,7 +141,7 @@ impl Placement {
         self.men.set(square, code.is_man());
     }
 
-    /// The squares on which the two differ. A man that is not known differs from no other.
+    /// The squares on which the two differ. A piece that is not known differs from no other.
     #[must_use]
     pub fn differing(&self, other: &Self) -> Bitboard {
         Bitboard(by_ranks(|r| {
@@ -162,7 +162,7 @@ impl Placement {
         self.differing(other).is_empty()
     }
 
-    /// True when the board that showed it does not know its men.
+    /// True when the board that showed it does not know its pieces.
     #[must_use]
     pub fn is_felt(&self) -> bool {
         self.codes
@@ -178,7 +178,7 @@ impl Placement {
         self.codes.iter().fold(false, special)
     }
 
-    /// Men that are not known, named by where `expected` has them; and if one alone is missing there
+    /// Pieces that are not known, named by where `expected` has them; and if one alone is missing there
     /// and one alone stands elsewhere, it is that one.
     #[must_use]
     pub fn named_by(&self, expected: &Self) -> Self {

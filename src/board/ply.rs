@@ -11,7 +11,7 @@ pub(in crate::board) use plies::Pruning;
 
 use shakmaty::{Move, Square};
 
-use super::{act::Act, stand::Stand};
+use super::{act::IllegalAct, stand::Stand};
 use crate::time::Millis;
 
 /// What a half-move of a line is.
@@ -24,9 +24,9 @@ pub enum PlyKind {
     /// A half-move found by search after a gap in the record.
     Recovered(Move),
     /// An illegal act that was said and has not been put right.
-    Illegal(Box<Act>),
+    Illegal(Box<IllegalAct>),
     /// What seems to be an illegal act, of which nobody is accused yet.
-    Suspect(Box<Act>),
+    Suspect(Box<IllegalAct>),
 }
 
 impl PlyKind {

@@ -33,7 +33,7 @@ pub struct Sensed {
     last_change: Millis,
     last_arrival: Millis,
     by_dump: Bitboard,
-    /// Empty squares whose man has not come to stand anywhere else.
+    /// Empty squares whose piece has not come to stand anywhere else.
     lifted: Bitboard,
     /// Squares of which a dump told and no update, yet.
     untold: Bitboard,
@@ -108,7 +108,7 @@ impl Sensed {
         true
     }
 
-    /// A man came to stand on `square`: the last one like it that was lifted, and what stood here is taken.
+    /// A piece came to stand on `square`: the last one like it that was lifted, and what stood here is taken.
     fn put_down(&mut self, square: Square, code: Code) {
         self.lifted.discard(square);
         let like_it = self
@@ -289,7 +289,7 @@ impl Sensed {
         self.last_dump
     }
 
-    /// A square from which a man was lifted after `start`, if that man has been put down nowhere since:
+    /// A square from which a piece was lifted after `start`, if that piece has been put down nowhere since:
     /// it may be in a hand, or was taken off the board.
     #[must_use]
     pub fn lifted_since(&self, start: Millis) -> Option<Square> {

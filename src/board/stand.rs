@@ -339,7 +339,7 @@ fn replies(setup: &Setup) -> Vec<Move> {
     moves
 }
 
-/// Where a piece goes by its own way, captures of the own men included.
+/// Where a piece goes by its own way, captures of the own pieces included.
 #[must_use]
 pub fn targets(board: &Board, from: Square, piece: Piece) -> Bitboard {
     if piece.role != Role::Pawn {

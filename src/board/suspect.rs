@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shakmaty::{File, Move, Role, Square};
 
 use super::{
-    act::{Act, Reason, reason_of},
+    act::{IllegalAct, Reason, reason_of},
     line::Line,
     placement::{Code, Placement},
     sensed::{SCAN_MS, Sensed},
@@ -24,7 +24,7 @@ const READ_MS: u64 = 250;
 const PLACED_MS: u64 = 600;
 
 /// What the player whose press waits in `line` may have done against the Laws, and where each leads.
-pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(Act, Arc<Stand>)> {
+pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Stand>)> {
     let Some(pressed) = line.awaits() else {
         return Vec::new();
     };
@@ -75,7 +75,7 @@ fn rested(stand: &Stand, sensed: &Sensed, from: Square, pressed: Millis) -> bool
 
 /// A piece of the opponent's that was moved before the press at `pressed`. Once that is made the opponent may be
 /// making his half-move.
-fn opponents_piece(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(Act, Arc<Stand>)> {
+fn opponents_piece(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(IllegalAct, Arc<Stand>)> {
     let stand = &line.stand;
     let since = line
         .plies
@@ -97,12 +97,17 @@ fn opponents_piece(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(Act
     let mut placement: Placement = stand.placement().clone();
     placement.set(to, piece);
     placement.set(from, Code::EMPTY);
-    let act = Act::carried(from, to, Reason::OpponentsPieceMoved, &placement);
+    let act = IllegalAct::carried(from, to, Reason::OpponentsPieceMoved, &placement);
     Some((act, Arc::new(stand.left_as(&placement))))
 }
 
 /// The act of carrying the piece on `from` to `to`, unless that is legal or a part of what is.
-fn carried(stand: &Arc<Stand>, sensed: &Sensed, from: Square, to: Square) -> Option<(Act, Arc<Stand>)> {
+fn carried(
+    stand: &Arc<Stand>,
+    sensed: &Sensed,
+    from: Square,
+    to: Square,
+) -> Option<(IllegalAct, Arc<Stand>)> {
     let mut moves = stand.moves().iter().copied();
     let castles = king_castles(stand, from, to);
     let legal = moves.any(|mv| match mv {
@@ -125,7 +130,7 @@ fn carried(stand: &Arc<Stand>, sensed: &Sensed, from: Square, to: Square) -> Opt
         }
     }
     let left = Arc::new(stand.left_as(&placement));
-    Some((Act::carried(from, to, reason, &placement), left))
+    Some((IllegalAct::carried(from, to, reason, &placement), left))
 }
 
 /// Where the rook goes from and to when a king that goes from `from` to `to` means to castle.

@@ -81,7 +81,7 @@ pub const EARLY: f32 = 1.5;
 pub const ORDER: f32 = 0.5;
 /// A piece left one square and arrived on another at once, as if knocked.
 pub const AT_ONCE: f32 = 0.3;
-/// A man was taken, and the square where it stood was never felt empty.
+/// A piece was taken, and the square where it stood was never felt empty.
 pub const UNFELT: f32 = 3.5;
 /// A pawn became something else than a queen, and nothing was seen of it.
 pub const UNDERPROMOTION: f32 = 4.0;
@@ -89,7 +89,7 @@ pub const UNDERPROMOTION: f32 = 4.0;
 pub const LASTING_RATE: f32 = 0.25;
 /// For how long it does, in milliseconds.
 pub const LASTING_MS: u64 = 8000;
-/// The rate on boards that feel only occupation: where nobody presses and no man is known, a stay
+/// The rate on boards that feel only occupation: where nobody presses and no piece is known, a stay
 /// on a square is all that tells play from hands.
 pub const FELT_RATE: f32 = 1.0;
 /// For how long there, in milliseconds: as much in all.

@@ -5,12 +5,12 @@ use crate::{event::GameResult, game::pgn::tag};
 
 /// A file of a game that has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct KeptFile {
     text: String,
     result: String,
 }
 
-impl Kept {
+impl KeptFile {
     /// The game in `text`; none where it has not begun, or where that is no file of ours.
     pub(super) fn new(text: String) -> Option<Self> {
         // The day is written when the game begins.
@@ -39,9 +39,9 @@ mod tests {
     #[test]
     fn only_a_game_that_has_begun_is_kept() {
         let text = |date: &str| format!("[Event \"?\"]\n[Date \"{date}\"]\n[Result \"1-0\"]\n\n1. e4 1-0\n");
-        assert_eq!(Kept::new(text("????.??.??")), None);
-        assert_eq!(Kept::new("nonsense".into()), None);
-        let kept = Kept::new(text("2026.11.21")).unwrap();
+        assert_eq!(KeptFile::new(text("????.??.??")), None);
+        assert_eq!(KeptFile::new("nonsense".into()), None);
+        let kept = KeptFile::new(text("2026.11.21")).unwrap();
         assert_eq!((kept.result(), kept.is_live()), ("1-0", false));
     }
 }

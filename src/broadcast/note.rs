@@ -15,7 +15,7 @@ const NAME: &str = ".begun";
 
 /// A round as it was first broadcast.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Note {
+pub(super) struct RoundNote {
     /// With the time at which the round began.
     pub(super) tournament: Tournament,
     pub(super) pairings: Pairings,
@@ -25,7 +25,7 @@ pub(super) struct Note {
     pub(super) lichess: Option<String>,
 }
 
-impl Note {
+impl RoundNote {
     /// The note in `text`; a mere time in Unix milliseconds says when the round began, and no more.
     fn read(text: &str, round: u32) -> Option<Self> {
         if let Ok(since_ms) = text.trim().parse() {
@@ -46,7 +46,7 @@ impl Note {
 }
 
 /// The notes of all rounds below `root`, by their numbers. What cannot be read is as good as not there.
-pub(super) fn read_all(root: &Path) -> BTreeMap<u32, Note> {
+pub(super) fn read_all(root: &Path) -> BTreeMap<u32, RoundNote> {
     let folders = fs::read_dir(root).into_iter().flatten().flatten();
     let notes = folders.filter_map(|folder| {
         let round = folder
@@ -56,7 +56,7 @@ pub(super) fn read_all(root: &Path) -> BTreeMap<u32, Note> {
             .parse()
             .ok()?;
         let text = shared::read(root, &format!("round-{round}/{NAME}")).ok()?;
-        Some((round, Note::read(&text, round)?))
+        Some((round, RoundNote::read(&text, round)?))
     });
     notes.collect()
 }
@@ -71,7 +71,7 @@ pub fn began_ms(folder: &Path, round: u32) -> Option<i64> {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub(super) fn write(root: &Path, note: &Note) -> Result<(), FolderError> {
+pub(super) fn write(root: &Path, note: &RoundNote) -> Result<(), FolderError> {
     let name = format!("round-{}/{NAME}", note.tournament.round);
     // Texts and numbers: there is nothing in them that JSON cannot say.
     let text = serde_json::to_string(note).unwrap_or_default() + "\n";

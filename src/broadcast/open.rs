@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use super::{
     index::{RoundCount, TournamentFile},
-    kept::Kept,
-    note::{self, Note},
+    kept::KeptFile,
+    note::{self, RoundNote},
     round::Round,
     rounds::Rounds,
 };
@@ -32,7 +32,7 @@ pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> (Rounds,
     let since_ms = settings.begins_ms.or(noted_ms).unwrap_or(now_ms);
     forget_later(root, &mut noted, since_ms);
 
-    let current = Note {
+    let current = RoundNote {
         tournament: Tournament {
             since_ms,
             until_ms: None,
@@ -73,7 +73,7 @@ fn full(gateway: &str, board: &str) -> String {
     }
 }
 
-fn is_awaited(note: &Note, until_ms: i64, now_ms: i64) -> bool {
+fn is_awaited(note: &RoundNote, until_ms: i64, now_ms: i64) -> bool {
     let patience = i64::try_from(FORMER_FOR.as_millis()).unwrap_or(i64::MAX);
     now_ms
         < until_ms
@@ -83,7 +83,7 @@ fn is_awaited(note: &Note, until_ms: i64, now_ms: i64) -> bool {
 
 /// A round that was begun by mistake: no game of it has begun, and an earlier one is played again.
 /// Its note would say that it began then.
-fn forget_later(root: &Path, noted: &mut BTreeMap<u32, Note>, since_ms: i64) {
+fn forget_later(root: &Path, noted: &mut BTreeMap<u32, RoundNote>, since_ms: i64) {
     noted.retain(|round, note| {
         let is_mistake = note.tournament.since_ms > since_ms && kept(root, *round).is_empty();
         if is_mistake && let Err(error) = note::remove(root, *round) {
@@ -94,7 +94,7 @@ fn forget_later(root: &Path, noted: &mut BTreeMap<u32, Note>, since_ms: i64) {
 }
 
 /// Where the rest of the former round is pushed to. The token is that of the present one.
-fn former_lichess(note: &Note, settings: &Broadcast) -> Option<Lichess> {
+fn former_lichess(note: &RoundNote, settings: &Broadcast) -> Option<Lichess> {
     let present = settings.lichess.as_ref()?;
     let round = note.lichess.clone().filter(|round| *round != present.round)?;
     Some(Lichess {
@@ -113,13 +113,13 @@ fn round(root: &Path, tournament: Tournament, pairings: Pairings, boards: Vec<St
 }
 
 /// The games of a round that have begun, by what the folder says.
-fn kept(root: &Path, round: u32) -> BTreeMap<usize, Kept> {
+fn kept(root: &Path, round: u32) -> BTreeMap<usize, KeptFile> {
     let files = fs::read_dir(root.join(format!("round-{round}")));
     let games = files.into_iter().flatten().flatten().filter_map(|file| {
         let name = file.file_name();
         let game = name.to_str()?.strip_prefix("game-")?.strip_suffix(".pgn")?;
         let text = shared::read(root, &format!("round-{round}/{name}", name = name.to_str()?)).ok()?;
-        Some((game.parse().ok()?, Kept::new(text)?))
+        Some((game.parse().ok()?, KeptFile::new(text)?))
     });
     games.collect()
 }

@@ -19,7 +19,7 @@ const MAX_ACTS: usize = 4_000;
 
 /// The acts at one board.
 #[derive(Clone, Debug, Default)]
-pub struct Record {
+pub struct PublicRecord {
     acts: Vec<Act>,
     last_seq: u64,
 }
@@ -66,7 +66,7 @@ struct Start {
 
 /// A game as the public sees it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shown {
+pub struct ShownGame {
     /// Number on its board.
     pub number: u32,
     /// Names told with the event that began it: White's and Black's.
@@ -83,7 +83,7 @@ pub struct Shown {
     pub live: bool,
 }
 
-impl Record {
+impl PublicRecord {
     /// Takes an event; one that was taken before is dropped by its number. `now_ms` is its time when
     /// it has none itself. True when a game changed.
     pub fn take(&mut self, event: &Event, now_ms: i64) -> bool {
@@ -159,7 +159,7 @@ impl Record {
     ///
     /// A game that ended with a result is shown until the end of the round, whatever is set up after it.
     #[must_use]
-    pub fn shown(&self, now_ms: i64, delay: Delay) -> Option<Shown> {
+    pub fn shown(&self, now_ms: i64, delay: Delay) -> Option<ShownGame> {
         let mut game: Option<Unfolding> = None;
         for (_, act) in self.by_time(delay).filter(|(public_ms, _)| *public_ms <= now_ms) {
             match (&act.what, &mut game) {
@@ -269,7 +269,7 @@ impl Unfolding {
         }
     }
 
-    fn shown(mut self, hidden_moves: u32) -> Shown {
+    fn shown(mut self, hidden_moves: u32) -> ShownGame {
         if !self.ended {
             let hidden = 2 * hidden_moves as usize;
             self.moves.truncate(self.moves.len().saturating_sub(hidden));
@@ -289,7 +289,7 @@ impl Unfolding {
             })
         }
         .ended(self.result);
-        Shown {
+        ShownGame {
             number: self.number,
             players: self.start.players,
             event: self.start.event,

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     index::{Index, IndexPairing, RoundCount, TournamentFile, json},
-    kept::Kept,
-    record::{Record, Shown},
+    kept::KeptFile,
+    record::{PublicRecord, ShownGame},
 };
 use crate::{
     event::{Body, Event, GameResult},
@@ -21,7 +21,7 @@ pub struct Round {
     /// In their order: the first plays the first pairing.
     tables: Vec<Table>,
     /// What the folder says of games, by their numbers: it stays where nothing else is known of them.
-    kept: BTreeMap<usize, Kept>,
+    kept: BTreeMap<usize, KeptFile>,
     /// What there is of the other rounds, by their numbers.
     others: BTreeMap<u32, RoundCount>,
 }
@@ -39,13 +39,13 @@ pub struct Published {
 struct Table {
     /// `GATEWAY/BOARD`.
     id: String,
-    record: Record,
+    record: PublicRecord,
     /// What was last shown, and of which picture: with many boards most of them rest.
-    shown: Option<((u64, usize), Option<Shown>)>,
+    shown: Option<((u64, usize), Option<ShownGame>)>,
 }
 
 impl Table {
-    fn shown(&mut self, now_ms: i64, delay: Delay) -> Option<Shown> {
+    fn shown(&mut self, now_ms: i64, delay: Delay) -> Option<ShownGame> {
         let picture = self.record.picture(now_ms, delay);
         match &self.shown {
             Some((former, shown)) if *former == picture => shown.clone(),
@@ -67,7 +67,7 @@ impl Round {
     pub fn new(tournament: Tournament, pairings: Pairings, tables: Vec<String>) -> Self {
         let tables = tables.into_iter().map(|id| Table {
             id,
-            record: Record::default(),
+            record: PublicRecord::default(),
             shown: None,
         });
         Self {
@@ -86,7 +86,7 @@ impl Round {
     }
 
     /// What the folder says of a game of this round stays until more is known of it.
-    pub(super) fn keep(&mut self, game: usize, kept: Kept) {
+    pub(super) fn keep(&mut self, game: usize, kept: KeptFile) {
         self.kept.insert(game, kept);
     }
 
@@ -195,11 +195,11 @@ impl Round {
         &self,
         number: usize,
         pairing: Option<Pairing>,
-        shown: Option<Shown>,
-        kept: Option<Kept>,
+        shown: Option<ShownGame>,
+        kept: Option<KeptFile>,
     ) -> Board {
         let live = shown.as_ref().map(|shown| shown.live);
-        let live = live.unwrap_or_else(|| kept.as_ref().is_some_and(Kept::is_live));
+        let live = live.unwrap_or_else(|| kept.as_ref().is_some_and(KeptFile::is_live));
         let names = shown.as_ref().map(|shown| shown.players.clone());
         // The pairings know; a name in the table of a board is for halls without them.
         let pairing = pairing.unwrap_or_else(|| {
@@ -290,7 +290,7 @@ struct Board {
     pairing: Pairing,
     pgn: Pgn,
     live: bool,
-    kept: Option<Kept>,
+    kept: Option<KeptFile>,
 }
 
 impl Board {

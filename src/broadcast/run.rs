@@ -9,7 +9,7 @@ use super::{
     lichess::{Pushed, push},
     lock::Lock,
     public,
-    writer::{Told, Writer},
+    writer::{Bundle, Writer},
 };
 use crate::config::Broadcast;
 
@@ -21,7 +21,7 @@ const TOLD: usize = 4;
 pub async fn broadcast<F>(
     mut settings: watch::Receiver<Option<Broadcast>>,
     gateway: &str,
-    source: impl Fn(&Broadcast, mpsc::Sender<Told>, CancellationToken) -> F,
+    source: impl Fn(&Broadcast, mpsc::Sender<Bundle>, CancellationToken) -> F,
     pushed: watch::Sender<Option<Pushed>>,
     stop: CancellationToken,
 ) where
@@ -54,7 +54,7 @@ pub async fn broadcast<F>(
 async fn once<F>(
     settings: &Broadcast,
     gateway: &str,
-    source: &impl Fn(&Broadcast, mpsc::Sender<Told>, CancellationToken) -> F,
+    source: &impl Fn(&Broadcast, mpsc::Sender<Bundle>, CancellationToken) -> F,
     pushed: &watch::Sender<Option<Pushed>>,
     stop: &CancellationToken,
 ) where

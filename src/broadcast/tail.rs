@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::writer::Told;
+use super::writer::Bundle;
 use crate::{
     event::Event,
     journal::query::{Filter, each_event},
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub async fn follow(
     path: PathBuf,
     mut news: watch::Receiver<u64>,
-    events: mpsc::Sender<Told>,
+    events: mpsc::Sender<Bundle>,
     stop: CancellationToken,
 ) {
     let mut after = 0;
@@ -50,7 +50,7 @@ pub async fn follow(
         failed = false;
         let more = read.len() >= BATCH;
         after = last;
-        let told = Told { events: read, more };
+        let told = Bundle { events: read, more };
         tokio::select! {
             sent = events.send(told) => if sent.is_err() { return },
             () = stop.cancelled() => return,

@@ -29,7 +29,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Events that are told together.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct Bundle {
     /// Each with its time in Unix milliseconds, should it have none itself.
     pub events: Vec<(Event, i64)>,
     /// Others of an earlier time follow at once: nothing is written before them, for the public
@@ -87,7 +87,7 @@ impl Writer {
     }
 
     /// Writes until `stop`, or until nobody tells events any more.
-    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Told>, stop: CancellationToken) {
+    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Bundle>, stop: CancellationToken) {
         // What was public before stays as it is until everything was told that happened meanwhile.
         let mut due: Option<Instant> = None;
         let mut changed = true;

@@ -218,7 +218,7 @@ pub(super) struct Diagnose {
 
 impl Diagnose {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let wanted = diagnose::Wanted {
+        let wanted = diagnose::ArchiveParts {
             log: self.log.as_deref(),
             unit: &self.unit,
             board: self.board.as_deref(),

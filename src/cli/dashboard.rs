@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::{exit, logging, reload};
 use crate::{
     broadcast::{Pushed, broadcast},
-    config::{Broadcast, Broker, BrokerUrl, Collector, Config, ConfigError, Env, Secret, is_token},
+    config::{Broadcast, BrokerConfig, BrokerUrl, Collector, Config, ConfigError, Env, Secret, is_token},
     dashboard::{Access, Asks, BoardKey, Listener, Shared, collect, livechess, serve},
     mqtt::rumqtt::RumqttDial,
     notify::notify,
@@ -164,13 +164,13 @@ impl Dashboard {
 }
 
 /// The broker at `url`, with the login and certificates of `common`.
-fn at(url: &BrokerUrl, common: &Broker) -> anyhow::Result<Broker> {
+fn at(url: &BrokerUrl, common: &BrokerConfig) -> anyhow::Result<BrokerConfig> {
     if url.tls && common.tls.is_none() {
         bail!(
             "for mqtts:// the configuration must say which authorities to trust: name one with --config whose `urls` begin with mqtts://"
         );
     }
-    Ok(Broker {
+    Ok(BrokerConfig {
         urls: vec![url.clone()],
         tls: common.tls.clone().filter(|_| url.tls),
         ..common.clone()

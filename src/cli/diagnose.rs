@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(8);
 
 /// What is wanted in the archive besides what is always there.
 #[derive(Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct ArchiveParts<'a> {
     /// A file with the log; else that of the system's service `unit`.
     pub(super) log: Option<&'a Path>,
     pub(super) unit: &'a str,
@@ -49,7 +49,7 @@ pub(super) struct Wanted<'a> {
 type Part = (String, String);
 
 /// Says what is put into the archive.
-pub(super) fn list(wanted: &Wanted<'_>) {
+pub(super) fn list(wanted: &ArchiveParts<'_>) {
     eprintln!("What the archive has:");
     for (name, what) in parts(wanted) {
         eprintln!("  {name:<20} {what}");
@@ -57,7 +57,7 @@ pub(super) fn list(wanted: &Wanted<'_>) {
     eprintln!("Look into it before you hand it on (tar xzf): names of players may be in the log.");
 }
 
-fn parts(wanted: &Wanted<'_>) -> Vec<Part> {
+fn parts(wanted: &ArchiveParts<'_>) -> Vec<Part> {
     let log = wanted.log.map_or_else(
         || format!("the last {LINES} lines of {} in the system's log", wanted.unit),
         |path| format!("the end of {}", path.display()),
@@ -113,7 +113,7 @@ fn capture_name(path: &Path, n: usize) -> String {
 pub(super) fn diagnose(
     path: &Path,
     config: &Result<Config, ConfigError>,
-    wanted: &Wanted<'_>,
+    wanted: &ArchiveParts<'_>,
     to: &Path,
     force: bool,
 ) -> anyhow::Result<()> {
@@ -199,7 +199,7 @@ fn configuration(path: &Path) -> String {
     shown.unwrap_or_else(|error| format!("# left out: {error:#}\n"))
 }
 
-fn log(wanted: &Wanted<'_>) -> anyhow::Result<String> {
+fn log(wanted: &ArchiveParts<'_>) -> anyhow::Result<String> {
     let Some(path) = wanted.log else {
         let mut command = Command::new("journalctl");
         command.args([

@@ -22,7 +22,7 @@ use tokio::{
 use super::names;
 use crate::{
     capture::{Act, Header, Record as Line, stream::NOW, write_header, write_record},
-    link::{Backoff, Opened, Source},
+    link::{Backoff, LinkSource, Opened},
     time::Millis,
     watcher::Protocol,
 };
@@ -42,9 +42,9 @@ const MOST_LINE: usize = 256;
 pub(super) struct Forward {
     /// The port: /dev/serial/by-id/..., usb:SERIAL, board:SERIAL, board:SERIAL@PORT
     #[arg(long, short)]
-    port: Source,
+    port: LinkSource,
     /// What the board speaks
-    #[arg(long, value_parser = names::one_of::<Protocol, 4>(Protocol::NAMES), default_value = "dgt")]
+    #[arg(long, value_parser = names::one_of::<Protocol, _>(Protocol::NAMES), default_value = "dgt")]
     protocol: Protocol,
     /// Where the daemon is waited for: 0.0.0.0:2000
     #[arg(long, short, value_name = "ADDRESS:PORT")]
@@ -53,7 +53,7 @@ pub(super) struct Forward {
 
 impl Forward {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        if matches!(self.port, Source::Shared(_)) {
+        if matches!(self.port, LinkSource::Shared(_)) {
             anyhow::bail!(
                 "a board on a line is asked in turn, and has no times of its own to hand on: configure it on the machine where the line is attached"
             );
@@ -100,7 +100,7 @@ impl Forwarder {
         Millis(self.origin.elapsed().as_millis() as u64)
     }
 
-    async fn forward(&mut self, source: &Source) -> anyhow::Result<()> {
+    async fn forward(&mut self, source: &LinkSource) -> anyhow::Result<()> {
         let (mut backoff, mut rng) = (Backoff::new(250, 5000, 10_000), Rng::new());
         let mut said = String::new();
         loop {

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::journal::query::{Filter, Kept, each_command, each_event};
+use crate::journal::query::{Filter, KeptCommand, each_command, each_event};
 
 /// Writes the events that `filter` lets through to `out`, oldest first. The daemon may be running.
 ///
@@ -34,7 +34,7 @@ pub(super) fn print_commands(path: &Path, filter: &Filter, out: &mut dyn Write) 
 }
 
 /// A command as one object: what was asked, when, and what was answered.
-fn command(kept: &Kept) -> Value {
+fn command(kept: &KeptCommand) -> Value {
     // All of it was JSON when it was written.
     let read = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
     let reply = read(&kept.record.reply);

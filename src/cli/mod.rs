@@ -50,10 +50,10 @@ enum Command {
     #[cfg(feature = "demo")]
     Demo(demo::Demo),
     Replay(replay::Replay),
-    Record(record::Record),
+    Record(record::RecordArgs),
     Forward(forward::Forward),
     Simulate(simulate::Simulate),
-    Ports(ports::Ports),
+    Ports(ports::PortsArgs),
     Check(configured::Check),
     Journal(configured::ShowJournal),
     Pgn(configured::ShowGames),

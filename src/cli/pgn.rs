@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io::Write, path::Path};
 use anyhow::Context;
 
 use super::journal;
-use crate::{broadcast::Record, event::Event, journal::query::Filter, tournament::Delay};
+use crate::{broadcast::PublicRecord, event::Event, journal::query::Filter, tournament::Delay};
 
 /// Writes the games that `filter` lets through to `out`, by board and number.
 ///
@@ -30,13 +30,13 @@ pub(super) fn print(path: &Path, filter: &Filter, out: &mut dyn Write) -> anyhow
 type Key = (String, u32);
 
 /// Adds what an event says to its game.
-fn take(games: &mut BTreeMap<Key, Record>, event: &Event) {
+fn take(games: &mut BTreeMap<Key, PublicRecord>, event: &Event) {
     let Some(number) = event.game else { return };
     let game = games.entry((event.board.clone(), number)).or_default();
     game.take(event, 0);
 }
 
-fn text((board, number): &Key, game: &Record) -> Option<String> {
+fn text((board, number): &Key, game: &PublicRecord) -> Option<String> {
     let shown = game.shown(i64::MAX, Delay::default())?;
     let known = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".into());
     let [white, black] = &shown.players;

@@ -6,20 +6,20 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::link::{
-    PortMatch, Source,
-    enumerate::{Kind, Port, UsbDevice, board_ids, ports},
+    LinkSource, PortMatch,
+    enumerate::{Port, PortKind, UsbDevice, board_ids, ports},
     line::{Found, discover},
 };
 
 /// List serial ports and boards by Chessnut, what is known about each, and the name to configure.
 #[derive(Debug, Args)]
-pub(super) struct Ports {
+pub(super) struct PortsArgs {
     /// Ask which boards share the line at this port; stop the daemon before
     #[arg(long, value_name = "PORT")]
-    line: Option<Source>,
+    line: Option<LinkSource>,
 }
 
-impl Ports {
+impl PortsArgs {
     pub(super) fn run(self) -> anyhow::Result<()> {
         if let Some(line) = &self.line {
             return list_line(line);
@@ -41,7 +41,7 @@ impl Ports {
 }
 
 /// Asks the boards of a line for their addresses, and says what to configure.
-fn list_line(line: &Source) -> anyhow::Result<()> {
+fn list_line(line: &LinkSource) -> anyhow::Result<()> {
     eprintln!("Asking the boards on {line}, which takes some seconds...");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -69,8 +69,8 @@ fn list_line(line: &Source) -> anyhow::Result<()> {
 /// Whether another port carries the same USB serial number, as cheap converters do.
 pub(super) fn is_shared(port: &Port, ports: &[Port]) -> bool {
     let number = |port: &Port| match &port.kind {
-        Kind::Usb(usb) | Kind::Hid(usb) => usb.serial.clone(),
-        Kind::Bluetooth | Kind::BuiltIn => None,
+        PortKind::Usb(usb) | PortKind::Hid(usb) => usb.serial.clone(),
+        PortKind::Bluetooth | PortKind::BuiltIn => None,
     };
     let same = |other: &&Port| number(other) == number(port) && other.is_hid() == port.is_hid();
     number(port).is_some() && ports.iter().filter(same).count() > 1
@@ -79,10 +79,10 @@ pub(super) fn is_shared(port: &Port, ports: &[Port]) -> bool {
 /// The port, what it is, and the line for the configuration. A serial number that is shared names no port.
 fn describe(port: &Port, is_shared: bool) -> String {
     let what = match &port.kind {
-        Kind::Usb(usb) => describe_usb(usb, board_ids(usb.id).unwrap_or("no board that is known")),
-        Kind::Hid(usb) => describe_usb(usb, "board by Chessnut"),
-        Kind::Bluetooth => "Bluetooth; a board if you paired one".to_owned(),
-        Kind::BuiltIn => "built in; a board only if you wired one to it".to_owned(),
+        PortKind::Usb(usb) => describe_usb(usb, board_ids(usb.id).unwrap_or("no board that is known")),
+        PortKind::Hid(usb) => describe_usb(usb, "board by Chessnut"),
+        PortKind::Bluetooth => "Bluetooth; a board if you paired one".to_owned(),
+        PortKind::BuiltIn => "built in; a board only if you wired one to it".to_owned(),
     };
     let path = port.path.display();
     if is_shared {
@@ -116,12 +116,12 @@ pub(super) fn stable_name(port: &Port) -> String {
         return link.display().to_string();
     }
     match &port.kind {
-        Kind::Usb(UsbDevice {
+        PortKind::Usb(UsbDevice {
             serial: Some(serial), ..
         })
-        | Kind::Hid(UsbDevice {
+        | PortKind::Hid(UsbDevice {
             serial: Some(serial), ..
-        }) => Source::Serial(PortMatch::Usb(serial.clone())).to_string(),
+        }) => LinkSource::Serial(PortMatch::Usb(serial.clone())).to_string(),
         _ => port.path.display().to_string(),
     }
 }
@@ -135,7 +135,7 @@ mod tests {
         let mut port = Port {
             path: "/dev/ttyUSB0".into(),
             by_id: Some("/dev/serial/by-id/usb-x".into()),
-            kind: Kind::Usb(UsbDevice {
+            kind: PortKind::Usb(UsbDevice {
                 id: (0x0403, 0x6001),
                 serial: Some("A5".into()),
                 product: Some("FT232R".into()),
@@ -159,7 +159,7 @@ mod tests {
         );
         port.by_id = None;
         assert_eq!(stable_name(&port), "usb:A5");
-        port.kind = Kind::Hid(UsbDevice {
+        port.kind = PortKind::Hid(UsbDevice {
             id: (0x2d80, 0x8003),
             serial: None,
             product: Some("Chessnut Air".into()),
@@ -169,8 +169,8 @@ mod tests {
             describe(&port, false),
             "/dev/hidraw1\n    USB 2d80:8003 Chessnut Air: board by Chessnut\n    port = \"/dev/hidraw1\"\n    protocol = \"chessnut\""
         );
-        (port.kind, port.path) = (Kind::BuiltIn, "/dev/ttyUSB0".into());
+        (port.kind, port.path) = (PortKind::BuiltIn, "/dev/ttyUSB0".into());
         assert_eq!(stable_name(&port), "/dev/ttyUSB0");
-        assert!(stable_name(&port).parse::<Source>().is_ok());
+        assert!(stable_name(&port).parse::<LinkSource>().is_ok());
     }
 }

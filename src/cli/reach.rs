@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
-use super::check::Found;
+use super::check::PortFinding;
 use crate::{
     board::Orientation,
-    config::{Board, BrokerUrl, Config},
+    config::{BoardConfig, BrokerUrl, Config},
     dgt::PieceCode,
     families::{Family, occ1::Occupancy},
     journal::query::boot,
-    link::{OpenError, Source, ask, hear_position, line},
+    link::{LinkSource, OpenError, ask, hear_position, line},
     mqtt::{
         Topics,
         look::{Holder, holder},
@@ -29,9 +29,9 @@ fn runtime() -> Result<Runtime, String> {
 }
 
 /// Opens the port and asks the board for its numbers; one that cannot be asked is listened to.
-pub(super) fn port(board: &Board) -> Result<Found, String> {
-    let source: Source = board.port.as_str().parse().map_err(|error| format!("{error}"))?;
-    let is_heard = !matches!(source, Source::Capture(_) | Source::Timed(_));
+pub(super) fn port(board: &BoardConfig) -> Result<PortFinding, String> {
+    let source: LinkSource = board.port.as_str().parse().map_err(|error| format!("{error}"))?;
+    let is_heard = !matches!(source, LinkSource::Capture(_) | LinkSource::Timed(_));
     if let Some(family) = board.protocol.family().filter(|_| is_heard) {
         return heard(&source, family)?.map(words).ok_or_else(|| {
             format!(
@@ -45,34 +45,34 @@ pub(super) fn port(board: &Board) -> Result<Found, String> {
 }
 
 /// Opens the source and waits for a board of `family` to say what stands on it; none where nothing is said that it knows.
-pub(super) fn heard(source: &Source, family: &Family) -> Result<Option<String>, String> {
+pub(super) fn heard(source: &LinkSource, family: &Family) -> Result<Option<String>, String> {
     let squares = runtime()?.block_on(hear_position(source, family));
     let squares = squares.map_err(|error| full(&error))?;
     Ok(squares.map(|squares| shown(family, &squares)))
 }
 
 /// Opens the source and asks who shares the line there.
-pub(super) fn line(source: &Source) -> Result<line::Found, String> {
+pub(super) fn line(source: &LinkSource) -> Result<line::Found, String> {
     runtime()?
         .block_on(async { Ok(line::discover(source.open().await?).await) })
         .map_err(|error: OpenError| full(&error))
 }
 
 /// Opens the source and asks the board there for its numbers; none where it does not answer.
-pub(super) fn spoken(source: &Source) -> Result<Option<Found>, String> {
-    if let Source::Capture(playback) = source {
+pub(super) fn spoken(source: &LinkSource) -> Result<Option<PortFinding>, String> {
+    if let LinkSource::Capture(playback) = source {
         let known = crate::link::file::read_capture(playback.path());
         return known
             .map(|_| Some(words("a capture that can be read".to_owned())))
             .map_err(|e| full(&e));
     }
-    if matches!(source, Source::Timed(_)) {
+    if matches!(source, LinkSource::Timed(_)) {
         // Another who listens would take the daemon's place there.
         return Ok(Some(words("not tried: only one can listen there".to_owned())));
     }
     match runtime()?.block_on(ask(source)) {
         Ok(numbers) if numbers.is_empty() => Ok(None),
-        Ok(serials) => Ok(Some(Found {
+        Ok(serials) => Ok(Some(PortFinding {
             words: format!("a board with the serial number {}", serials.join(" and ")),
             serials,
         })),
@@ -93,8 +93,8 @@ fn shown(family: &Family, squares: &[PieceCode; 64]) -> String {
 }
 
 /// Only words: no number was said.
-fn words(words: String) -> Found {
-    Found {
+fn words(words: String) -> PortFinding {
+    PortFinding {
         words,
         serials: Vec::new(),
     }

@@ -20,7 +20,7 @@ use crate::{
     dgt::{CommandBytes, Decoder, Mask, Session, Wish, line::budget},
     families::Driver,
     link::{
-        Backoff, Opened, Source,
+        Backoff, LinkSource, Opened,
         file::{CaptureFileError, CaptureWriter},
     },
     time::Millis,
@@ -29,10 +29,10 @@ use crate::{
 
 /// Write a capture from a live board, until Ctrl-C.
 #[derive(Debug, Args)]
-pub(super) struct Record {
+pub(super) struct RecordArgs {
     /// The port: /dev/serial/by-id/..., usb:SERIAL, board:SERIAL, board:SERIAL@PORT, tcp://host:port
     #[arg(long, short)]
-    port: Source,
+    port: LinkSource,
     /// The capture to write (.dgtcap, .dgtcap.zst)
     #[arg(long, short)]
     output: PathBuf,
@@ -43,7 +43,7 @@ pub(super) struct Record {
     #[arg(long, conflicts_with = "board")]
     anonymous: bool,
     /// What the board speaks
-    #[arg(long, value_parser = names::one_of::<Protocol, 4>(Protocol::NAMES), default_value = "dgt")]
+    #[arg(long, value_parser = names::one_of::<Protocol, _>(Protocol::NAMES), default_value = "dgt")]
     protocol: Protocol,
     /// How long what stands between gathers bytes before it hands them on, in milliseconds, for the header
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=MOST_GATHERED_MS))]
@@ -68,12 +68,12 @@ pub(super) struct Record {
 /// How often what was recorded is handed to the disk.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
 
-impl Record {
+impl RecordArgs {
     pub(super) fn run(self) -> anyhow::Result<()> {
         if !self.force && self.output.exists() {
             return Err(CaptureFileError::Exists(self.output).into());
         }
-        if matches!(self.port, Source::Timed(_)) {
+        if matches!(self.port, LinkSource::Timed(_)) {
             anyhow::bail!(
                 "record where the board is attached: what comes from `forward` is a capture already"
             );
@@ -126,7 +126,7 @@ impl Record {
             header.push("protocol", self.protocol.name())?;
         }
         // A board on a line that it shares is asked now and then; for it alone that takes so long.
-        let of_line = matches!(self.port, Source::Shared(_)).then(|| budget::gathered_ms(1));
+        let of_line = matches!(self.port, LinkSource::Shared(_)).then(|| budget::gathered_ms(1));
         if let Some(ms) = self.gathered.or(of_line) {
             header.push("gathered", &format!("{ms} ms"))?;
         }
@@ -230,7 +230,7 @@ impl Recorder {
     }
 
     /// Goes on until an error of the file, through as many links as it takes.
-    async fn record(&mut self, source: &Source, mut opened: Opened) -> anyhow::Result<()> {
+    async fn record(&mut self, source: &LinkSource, mut opened: Opened) -> anyhow::Result<()> {
         let (mut backoff, mut rng) = (Backoff::new(250, 5000, 10_000), Rng::new());
         let mut first = true;
         loop {

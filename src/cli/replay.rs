@@ -32,16 +32,16 @@ pub(super) struct Replay {
     #[arg(required = true)]
     captures: Vec<PathBuf>,
     /// Edition of the Laws of Chess
-    #[arg(long, value_parser = names::one_of::<Edition, 5>(names::LAWS))]
+    #[arg(long, value_parser = names::one_of::<Edition, _>(names::LAWS))]
     laws: Option<Edition>,
     /// Time control of the games
-    #[arg(long, value_parser = names::one_of::<TimeControl, 3>(names::TIME_CONTROLS))]
+    #[arg(long, value_parser = names::one_of::<TimeControl, _>(names::TIME_CONTROLS))]
     time_control: Option<TimeControl>,
     /// Whether there are enough arbiters for the Competition Rules
-    #[arg(long, value_parser = names::one_of::<Supervision, 2>(names::SUPERVISIONS))]
+    #[arg(long, value_parser = names::one_of::<Supervision, _>(names::SUPERVISIONS))]
     supervision: Option<Supervision>,
     /// What the board spoke
-    #[arg(long, value_parser = names::one_of::<Protocol, 4>(Protocol::NAMES))]
+    #[arg(long, value_parser = names::one_of::<Protocol, _>(Protocol::NAMES))]
     protocol: Option<Protocol>,
     /// How long the line gathered bytes before they got their times, in milliseconds
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=MOST_GATHERED_MS))]

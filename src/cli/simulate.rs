@@ -19,12 +19,12 @@ use crate::{
     dgt::bus::Address,
     link::file::read_capture,
     sim::{
-        board::Identity,
+        board::SimulatedIdentity,
         games,
-        line::{Line, Troubles},
-        mess::{self, Faults},
-        player::{Pace, Player},
-        port::Place,
+        line::{SimulatedLine, Troubles},
+        mess::{self, FaultRates},
+        player::{Pace, PlayedBoard},
+        port::Socket,
         serve::{Serving, Station},
         slave::Slave,
         whole::{cues_of, told_by},
@@ -57,7 +57,7 @@ pub(super) struct Simulate {
     #[arg(long, value_name = "MS", default_value_t = 0, requires = "line", value_parser = clap::value_parser!(u64).range(..=1000))]
     late: u64,
     /// What the boards speak: all but DGT's have no clock, and with occ1 they feel only which squares are occupied
-    #[arg(long, value_parser = names::one_of::<Protocol, 4>(Protocol::NAMES), default_value = "dgt")]
+    #[arg(long, value_parser = names::one_of::<Protocol, _>(Protocol::NAMES), default_value = "dgt")]
     protocol: Protocol,
     /// What goes wrong in made-up games, as KIND[=CHANCE],... ; an unknown kind lists them all
     #[arg(
@@ -66,7 +66,7 @@ pub(super) struct Simulate {
         requires = "boards",
         conflicts_with = "games"
     )]
-    faults: Option<Faults>,
+    faults: Option<FaultRates>,
     /// Seed of what is made up
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -129,7 +129,7 @@ impl Simulate {
         })
     }
 
-    async fn serve(&self, players: Vec<Player>) -> anyhow::Result<()> {
+    async fn serve(&self, players: Vec<PlayedBoard>) -> anyhow::Result<()> {
         let serving = Serving {
             slow_line: self.slow_line,
             linger: (!self.keep).then(|| Duration::from_secs_f64(self.linger)),
@@ -157,10 +157,10 @@ impl Simulate {
     }
 
     /// All on one port; what a host is to open is said for each.
-    async fn serve_line(&self, players: Vec<Player>, serving: Serving) -> anyhow::Result<()> {
+    async fn serve_line(&self, players: Vec<PlayedBoard>, serving: Serving) -> anyhow::Result<()> {
         let serials: Vec<String> = (1u16..)
             .zip(&players)
-            .map(|(number, _)| Identity::synthetic(number).serial)
+            .map(|(number, _)| SimulatedIdentity::synthetic(number).serial)
             .collect();
         let mut slaves = Vec::new();
         for (player, serial) in players.into_iter().zip(&serials) {
@@ -174,7 +174,7 @@ impl Simulate {
             noise: self.noise,
             late_ms: self.late,
         };
-        let line = Line::new(slaves, troubles, self.seed);
+        let line = SimulatedLine::new(slaves, troubles, self.seed);
         let station = Station::new(line, self.place(1)?, serving).await;
         let station = station.context("cannot attach a simulated line")?;
         let mut out = io::stdout().lock();
@@ -186,7 +186,7 @@ impl Simulate {
         station.run().await.context("the simulated line failed")
     }
 
-    fn place(&self, number: u16) -> anyhow::Result<Place> {
+    fn place(&self, number: u16) -> anyhow::Result<Socket> {
         if let Some(mut address) = self.listen {
             if address.port() != 0 {
                 let port = address
@@ -195,14 +195,14 @@ impl Simulate {
                     .context("no TCP port is left")?;
                 address.set_port(port);
             }
-            return Ok(Place::Tcp(address));
+            return Ok(Socket::Tcp(address));
         }
-        Ok(Place::Pty(
+        Ok(Socket::Pty(
             self.link.as_deref().map(|link| numbered(link, number)),
         ))
     }
 
-    fn players(&self) -> anyhow::Result<Vec<Player>> {
+    fn players(&self) -> anyhow::Result<Vec<PlayedBoard>> {
         let pace = Pace {
             speed: self.speed,
             wait: !self.no_wait,
@@ -211,11 +211,13 @@ impl Simulate {
             let messy = |number: u16| {
                 let seed = self.seed.wrapping_add(u64::from(number));
                 let game = mess::play(faults, seed);
-                let identity = Identity::synthetic(number + 1);
+                let identity = SimulatedIdentity::synthetic(number + 1);
                 match self.protocol.family() {
-                    Some(family) => Player::staged(cues_of(family, &game.cues), identity, pace).of(family),
-                    None if game.log => Player::staged(game.cues, identity, pace),
-                    None => Player::staged(game.cues, identity, pace).without_log(),
+                    Some(family) => {
+                        PlayedBoard::staged(cues_of(family, &game.cues), identity, pace).of(family)
+                    }
+                    None if game.log => PlayedBoard::staged(game.cues, identity, pace),
+                    None => PlayedBoard::staged(game.cues, identity, pace).without_log(),
                 }
             };
             return Ok((0..boards).map(messy).collect());
@@ -229,7 +231,8 @@ impl Simulate {
             }
         }
         let captures = (1u16..).zip(captures);
-        let player = |(number, capture)| Player::new(capture, Identity::synthetic(number), pace);
+        let player =
+            |(number, capture)| PlayedBoard::new(capture, SimulatedIdentity::synthetic(number), pace);
         Ok(captures.map(player).collect())
     }
 

@@ -73,7 +73,7 @@ impl Language {
 
 /// A place that is told, and of what.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Alert {
+pub struct AlertConfig {
     /// How a message is written.
     pub form: AlertForm,
     /// `http://` or `https://`, host and perhaps port.
@@ -92,7 +92,7 @@ pub struct Alert {
     pub language: Language,
 }
 
-impl Alert {
+impl AlertConfig {
     /// Whether events of this kind are told.
     #[must_use]
     pub fn wants(&self, kind: &str) -> bool {
@@ -121,13 +121,13 @@ pub(super) struct RawAlert {
 }
 
 /// Who is told; every problem is noted in `document`.
-pub(super) fn alerts(raw: &[Spanned<RawAlert>], document: &mut Document<'_>) -> Option<Vec<Alert>> {
+pub(super) fn alerts(raw: &[Spanned<RawAlert>], document: &mut Document<'_>) -> Option<Vec<AlertConfig>> {
     if let Some(one) = raw.get(MAX_ALERTS) {
         let help = format!("{MAX_ALERTS} are possible; ntfy tells as many phones as have its topic");
         document.problem(one.span(), "there are too many places to tell", help);
         return None;
     }
-    let mut alerts: Vec<Alert> = Vec::new();
+    let mut alerts: Vec<AlertConfig> = Vec::new();
     for one in raw {
         let alert = alert(one, document)?;
         if alerts.iter().any(|other| other.key() == alert.key()) {
@@ -144,7 +144,7 @@ pub(super) fn alerts(raw: &[Spanned<RawAlert>], document: &mut Document<'_>) -> 
     Some(alerts)
 }
 
-fn alert(raw: &Spanned<RawAlert>, document: &mut Document<'_>) -> Option<Alert> {
+fn alert(raw: &Spanned<RawAlert>, document: &mut Document<'_>) -> Option<AlertConfig> {
     let span = raw.span();
     let raw = raw.get_ref();
     let (Some(form), Some(url)) = (raw.form, &raw.url) else {
@@ -178,7 +178,7 @@ fn alert(raw: &Spanned<RawAlert>, document: &mut Document<'_>) -> Option<Alert> 
         Some(file) => Some(secret_file(file, document)?),
         None => None,
     };
-    Some(Alert {
+    Some(AlertConfig {
         form,
         server,
         path,

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use toml::Spanned;
 
 use super::{
-    Broker, BrokerUrl, ClientCertificate, Login, Tls,
+    BrokerConfig, BrokerUrl, ClientCertificate, Login, Tls,
     checked::{parse, readable, secret_file},
     raw::RawBroker,
     read::Document,
@@ -28,7 +28,7 @@ pub fn system_authorities() -> Option<PathBuf> {
 }
 
 /// What the table says of the broker; the files that it names are read or tried.
-pub(super) fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'_>) -> Option<Broker> {
+pub(super) fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'_>) -> Option<BrokerConfig> {
     let login = login(raw, document);
     let client_id = match &raw.client_id {
         Some(id)
@@ -72,7 +72,7 @@ pub(super) fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'
         }
         None
     };
-    Some(Broker {
+    Some(BrokerConfig {
         urls,
         client_id,
         login,

@@ -5,7 +5,7 @@ use std::{collections::HashMap, ops::Range};
 use toml::Spanned;
 
 use super::{
-    Board, Port,
+    BoardConfig, PortName,
     raw::{RawBoard, RawLine},
     read::Document,
 };
@@ -16,7 +16,7 @@ use crate::{
 
 /// The ports of the lines by their names.
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct LinePorts {
     ports: HashMap<String, Spanned<String>>,
     /// Ports at which boards are looked for that are not configured.
     pub(super) searched: Vec<String>,
@@ -26,8 +26,8 @@ pub(super) struct Lines {
 pub(super) fn lines(
     list: Vec<Spanned<RawLine>>,
     document: &mut Document<'_>,
-) -> (Lines, Vec<Spanned<RawBoard>>) {
-    let (mut lines, mut boards) = (Lines::default(), Vec::new());
+) -> (LinePorts, Vec<Spanned<RawBoard>>) {
+    let (mut lines, mut boards) = (LinePorts::default(), Vec::new());
     for raw in list {
         let span = raw.span();
         let RawLine {
@@ -65,7 +65,7 @@ pub(super) fn lines(
     (lines, boards)
 }
 
-impl Lines {
+impl LinePorts {
     /// Where a board is attached: its port, or its place at a line.
     pub(super) fn port(
         &self,
@@ -150,9 +150,9 @@ impl Places {
 }
 
 /// A line gathers what each of its boards says for as long as a round takes.
-pub(super) fn gather(boards: &mut [Board]) {
+pub(super) fn gather(boards: &mut [BoardConfig]) {
     let mut counts: HashMap<String, u64> = HashMap::new();
-    let line = |port: &Port| port.shared().map(|(_, line)| line.to_owned());
+    let line = |port: &PortName| port.shared().map(|(_, line)| line.to_owned());
     for line in boards.iter().filter_map(|board| line(&board.port)) {
         *counts.entry(line).or_default() += 1;
     }

@@ -28,13 +28,13 @@ use std::{
     time::Duration,
 };
 
-pub use alert::{Alert, AlertForm, Language};
+pub use alert::{AlertConfig, AlertForm, Language};
 pub use broadcast::{Broadcast, Lichess, is_lichess_round};
 pub use broker::system_authorities;
 pub use dashboard::{MAX_NAME, Person, Role, is_name, is_token};
 pub use env::Env;
-pub use problem::{ConfigError, Place, Problem, Problems};
-pub use value::{BaseTopic, BrokerUrl, Id, Port, Secret};
+pub use problem::{ConfigError, Problem, ProblemPlace, Problems};
+pub use value::{BaseTopic, BrokerUrl, Id, PortName, Secret};
 
 use crate::{
     files::plain,
@@ -54,15 +54,15 @@ pub struct Config {
     /// Whether commands are subscribed to at all.
     pub commands: bool,
     /// The boards, at least one, with distinct ids and ports.
-    pub boards: Vec<Board>,
+    pub boards: Vec<BoardConfig>,
     /// Ports of lines on which boards are looked for that are not among them.
     pub searched: Vec<String>,
     /// The broker.
-    pub broker: Broker,
+    pub broker: BrokerConfig,
     /// The journal of events.
-    pub journal: Journal,
+    pub journal: JournalConfig,
     /// Bounds and intervals.
-    pub limits: Limits,
+    pub limits: LimitsConfig,
     /// Where figures for Prometheus can be had: a loopback address, or nowhere.
     pub metrics: Option<SocketAddr>,
     /// Games for the public, if wanted.
@@ -70,7 +70,7 @@ pub struct Config {
     /// Who may open the arbiter's page by a link of his own.
     pub people: Vec<Person>,
     /// Who is told on a phone.
-    pub alerts: Vec<Alert>,
+    pub alerts: Vec<AlertConfig>,
     /// The round that was put in force by a command; none of it is in the file.
     pub in_force: Option<InForce>,
     /// The boards by table as a command bound them; none where they are as configured.
@@ -85,7 +85,7 @@ pub struct Collector {
     /// First levels of every topic.
     pub base_topic: BaseTopic,
     /// The brokers; one in a configuration.
-    pub brokers: Vec<Broker>,
+    pub brokers: Vec<BrokerConfig>,
     /// Games for the public, if wanted.
     pub broadcast: Option<Broadcast>,
     /// Who may open the page by a link of his own.
@@ -109,11 +109,11 @@ pub struct Rules {
 
 /// One board.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Board {
+pub struct BoardConfig {
     /// Its id in topics and events.
     pub id: Id,
     /// Where it is attached.
-    pub port: Port,
+    pub port: PortName,
     /// What it speaks.
     pub protocol: Protocol,
     /// For how many milliseconds what stands between it and us gathers what it says; 0 where that is not known.
@@ -125,12 +125,12 @@ pub struct Board {
     /// Which side of the clock is White's.
     pub clock_side: ClockSideSetting,
     /// Who sits there.
-    pub table: Table,
+    pub table: TableConfig,
 }
 
 /// Who sits at a board: for the tags of its PGN.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
+pub struct TableConfig {
     /// White's name.
     pub white: Option<String>,
     /// Black's name.
@@ -139,7 +139,7 @@ pub struct Table {
 
 /// The broker: one session, at whichever of its addresses answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broker {
+pub struct BrokerConfig {
     /// Where it listens, tried in turn; at least one, and all with TLS or all without.
     pub urls: Vec<BrokerUrl>,
     /// What the session is called on the broker.
@@ -181,7 +181,7 @@ pub struct ClientCertificate {
 
 /// Where the journal is and how much it may hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Journal {
+pub struct JournalConfig {
     /// The SQLite file.
     pub path: PathBuf,
     /// Above this size in bytes the oldest acknowledged events are dropped.
@@ -194,7 +194,7 @@ pub struct Journal {
 
 /// Bounds and intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct LimitsConfig {
     /// The least time between two clock states of a board.
     pub clock_interval: Duration,
     /// The time between two health messages.
@@ -208,7 +208,7 @@ impl Default for Collector {
     fn default() -> Self {
         Self {
             base_topic: BaseTopic::default(),
-            brokers: vec![Broker {
+            brokers: vec![BrokerConfig {
                 urls: vec![BrokerUrl::default()],
                 client_id: "dgt2mqtt-dashboard".to_owned(),
                 login: None,
@@ -343,7 +343,7 @@ impl Config {
     /// Who sits at `board`, White and Black: by pairings that were put in force, else by its table, else by the pairings of
     /// the round.
     #[must_use]
-    pub fn players(&self, board: &Board) -> [Option<String>; 2] {
+    pub fn players(&self, board: &BoardConfig) -> [Option<String>; 2] {
         let named = [board.table.white.clone(), board.table.black.clone()];
         let paired = self.paired().remove(board.id.as_str());
         let is_put = self
@@ -358,7 +358,7 @@ impl Config {
 
     /// Who sits at `board`, and in which round of which event.
     #[must_use]
-    pub fn seats(&self, board: &Board) -> Seats {
+    pub fn seats(&self, board: &BoardConfig) -> Seats {
         let tournament = self.broadcast.as_ref().map(|broadcast| &broadcast.tournament);
         let in_force = self.in_force.as_ref();
         let named = || in_force?.pairings.as_ref()?.name.clone();
@@ -375,7 +375,7 @@ impl Config {
 
     /// What the watcher of `board` is told. The wall clock is set later, by the daemon.
     #[must_use]
-    pub fn settings(&self, board: &Board) -> Settings {
+    pub fn settings(&self, board: &BoardConfig) -> Settings {
         let Seats {
             players,
             event,

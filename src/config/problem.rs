@@ -4,7 +4,7 @@ use std::{fmt, io, path::PathBuf};
 
 /// Where a problem is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ProblemPlace {
     /// In the file.
     File {
         /// The file.
@@ -20,7 +20,7 @@ pub enum Place {
     Whole(PathBuf),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ProblemPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { path, line, column } => write!(f, "{}:{line}:{column}", path.display()),
@@ -34,7 +34,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Where.
-    pub place: Place,
+    pub place: ProblemPlace,
     /// What is wrong and why.
     pub what: String,
     /// What to do.
@@ -75,9 +75,9 @@ impl Problems {
 
     pub(super) fn sort(&mut self) {
         self.0.sort_by_key(|problem| match &problem.place {
-            Place::File { line, column, .. } => (0, *line, *column),
-            Place::Variable(_) => (1, 0, 0),
-            Place::Whole(_) => (2, 0, 0),
+            ProblemPlace::File { line, column, .. } => (0, *line, *column),
+            ProblemPlace::Variable(_) => (1, 0, 0),
+            ProblemPlace::Whole(_) => (2, 0, 0),
         });
     }
 }

@@ -16,7 +16,7 @@ use toml::{
 
 use serde::de::DeserializeOwned;
 
-use super::{Env, Place, Problem, Problems, hint, problem::nearest};
+use super::{Env, Problem, ProblemPlace, Problems, hint, problem::nearest};
 
 /// What the TOML library says where one of several names was wanted.
 const WANTS_NAME: &str = "wanted string or table";
@@ -98,7 +98,7 @@ impl<'t> Document<'t> {
         match span {
             Some(span) => self.problem(span, what, help),
             None => self.problems.push(Problem {
-                place: Place::Whole(self.path.clone()),
+                place: ProblemPlace::Whole(self.path.clone()),
                 what: what.to_owned(),
                 help: help.to_owned(),
             }),
@@ -128,19 +128,19 @@ impl<'t> Document<'t> {
         let line = |at: usize| self.text.get(..at).unwrap_or_default().matches('\n').count() + 1;
         let (first, last) = (line(span.start), line(span.end.min(self.text.len())));
         self.problems.iter().any(|problem| match &problem.place {
-            Place::File { line, .. } => (first..=last).contains(line),
-            Place::Variable(_) => true,
-            Place::Whole(_) => false,
+            ProblemPlace::File { line, .. } => (first..=last).contains(line),
+            ProblemPlace::Variable(_) => true,
+            ProblemPlace::Whole(_) => false,
         })
     }
 
-    fn place(&self, span: &Range<usize>) -> Place {
+    fn place(&self, span: &Range<usize>) -> ProblemPlace {
         if self.is_variable(span) {
             let index = (span.start - self.text.len() - 1) / 2;
-            return Place::Variable(self.variables.get(index).cloned().unwrap_or_default());
+            return ProblemPlace::Variable(self.variables.get(index).cloned().unwrap_or_default());
         }
         let before = self.text.get(..span.start).unwrap_or_default();
-        Place::File {
+        ProblemPlace::File {
             path: self.path.clone(),
             line: before.matches('\n').count() + 1,
             column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,

@@ -10,12 +10,13 @@ use std::{
 use toml::Spanned;
 
 use super::{
-    BaseTopic, Board, Collector, Config, Env, Id, Journal, Limits, Port, Rules, Table, alert,
+    BaseTopic, BoardConfig, Collector, Config, Env, Id, JournalConfig, LimitsConfig, PortName, Rules,
+    TableConfig, alert,
     broadcast::broadcast,
     broker,
     checked::{parse, within},
     dashboard,
-    line::{self, Lines, Places},
+    line::{self, LinePorts, Places},
     raw::{RawBoard, RawConfig, RawHomeAssistant, RawJournal, RawLimits},
     read::Document,
 };
@@ -166,10 +167,10 @@ fn periods(list: Vec<Spanned<Period>>, document: &mut Document<'_>) -> Vec<Perio
 
 fn boards(
     list: Vec<Spanned<RawBoard>>,
-    lines: &Lines,
+    lines: &LinePorts,
     event: &Rules,
     document: &mut Document<'_>,
-) -> Vec<Board> {
+) -> Vec<BoardConfig> {
     if list.is_empty() {
         document.missing(
             None,
@@ -189,11 +190,11 @@ fn boards(
 fn board(
     mut raw: RawBoard,
     span: &Range<usize>,
-    lines: &Lines,
+    lines: &LinePorts,
     event: &Rules,
     taken: &mut Taken,
     document: &mut Document<'_>,
-) -> Option<Board> {
+) -> Option<BoardConfig> {
     let is_on_line = raw.line.is_some();
     let place = lines.port(&mut raw, span, document);
     let id = taken.id(raw.id, span, document);
@@ -230,7 +231,7 @@ fn board(
             .map_or_else(|| event.periods.clone(), |list| periods(list, document)),
         contested: raw.contested.unwrap_or(event.contested),
     };
-    Some(Board {
+    Some(BoardConfig {
         id: id?,
         port: port?,
         protocol: raw.protocol,
@@ -238,7 +239,7 @@ fn board(
         rules,
         orientation: raw.orientation,
         clock_side: raw.clock_side,
-        table: Table {
+        table: TableConfig {
             white: raw.table.white,
             black: raw.table.black,
         },
@@ -250,7 +251,7 @@ fn board(
 struct Taken {
     ids: HashSet<Id>,
     /// By what a port is, which may have several names.
-    ports: HashMap<String, Port>,
+    ports: HashMap<String, PortName>,
     places: Places,
 }
 
@@ -281,16 +282,16 @@ impl Taken {
         raw: Option<Spanned<String>>,
         board: &Range<usize>,
         document: &mut Document<'_>,
-    ) -> Option<Port> {
+    ) -> Option<PortName> {
         let Some(raw) = raw else {
             let help = "write `port = \"...\"`; `dgt2mqtt ports` lists what is attached";
             document.missing(Some(board.clone()), "the board has no port", help);
             return None;
         };
         let span = raw.span();
-        let mut port: Port = parse(raw, document)?;
+        let mut port: PortName = parse(raw, document)?;
         if let Some(file) = port.capture() {
-            port = Port::from_capture(&document.resolve(file));
+            port = PortName::from_capture(&document.resolve(file));
         }
         if let Some((serial, line)) = port.shared() {
             return self.place(serial, line, &port, span, document);
@@ -328,11 +329,11 @@ impl Taken {
         &mut self,
         serial: &str,
         line: &str,
-        port: &Port,
+        port: &PortName,
         span: Range<usize>,
         document: &mut Document<'_>,
-    ) -> Option<Port> {
-        let device = parse::<Port>(Spanned::new(span.clone(), line.to_owned()), document)?.device();
+    ) -> Option<PortName> {
+        let device = parse::<PortName>(Spanned::new(span.clone(), line.to_owned()), document)?.device();
         if let Some(other) = self.ports.get(&device) {
             let what = format!(
                 "the port of the line is the port {:?} of a board, too",
@@ -357,7 +358,7 @@ impl Taken {
     }
 }
 
-fn journal(raw: RawJournal, document: &mut Document<'_>, env: &Env) -> Option<Journal> {
+fn journal(raw: RawJournal, document: &mut Document<'_>, env: &Env) -> Option<JournalConfig> {
     let size = within(raw.max_size_mib.as_ref(), 256, 1..=1_048_576, "MiB", document);
     let age = within(raw.max_age_days.as_ref(), 90, 1..=36_500, "days", document);
     let path = match raw.path {
@@ -371,7 +372,7 @@ fn journal(raw: RawJournal, document: &mut Document<'_>, env: &Env) -> Option<Jo
             "write `path = \"...\"` under [journal]",
         );
     }
-    Some(Journal {
+    Some(JournalConfig {
         path: path?,
         max_size: u64::from(size) * 1024 * 1024,
         max_age: DAY * age,
@@ -397,7 +398,7 @@ fn metrics(listen: &Spanned<String>, document: &mut Document<'_>) -> Option<Sock
     }
 }
 
-fn limits(raw: &RawLimits, document: &mut Document<'_>) -> Limits {
+fn limits(raw: &RawLimits, document: &mut Document<'_>) -> LimitsConfig {
     let clock = within(
         raw.clock_interval_ms.as_ref(),
         1000,
@@ -407,7 +408,7 @@ fn limits(raw: &RawLimits, document: &mut Document<'_>) -> Limits {
     );
     let health = within(raw.health_interval_s.as_ref(), 30, 5..=3600, "seconds", document);
     let shutdown = within(raw.shutdown_timeout_s.as_ref(), 10, 1..=60, "seconds", document);
-    Limits {
+    LimitsConfig {
         clock_interval: Duration::from_millis(u64::from(clock)),
         health_interval: Duration::from_secs(u64::from(health)),
         shutdown_timeout: Duration::from_secs(u64::from(shutdown)),

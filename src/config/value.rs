@@ -4,7 +4,7 @@ use std::{fmt, path::Path, str::FromStr};
 
 use serde::Deserialize;
 
-use crate::link::Source;
+use crate::link::LinkSource;
 
 /// Why a text is not such a value: what is wrong, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -101,9 +101,9 @@ impl fmt::Display for BaseTopic {
 
 /// Where a board is attached, in a form that a link understands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Port(String);
+pub struct PortName(String);
 
-impl Port {
+impl PortName {
     /// The text, as `link::Source` reads it.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -139,13 +139,13 @@ impl Port {
     }
 }
 
-impl FromStr for Port {
+impl FromStr for PortName {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let fits = match text.split_once(':') {
             Some(("usb" | "board" | "capture", rest)) => !rest.trim().is_empty(),
-            Some(("bus", rest)) => text.parse::<Source>().is_ok() && rest.contains('@'),
+            Some(("bus", rest)) => text.parse::<LinkSource>().is_ok() && rest.contains('@'),
             Some(("tcp" | "tcp+cap", rest)) => rest
                 .strip_prefix("//")
                 .is_some_and(|address| split_port(address).is_ok_and(|(_, port)| port.is_some())),
@@ -163,7 +163,7 @@ impl FromStr for Port {
     }
 }
 
-impl fmt::Display for Port {
+impl fmt::Display for PortName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -371,7 +371,7 @@ mod tests {
             "capture:games/one.dgtcap",
         ];
         for text in good {
-            assert_eq!(text.parse::<Port>().expect(text).as_str(), text);
+            assert_eq!(text.parse::<PortName>().expect(text).as_str(), text);
         }
         for text in [
             "",
@@ -385,7 +385,7 @@ mod tests {
             "capture:",
             "/dev/",
         ] {
-            assert!(text.parse::<Port>().is_err(), "{text:?}");
+            assert!(text.parse::<PortName>().is_err(), "{text:?}");
         }
     }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{
     board::Board,
-    games::{Game, Players},
+    games::{FoldedGame, Players},
     key::BoardKey,
 };
 use crate::{
@@ -126,7 +126,7 @@ impl Board {
         key: &BoardKey,
         event: &Event,
         irregularity: &Irregularity,
-        games: &BTreeMap<u32, Game>,
+        games: &BTreeMap<u32, FoldedGame>,
     ) -> Case {
         let game = event.game.and_then(|number| games.get(&number));
         let mut view = CaseView {

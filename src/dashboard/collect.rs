@@ -6,14 +6,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{key::BoardKey, listener::Shared};
-use crate::broadcast::Told;
+use crate::broadcast::Bundle;
 
 /// Tells the events of `tables` until `stop`, those of each board in order and without a hole: what
 /// was missed is waited for.
 pub(crate) async fn collect(
     shared: Shared,
     tables: Vec<BoardKey>,
-    events: mpsc::Sender<Told>,
+    events: mpsc::Sender<Bundle>,
     stop: CancellationToken,
 ) {
     let mut changes = shared.changes();
@@ -22,7 +22,7 @@ pub(crate) async fn collect(
     let mut is_first = true;
     loop {
         let now_ms = jiff::Timestamp::now().as_millisecond();
-        let mut news = Told::default();
+        let mut news = Bundle::default();
         {
             let hall = shared.hall();
             let complete = tables.iter().filter_map(|key| {

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
-use super::games::Game;
+use super::games::FoldedGame;
 use crate::event::{Body, Event};
 
 /// Games that are kept so.
@@ -18,7 +18,7 @@ pub(super) struct Earlier {
 /// An earlier game.
 #[derive(Clone, Debug, Default)]
 struct Kept {
-    game: Game,
+    game: FoldedGame,
     /// The last event that is in it.
     last_seq: u64,
     /// Events that it stands for.
@@ -80,7 +80,7 @@ impl Earlier {
     }
 
     /// By their numbers.
-    pub(super) fn games(&self) -> BTreeMap<u32, Game> {
+    pub(super) fn games(&self) -> BTreeMap<u32, FoldedGame> {
         let games = self.games.iter();
         games.map(|(number, kept)| (*number, kept.game.clone())).collect()
     }

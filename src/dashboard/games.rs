@@ -16,7 +16,7 @@ const OF_TEXT: usize = 16;
 
 /// A game while its events are read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Game {
+pub(super) struct FoldedGame {
     /// The start position; none where its begin was not told.
     pub(super) start: Option<String>,
     pub(super) chess960: bool,
@@ -64,7 +64,7 @@ pub(crate) struct GameLine {
 
 /// A game that is looked at closely.
 #[derive(Debug, Serialize)]
-pub(super) struct GameView {
+pub(super) struct GameDetail {
     pub(super) gateway: String,
     pub(super) board: String,
     #[serde(flatten)]
@@ -86,7 +86,7 @@ pub(super) struct MoveView {
     pub(super) time: Option<String>,
 }
 
-impl Game {
+impl FoldedGame {
     /// Takes its next event.
     pub(super) fn take(&mut self, event: &Event) {
         match &event.body {

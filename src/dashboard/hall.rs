@@ -31,13 +31,13 @@ pub(crate) type Paired = BTreeMap<String, [Option<String>; 2]>;
 
 /// A notice of a gateway.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Told {
+pub(crate) struct ToldNotice {
     /// What it is: the page has words for it in other languages.
     code: String,
     text: String,
 }
 
-impl Told {
+impl ToldNotice {
     /// As `health` has it.
     fn read(notice: &Value) -> Option<Self> {
         Some(Self {
@@ -63,7 +63,7 @@ pub(super) struct Gateway {
     /// Number of the round that is played, if it says so.
     pub(crate) round: Option<u32>,
     /// What its operator should see to.
-    pub(crate) notices: Vec<Told>,
+    pub(crate) notices: Vec<ToldNotice>,
     /// The machine of another gateway of its name, which stays away while it is there.
     pub(crate) rival: Option<String>,
     /// What its states weigh.
@@ -296,7 +296,7 @@ impl Hall {
                 let health = json();
                 pushed = serde_json::from_value(health["lichess"].clone()).ok();
                 let notices = health["notices"].as_array().into_iter().flatten();
-                gateway.notices = notices.filter_map(Told::read).collect();
+                gateway.notices = notices.filter_map(ToldNotice::read).collect();
                 gateway.rival = health["broker"]["rival"].as_str().map(str::to_owned);
             }
         }

@@ -22,7 +22,7 @@ use crate::{
     broadcast::Pushed,
     config::{BaseTopic, BrokerUrl},
     link::Backoff,
-    mqtt::{Arrived, BrokerLink, Dial, LinkEvent, Message, Qos, link::Ticket},
+    mqtt::{Arrived, BrokerLink, Dial, LinkEvent, Publication, Qos, link::Ticket},
     time::Millis,
 };
 
@@ -411,7 +411,7 @@ impl<D: Dial> Listener<D> {
         self.count += 1;
         let name = format!("{}-{}", self.name, self.count);
         fields.insert("ref".to_owned(), name.clone().into());
-        let message = Message {
+        let message = Publication {
             topic,
             payload: Value::Object(fields).to_string().into(),
             qos: Qos::AtLeastOnce,

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::{
     board::Board,
     cases::CaseView,
-    games::{GameLine, GameView, first_ply},
-    hall::{Hall, Told},
+    games::{GameDetail, GameLine, first_ply},
+    hall::{Hall, ToldNotice},
     key::BoardKey,
     pushed::{PushView, PushedView},
 };
@@ -48,7 +48,7 @@ pub(crate) struct GatewayView {
     commands: Option<bool>,
     /// Number of the round that is played; null where it does not say.
     round: Option<u32>,
-    notices: Vec<Told>,
+    notices: Vec<ToldNotice>,
     /// The machine of another gateway of the same name at its broker, which stays away.
     rival: Option<String>,
     /// Whether another broker has a gateway of the same name, which is not shown.
@@ -203,7 +203,7 @@ impl Hall {
 
     /// One game of a board, with all its half-moves.
     #[must_use]
-    pub(super) fn game(&self, key: &BoardKey, number: u32) -> Option<GameView> {
+    pub(super) fn game(&self, key: &BoardKey, number: u32) -> Option<GameDetail> {
         self.boards.get(key)?.game_view(key, number)
     }
 

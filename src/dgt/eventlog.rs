@@ -24,7 +24,7 @@ pub enum LogRecord {
         /// Seconds left, 0..=35999.
         seconds: u32,
     },
-    /// The board was switched on; one change for each man that stands on it follows.
+    /// The board was switched on; one change for each piece that stands on it follows.
     PowerUp,
     /// Only the outer rows are occupied, though not as in the normal start position.
     FourRows,

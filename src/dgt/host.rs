@@ -5,7 +5,7 @@ use crate::time::Millis;
 
 /// Something the host said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum HostWord {
     /// A command that the host side of this crate can express.
     Command(Command),
     /// A bus command (protocol 2.5), its checksum not verified:
@@ -47,7 +47,7 @@ impl HostDecoder {
     }
 
     /// Takes bytes that arrived at `now` and calls `sink` with every command that they complete.
-    pub fn push(&mut self, now: Millis, bytes: &[u8], sink: &mut impl FnMut(Heard)) {
+    pub fn push(&mut self, now: Millis, bytes: &[u8], sink: &mut impl FnMut(HostWord)) {
         if now.since(self.last_byte) >= BYTE_TIMEOUT {
             self.len = 0;
         }
@@ -59,7 +59,7 @@ impl HostDecoder {
         }
     }
 
-    fn take(&mut self, byte: u8) -> Option<Heard> {
+    fn take(&mut self, byte: u8) -> Option<HostWord> {
         // Only the first byte of a bus command has bit 7 set.
         if byte & 0x80 != 0 {
             self.len = 0;
@@ -86,17 +86,17 @@ fn length(started: &[u8]) -> usize {
     }
 }
 
-fn read(command: &[u8]) -> Heard {
+fn read(command: &[u8]) -> HostWord {
     if let &[a, b, c, d] = command
         && a & 0x80 != 0
     {
-        return Heard::Bus([a, b, c, d]);
+        return HostWord::Bus([a, b, c, d]);
     }
     let known = match *command {
         [code] => Command::from_code(code),
         _ => ClockCommand::parse(command).map(Command::ToClock),
     };
-    known.map_or(Heard::Other(command[0]), Heard::Command)
+    known.map_or(HostWord::Other(command[0]), HostWord::Command)
 }
 
 #[cfg(test)]
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::dgt::clock::ClockSide;
 
-    fn heard(bytes: &[u8]) -> Vec<Heard> {
+    fn heard(bytes: &[u8]) -> Vec<HostWord> {
         let mut all = Vec::new();
         HostDecoder::new().push(Millis(0), bytes, &mut |heard| all.push(heard));
         all
@@ -114,7 +114,7 @@ mod tests {
     fn same(command: ClockCommand, bytes: &[u8]) {
         let command = Command::ToClock(command);
         assert_eq!(command.bytes().as_ref(), bytes);
-        assert_eq!(heard(bytes), [Heard::Command(command)]);
+        assert_eq!(heard(bytes), [HostWord::Command(command)]);
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
     fn plain_commands_are_one_byte_and_come_back() {
         let all: Vec<u8> = Command::PLAIN.iter().flat_map(|c| c.bytes().to_vec()).collect();
         assert_eq!(all.len(), Command::PLAIN.len());
-        assert_eq!(heard(&all), Command::PLAIN.map(Heard::Command));
+        assert_eq!(heard(&all), Command::PLAIN.map(HostWord::Command));
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
         // Boot loader, EEPROM of draughts boards, identification text.
         for byte in [0x4e, 0x51, 0x53, 0x54, 0x47] {
             assert_eq!(Command::from_code(byte), None);
-            assert_eq!(heard(&[byte]), [Heard::Other(byte)]);
+            assert_eq!(heard(&[byte]), [HostWord::Other(byte)]);
         }
     }
 
@@ -176,22 +176,25 @@ mod tests {
         let lights = [0x60, 4, 1, 0x34, 0x24, 0, 0x42];
         assert_eq!(
             heard(&lights),
-            [Heard::Other(0x60), Heard::Command(Command::Dump)]
+            [HostWord::Other(0x60), HostWord::Command(Command::Dump)]
         );
         let bus = [0x87, 0x08, 0x01, 0x10, 0x42];
         assert_eq!(
             heard(&bus),
-            [Heard::Bus([0x87, 8, 1, 0x10]), Heard::Command(Command::Dump)]
+            [
+                HostWord::Bus([0x87, 8, 1, 0x10]),
+                HostWord::Command(Command::Dump)
+            ]
         );
         // An unfinished clock command gives way to a bus command, and to time.
         assert_eq!(
             heard(&[0x2b, 9, 3, 0x81, 8, 1, 0x0a]),
-            [Heard::Bus([0x81, 8, 1, 0x0a])]
+            [HostWord::Bus([0x81, 8, 1, 0x0a])]
         );
         let mut decoder = HostDecoder::new();
         let mut all = Vec::new();
         decoder.push(Millis(0), &[0x2b, 9, 3], &mut |heard| all.push(heard));
         decoder.push(Millis(500), &[0x42], &mut |heard| all.push(heard));
-        assert_eq!(all, [Heard::Command(Command::Dump)]);
+        assert_eq!(all, [HostWord::Command(Command::Dump)]);
     }
 }

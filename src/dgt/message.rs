@@ -21,6 +21,9 @@ impl PieceCode {
     pub const MAN: Self = Self(16);
 }
 
+/// What stands on each of a board's squares, in the board's own order.
+pub type Squares = [PieceCode; 64];
+
 /// One frame, decoded. Borrowed parts point into the decoder's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message<'a> {

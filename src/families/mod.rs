@@ -1,5 +1,5 @@
 //! Boards that tell whole positions: each time all squares, never a single change, and no clock.
-//! One module for each family of them, with its [`Driver`], our end of the wire, its [`Board`], the other end for the
+//! One module for each family of them, with its [`Driver`], our end of the wire, its [`BoardEnd`], the other end for the
 //! simulator, and a row of [`FAMILIES`]. `ARCHITECTURE.md` shows how another one is added.
 //!
 //! Pure, and without chess: what stands on the squares is handed on as the board says it, in the codes of [`PieceCode`].
@@ -42,7 +42,7 @@ pub struct Family {
     /// The same, as the configuration and captures spell it.
     pub name: &'static str,
     /// How such a board is attached.
-    pub line: Line,
+    pub line: Attachment,
     /// Whether they know what stands on a square; else only that something does.
     pub knows_pieces: bool,
     /// All that may be said to them: nothing else is handed on by `forward`.
@@ -50,7 +50,7 @@ pub struct Family {
     /// Our end of a wire on which nothing was said yet.
     pub driver: fn() -> Box<dyn Driver>,
     /// The other end, of a simulated board that was just switched on.
-    pub board: fn() -> Box<dyn Board>,
+    pub board: fn() -> Box<dyn BoardEnd>,
 }
 
 /// All families: what is not here speaks DGT's protocol.
@@ -74,8 +74,8 @@ impl Protocol {
 
     /// How a board that speaks it is attached.
     #[must_use]
-    pub fn line(self) -> Line {
-        self.family().map_or(Line::DGT, |family| family.line)
+    pub fn line(self) -> Attachment {
+        self.family().map_or(Attachment::DGT, |family| family.line)
     }
 
     /// Whether these bytes are one command that cannot harm a board.
@@ -96,7 +96,7 @@ impl Protocol {
 
 /// How a board's port is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum Attachment {
     /// A serial port of 8 data bits, no parity and one stop bit.
     Serial {
         /// Bits a second.
@@ -108,7 +108,7 @@ pub enum Line {
     Reports,
 }
 
-impl Line {
+impl Attachment {
     /// Of a DGT board.
     pub const DGT: Self = Self::Serial {
         baud: 9600,
@@ -152,7 +152,7 @@ pub trait Driver: Debug + Send + Sync {
 }
 
 /// The board's end of the wire, for the simulator.
-pub trait Board: Debug + Send {
+pub trait BoardEnd: Debug + Send {
     /// What the host said, while `squares` stand there: appends the answers.
     fn hear(&mut self, bytes: &[u8], squares: &[PieceCode; 64], answers: &mut Vec<u8>);
 

@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use super::{Board, Driver, Family, Protocol, Told};
+use super::{BoardEnd, Driver, Family, Protocol, Told};
 use crate::{
     dgt::{CommandBytes, PieceCode, Wish},
     time::Millis,
@@ -20,7 +20,7 @@ use crate::{
 pub const FAMILY: Family = Family {
     protocol: Protocol::Occ1,
     name: "occ1",
-    line: super::Line::DGT,
+    line: super::Attachment::DGT,
     knows_pieces: false,
     commands: Vec::new,
     driver: || Box::new(Listener::default()),
@@ -80,18 +80,18 @@ enum Line {
 /// Turns bytes into readings, in any split. Whatever is no line of 16 digits is skipped to its
 /// end: a remark of the firmware, or the rest of a line whose beginning was missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decoder {
+pub struct LineDecoder {
     line: Line,
     garbled: u64,
 }
 
-impl Default for Decoder {
+impl Default for LineDecoder {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Decoder {
+impl LineDecoder {
     /// A decoder at the beginning of a line.
     #[must_use]
     pub const fn new() -> Self {
@@ -175,7 +175,7 @@ impl Silence {
 /// Our end: it only ever listens.
 #[derive(Debug, Default)]
 struct Listener {
-    decoder: Decoder,
+    decoder: LineDecoder,
     silence: Silence,
     wish: Option<Wish>,
 }
@@ -218,7 +218,7 @@ impl Driver for Listener {
 #[derive(Debug)]
 struct Speaker;
 
-impl Board for Speaker {
+impl BoardEnd for Speaker {
     fn hear(&mut self, _bytes: &[u8], _squares: &[PieceCode; 64], _answers: &mut Vec<u8>) {}
 
     fn tell(&self, squares: &[PieceCode; 64]) -> Vec<u8> {
@@ -237,7 +237,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(bytes: &[u8]) -> (Vec<u64>, u64) {
-        let (mut decoder, mut read) = (Decoder::new(), Vec::new());
+        let (mut decoder, mut read) = (LineDecoder::new(), Vec::new());
         decoder.push(bytes, &mut |reading| read.push(reading.0));
         (read, decoder.garbled())
     }
@@ -292,7 +292,7 @@ mod tests {
             let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
             cuts.extend([0, bytes.len()]);
             cuts.sort_unstable();
-            let (mut decoder, mut found) = (Decoder::new(), Vec::new());
+            let (mut decoder, mut found) = (LineDecoder::new(), Vec::new());
             for pair in cuts.windows(2) {
                 decoder.push(&bytes[pair[0]..pair[1]], &mut |reading| found.push(reading.0));
             }

@@ -5,14 +5,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     alert,
-    config::{Alert, Config},
+    config::{AlertConfig, Config},
     journal::Journal,
 };
 
 /// Those who are told; gone with the value.
 pub(super) struct Alerts {
     journal: Journal,
-    told: Vec<Alert>,
+    told: Vec<AlertConfig>,
     work: JoinSet<()>,
     _stop: DropGuard,
 }

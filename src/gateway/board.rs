@@ -22,20 +22,20 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    clock::{Clock, has_stepped},
+    clock::{Timebase, has_stepped},
     commands::BoardCommand,
-    hardware::Hardware,
+    hardware::HardwareViews,
     heartbeat::Pulse,
     history,
     losses::Losses,
     mates::{Mates, Turn},
-    ports::{Claim, Ports},
+    ports::{PortClaim, Ports},
     quota::Quota,
     serials::Serials,
     standing::Standings,
     tape::Tape,
     timed::Timed,
-    told::Told,
+    told::LogMemory,
     trouble::Trouble,
 };
 use crate::{
@@ -43,8 +43,8 @@ use crate::{
     config::Id,
     event::{Event, notice},
     journal::{AppendError, Journal, Notice},
-    link::{Allowance, Backoff, Io, Opened, Source},
-    mqtt::{BoardState, PublisherHandle, Reply, StateKey, Topics},
+    link::{Allowance, Backoff, Io, LinkSource, Opened},
+    mqtt::{BoardState, CommandReply, PublisherHandle, StateKey, Topics},
     time::Millis,
     watcher::{HardwareView, Needed, Settings, Snapshot, StateSet, Status, Table, Watcher},
 };
@@ -65,8 +65,8 @@ pub(super) type Tables = Arc<BTreeMap<Id, Table>>;
 
 /// What every board's task shares.
 #[derive(Clone, Debug)]
-pub(super) struct Shared {
-    pub(super) clock: Clock,
+pub(super) struct BoardContext {
+    pub(super) clock: Timebase,
     pub(super) journal: Journal,
     /// Where the journal's file is, to read what the watchers do not keep.
     pub(super) journal_path: PathBuf,
@@ -76,7 +76,7 @@ pub(super) struct Shared {
     pub(super) topics: Topics,
     pub(super) ports: Ports,
     pub(super) serials: Serials,
-    pub(super) hardware: Hardware,
+    pub(super) hardware: HardwareViews,
     pub(super) clock_interval: Duration,
     /// One search for a mate at a time.
     pub(super) mates: Turn,
@@ -89,7 +89,7 @@ pub(super) struct Shared {
 #[derive(Clone, Debug)]
 pub(super) struct BoardPlan {
     pub(super) id: Id,
-    pub(super) source: Source,
+    pub(super) source: LinkSource,
     pub(super) settings: Settings,
 }
 
@@ -110,19 +110,19 @@ struct Line {
     floods: bool,
     /// It tells when its bytes were read.
     timed: Option<Timed>,
-    _claim: Claim,
+    _claim: PortClaim,
 }
 
 pub(super) struct BoardTask {
     plan: BoardPlan,
-    shared: Shared,
+    shared: BoardContext,
     pulse: Pulse,
     watcher: Watcher,
     epoch_ms: Option<i64>,
     pending: Option<kept::Pending>,
     /// States that changed while an entry was under way.
     changed: StateSet,
-    replies: Vec<Reply>,
+    replies: Vec<CommandReply>,
     mates: Mates,
     /// What is wrong with the link, while it is said already.
     trouble: Option<&'static str>,
@@ -133,7 +133,7 @@ pub(super) struct BoardTask {
     /// What came and went over its line, where that is kept.
     tape: Option<Tape>,
     /// What the log says of its evening.
-    evening: Told,
+    evening: LogMemory,
     /// Up to when a line that tells its own times has told what happened.
     told: Option<Millis>,
     /// How much of an arbiter it takes.
@@ -146,7 +146,7 @@ impl BoardTask {
     /// A task that goes on where the journal says.
     pub(super) async fn new(
         plan: BoardPlan,
-        shared: Shared,
+        shared: BoardContext,
         pulse: Pulse,
         notices: broadcast::Receiver<Notice>,
     ) -> Self {
@@ -169,7 +169,7 @@ impl BoardTask {
             tape: shared
                 .captures
                 .then(|| Tape::new(&shared.journal_path, &plan.settings)),
-            evening: Told::resumed(players, watcher.game().moves.len()),
+            evening: LogMemory::resumed(players, watcher.game().moves.len()),
             watcher,
             plan,
             shared,
@@ -273,7 +273,7 @@ impl BoardTask {
             unsent: VecDeque::new(),
             allowance: Allowance::new(self.now()),
             floods: false,
-            timed: matches!(self.plan.source, Source::Timed(_)).then(|| Timed::new(self.now())),
+            timed: matches!(self.plan.source, LinkSource::Timed(_)).then(|| Timed::new(self.now())),
             _claim: claim,
         };
         Ok((line, opened.name))

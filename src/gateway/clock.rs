@@ -11,11 +11,11 @@ const STEP_MS: u64 = 2_000;
 
 /// Time since the daemon's start.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(super) struct Timebase {
     start: Instant,
 }
 
-impl Clock {
+impl Timebase {
     pub(super) fn start() -> Self {
         Self {
             start: Instant::now(),

@@ -11,7 +11,7 @@ use super::quota::Quota;
 use crate::{
     event::Event,
     journal::{CommandRecord, Journal},
-    mqtt::{Answer, Refusal, Reply},
+    mqtt::{CommandReply, Refusal, ReplyTo},
     throttle::shortened,
     time::Millis,
     watcher::{Command, Order, Watcher},
@@ -26,7 +26,7 @@ pub(super) struct BoardCommand {
     pub(super) command: Command,
     pub(super) verb: String,
     pub(super) payload: String,
-    pub(super) answer: Answer,
+    pub(super) answer: ReplyTo,
 }
 
 impl BoardCommand {
@@ -39,7 +39,7 @@ impl BoardCommand {
     }
 
     /// A caller that repeats himself gets the answer he got, and nothing is done again.
-    pub(super) async fn answered_before(&self, journal: &Journal, board: &str) -> Option<Reply> {
+    pub(super) async fn answered_before(&self, journal: &Journal, board: &str) -> Option<CommandReply> {
         let before = journal.command(board, &self.reference()?).await?;
         let is_same = before.verb == self.verb && before.payload == kept(&self.payload);
         Some(if is_same {
@@ -56,7 +56,7 @@ impl BoardCommand {
         board: &str,
         now: Millis,
         past: Option<Vec<Event>>,
-    ) -> (Reply, CommandRecord) {
+    ) -> (CommandReply, CommandRecord) {
         let order = Order {
             command: self.command.clone(),
             by: self.answer.sender.clone(),
@@ -90,7 +90,7 @@ impl BoardCommand {
     }
 
     /// The board was told too much. One line of the log in a minute says so.
-    pub(super) fn refuse_flood(&self, quota: &Quota, wait_s: u64, board: &str) -> Reply {
+    pub(super) fn refuse_flood(&self, quota: &Quota, wait_s: u64, board: &str) -> CommandReply {
         let refusal = Refusal::OverBudget(wait_s);
         if let Some(left_out) = quota.says(Instant::now()) {
             tracing::warn!(
@@ -104,7 +104,7 @@ impl BoardCommand {
     }
 
     /// The board's task cannot take it.
-    pub(super) fn refuse(&self, refusal: &Refusal) -> Reply {
+    pub(super) fn refuse(&self, refusal: &Refusal) -> CommandReply {
         self.answer.refused(refusal.code(), refusal)
     }
 }

@@ -23,28 +23,30 @@ use tokio_util::sync::CancellationToken;
 use super::{
     alerts::Alerts,
     announce::Announcer,
-    board::{BoardError, BoardPlan, BoardTask, Shared, Tables},
+    board::{BoardContext, BoardError, BoardPlan, BoardTask, Tables},
     caster::Caster,
-    clock::Clock,
+    clock::Timebase,
     commands::BoardCommand,
     desk::Desk,
     discovery,
     disk::Disk,
     error::GatewayError,
-    hardware::Hardware,
+    hardware::HardwareViews,
     health::{GatewayInfo, Health},
     heartbeat::Heartbeat,
-    lines::Lines,
+    lines::LineTasks,
     mates::Turn,
     metrics::{Look, Metrics},
     ports::Ports,
     serials::Serials,
-    standing::{Standing, Standings},
+    standing::{BoardStanding, Standings},
 };
 use crate::{
     config::{Config, Id},
     journal::{Journal, Notice},
-    mqtt::{Figures, Publisher, PublisherHandle, Redial, Request, StateKey, Topics, rumqtt::RumqttDial},
+    mqtt::{
+        BrokerFigures, Publisher, PublisherHandle, Redial, Request, StateKey, Topics, rumqtt::RumqttDial,
+    },
     notify::notify,
 };
 use parts::{dial, journal_settings, metrics, plans, publisher_settings, tables};
@@ -91,12 +93,12 @@ struct Daemon {
     desk: Desk,
     tables: watch::Sender<Tables>,
     boot_id: String,
-    clock: Clock,
+    clock: Timebase,
     heartbeat: Heartbeat,
-    shared: Shared,
+    shared: BoardContext,
     plans: BTreeMap<Id, BoardPlan>,
     boards: JoinSet<Result<(), BoardError>>,
-    lines: Lines,
+    lines: LineTasks,
     running: HashMap<task::Id, Id>,
     commands: BTreeMap<Id, mpsc::Sender<BoardCommand>>,
     failures: BTreeMap<Id, u32>,
@@ -139,7 +141,7 @@ impl Daemon {
         }
         let boot_id = format!("{:032x}", fastrand::u128(..));
         journal.set_boot(&boot_id).await;
-        let clock = Clock::start();
+        let clock = Timebase::start();
         let heartbeat = Heartbeat::new(clock);
         let topics = Topics::new(&config.base_topic, &config.gateway);
         let (request_sender, requests) = mpsc::channel(COMMANDS.0);
@@ -162,7 +164,7 @@ impl Daemon {
         let mut publishers = JoinSet::new();
         publishers.spawn(publisher.run(stop_publisher.clone()));
         let (ports, stop_lines) = (Ports::default(), CancellationToken::new());
-        let lines = Lines::start(line_plans, &ports, &heartbeat, &stop_lines);
+        let lines = LineTasks::start(line_plans, &ports, &heartbeat, &stop_lines);
         lines.seat(plans.values_mut().map(|plan| &mut plan.source));
         let mut daemon = Self {
             lines,
@@ -171,7 +173,7 @@ impl Daemon {
             tables,
             clock,
             heartbeat,
-            shared: Shared {
+            shared: BoardContext {
                 clock,
                 journal,
                 journal_path: config.journal.path.clone(),
@@ -180,7 +182,7 @@ impl Daemon {
                 topics,
                 ports,
                 serials: Serials::default(),
-                hardware: Hardware::default(),
+                hardware: HardwareViews::default(),
                 clock_interval: config.limits.clock_interval,
                 mates: Turn::default(),
                 tables: seats,
@@ -362,7 +364,7 @@ impl Daemon {
     }
 
     /// How each board stands, and how often its task failed.
-    fn standings(&self) -> Vec<(Id, Standing, u32)> {
+    fn standings(&self) -> Vec<(Id, BoardStanding, u32)> {
         let boards = self.plans.keys().map(|id| {
             let failures = self.failures.get(id).copied().unwrap_or_default();
             (id.clone(), self.shared.standings.of(id), failures)
@@ -431,7 +433,7 @@ impl Daemon {
 }
 
 /// Why what happens at the boards does not reach the broker now.
-fn not_ready(broker: &Figures, troubles: &[Notice]) -> Vec<String> {
+fn not_ready(broker: &BrokerFigures, troubles: &[Notice]) -> Vec<String> {
     let away = (!broker.connected).then(|| "no broker is connected".to_owned());
     let rival = broker.rival.as_ref();
     let rival = rival.map(|host| format!("another gateway has our name, on the machine {host}"));

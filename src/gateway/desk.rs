@@ -15,7 +15,7 @@ use crate::{
     broadcast::began_ms,
     config::{Broadcast, Config, is_lichess_round},
     journal::wall_ms,
-    mqtt::{Answer, NextRound, PairingsAsked, Refusal, Reply},
+    mqtt::{CommandReply, NextRound, PairingsAsked, Refusal, ReplyTo},
     tournament::{InForce, Pairings, TablesWrong, tables as order},
 };
 
@@ -77,7 +77,7 @@ enum Change {
 #[derive(Debug)]
 pub(super) struct Done {
     change: Option<Change>,
-    reply: Reply,
+    reply: CommandReply,
 }
 
 /// See the module.
@@ -150,7 +150,7 @@ impl Desk {
     }
 
     /// Takes over what was done. True when the round is another, or is closed, or boards have other tables.
-    pub(super) fn take(&mut self, done: Done) -> (bool, Reply) {
+    pub(super) fn take(&mut self, done: Done) -> (bool, CommandReply) {
         let changed = done.change.is_some();
         match done.change {
             Some(Change::Round(in_force)) => self.in_force = Some(in_force),
@@ -166,7 +166,7 @@ impl Desk {
     }
 
     /// Looks `asked` through, and puts it in force where that is wanted. The answer, unless it comes later.
-    pub(super) fn pairings(&mut self, asked: &PairingsAsked, answer: Answer) -> Option<Reply> {
+    pub(super) fn pairings(&mut self, asked: &PairingsAsked, answer: ReplyTo) -> Option<CommandReply> {
         let config = self.config();
         let tables = config.tables();
         let checked = Pairings::check(&asked.text, asked.round, Some(tables.len()));
@@ -249,7 +249,7 @@ impl Desk {
 
     /// Says which boards are without a result, and closes the round where none is or `asked` says so. The answer, unless
     /// it comes later.
-    pub(super) fn next_round(&mut self, asked: NextRound, answer: Answer) -> Option<Reply> {
+    pub(super) fn next_round(&mut self, asked: NextRound, answer: ReplyTo) -> Option<CommandReply> {
         let config = self.config();
         let Some(round) = config.round() else {
             return Some(answer.refused(Refused::NoRound.code(), &Refused::NoRound));
@@ -293,7 +293,7 @@ impl Desk {
     }
 }
 
-fn refused(answer: &Answer, refused: &Refused) -> Done {
+fn refused(answer: &ReplyTo, refused: &Refused) -> Done {
     Done {
         change: None,
         reply: answer.refused(refused.code(), refused),
@@ -301,7 +301,7 @@ fn refused(answer: &Answer, refused: &Refused) -> Done {
 }
 
 /// First the disk, then everybody else.
-fn finish(path: &Path, in_force: InForce, answer: &Answer, state: Value) -> Done {
+fn finish(path: &Path, in_force: InForce, answer: &ReplyTo, state: Value) -> Done {
     match in_force.keep(path) {
         Ok(()) => Done {
             change: Some(Change::Round(in_force)),

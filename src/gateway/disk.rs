@@ -6,7 +6,7 @@ use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
     event::notice,
-    journal::{Journal, Notice, Stats},
+    journal::{Journal, JournalStats, Notice},
 };
 
 /// How long an answer is waited for at a time.
@@ -19,15 +19,15 @@ const HOPELESS: Duration = Duration::from_secs(120);
 /// What the journal said last, and since when it has been asked again.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
-    question: JoinSet<Stats>,
+    question: JoinSet<JournalStats>,
     asked: Option<Instant>,
     said: bool,
-    last: Stats,
+    last: JournalStats,
 }
 
 impl Disk {
     /// Has the journal do its housekeeping; its figures, or the last ones while it does not answer.
-    pub(super) async fn tick(&mut self, journal: &Journal) -> Stats {
+    pub(super) async fn tick(&mut self, journal: &Journal) -> JournalStats {
         if self.question.is_empty() {
             let journal = journal.clone();
             self.question.spawn(async move { journal.tick().await });

@@ -9,9 +9,9 @@ use crate::watcher::HardwareView;
 
 /// The last that each board told, where there is anything to tell.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hardware(Arc<Mutex<BTreeMap<String, HardwareView>>>);
+pub(super) struct HardwareViews(Arc<Mutex<BTreeMap<String, HardwareView>>>);
 
-impl Hardware {
+impl HardwareViews {
     /// Board `board` tells `view`.
     pub(super) fn tells(&self, board: &str, view: HardwareView) {
         let mut boards = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn boards_with_nothing_to_tell_are_left_out() {
-        let hardware = Hardware::default();
+        let hardware = HardwareViews::default();
         let firmware = HardwareView {
             firmware: Some("1.8".into()),
             clock_battery_low: Some(false),

@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use crate::{
     broadcast::Pushed,
-    config::{Board, Config},
+    config::{BoardConfig, Config},
     event::SCHEMA_VERSION,
     gateway::lines::LineHealth,
-    journal::{Notice, Stats},
-    mqtt::{self, Figures},
+    journal::{JournalStats, Notice},
+    mqtt::{self, BrokerFigures},
     time::Millis,
     watcher::HardwareView,
 };
@@ -41,7 +41,7 @@ pub struct GatewayInfo {
 
 impl GatewayInfo {
     pub(super) fn new(config: &Config, boot_id: &str) -> Self {
-        let named = |board: &Board| {
+        let named = |board: &BoardConfig| {
             let players = config.seats(board).players;
             let is_named = players.iter().any(Option::is_some);
             is_named.then(|| (board.id.to_string(), players))
@@ -73,9 +73,9 @@ pub struct Health {
     /// Age of the oldest event without acknowledgement, in seconds; null when there is none.
     pub(super) oldest_unacknowledged_s: Option<f64>,
     /// The link to the broker.
-    pub(super) broker: Figures,
+    pub(super) broker: BrokerFigures,
     /// What is kept on this machine.
-    pub(super) journal: Stats,
+    pub(super) journal: JournalStats,
     /// What an operator should see to now, and what was found at the start.
     notices: Vec<Notice>,
     /// The push of the games to lichess; absent where nothing is pushed.
@@ -94,8 +94,8 @@ impl Health {
         uptime: Millis,
         boards: usize,
         board_restarts: u64,
-        journal: Stats,
-        broker: Figures,
+        journal: JournalStats,
+        broker: BrokerFigures,
         notices: Vec<Notice>,
         lichess: Option<Pushed>,
     ) -> Self {

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use super::clock::Clock;
+use super::clock::Timebase;
 
 /// A task that has not shown itself for this long is stuck.
 const STUCK_MS: u64 = 15_000;
@@ -16,7 +16,7 @@ const STUCK_MS: u64 = 15_000;
 /// One task's pulse.
 #[derive(Clone, Debug)]
 pub(super) struct Pulse {
-    clock: Clock,
+    clock: Timebase,
     last: Arc<AtomicU64>,
 }
 
@@ -30,12 +30,12 @@ impl Pulse {
 /// All tasks' pulses.
 #[derive(Clone, Debug)]
 pub(super) struct Heartbeat {
-    clock: Clock,
+    clock: Timebase,
     pulses: Arc<Mutex<BTreeMap<String, Arc<AtomicU64>>>>,
 }
 
 impl Heartbeat {
-    pub(super) fn new(clock: Clock) -> Self {
+    pub(super) fn new(clock: Timebase) -> Self {
         Self {
             clock,
             pulses: Arc::default(),
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_silent_task_is_named() {
-        let heartbeat = Heartbeat::new(Clock::start());
+        let heartbeat = Heartbeat::new(Timebase::start());
         let seven = heartbeat.pulse("board 7");
         heartbeat.pulse("board 8");
         seven.last.store(STUCK_MS, Ordering::Relaxed);

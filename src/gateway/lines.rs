@@ -26,8 +26,8 @@ use crate::{
     event::notice,
     journal::Notice,
     link::{
-        Backoff, Source,
-        line::{Hub, Place},
+        Backoff, LinkSource,
+        line::{Hub, LinePlace},
     },
 };
 
@@ -90,7 +90,7 @@ impl LineHealth {
 /// One line's part of the configuration.
 #[derive(Clone, Debug)]
 pub(super) struct LinePlan {
-    port: Source,
+    port: LinkSource,
     /// Address, serial number and name of each board, by address: what its boards are called changes nothing at a line.
     boards: Vec<(Address, String, String)>,
     /// Boards are looked for that are not among them.
@@ -108,10 +108,12 @@ impl LinePlan {
 pub(super) type LinePlans = BTreeMap<String, LinePlan>;
 
 /// The lines that some of `sources` share, by their ports. On those at the ports `searched` boards are looked for that are not among them.
-pub(super) fn plans<'a>(sources: impl Iterator<Item = &'a Source>, searched: &[String]) -> LinePlans {
+pub(super) fn plans<'a>(sources: impl Iterator<Item = &'a LinkSource>, searched: &[String]) -> LinePlans {
     let mut lines = BTreeMap::new();
     for source in sources {
-        let Source::Shared(board) = source else { continue };
+        let LinkSource::Shared(board) = source else {
+            continue;
+        };
         let port = board.port.to_string();
         let line = lines.entry(port).or_insert_with_key(|port| LinePlan {
             port: (*board.port).clone(),
@@ -126,9 +128,9 @@ pub(super) fn plans<'a>(sources: impl Iterator<Item = &'a Source>, searched: &[S
 }
 
 /// The port of the line that `source` is on.
-pub(super) fn line_of(source: &Source) -> Option<String> {
+pub(super) fn line_of(source: &LinkSource) -> Option<String> {
     match source {
-        Source::Shared(board) => Some(board.port.to_string()),
+        LinkSource::Shared(board) => Some(board.port.to_string()),
         _ => None,
     }
 }
@@ -138,7 +140,7 @@ pub(super) fn line_of(source: &Source) -> Option<String> {
 struct Line {
     plan: LinePlan,
     /// By the names of the boards.
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, LinePlace>,
     figures: watch::Receiver<Figures>,
     stop: CancellationToken,
     /// Ends when the port is free again.
@@ -147,7 +149,7 @@ struct Line {
 
 /// The lines and their tasks.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct LineTasks {
     tasks: JoinSet<()>,
     lines: BTreeMap<String, Line>,
     ports: Ports,
@@ -155,7 +157,7 @@ pub(super) struct Lines {
     stop: CancellationToken,
 }
 
-impl Lines {
+impl LineTasks {
     /// Starts them; they end at `stop`.
     pub(super) fn start(
         plans: LinePlans,
@@ -235,10 +237,10 @@ impl Lines {
     }
 
     /// Gives each of `sources` that shares a line its place there.
-    pub(super) fn seat<'a>(&self, sources: impl Iterator<Item = &'a mut Source>) {
+    pub(super) fn seat<'a>(&self, sources: impl Iterator<Item = &'a mut LinkSource>) {
         for source in sources {
             let name = source.to_string();
-            if let Source::Shared(board) = source {
+            if let LinkSource::Shared(board) = source {
                 let line = self.lines.get(&board.port.to_string());
                 board.place = line.and_then(|line| line.places.get(&name)).cloned();
             }
@@ -314,7 +316,7 @@ fn task_name(port: &str) -> String {
 }
 
 /// Opens the port again and again, and lets the boards speak while it is open.
-async fn hold(port: Source, mut hub: Hub, ports: &Ports, pulse: &Pulse) {
+async fn hold(port: LinkSource, mut hub: Hub, ports: &Ports, pulse: &Pulse) {
     let (first, longest, stable) = BACKOFF_MS;
     let mut backoff = Backoff::new(first, longest, stable);
     let mut rng = fastrand::Rng::new();
@@ -375,8 +377,8 @@ mod tests {
         assert_eq!(lines[0].unlisted, [9]);
     }
 
-    fn on(lines: &[(&str, &[&str])]) -> Vec<Source> {
-        let names = |(port, serials): &(&str, &[&str])| -> Vec<Source> {
+    fn on(lines: &[(&str, &[&str])]) -> Vec<LinkSource> {
+        let names = |(port, serials): &(&str, &[&str])| -> Vec<LinkSource> {
             let name = |serial: &&str| format!("bus:{serial}@{port}").parse().unwrap();
             serials.iter().map(name).collect()
         };
@@ -385,11 +387,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_whose_boards_are_others_begins_anew_and_no_other_one() {
-        let heartbeat = Heartbeat::new(super::super::clock::Clock::start());
+        let heartbeat = Heartbeat::new(super::super::clock::Timebase::start());
         let stop = CancellationToken::new();
         let (a, b, c) = ("/nowhere/a", "/nowhere/b", "/nowhere/c");
         let present = plans(on(&[(a, &["01025", "01027"]), (b, &["01026"])]).iter(), &[]);
-        let mut lines = Lines::start(present, &Ports::default(), &heartbeat, &stop);
+        let mut lines = LineTasks::start(present, &Ports::default(), &heartbeat, &stop);
         // The order in which boards are configured is nothing to a line.
         let same = plans(on(&[(b, &["01026"]), (a, &["01027", "01025"])]).iter(), &[]);
         assert!(lines.changed(&same).is_empty());
@@ -405,7 +407,8 @@ mod tests {
         lines.change(next.clone()).await;
         assert!(lines.changed(&next).is_empty());
         lines.seat(sources.iter_mut());
-        let is_seated = |source: &Source| matches!(source, Source::Shared(board) if board.place.is_some());
+        let is_seated =
+            |source: &LinkSource| matches!(source, LinkSource::Shared(board) if board.place.is_some());
         assert!(sources.iter().all(is_seated));
         let ports: Vec<_> = lines.figures().into_iter().map(|line| line.port).collect();
         assert_eq!(ports, [a, c]);

@@ -13,7 +13,7 @@ use axum::{
 use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{health::Health, standing::Standing};
+use super::{health::Health, standing::BoardStanding};
 use crate::{config::Id, door};
 
 /// What nobody has said anything new of for this long is stuck.
@@ -29,7 +29,7 @@ const HERE: &str = "there are /metrics, /healthz and /readyz\n";
 pub(super) struct Look<'a> {
     pub(super) health: &'a Health,
     /// Each board, and how often its task failed.
-    pub(super) boards: Vec<(Id, Standing, u32)>,
+    pub(super) boards: Vec<(Id, BoardStanding, u32)>,
     /// Tasks that do not answer.
     pub(super) stuck: Vec<String>,
     /// Why events do not go their way now.
@@ -283,9 +283,9 @@ fn of_the_broker(health: &Health) -> Vec<Family> {
 }
 
 /// A name, what it says, and its value.
-type OfBoard = (&'static str, &'static str, fn(&Standing, u32) -> f64);
+type OfBoard = (&'static str, &'static str, fn(&BoardStanding, u32) -> f64);
 
-fn of_the_boards(boards: &[(Id, Standing, u32)]) -> Vec<Family> {
+fn of_the_boards(boards: &[(Id, BoardStanding, u32)]) -> Vec<Family> {
     let gauges: [OfBoard; 4] = [
         ("board_online", "1 while the board answers.", |standing, _| {
             truth(standing.online)

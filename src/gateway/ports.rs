@@ -12,7 +12,7 @@ pub(super) struct Ports(Arc<Mutex<BTreeMap<String, String>>>);
 
 /// A port is this board's as long as this lives.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct PortClaim {
     ports: Ports,
     device: String,
 }
@@ -22,7 +22,7 @@ impl Ports {
     ///
     /// # Errors
     /// The board that has it.
-    pub(super) fn claim(&self, name: &str, board: &str) -> Result<Claim, String> {
+    pub(super) fn claim(&self, name: &str, board: &str) -> Result<PortClaim, String> {
         let device = match Path::new(name).canonicalize() {
             Ok(path) => path.to_string_lossy().into_owned(),
             // No file: a network address.
@@ -33,7 +33,7 @@ impl Ports {
             Some(other) if other != board => Err(other.clone()),
             _ => {
                 ports.insert(device.clone(), board.to_owned());
-                Ok(Claim {
+                Ok(PortClaim {
                     ports: self.clone(),
                     device,
                 })
@@ -42,7 +42,7 @@ impl Ports {
     }
 }
 
-impl Drop for Claim {
+impl Drop for PortClaim {
     fn drop(&mut self) {
         self.ports
             .0

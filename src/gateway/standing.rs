@@ -13,7 +13,7 @@ use crate::{
 
 /// How a board stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct BoardStanding {
     /// It answers.
     pub(super) online: bool,
     /// The number of its game, the last one where none goes on.
@@ -28,7 +28,7 @@ pub(super) struct Standing {
     pub(super) last_seq: u64,
 }
 
-impl Standing {
+impl BoardStanding {
     pub(super) fn of(status: Status, game: &GameView) -> Self {
         Self {
             online: status == Status::Online,
@@ -43,10 +43,10 @@ impl Standing {
 
 /// Of all boards.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Standings(Arc<Mutex<BTreeMap<Id, Standing>>>);
+pub(super) struct Standings(Arc<Mutex<BTreeMap<Id, BoardStanding>>>);
 
 impl Standings {
-    pub(super) fn set(&self, board: &Id, standing: Standing) {
+    pub(super) fn set(&self, board: &Id, standing: BoardStanding) {
         self.lock().insert(board.clone(), standing);
     }
 
@@ -55,11 +55,11 @@ impl Standings {
         self.lock().remove(board);
     }
 
-    pub(super) fn of(&self, board: &Id) -> Standing {
+    pub(super) fn of(&self, board: &Id) -> BoardStanding {
         self.lock().get(board).copied().unwrap_or_default()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Id, Standing>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Id, BoardStanding>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

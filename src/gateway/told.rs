@@ -11,7 +11,7 @@ use crate::{
 
 /// What a line about a board needs to know of those before it.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct LogMemory {
     /// White and Black of the game that is played.
     players: [Option<String>; 2],
     /// Its half-moves.
@@ -20,7 +20,7 @@ pub(super) struct Told {
     cases: BTreeMap<String, (IrregularityKind, u32)>,
 }
 
-impl Told {
+impl LogMemory {
     /// Of a game that goes on after a restart.
     pub(super) fn resumed(players: [Option<String>; 2], plies: usize) -> Self {
         Self {

@@ -199,8 +199,8 @@ impl Store {
 mod tests {
     use super::*;
     use crate::journal::{
-        entry::{CommandRecord, Row},
-        store::{Batch, NewCommand, NewRow},
+        batch::{Batch, NewCommand, NewRow},
+        entry::{CommandRecord, OutboxRow},
     };
 
     const HOUR_MS: i64 = 3_600_000;
@@ -251,7 +251,7 @@ mod tests {
                 payload: String::new(),
                 reply: String::new(),
             };
-            let row = Row {
+            let row = OutboxRow {
                 n: self.n,
                 board: "7".to_owned(),
                 seq: self.n,

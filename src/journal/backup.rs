@@ -12,10 +12,11 @@ use std::{
 };
 
 use super::{
+    batch::Batch,
     numbers::fresh_range,
     open::{JournalError, io_error, lock, open_sound, set_aside},
     place::{NO_LINK, beside, make_folder},
-    store::{Batch, Store},
+    store::Store,
     wall_ms,
 };
 

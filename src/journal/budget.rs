@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 
-use super::store::{Batch, Store};
+use super::{batch::Batch, store::Store};
 
 /// The part of the journal's size that commands may take, and their events.
 const PART: u64 = 8;
@@ -99,14 +99,14 @@ impl Store {
 mod tests {
     use super::*;
     use crate::journal::{
-        entry::{JournalSettings, Row},
-        store::NewRow,
+        batch::NewRow,
+        entry::{JournalSettings, OutboxRow},
     };
 
     /// Acknowledged events of 1,000 bytes each.
     fn take(store: &mut Store, numbers: std::ops::Range<u64>, is_commanded: bool) {
         let row = |n| NewRow {
-            row: Row {
+            row: OutboxRow {
                 n,
                 board: "7".to_owned(),
                 seq: n,

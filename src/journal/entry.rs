@@ -62,7 +62,7 @@ pub struct CommandRecord {
 
 /// An event that waits for its acknowledgement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct OutboxRow {
     /// Position in the journal: the order in which events are to be sent.
     pub n: u64,
     /// The board's id.
@@ -79,7 +79,7 @@ pub struct Row {
 
 /// What a broker knows of the numbers of a board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownNumbers {
     /// The last one that was told by a state of the board; 0 when none was.
     pub last: u64,
     /// No higher one was sent while no disk could be written; 0 when that was not so.
@@ -108,7 +108,7 @@ pub enum Written {
 
 /// Figures for the health report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Stats {
+pub struct JournalStats {
     /// Events without acknowledgement.
     pub depth: u64,
     /// Unix time in milliseconds at which the oldest of them was taken.

@@ -11,10 +11,13 @@ use std::{
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
-    entry::{AppendError, CommandRecord, Entry, JournalSettings, Known, Notice, Resume, Row, Stats, Written},
+    entry::{
+        AppendError, CommandRecord, Entry, JournalSettings, JournalStats, KnownNumbers, Notice, OutboxRow,
+        Resume, Written,
+    },
     open::{self, JournalError},
-    request::Request,
-    writer::{Tells, Writer},
+    request::JournalRequest,
+    writer::{JournalWriter, Tells},
 };
 
 /// Requests that may wait for the thread; senders wait beyond that.
@@ -23,7 +26,7 @@ const CHANNEL: usize = 256;
 /// Handle to the journal's thread; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Journal {
-    requests: mpsc::Sender<Request>,
+    requests: mpsc::Sender<JournalRequest>,
     /// The position of the last event: the publisher's wake-up call.
     news: watch::Receiver<u64>,
     /// What is wrong now.
@@ -71,7 +74,7 @@ impl Journal {
             unsecured: unsecured_sender,
             disputed: disputed_sender,
         };
-        let writer = Writer::new(ready, settings, gateway.to_owned(), tells).map_err(sqlite)?;
+        let writer = JournalWriter::new(ready, settings, gateway.to_owned(), tells).map_err(sqlite)?;
         thread::Builder::new()
             .name("journal".to_owned())
             .spawn(move || writer.run(receiver))
@@ -94,14 +97,14 @@ impl Journal {
     pub async fn append(&self, entry: Entry) -> Committed {
         let (answer, committed) = oneshot::channel();
         // A closed channel drops `answer`, which the future reports as `Closed`.
-        let _ = self.requests.send(Request::Append(entry, answer)).await;
+        let _ = self.requests.send(JournalRequest::Append(entry, answer)).await;
         Committed(committed)
     }
 
     /// Takes events off the outbox. On disk within a tick: one that is lost by a crash in between
     /// is sent again.
     pub async fn acked(&self, positions: Vec<u64>) {
-        let _ = self.requests.send(Request::Acked(positions)).await;
+        let _ = self.requests.send(JournalRequest::Acked(positions)).await;
     }
 
     /// The same without waiting: where the thread is behind they stay in `positions`.
@@ -110,7 +113,7 @@ impl Journal {
             return;
         }
         match self.requests.try_reserve() {
-            Ok(place) => place.send(Request::Acked(std::mem::take(positions))),
+            Ok(place) => place.send(JournalRequest::Acked(std::mem::take(positions))),
             Err(mpsc::error::TrySendError::Full(())) => {}
             // Nobody takes them any more.
             Err(mpsc::error::TrySendError::Closed(())) => positions.clear(),
@@ -118,45 +121,48 @@ impl Journal {
     }
 
     /// Up to `limit` events after position `after` that nobody has acknowledged, in order.
-    pub async fn unacked(&self, after: u64, limit: usize) -> Vec<Row> {
-        self.ask(|answer| Request::Unacked(after, limit, answer)).await
+    pub async fn unacked(&self, after: u64, limit: usize) -> Vec<OutboxRow> {
+        self.ask(|answer| JournalRequest::Unacked(after, limit, answer))
+            .await
     }
 
     /// The same, each with whether it is the first of its board that waits.
-    pub async fn latest(&self, after: u64, limit: usize) -> Vec<(Row, bool)> {
-        self.ask(|answer| Request::Latest(after, limit, answer)).await
+    pub async fn latest(&self, after: u64, limit: usize) -> Vec<(OutboxRow, bool)> {
+        self.ask(|answer| JournalRequest::Latest(after, limit, answer))
+            .await
     }
 
     /// Where a board goes on.
     pub async fn resume(&self, board: &str) -> Resume {
-        self.ask(|answer| Request::Resume(board.to_owned(), answer)).await
+        self.ask(|answer| JournalRequest::Resume(board.to_owned(), answer))
+            .await
     }
 
     /// The command with this reference on this board in the last ten minutes: a caller that
     /// repeats himself gets the same answer.
     pub async fn command(&self, board: &str, reference: &str) -> Option<CommandRecord> {
-        self.ask(|answer| Request::Command(board.to_owned(), reference.to_owned(), answer))
+        self.ask(|answer| JournalRequest::Command(board.to_owned(), reference.to_owned(), answer))
             .await
     }
 
     /// Compares with what a broker knows of the numbers; answered as soon as nothing speaks against sending. Where
     /// the broker knows of numbers that were given out beyond what the journal had at its start, that is after
     /// [`Self::lift`].
-    pub async fn reconcile(&self, known: BTreeMap<String, Known>) -> oneshot::Receiver<()> {
+    pub async fn reconcile(&self, known: BTreeMap<String, KnownNumbers>) -> oneshot::Receiver<()> {
         let (answer, receiver) = oneshot::channel();
-        let _ = self.requests.send(Request::Reconcile(known, answer)).await;
+        let _ = self.requests.send(JournalRequest::Reconcile(known, answer)).await;
         receiver
     }
 
     /// Another gives out numbers under our name. What is taken from now on, or, unless events were being sent, what was
     /// taken since the start, is not sent before [`Self::reconcile`], by this process or by another.
     pub async fn stand_by(&self, was_sending: bool) {
-        let _ = self.requests.send(Request::StandBy(was_sending)).await;
+        let _ = self.requests.send(JournalRequest::StandBy(was_sending)).await;
     }
 
     /// Leaves the daemon's boot id where [`super::query::boot`] finds it.
     pub async fn set_boot(&self, boot_id: &str) {
-        let _ = self.requests.send(Request::Boot(boot_id.to_owned())).await;
+        let _ = self.requests.send(JournalRequest::Boot(boot_id.to_owned())).await;
     }
 
     /// True while a broker knows of numbers that the journal does not: the boards are to stand still for
@@ -168,7 +174,7 @@ impl Journal {
 
     /// Gives all that was taken since the start, of boards whose numbers are disputed, numbers above those in dispute.
     pub async fn lift(&self) -> Vec<Notice> {
-        self.ask(Request::Lift).await
+        self.ask(JournalRequest::Lift).await
     }
 
     /// True while there are events whose numbers no disk keeps from being given out again.
@@ -179,13 +185,13 @@ impl Journal {
 
     /// Housekeeping (pending acknowledgements, limits, another try at a refusing disk) and the
     /// figures after it. To be called every second or so.
-    pub async fn tick(&self) -> Stats {
-        self.ask(Request::Tick).await
+    pub async fn tick(&self) -> JournalStats {
+        self.ask(JournalRequest::Tick).await
     }
 
     /// Writes what is pending and ends the thread.
     pub async fn close(&self) {
-        self.ask(Request::Close).await;
+        self.ask(JournalRequest::Close).await;
     }
 
     /// Wakes up when there are new events to send; the position of the last.
@@ -200,7 +206,7 @@ impl Journal {
         self.trouble.clone()
     }
 
-    async fn ask<T: Default>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> T {
+    async fn ask<T: Default>(&self, request: impl FnOnce(oneshot::Sender<T>) -> JournalRequest) -> T {
         let (answer, receiver) = oneshot::channel();
         let _ = self.requests.send(request(answer)).await;
         receiver.await.unwrap_or_default()

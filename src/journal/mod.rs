@@ -14,6 +14,7 @@
 mod age;
 pub mod alerted;
 pub mod backup;
+mod batch;
 mod budget;
 mod entry;
 mod handle;
@@ -28,7 +29,8 @@ mod taken;
 mod writer;
 
 pub use entry::{
-    AppendError, CommandRecord, Entry, JournalSettings, Known, Notice, Resume, Row, Stats, Written,
+    AppendError, CommandRecord, Entry, JournalSettings, JournalStats, KnownNumbers, Notice, OutboxRow,
+    Resume, Written,
 };
 pub use handle::{Committed, Journal};
 pub use open::JournalError;

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::entry::Known;
+use super::entry::KnownNumbers;
 use crate::event::Event;
 
 /// Added to the highest number known where the wall clock does not help.
@@ -29,7 +29,7 @@ fn range_at(seconds: u64, highest: u64) -> u64 {
     start.max(highest + MARGIN)
 }
 
-impl Known {
+impl KnownNumbers {
     /// Where a board must go on above, whose journal ends before what is known.
     pub(super) fn base(&self) -> u64 {
         if self.ceiling >= self.last {
@@ -52,17 +52,17 @@ pub(super) struct Lift {
     pub(super) prefix: String,
     pub(super) floor: u64,
     pub(super) base: u64,
-    pub(super) games: Games,
+    pub(super) games: GamesMoved,
 }
 
 /// A board's games above number `floor` become those above `base`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Games {
+pub(super) struct GamesMoved {
     pub(super) floor: u32,
     pub(super) base: u32,
 }
 
-impl Games {
+impl GamesMoved {
     fn number(self, game: u32) -> u32 {
         match game.checked_sub(self.floor) {
             Some(beyond @ 1..) => self.base.saturating_add(beyond),
@@ -163,7 +163,7 @@ mod tests {
             prefix: "gw/7/".to_owned(),
             floor: 10,
             base: 500,
-            games: Games { floor: 1, base: 1 },
+            games: GamesMoved { floor: 1, base: 1 },
         };
         let json = r#"{"v":1,"id":"gw/7/12","seq":12,"type":"irregularity_resolved","irregularity":"gw/7/11","how":"restored","board":"7","game":1,"t":1.5,"time":null}"#;
         let (_, event) = lift.event(json).unwrap();
@@ -194,7 +194,7 @@ mod tests {
             prefix: "gw/7/".to_owned(),
             floor: 10,
             base: 10,
-            games: Games { floor: 3, base: 5 },
+            games: GamesMoved { floor: 3, base: 5 },
         };
         let event = |game: u32| {
             let json = format!(
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_ceiling_is_enough_unless_more_is_known() {
-        let known = |last, ceiling| Known {
+        let known = |last, ceiling| KnownNumbers {
             last,
             ceiling,
             game: 0,

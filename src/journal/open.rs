@@ -18,11 +18,12 @@ use std::{
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{
-    entry::{JournalSettings, Notice, Resume, Row},
+    batch::{Batch, NewRow},
+    entry::{JournalSettings, Notice, OutboxRow, Resume},
     mark::Mark,
     numbers::fresh_range,
     place::{self, beside},
-    store::{Batch, NewRow, Store, TABLES_VERSION},
+    store::{Store, TABLES_VERSION},
 };
 use crate::event::{Event, notice};
 
@@ -304,7 +305,7 @@ impl Salvage {
                 continue;
             }
             self.rows.push(NewRow {
-                row: Row {
+                row: OutboxRow {
                     n: row.get(0)?,
                     board: event.board,
                     seq: event.seq,

@@ -47,13 +47,13 @@ type Identity = (u64, u64);
 
 /// The place as it was when the file was opened.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct JournalPlace {
     path: PathBuf,
     main: Option<Identity>,
     log: Option<Identity>,
 }
 
-impl Place {
+impl JournalPlace {
     /// Remembers what is at `path`.
     pub(super) fn of(path: &Path) -> Self {
         Self {
@@ -112,7 +112,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j.sqlite");
         fs::write(&path, "1").unwrap();
-        let mut place = Place::of(&path);
+        let mut place = JournalPlace::of(&path);
         assert_eq!(place.look(), None);
         fs::write(beside(&path, "-wal"), "").unwrap();
         assert_eq!(place.look(), None);

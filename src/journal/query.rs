@@ -85,7 +85,7 @@ impl Filter {
 
 /// A command and when it came.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct KeptCommand {
     /// The board's id.
     pub board: String,
     /// Unix time in milliseconds.
@@ -127,7 +127,7 @@ pub fn each_event(
 pub fn each_command(
     path: &Path,
     filter: &Filter,
-    mut show: impl FnMut(Kept) -> bool,
+    mut show: impl FnMut(KeptCommand) -> bool,
 ) -> rusqlite::Result<()> {
     let connection = open(path)?;
     let filter = Filter {
@@ -139,7 +139,7 @@ pub fn each_command(
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
     while let Some(row) = rows.next()? {
-        let kept = Kept {
+        let kept = KeptCommand {
             board: row.get(0)?,
             received_ms: row.get(1)?,
             record: CommandRecord {

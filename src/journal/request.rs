@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 
 use tokio::sync::oneshot;
 
-use super::entry::{AppendError, CommandRecord, Entry, Known, Notice, Resume, Row, Stats, Written};
+use super::entry::{
+    AppendError, CommandRecord, Entry, JournalStats, KnownNumbers, Notice, OutboxRow, Resume, Written,
+};
 
 /// A request, with where its answer goes.
-pub(super) enum Request {
+pub(super) enum JournalRequest {
     Append(Entry, oneshot::Sender<Result<Written, AppendError>>),
     Acked(Vec<u64>),
-    Unacked(u64, usize, oneshot::Sender<Vec<Row>>),
-    Latest(u64, usize, oneshot::Sender<Vec<(Row, bool)>>),
+    Unacked(u64, usize, oneshot::Sender<Vec<OutboxRow>>),
+    Latest(u64, usize, oneshot::Sender<Vec<(OutboxRow, bool)>>),
     Resume(String, oneshot::Sender<Resume>),
     Command(String, String, oneshot::Sender<Option<CommandRecord>>),
-    Reconcile(BTreeMap<String, Known>, oneshot::Sender<()>),
+    Reconcile(BTreeMap<String, KnownNumbers>, oneshot::Sender<()>),
     StandBy(bool),
     Boot(String),
     Lift(oneshot::Sender<Vec<Notice>>),
-    Tick(oneshot::Sender<Stats>),
+    Tick(oneshot::Sender<JournalStats>),
     Close(oneshot::Sender<()>),
 }

@@ -1,10 +1,13 @@
 //! The SQLite file: tables, and the few statements that touch them.
 
-use std::{collections::BTreeMap, collections::BTreeSet, path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
-use super::entry::{CommandRecord, Resume, Row};
+use super::{
+    batch::{Batch, NewCommand},
+    entry::{CommandRecord, OutboxRow, Resume},
+};
 
 /// Version of the tables, kept in `user_version`.
 pub(crate) const TABLES_VERSION: i64 = 1;
@@ -46,109 +49,6 @@ PRAGMA user_version = 1;
 
 /// Position of an event; its new number, id, game and text.
 type Renumbered = (u64, u64, String, Option<u32>, String);
-
-/// An accepted event on its way to the disk.
-#[derive(Clone, Debug)]
-pub(crate) struct NewRow {
-    pub(crate) row: Row,
-    pub(crate) id: String,
-    pub(crate) game: Option<u32>,
-    pub(crate) created_ms: i64,
-}
-
-/// A command with its position, its board (empty for the gateway's own) and time.
-#[derive(Clone, Debug)]
-pub(crate) struct NewCommand {
-    pub(crate) n: u64,
-    pub(crate) board: String,
-    pub(crate) record: CommandRecord,
-    pub(crate) received_ms: i64,
-}
-
-/// What goes down in one transaction.
-#[derive(Debug, Default)]
-pub(crate) struct Batch {
-    pub(crate) rows: Vec<NewRow>,
-    /// Per board: last `seq` and, if it changed, the snapshot.
-    pub(crate) snapshots: BTreeMap<String, (u64, Option<String>)>,
-    pub(crate) commands: Vec<NewCommand>,
-    /// Positions of those rows that commands led to.
-    pub(crate) commanded: BTreeSet<u64>,
-    pub(crate) acked: BTreeSet<u64>,
-}
-
-impl Batch {
-    /// True when there is something that must be durable now; acknowledgements may wait.
-    pub(crate) fn is_urgent(&self) -> bool {
-        !self.rows.is_empty() || !self.snapshots.is_empty() || !self.commands.is_empty()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        !self.is_urgent() && self.acked.is_empty()
-    }
-
-    fn write_events(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut insert = connection.prepare_cached(
-            "INSERT INTO events (n, board, seq, id, type, game, json, created_ms, acked)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )?;
-        for new in &self.rows {
-            let row = &new.row;
-            insert.execute(params![
-                row.n,
-                row.board,
-                row.seq,
-                new.id,
-                row.kind,
-                new.game,
-                String::from_utf8_lossy(&row.json),
-                new.created_ms,
-                self.acked.contains(&row.n)
-            ])?;
-        }
-        Ok(())
-    }
-
-    fn write_snapshots(&self, connection: &Connection, now_ms: i64) -> rusqlite::Result<()> {
-        let mut resume = connection.prepare_cached(
-            "INSERT INTO snapshots (board, last_seq, json, written_ms) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (board) DO UPDATE SET last_seq = excluded.last_seq,
-             json = coalesce(excluded.json, json), written_ms = excluded.written_ms",
-        )?;
-        for (board, (last_seq, json)) in &self.snapshots {
-            resume.execute(params![board, last_seq, json, now_ms])?;
-        }
-        Ok(())
-    }
-
-    fn write_commands(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut command = connection.prepare_cached(
-            "INSERT OR REPLACE INTO commands (n, board, ref, verb, payload, reply, received_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?;
-        for new in &self.commands {
-            let record = &new.record;
-            command.execute(params![
-                new.n,
-                new.board,
-                record.reference,
-                record.verb,
-                record.payload,
-                record.reply,
-                new.received_ms
-            ])?;
-        }
-        Ok(())
-    }
-
-    fn write_acknowledgements(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut ack = connection.prepare_cached("UPDATE events SET acked = 1 WHERE n = ?1")?;
-        for n in &self.acked {
-            ack.execute([n])?;
-        }
-        Ok(())
-    }
-}
 
 /// The open file.
 #[derive(Debug)]
@@ -379,12 +279,12 @@ impl Store {
     }
 
     /// Up to `limit` events after position `after` that are not acknowledged, in order.
-    pub(crate) fn unacked(&self, after: u64, limit: usize) -> rusqlite::Result<Vec<Row>> {
+    pub(crate) fn unacked(&self, after: u64, limit: usize) -> rusqlite::Result<Vec<OutboxRow>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT n, board, seq, type, json FROM events WHERE acked = 0 AND n > ?1 ORDER BY n LIMIT ?2",
         )?;
         let rows = statement.query_map(params![after, limit], |row| {
-            Ok(Row {
+            Ok(OutboxRow {
                 n: row.get(0)?,
                 board: row.get(1)?,
                 seq: row.get(2)?,

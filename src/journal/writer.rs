@@ -18,15 +18,16 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
     age::Hours,
-    entry::{AppendError, Entry, JournalSettings, Known, Notice, Resume, Row, Written},
+    batch::{Batch, NewCommand, numbered},
+    entry::{AppendError, Entry, JournalSettings, KnownNumbers, Notice, Resume, Written},
     mark::Mark,
     open::{Ready, is_damage},
-    place::Place,
-    request::Request,
-    store::{Batch, NewCommand, NewRow, Store},
+    place::JournalPlace,
+    request::JournalRequest,
+    store::Store,
     taken::Taken,
 };
-use crate::event::{Event, notice};
+use crate::event::notice;
 
 /// How many requests share one transaction at most.
 const GROUP: usize = 256;
@@ -45,11 +46,11 @@ pub(super) struct Tells {
 }
 
 /// What the thread works on.
-pub(super) struct Writer {
+pub(super) struct JournalWriter {
     settings: JournalSettings,
     store: Store,
     mark: Option<Mark>,
-    place: Place,
+    place: JournalPlace,
     gateway: String,
     resumes: BTreeMap<String, Resume>,
     seq_base: u64,
@@ -60,7 +61,7 @@ pub(super) struct Writer {
     /// The first event of each board that no broker had acknowledged when another gateway gave out numbers.
     unanswered: BTreeMap<String, u64>,
     /// What a broker knows beyond that, and who waits until it is seen to.
-    beyond: BTreeMap<String, Known>,
+    beyond: BTreeMap<String, KnownNumbers>,
     waiting: Vec<oneshot::Sender<()>>,
     /// Accepted and not on disk.
     pending: Batch,
@@ -90,7 +91,7 @@ pub(super) struct Writer {
     lock: Option<File>,
 }
 
-impl Writer {
+impl JournalWriter {
     pub(super) fn new(
         ready: Ready,
         settings: JournalSettings,
@@ -116,7 +117,7 @@ impl Writer {
             unanswered: BTreeMap::new(),
             beyond: BTreeMap::new(),
             waiting: Vec::new(),
-            place: Place::of(&settings.path),
+            place: JournalPlace::of(&settings.path),
             gateway,
             settings,
             position,
@@ -148,13 +149,13 @@ impl Writer {
         Ok(writer)
     }
 
-    pub(super) fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+    pub(super) fn run(mut self, mut requests: mpsc::Receiver<JournalRequest>) {
         while let Some(first) = requests.blocking_recv() {
             let mut answers = Vec::new();
             let mut closing = None;
             let mut next = Some(first);
             while let Some(request) = next {
-                if let Request::Close(answer) = request {
+                if let JournalRequest::Close(answer) = request {
                     closing = Some(answer);
                     break;
                 }
@@ -177,46 +178,46 @@ impl Writer {
     }
 
     /// Everything but appends is answered at once; those wait for the group's transaction.
-    fn take(&mut self, request: Request, answers: &mut Vec<Answer>) {
+    fn take(&mut self, request: JournalRequest, answers: &mut Vec<Answer>) {
         match request {
-            Request::Append(entry, answer) => answers.push((self.accept(entry), answer)),
-            Request::Acked(positions) => self.acknowledge(&positions),
-            Request::Unacked(after, limit, answer) => {
+            JournalRequest::Append(entry, answer) => answers.push((self.accept(entry), answer)),
+            JournalRequest::Acked(positions) => self.acknowledge(&positions),
+            JournalRequest::Unacked(after, limit, answer) => {
                 // Only what is settled may be seen: the group so far is not.
                 self.settle(std::mem::take(answers));
                 let _ = answer.send(self.unacked(after, limit));
             }
-            Request::Latest(after, limit, answer) => {
+            JournalRequest::Latest(after, limit, answer) => {
                 self.settle(std::mem::take(answers));
                 let _ = answer.send(self.latest(after, limit));
             }
-            Request::Resume(board, answer) => {
+            JournalRequest::Resume(board, answer) => {
                 let _ = answer.send(self.resume(&board));
             }
-            Request::Command(board, reference, answer) => {
+            JournalRequest::Command(board, reference, answer) => {
                 let _ = answer.send(self.command(&board, &reference));
             }
-            Request::Reconcile(known, answer) => {
+            JournalRequest::Reconcile(known, answer) => {
                 self.settle(std::mem::take(answers));
                 self.reconcile(known, answer);
             }
-            Request::StandBy(was_sending) => self.stand_by(was_sending),
-            Request::Boot(boot) => {
+            JournalRequest::StandBy(was_sending) => self.stand_by(was_sending),
+            JournalRequest::Boot(boot) => {
                 // A disk that takes no writes is said elsewhere.
                 if let Err(error) = self.store.set_boot(&boot) {
                     tracing::debug!(%error, "cannot leave the boot id in the journal");
                 }
             }
-            Request::Lift(answer) => {
+            JournalRequest::Lift(answer) => {
                 self.settle(std::mem::take(answers));
                 let _ = answer.send(self.lift());
             }
-            Request::Tick(answer) => {
+            JournalRequest::Tick(answer) => {
                 self.tick();
                 let _ = answer.send(self.stats());
             }
             // `run` has taken it out.
-            Request::Close(_) => {}
+            JournalRequest::Close(_) => {}
         }
     }
 
@@ -449,51 +450,6 @@ impl Writer {
             tracing::debug!(%error, "cannot fold the write-ahead log");
         }
     }
-}
-
-/// The events of `board` as rows behind `position`; each goes on from `last_seq`, which follows them.
-fn numbered(
-    board: &str,
-    events: Vec<Event>,
-    last_seq: &mut u64,
-    position: u64,
-    now_ms: i64,
-) -> Result<Vec<NewRow>, AppendError> {
-    let mut rows = Vec::with_capacity(events.len());
-    for (n, event) in (position + 1..).zip(events) {
-        if event.board != board {
-            return Err(AppendError::OtherBoard {
-                board: board.to_owned(),
-                id: event.id,
-            });
-        }
-        if event.seq != *last_seq + 1 {
-            return Err(AppendError::OutOfSequence {
-                board: board.to_owned(),
-                last: *last_seq,
-                got: event.seq,
-            });
-        }
-        *last_seq = event.seq;
-        let json = serde_json::to_vec(&event).map_err(|error| AppendError::Unwritable {
-            id: event.id.clone(),
-            reason: error.to_string(),
-        })?;
-        rows.push(NewRow {
-            row: Row {
-                n,
-                board: board.to_owned(),
-                seq: event.seq,
-                kind: event.body.type_name().to_owned(),
-                json: json.into(),
-                is_secured: true,
-            },
-            id: event.id,
-            game: event.game,
-            created_ms: now_ms,
-        });
-    }
-    Ok(rows)
 }
 
 type Answer = (

@@ -7,7 +7,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{OpenError, Source, probe::numbers_of};
+use super::{LinkSource, OpenError, probe::numbers_of};
 use crate::{
     dgt::PieceCode,
     families::{Family, Told},
@@ -21,8 +21,8 @@ const LISTENING: Duration = Duration::from_secs(5);
 /// Opens the source and asks the board there for its numbers, short and long; none when it is silent.
 ///
 /// # Errors
-/// As [`Source::open`].
-pub async fn ask(source: &Source) -> Result<Vec<String>, OpenError> {
+/// As [`LinkSource::open`].
+pub async fn ask(source: &LinkSource) -> Result<Vec<String>, OpenError> {
     let mut opened = source.open().await?;
     Ok(numbers_of(&mut opened).await)
 }
@@ -30,8 +30,11 @@ pub async fn ask(source: &Source) -> Result<Vec<String>, OpenError> {
 /// Opens the source and waits until a board of `family` tells what stands on it, and asks it to; none when it does not.
 ///
 /// # Errors
-/// As [`Source::open`].
-pub async fn hear_position(source: &Source, family: &Family) -> Result<Option<[PieceCode; 64]>, OpenError> {
+/// As [`LinkSource::open`].
+pub async fn hear_position(
+    source: &LinkSource,
+    family: &Family,
+) -> Result<Option<[PieceCode; 64]>, OpenError> {
     let mut opened = source.open_as(family.line).await?;
     let (began, mut driver) = (Instant::now(), (family.driver)());
     let (mut buffer, mut heard) = ([0; 256], None);

@@ -12,25 +12,25 @@ pub struct Denied {
     /// Owner, group and mode; none when even that may not be read.
     pub node: Option<Node>,
     /// Our user.
-    pub user: Id,
+    pub user: Owner,
     /// Our groups.
-    pub groups: Vec<Id>,
+    pub groups: Vec<Owner>,
 }
 
 /// Who may open a device node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// Its owner.
-    pub owner: Id,
+    pub owner: Owner,
     /// Its group.
-    pub group: Id,
+    pub group: Owner,
     /// Its permission bits.
     pub mode: u32,
 }
 
 /// A user or a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Id {
+pub struct Owner {
     /// The number.
     pub number: u32,
     /// The name, where the machine's own files know it.
@@ -41,8 +41,8 @@ impl Denied {
     /// Asks the system about `path` and about us.
     pub(super) fn gather(path: PathBuf) -> Self {
         let node = fs::metadata(&path).ok().map(|meta| Node {
-            owner: Id::user(meta.uid()),
-            group: Id::group(meta.gid()),
+            owner: Owner::user(meta.uid()),
+            group: Owner::group(meta.gid()),
             mode: meta.mode() & 0o7777,
         });
         let mut groups: Vec<u32> = getgroups()
@@ -56,8 +56,8 @@ impl Denied {
         Self {
             path,
             node,
-            user: Id::user(geteuid().as_raw()),
-            groups: groups.into_iter().map(Id::group).collect(),
+            user: Owner::user(geteuid().as_raw()),
+            groups: groups.into_iter().map(Owner::group).collect(),
         }
     }
 
@@ -107,7 +107,7 @@ impl fmt::Display for Denied {
     }
 }
 
-impl Id {
+impl Owner {
     fn user(number: u32) -> Self {
         Self::named(number, "/etc/passwd")
     }
@@ -128,7 +128,7 @@ impl Id {
     }
 }
 
-impl fmt::Display for Id {
+impl fmt::Display for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.name {
             Some(name) => f.write_str(name),
@@ -141,14 +141,14 @@ impl fmt::Display for Id {
 mod tests {
     use super::*;
 
-    fn id(number: u32, name: &str) -> Id {
-        Id {
+    fn id(number: u32, name: &str) -> Owner {
+        Owner {
             number,
             name: Some(name.to_owned()),
         }
     }
 
-    fn denied(mode: u32, groups: Vec<Id>) -> String {
+    fn denied(mode: u32, groups: Vec<Owner>) -> String {
         Denied {
             path: "/dev/ttyUSB0".into(),
             node: Some(Node {

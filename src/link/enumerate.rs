@@ -15,12 +15,12 @@ pub struct Port {
     /// The link to it that keeps its name: what to configure.
     pub by_id: Option<PathBuf>,
     /// How it is attached.
-    pub kind: Kind,
+    pub kind: PortKind,
 }
 
 /// How a port is attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum PortKind {
     /// By USB.
     Usb(UsbDevice),
     /// By Bluetooth.
@@ -46,13 +46,13 @@ impl Port {
     /// Whether DGT boards are known to appear so: see [`board_ids`]. Other devices do as well.
     #[must_use]
     pub fn may_be_board(&self) -> bool {
-        matches!(&self.kind, Kind::Usb(usb) if board_ids(usb.id).is_some())
+        matches!(&self.kind, PortKind::Usb(usb) if board_ids(usb.id).is_some())
     }
 
     /// Whether it is the node of a HID device.
     #[must_use]
     pub fn is_hid(&self) -> bool {
-        matches!(self.kind, Kind::Hid(_))
+        matches!(self.kind, PortKind::Hid(_))
     }
 }
 
@@ -111,7 +111,7 @@ fn hid_boards(class: &Path, devices: &Path) -> Vec<Port> {
         Some(Port {
             path: devices.join(entry.file_name()),
             by_id: None,
-            kind: Kind::Hid(usb),
+            kind: PortKind::Hid(usb),
         })
     };
     entries.flatten().filter_map(board).collect()
@@ -158,9 +158,9 @@ fn port(info: SerialPortInfo, links: &[(PathBuf, PathBuf)]) -> Port {
         .find(|(_, device)| *device == path)
         .map(|(link, _)| link.clone());
     let kind = match info.port_type {
-        SerialPortType::UsbPort(usb) => Kind::Usb(usb_device(usb)),
-        SerialPortType::BluetoothPort => Kind::Bluetooth,
-        SerialPortType::PciPort | SerialPortType::Unknown => Kind::BuiltIn,
+        SerialPortType::UsbPort(usb) => PortKind::Usb(usb_device(usb)),
+        SerialPortType::BluetoothPort => PortKind::Bluetooth,
+        SerialPortType::PciPort | SerialPortType::Unknown => PortKind::BuiltIn,
     };
     Port { path, by_id, kind }
 }
@@ -217,7 +217,7 @@ mod tests {
         let wanted = Port {
             path: "/dev/hidraw1".into(),
             by_id: None,
-            kind: Kind::Hid(usb),
+            kind: PortKind::Hid(usb),
         };
         assert_eq!(found, [wanted]);
         assert!(!found[0].may_be_board(), "it is never asked as DGT boards are");

@@ -46,14 +46,14 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A board's place at a line, whose port somebody holds.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct LinePlace {
     name: String,
     address: Address,
     arrivals: mpsc::Sender<(Address, DuplexStream)>,
     here: watch::Receiver<bool>,
 }
 
-impl Place {
+impl LinePlace {
     /// A connection to the board, if it is there within some seconds: a line that was just opened has not asked all yet.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Place {
 /// Opens the line on `port` for one board alone.
 ///
 /// # Errors
-/// As [`Place::open`].
+/// As [`LinePlace::open`].
 pub(super) async fn alone(board: (Address, String), name: String, port: Opened) -> Result<Opened, OpenError> {
     let (mut hub, mut places) = Hub::new([(board.0, board.1, name.clone())]);
     let line = port.name;
@@ -191,13 +191,13 @@ pub struct Hub {
 impl Hub {
     /// Of a line with these boards, each with its serial number and the name of its place; and the places.
     #[must_use]
-    pub fn new(boards: impl IntoIterator<Item = (Address, String, String)>) -> (Self, Vec<Place>) {
+    pub fn new(boards: impl IntoIterator<Item = (Address, String, String)>) -> (Self, Vec<LinePlace>) {
         let (sender, arrivals) = mpsc::channel(ARRIVALS);
         let (mut seats, mut places, mut members) = (BTreeMap::new(), Vec::new(), Vec::new());
         for (address, serial, name) in boards {
             let (here, is_here) = watch::channel(false);
             seats.insert(address, Seat { stream: None, here });
-            places.push(Place {
+            places.push(LinePlace {
                 name,
                 address,
                 arrivals: sender.clone(),
@@ -377,9 +377,9 @@ mod tests {
     use crate::{
         capture::Capture,
         sim::{
-            board::Identity,
-            line::{Line, Troubles},
-            player::{Output, Pace, Player},
+            board::SimulatedIdentity,
+            line::{SimulatedLine, Troubles},
+            player::{Output, Pace, PlayedBoard},
             slave::Slave,
         },
     };
@@ -387,8 +387,8 @@ mod tests {
     /// One board on a line, at the other end of `io`, until that is gone.
     async fn board(mut io: DuplexStream, address: Address) {
         let capture = Capture::parse(b"# dgtcap 1\n0.0 < 8d 00 0a 20 03 02 20 03 02 08\n").unwrap();
-        let player = Player::new(capture, Identity::synthetic(1), Pace::default());
-        let mut line = Line::new(
+        let player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(1), Pace::default());
+        let mut line = SimulatedLine::new(
             vec![player.on_line(Slave::new(address.get()))],
             Troubles::default(),
             1,

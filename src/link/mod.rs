@@ -1,6 +1,6 @@
 //! Links to boards: where bytes come from, not what they mean.
 //!
-//! A [`Source`] is what the configuration says of a board's port. [`Source::open`] finds it anew
+//! A [`LinkSource`] is what the configuration says of a board's port. [`LinkSource::open`] finds it anew
 //! each time, so a port that came back under another number is found again.
 #![allow(clippy::disallowed_methods)] // links live on the wall clock.
 
@@ -25,7 +25,7 @@ pub use ask::{ask, hear_position};
 pub use backoff::Backoff;
 pub use error::OpenError;
 pub(crate) use probe::same_number;
-pub use source::{PortMatch, Shared, Source, SourceSyntaxError};
+pub use source::{LineMember, LinkSource, PortMatch, SourceSyntaxError};
 
 /// A live connection to one board. Reading 0 bytes or an error means that it is gone: drop it, then
 /// open the source again. There is no need to flush it, and flushing does nothing.

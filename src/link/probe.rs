@@ -16,7 +16,7 @@ use tokio::{
 use super::{OpenError, Opened, enumerate::Port, serial};
 use crate::{
     dgt::{Command, Decoder, Message},
-    families::Line,
+    families::Attachment,
     time::Millis,
 };
 
@@ -67,7 +67,7 @@ pub(super) async fn open(wanted: &str, candidates: &[PathBuf]) -> Result<Opened,
         if !found.is_empty() && remembered.of(&path).is_some_and(is_another) {
             continue;
         }
-        match serial::open(path.clone(), Line::DGT).await {
+        match serial::open(path.clone(), Attachment::DGT).await {
             Err(error) => asked.push(format!("{} ({})", path.display(), error.code())),
             Ok(mut opened) => {
                 let numbers = numbers_of(&mut opened).await;

@@ -15,10 +15,10 @@ use tokio_serial::{DataBits, FlowControl, Parity, SerialPort, SerialStream, Stop
 use super::{
     Io, OpenError, Opened,
     denied::Denied,
-    enumerate::{self, Kind},
+    enumerate::{self, PortKind},
     reports::Reports,
 };
-use crate::{descriptors, families::Line};
+use crate::{descriptors, families::Attachment};
 
 /// A serial port whose `flush` and `shutdown` do nothing. Those of the library wait in the kernel until
 /// all is sent, which blocks the whole runtime when an adapter hangs; writes leave without them.
@@ -50,7 +50,7 @@ impl AsyncWrite for Port {
 }
 
 /// Opens the port at `path`, alone.
-pub(super) async fn open(path: PathBuf, line: Line) -> Result<Opened, OpenError> {
+pub(super) async fn open(path: PathBuf, line: Attachment) -> Result<Opened, OpenError> {
     // Opening waits for the device in some drivers. The port is registered with the runtime after that,
     // in `SerialStream::open`, which therefore needs the runtime's context: `spawn_blocking` has it.
     let wanted = path.clone();
@@ -67,10 +67,10 @@ pub(super) async fn open(path: PathBuf, line: Line) -> Result<Opened, OpenError>
     })
 }
 
-fn open_blocking(path: &Path, line: Line) -> Result<Box<dyn Io>, OpenError> {
+fn open_blocking(path: &Path, line: Attachment) -> Result<Box<dyn Io>, OpenError> {
     match line {
-        Line::Serial { baud, dtr } => Ok(Box::new(open_serial(path, baud, dtr)?)),
-        Line::Reports => match Reports::open(path) {
+        Attachment::Serial { baud, dtr } => Ok(Box::new(open_serial(path, baud, dtr)?)),
+        Attachment::Reports => match Reports::open(path) {
             Ok(reports) => Ok(Box::new(reports)),
             Err(error) => Err(explain_node(path, &error)),
         },
@@ -146,12 +146,12 @@ fn not_serial(path: &Path) -> Option<String> {
 }
 
 /// Opens the port of the USB device with this serial number.
-pub(super) async fn open_usb(number: &str, line: Line) -> Result<Opened, OpenError> {
+pub(super) async fn open_usb(number: &str, line: Attachment) -> Result<Opened, OpenError> {
     let mut ports = list(&format!("usb:{number}")).await?;
-    ports.retain(|port| port.is_hid() == (line == Line::Reports));
+    ports.retain(|port| port.is_hid() == (line == Attachment::Reports));
     let mut matching: Vec<PathBuf> = ports
         .into_iter()
-        .filter(|port| matches!(&port.kind, Kind::Usb(usb) | Kind::Hid(usb) if usb.serial.as_deref() == Some(number)))
+        .filter(|port| matches!(&port.kind, PortKind::Usb(usb) | PortKind::Hid(usb) if usb.serial.as_deref() == Some(number)))
         .map(|port| port.path)
         .collect();
     match matching.len() {

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use tokio::{net::TcpStream, time::timeout};
 
 use super::{OpenError, Opened, line, playback::Playback, probe, serial};
-use crate::{descriptors, dgt::bus::Address, families::Line};
+use crate::{descriptors, dgt::bus::Address, families::Attachment};
 
-/// What the address of a [`Source::Timed`] begins with.
+/// What the address of a [`LinkSource::Timed`] begins with.
 const TIMED: &str = "tcp+cap";
 /// How long a TCP connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -19,7 +19,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// `board:SERIAL@/dev/ttyS0,/dev/ttyS1`, `bus:SERIAL@PORT`, `tcp://host:port`, `tcp+cap://host:port` or `capture:PATH`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Source {
+pub enum LinkSource {
     /// A serial port, or the node of a HID device.
     Serial(PortMatch),
     /// `host:port` of a bridge to a serial line (ser2net, Bluetooth).
@@ -27,32 +27,32 @@ pub enum Source {
     /// `host:port` of a `dgt2mqtt forward`: a capture that is being written, with the times at which the bytes were read.
     Timed(String),
     /// A board of a line that many share.
-    Shared(Shared),
+    Shared(LineMember),
     /// A capture, played in real time. Clones play on from where another one stopped.
     Capture(Playback),
 }
 
 /// A board of a line that many share.
 #[derive(Clone, Debug)]
-pub struct Shared {
+pub struct LineMember {
     /// Its serial number.
     pub serial: String,
     /// Its address on the line: the same number.
     pub address: Address,
     /// The port of the line.
-    pub port: Box<Source>,
+    pub port: Box<LinkSource>,
     /// Its place, where somebody holds the port for all of them; none: it is opened for this board alone.
-    pub place: Option<line::Place>,
+    pub place: Option<line::LinePlace>,
 }
 
-impl Shared {
+impl LineMember {
     /// `SERIAL@PORT`
     fn parse(text: &str) -> Option<Self> {
         let (serial, port) = text.split_once('@')?;
-        let port: Source = port.parse().ok()?;
+        let port: LinkSource = port.parse().ok()?;
         let is_line = matches!(
             port,
-            Source::Serial(PortMatch::Path(_) | PortMatch::Usb(_)) | Source::Tcp(_)
+            LinkSource::Serial(PortMatch::Path(_) | PortMatch::Usb(_)) | LinkSource::Tcp(_)
         );
         is_line.then_some(Self {
             serial: serial.to_owned(),
@@ -96,20 +96,20 @@ pub enum PortMatch {
 )]
 pub struct SourceSyntaxError(pub String);
 
-impl Source {
+impl LinkSource {
     /// Finds and opens it, as a DGT board is attached.
     ///
     /// # Errors
     /// Says what is missing and what to do; [`OpenError::code`] is stable.
     pub async fn open(&self) -> Result<Opened, OpenError> {
-        self.open_as(Line::DGT).await
+        self.open_as(Attachment::DGT).await
     }
 
     /// Finds and opens it, for a board that is attached by such a line.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub async fn open_as(&self, line: Line) -> Result<Opened, OpenError> {
+    pub async fn open_as(&self, line: Attachment) -> Result<Opened, OpenError> {
         match self {
             Self::Serial(PortMatch::Path(path)) => serial::open(path.clone(), line).await,
             Self::Serial(PortMatch::Usb(number)) => serial::open_usb(number, line).await,
@@ -148,7 +148,7 @@ fn host_and_port(address: &str) -> Option<String> {
     (!host.is_empty() && port.parse::<u16>().is_ok()).then(|| address.to_owned())
 }
 
-impl FromStr for Source {
+impl FromStr for LinkSource {
     type Err = SourceSyntaxError;
 
     fn from_str(text: &str) -> Result<Self, SourceSyntaxError> {
@@ -167,7 +167,7 @@ impl FromStr for Source {
             return host_and_port(address).map(Self::Timed).ok_or_else(bad);
         }
         if let Some(shared) = text.strip_prefix("bus:") {
-            return Shared::parse(shared).map(Self::Shared).ok_or_else(bad);
+            return LineMember::parse(shared).map(Self::Shared).ok_or_else(bad);
         }
         if let Some(path) = text.strip_prefix("capture:") {
             return Ok(Self::Capture(Playback::new(non_empty(path)?.into())));
@@ -194,7 +194,7 @@ impl FromStr for Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for LinkSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Serial(PortMatch::Path(path)) => write!(f, "{}", path.display()),
@@ -214,7 +214,7 @@ impl fmt::Display for Source {
     }
 }
 
-impl TryFrom<String> for Source {
+impl TryFrom<String> for LinkSource {
     type Error = SourceSyntaxError;
 
     fn try_from(text: String) -> Result<Self, SourceSyntaxError> {
@@ -222,8 +222,8 @@ impl TryFrom<String> for Source {
     }
 }
 
-impl From<Source> for String {
-    fn from(source: Source) -> Self {
+impl From<LinkSource> for String {
+    fn from(source: LinkSource) -> Self {
         source.to_string()
     }
 }
@@ -247,7 +247,7 @@ mod tests {
             "tcp+cap://pi.hall:2000",
             "capture:fixtures/a.dgtcap.zst",
         ] {
-            assert_eq!(text.parse::<Source>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<LinkSource>().unwrap().to_string(), text);
         }
     }
 
@@ -273,7 +273,7 @@ mod tests {
             "COM3",
         ] {
             assert_eq!(
-                text.parse::<Source>().unwrap_err(),
+                text.parse::<LinkSource>().unwrap_err(),
                 SourceSyntaxError(text.to_owned())
             );
         }

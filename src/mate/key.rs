@@ -2,7 +2,7 @@
 
 use shakmaty::{CastlingSide, Chess, Color, EnPassantMode, Position};
 
-/// Occupied squares, four bits for each man on them, and the rest in one number.
+/// Occupied squares, four bits for each piece on them, and the rest in one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     occupied: u64,
@@ -55,7 +55,7 @@ impl Key {
     }
 }
 
-/// A key has room for 32 men, as many as a game begins with; there are never more later.
+/// A key has room for 32 pieces, as many as a game begins with; there are never more later.
 pub(super) fn fits(position: &Chess) -> bool {
     position.board().occupied().count() <= 32
 }

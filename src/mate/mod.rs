@@ -37,7 +37,7 @@ pub enum Proof {
     Material,
     /// Every move is forced, and they lead back to a position that was there before.
     ForcedLoop,
-    /// A wall: in a relaxed game in which men only gain freedom, none can give mate.
+    /// A wall: in a relaxed game in which pieces only gain freedom, none can give mate.
     Wall,
     /// After each legal move, material or a wall.
     WallAfterAnyMove,
@@ -53,7 +53,7 @@ pub enum Proof {
 pub enum Limit {
     /// More positions are reachable than the budget allows to look at.
     Positions(u32),
-    /// More than 16 men of a side, which no game can bring about.
+    /// More than 16 pieces of a side, which no game can bring about.
     Men,
 }
 
@@ -73,7 +73,7 @@ impl Default for Budget {
     }
 }
 
-/// With so few legal moves the static proof is worth trying whatever men there are.
+/// With so few legal moves the static proof is worth trying whatever pieces there are.
 const FEW_MOVES: usize = 6;
 
 /// Longest walk along forced moves; stopping early is harmless.
@@ -115,7 +115,7 @@ pub fn can_mate(position: &Chess, winner: Color, budget: &Budget) -> Verdict {
     }
 }
 
-/// True where a side has more men than it begins with. The solver does not know such positions, and to look at them one by one
+/// True where a side has more pieces than it begins with. The solver does not know such positions, and to look at them one by one
 /// takes seconds and leads nowhere.
 fn is_crowd(position: &Chess) -> bool {
     let board = position.board();

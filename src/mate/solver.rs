@@ -25,11 +25,11 @@ fn color(color: Color) -> chess::Color {
     color.fold_wb(chess::Color::White, chess::Color::Black)
 }
 
-/// Men of one side that the solver's move lists have room for. They are filled unchecked, so that
+/// Pieces of one side that the solver's move lists have room for. They are filled unchecked, so that
 /// more would write past their end.
 const MEN: usize = 16;
 
-/// The position in the solver's terms; none where it has no words for it (more men than a side
+/// The position in the solver's terms; none where it has no words for it (more pieces than a side
 /// begins with).
 fn board(position: &Chess) -> Option<chess::Board> {
     if Color::ALL

@@ -231,7 +231,7 @@ fn with_few_men_the_answer_is_that_of_the_exhaustive_search_alone() {
     }
 }
 
-/// Walls, nearly: chains of facing pawns, bishops and a few other men about them.
+/// Walls, nearly: chains of facing pawns, bishops and a few other pieces about them.
 fn walled() -> impl Strategy<Value = Chess> {
     let file = prop_oneof![1 => Just(None), 5 => (1_u32..6, 0_u8..12).prop_map(Some)];
     let man = (

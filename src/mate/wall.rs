@@ -1,7 +1,7 @@
-//! A static proof for walled positions: what no man can ever reach cannot mate.
+//! A static proof for walled positions: what no piece can ever reach cannot mate.
 //!
-//! A relaxed game is played in which men only gain freedom: each man keeps the set of squares on
-//! which it may *some day* stand, and a square counts as vacated as soon as its man could leave or
+//! A relaxed game is played in which pieces only gain freedom: each piece keeps the set of squares on
+//! which it may *some day* stand, and a square counts as vacated as soon as its piece could leave or
 //! be taken. The sets grow until nothing changes. Every legal game is a game of the relaxation, so
 //! what the sets do not contain never happens on a board. No conclusion is drawn while a capture
 //! en passant or castling is possible, or once a pawn might promote.
@@ -16,7 +16,7 @@ pub(super) fn proves_unwinnable(position: &Chess, winner: Color) -> bool {
     Relaxation::saturated(position).is_some_and(|r| !r.may_mate(winner))
 }
 
-/// A man on the board and where it may some day stand.
+/// A piece on the board and where it may some day stand.
 struct Man {
     home: Square,
     piece: Piece,
@@ -25,7 +25,7 @@ struct Man {
 
 struct Relaxation {
     men: Vec<Man>,
-    /// Homes of men that never leave and are never taken.
+    /// Homes of pieces that never leave and are never taken.
     fixed: Bitboard,
 }
 
@@ -66,7 +66,7 @@ impl Relaxation {
         }
     }
 
-    /// Homes whose man neither has another square nor can be met there by an enemy.
+    /// Homes whose piece neither has another square nor can be met there by an enemy.
     fn fixed_men(&self) -> Bitboard {
         let met_by = |color: Color| {
             self.men
@@ -83,7 +83,7 @@ impl Relaxation {
             .collect()
     }
 
-    /// The squares of a man after one more step from each square it has.
+    /// The squares of a piece after one more step from each square it has.
     fn grow(&self, man: &Man) -> Bitboard {
         let color = man.piece.color;
         let fixed_of = |c: Color| -> Bitboard {
@@ -126,7 +126,7 @@ impl Relaxation {
         (ahead & !self.fixed) | (attacks::pawn_attacks(color, from) & victims)
     }
 
-    /// Squares that men of `color` who never leave guard for ever. Lines of sliders may be closed
+    /// Squares that pieces of `color` who never leave guard for ever. Lines of sliders may be closed
     /// one day, so only pawns, knights and kings count.
     fn guarded_for_ever(&self, color: Color) -> Bitboard {
         self.men
@@ -144,7 +144,7 @@ impl Relaxation {
     /// False when a mate by `winner` is out of the question.
     fn may_mate(&self, winner: Color) -> bool {
         let region = self.king_reach(!winner);
-        // The only men that may give check, if they are bishops of one square colour.
+        // The only pieces that may give check, if they are bishops of one square colour.
         let mut shade: Option<Bitboard> = None;
         for man in self
             .men
@@ -174,7 +174,7 @@ impl Relaxation {
             .any(|square| self.may_be_mated_on(square, region & !shade, winner))
     }
 
-    /// Whether the flights of the other colour, which no bishop covers, can all be shut: by men of
+    /// Whether the flights of the other colour, which no bishop covers, can all be shut: by pieces of
     /// the mated side standing there, or by the winner's king from one square.
     fn may_be_mated_on(&self, square: Square, other_shade: Bitboard, winner: Color) -> bool {
         let flights = attacks::king_attacks(square) & other_shade;

@@ -50,7 +50,7 @@ enum Stage {
 
 /// The claim of this gateway.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct NameClaim {
     boot: String,
     host: String,
     stage: Stage,
@@ -64,7 +64,7 @@ pub(super) struct Claim {
     wants_birth: bool,
 }
 
-impl Claim {
+impl NameClaim {
     pub(super) fn new(boot: String, host: String) -> Self {
         Self {
             boot,
@@ -228,7 +228,7 @@ mod tests {
         Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap())
     }
 
-    fn hears(claim: &mut Claim, topic: String, payload: &[u8], now: Instant) {
+    fn hears(claim: &mut NameClaim, topic: String, payload: &[u8], now: Instant) {
         let arrived = Arrived {
             topic,
             payload: payload.to_vec().into(),
@@ -239,7 +239,7 @@ mod tests {
         claim.take(&topics(), &arrived, now);
     }
 
-    fn found(claim: &mut Claim, boot: &str, now: Instant) {
+    fn found(claim: &mut NameClaim, boot: &str, now: Instant) {
         hears(claim, topics().status(), b"online", now);
         let info = format!("{{\"boot_id\":\"{boot}\"}}");
         hears(claim, topics().info(), info.as_bytes(), now);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     /// Passes on what one says to the other.
-    fn tell(from: &mut Claim, to: &mut Claim, now: Instant) {
+    fn tell(from: &mut NameClaim, to: &mut NameClaim, now: Instant) {
         while let Some(word) = from.next_word() {
             hears(to, topics().claim(), &serde_json::to_vec(&word).unwrap(), now);
         }
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn a_name_that_nobody_holds_is_taken_at_once_and_our_own_too() {
         let now = Instant::now();
-        let mut claim = Claim::new("b".to_owned(), "one".to_owned());
+        let mut claim = NameClaim::new("b".to_owned(), "one".to_owned());
         claim.heard(true, now);
         assert!(claim.holds());
         claim.restart();
@@ -272,8 +272,8 @@ mod tests {
     #[test]
     fn the_second_stays_away_until_the_first_is_gone() {
         let now = Instant::now();
-        let mut first = Claim::new("z".to_owned(), "one".to_owned());
-        let mut second = Claim::new("a".to_owned(), "two".to_owned());
+        let mut first = NameClaim::new("z".to_owned(), "one".to_owned());
+        let mut second = NameClaim::new("a".to_owned(), "two".to_owned());
         first.heard(true, now);
         found(&mut second, "z", now);
         tell(&mut second, &mut first, now);
@@ -297,8 +297,8 @@ mod tests {
     #[test]
     fn of_two_holders_one_remains() {
         let now = Instant::now();
-        let mut first = Claim::new("a".to_owned(), "one".to_owned());
-        let mut second = Claim::new("b".to_owned(), "two".to_owned());
+        let mut first = NameClaim::new("a".to_owned(), "one".to_owned());
+        let mut second = NameClaim::new("b".to_owned(), "two".to_owned());
         first.heard(true, now);
         second.heard(true, now);
         hears(&mut first, topics().status(), b"online", now);

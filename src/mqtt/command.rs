@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{link::Arrived, reply::Answer, topic::Topics};
+use super::{link::Arrived, reply::ReplyTo, topic::Topics};
 use crate::{
     config::{MAX_NAME, is_name},
     watcher,
@@ -143,7 +143,7 @@ pub struct Request {
     /// Its payload without reference and sender, as JSON text with sorted keys.
     pub payload: String,
     /// Where and how to answer.
-    pub answer: Answer,
+    pub answer: ReplyTo,
 }
 
 /// Why a command was refused at the door.
@@ -214,13 +214,13 @@ pub fn receive(
     topics: &Topics,
     arrived: &Arrived,
     is_board: impl Fn(&str) -> bool,
-) -> Option<Result<Request, Box<(Refusal, Answer)>>> {
+) -> Option<Result<Request, Box<(Refusal, ReplyTo)>>> {
     let (board, verb) = topics.parse_command(&arrived.topic)?;
     let named = arrived
         .response_topic
         .clone()
         .filter(|topic| topics.may_answer_to(topic));
-    let mut answer = Answer {
+    let mut answer = ReplyTo {
         command: arrived.topic.clone(),
         topic: named.unwrap_or_else(|| topics.reply_to(&arrived.topic)),
         correlation: arrived.correlation.clone(),
@@ -266,7 +266,7 @@ pub fn receive(
 fn fields(
     payload: &[u8],
     most: usize,
-    answer: &mut Answer,
+    answer: &mut ReplyTo,
 ) -> Result<serde_json::Map<String, Value>, Refusal> {
     let size = payload.len();
     if size > most {
@@ -351,7 +351,7 @@ mod tests {
     use super::*;
     use crate::event::GameResult;
 
-    fn judge(topic: &str, payload: &str) -> Result<Request, Box<(Refusal, Answer)>> {
+    fn judge(topic: &str, payload: &str) -> Result<Request, Box<(Refusal, ReplyTo)>> {
         judge_arrived(&Arrived {
             topic: topic.to_owned(),
             payload: payload.to_owned().into(),
@@ -361,7 +361,7 @@ mod tests {
         })
     }
 
-    fn judge_arrived(arrived: &Arrived) -> Result<Request, Box<(Refusal, Answer)>> {
+    fn judge_arrived(arrived: &Arrived) -> Result<Request, Box<(Refusal, ReplyTo)>> {
         let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
         receive(&topics, arrived, |board| board == "7").unwrap()
     }

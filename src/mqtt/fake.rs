@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     lasting::PublisherSettings,
-    link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Message, Qos, Ticket},
+    link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Publication, Qos, Ticket},
     publisher::{Publisher, PublisherHandle},
-    reply::Answer,
+    reply::ReplyTo,
     states::StateKey,
     topic::{BoardState, Topics},
 };
@@ -26,7 +26,7 @@ use crate::{
 /// What the publisher did and what happens to it next; shared with the test.
 #[derive(Clone, Default)]
 struct Script {
-    published: Arc<Mutex<Vec<(Ticket, Message)>>>,
+    published: Arc<Mutex<Vec<(Ticket, Publication)>>>,
     events: Arc<Mutex<VecDeque<LinkEvent>>>,
     news: Arc<Notify>,
     dials: Arc<Mutex<Vec<String>>>,
@@ -78,7 +78,7 @@ impl BrokerLink for FakeLink {
         }
     }
 
-    fn publish(&mut self, ticket: Ticket, message: &Message) -> Result<(), Busy> {
+    fn publish(&mut self, ticket: Ticket, message: &Publication) -> Result<(), Busy> {
         if message.topic.ends_with("/echo") {
             self.0.events.lock().unwrap().push_back(LinkEvent::Acked(ticket));
             self.0.happens(LinkEvent::Arrived(Arrived {
@@ -405,7 +405,7 @@ async fn every_topic_goes_out_as_it_is_promised() {
         }
     }
     for command in ["dgt2mqtt/gw/cmd/ping", "dgt2mqtt/gw/board/7/cmd/new_game"] {
-        let answer = Answer {
+        let answer = ReplyTo {
             command: command.to_owned(),
             topic: topics.reply_to(command),
             correlation: None,

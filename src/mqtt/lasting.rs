@@ -11,11 +11,11 @@ use tokio::sync::{mpsc, watch};
 
 use super::{
     ceilings::Ceilings,
-    claim::Claim,
+    claim::NameClaim,
     command::{Refusal, Request},
-    outbox::Outbox,
+    outbox::EventLane,
     readback::ReadBack,
-    reply::{Answer, Reply},
+    reply::{CommandReply, ReplyTo},
     states::States,
     suspect::Suspicion,
     topic::Topics,
@@ -46,7 +46,7 @@ pub struct PublisherSettings {
 
 /// Counters for the health report.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub struct Figures {
+pub struct BrokerFigures {
     /// True while connected.
     pub connected: bool,
     /// The broker's address, while connected.
@@ -72,7 +72,7 @@ pub struct Figures {
 pub type Beat = Arc<dyn Fn() + Send + Sync>;
 
 /// See the module.
-pub(super) struct Core {
+pub(super) struct Lasting {
     pub(super) topics: Topics,
     pub(super) settings: PublisherSettings,
     pub(super) boards: watch::Receiver<Vec<Id>>,
@@ -80,13 +80,13 @@ pub(super) struct Core {
     pub(super) former: watch::Sender<Vec<Id>>,
     pub(super) journal: Journal,
     pub(super) news: watch::Receiver<u64>,
-    pub(super) outbox: Outbox,
+    pub(super) outbox: EventLane,
     /// What the broker has and the journal was not told yet.
     pub(super) acks: Vec<u64>,
     pub(super) states: States,
-    pub(super) replies: mpsc::Receiver<Reply>,
+    pub(super) replies: mpsc::Receiver<CommandReply>,
     pub(super) requests: mpsc::Sender<Request>,
-    pub(super) figures: Arc<Mutex<Figures>>,
+    pub(super) figures: Arc<Mutex<BrokerFigures>>,
     pub(super) beat: Beat,
     /// Refusals already said, by topic: once is enough.
     pub(super) alarms: std::collections::BTreeSet<String>,
@@ -95,7 +95,7 @@ pub(super) struct Core {
     /// Until the broker was asked what it knows of our numbers.
     pub(super) readback: ReadBack,
     /// Whether our name is ours.
-    pub(super) claim: Claim,
+    pub(super) claim: NameClaim,
     pub(super) ceilings: Ceilings,
     /// True while events go out whose numbers no disk secures.
     pub(super) unsecured: watch::Receiver<bool>,
@@ -110,8 +110,8 @@ pub(super) struct Core {
     pub(super) wants_retained: bool,
 }
 
-impl Core {
-    pub(super) fn count(&self, change: impl FnOnce(&mut Figures)) {
+impl Lasting {
+    pub(super) fn count(&self, change: impl FnOnce(&mut BrokerFigures)) {
         change(&mut self.figures.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -122,7 +122,7 @@ impl Core {
     }
 
     /// Passes a command on, unless the gateway is behind.
-    pub(super) fn pass_on(&self, request: Request) -> Result<(), Box<(Refusal, Answer)>> {
+    pub(super) fn pass_on(&self, request: Request) -> Result<(), Box<(Refusal, ReplyTo)>> {
         match self.requests.try_reserve() {
             Ok(place) => {
                 place.send(request);

@@ -22,7 +22,7 @@ pub enum Qos {
 
 /// A message to publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct Publication {
     /// Full topic.
     pub topic: String,
     /// Payload.
@@ -37,7 +37,7 @@ pub struct Message {
     pub correlation: Option<Bytes>,
 }
 
-impl Message {
+impl Publication {
     /// One with an acknowledgement, and nothing further.
     pub(super) fn plain(topic: String, payload: impl Into<Bytes>, retain: bool) -> Self {
         Self {
@@ -118,7 +118,7 @@ pub trait BrokerLink: Send {
     ///
     /// # Errors
     /// [`Busy`] when too many are waiting already: try again after the next event.
-    fn publish(&mut self, ticket: Ticket, message: &Message) -> Result<(), Busy>;
+    fn publish(&mut self, ticket: Ticket, message: &Publication) -> Result<(), Busy>;
 
     /// Subscribes; messages retained on these topics are sent to us if `retained`, but none that we send from now on.
     ///

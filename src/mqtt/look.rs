@@ -12,7 +12,7 @@ use super::{
     rumqtt::{RumqttDial, RumqttLink},
     topic::Topics,
 };
-use crate::config::{Broker, BrokerUrl};
+use crate::config::{BrokerConfig, BrokerUrl};
 
 /// How long a broker may take to tell what it has retained.
 const TELLING: Duration = Duration::from_secs(5);
@@ -37,7 +37,7 @@ pub struct Holder {
 /// # Errors
 /// Why it does not take us, for a person.
 pub async fn holder(
-    broker: &Broker,
+    broker: &BrokerConfig,
     url: &BrokerUrl,
     topics: &Topics,
     patience: Duration,
@@ -48,8 +48,8 @@ pub async fn holder(
     Ok(found)
 }
 
-async fn connect(broker: &Broker, url: &BrokerUrl, patience: Duration) -> Result<RumqttLink, String> {
-    let broker = Broker {
+async fn connect(broker: &BrokerConfig, url: &BrokerUrl, patience: Duration) -> Result<RumqttLink, String> {
+    let broker = BrokerConfig {
         client_id: format!("{}-check", broker.client_id),
         ..broker.clone()
     };
@@ -79,7 +79,7 @@ async fn look(link: &mut RumqttLink, topics: &Topics) -> Option<Holder> {
 /// # Errors
 /// Why it does not take us, for a person.
 pub async fn retained(
-    broker: &Broker,
+    broker: &BrokerConfig,
     url: &BrokerUrl,
     topics: &[String],
     patience: Duration,

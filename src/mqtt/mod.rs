@@ -31,9 +31,9 @@ mod window;
 
 pub use claim::host;
 pub use command::{Bind, History, LogAsked, NextRound, PairingsAsked, Refusal, Request, Target};
-pub use lasting::{Beat, Figures, MOST_PATIENCE, PublisherSettings};
-pub use link::{Arrived, BrokerLink, Dial, LinkEvent, Message, Qos};
+pub use lasting::{Beat, BrokerFigures, MOST_PATIENCE, PublisherSettings};
+pub use link::{Arrived, BrokerLink, Dial, LinkEvent, Publication, Qos};
 pub use publisher::{Publisher, PublisherHandle, Redial};
-pub use reply::{Answer, Reply, ReplyPayload};
+pub use reply::{CommandReply, ReplyPayload, ReplyTo};
 pub use states::{StateKey, States};
 pub use topic::{BoardState, Topics};

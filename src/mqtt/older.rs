@@ -19,13 +19,13 @@ const DISCONNECT: [u8; 2] = [0xe0, 0];
 
 /// Where to ask, and under which name.
 #[derive(Clone, Debug)]
-pub(super) struct Question {
+pub(super) struct OlderQuestion {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) client_id: String,
 }
 
-impl Question {
+impl OlderQuestion {
     /// True where a broker of MQTT 3.1.1 answers.
     pub(super) async fn is_answered(&self) -> bool {
         matches!(timeout(PATIENCE, self.ask()).await, Ok(Ok(answer)) if answer == CONNACK)

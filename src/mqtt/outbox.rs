@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::journal::Row;
+use crate::journal::OutboxRow;
 
 /// How many events are read ahead: of several boards, as a rule, since each has one under way.
 const AHEAD: usize = 512;
@@ -23,7 +23,7 @@ const MOST_REFUSALS: u32 = 10;
 
 #[derive(Debug)]
 struct Slot {
-    row: Row,
+    row: OutboxRow,
     in_flight: bool,
     /// It goes before the backlog.
     is_live: bool,
@@ -31,7 +31,7 @@ struct Slot {
 
 /// The lane on one connection.
 #[derive(Debug, Default)]
-pub(super) struct Outbox {
+pub(super) struct EventLane {
     slots: VecDeque<Slot>,
     /// Everything up to here has been read from the journal.
     cursor: u64,
@@ -54,7 +54,7 @@ pub(super) struct Outbox {
     acked: BTreeSet<u64>,
 }
 
-impl Outbox {
+impl EventLane {
     /// A new connection: nothing is under way, and the journal's last position is `newest`. Rests go on, for a while at
     /// least where a connection was lost by it; the longest rest counts from its beginning, for connections may never last.
     pub(super) fn restart(&mut self, newest: u64, now: Instant) {
@@ -97,7 +97,7 @@ impl Outbox {
     }
 
     /// Takes what the journal gave for [`Self::wants`].
-    pub(super) fn load(&mut self, rows: Vec<Row>, asked: usize) {
+    pub(super) fn load(&mut self, rows: Vec<OutboxRow>, asked: usize) {
         self.exhausted = rows.len() < asked && self.asked == self.newest;
         for row in rows {
             self.cursor = row.n;
@@ -129,7 +129,7 @@ impl Outbox {
     }
 
     /// Takes what the journal gave for [`Self::wants_live`]: rows, each with whether it is the first of its board that waits.
-    pub(super) fn load_live(&mut self, rows: Vec<(Row, bool)>, asked: usize) {
+    pub(super) fn load_live(&mut self, rows: Vec<(OutboxRow, bool)>, asked: usize) {
         if rows.len() < asked {
             self.live = self.live.max(self.asked);
         }
@@ -152,7 +152,7 @@ impl Outbox {
 
     /// The next event to send: the first of a board of which none is under way; what is to go alone before all.
     #[must_use]
-    pub(super) fn next(&self) -> Option<&Row> {
+    pub(super) fn next(&self) -> Option<&OutboxRow> {
         let mut waiting = self.slots.iter().filter(|slot| !slot.in_flight);
         if !self.hung.is_empty()
             && let Some(slot) = waiting.find(|slot| self.hung.contains(&slot.row.n))
@@ -169,7 +169,7 @@ impl Outbox {
 
     /// True for an event that was refused so often that only its last short form is left to try.
     #[must_use]
-    pub(super) fn is_hopeless(&self, row: &Row) -> bool {
+    pub(super) fn is_hopeless(&self, row: &OutboxRow) -> bool {
         let refused = self.refusals.get(&row.board);
         refused.is_some_and(|(n, times)| *n == row.n && *times >= MOST_REFUSALS)
     }
@@ -260,8 +260,8 @@ impl Outbox {
 mod tests {
     use super::*;
 
-    fn row(n: u64, board: &str) -> Row {
-        Row {
+    fn row(n: u64, board: &str) -> OutboxRow {
+        OutboxRow {
             n,
             board: board.to_owned(),
             seq: n,
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    fn sent_now(outbox: &mut Outbox) -> Vec<u64> {
+    fn sent_now(outbox: &mut EventLane) -> Vec<u64> {
         let mut sent = Vec::new();
         while let Some(n) = outbox.next().map(|row| row.n) {
             outbox.sent(n);
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn events_go_in_order_and_leave_by_acknowledgement_only() {
-        let mut outbox = Outbox::default();
+        let mut outbox = EventLane::default();
         assert_eq!(outbox.wants(), Some((0, AHEAD)));
         outbox.load(vec![row(3, "a"), row(4, "b"), row(5, "a")], AHEAD);
         assert_eq!(sent_now(&mut outbox), [3, 4]);
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn what_follows_a_refused_event_of_its_board_waits_for_it() {
-        let mut outbox = Outbox::default();
+        let mut outbox = EventLane::default();
         let now = Instant::now();
         let rows = || vec![row(1, "a"), row(2, "b"), row(3, "a"), row(4, "b")];
         outbox.load(rows(), AHEAD);
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn rests_grow_up_to_a_bound_and_then_a_short_form_is_tried() {
-        let mut outbox = Outbox::default();
+        let mut outbox = EventLane::default();
         let mut now = Instant::now();
         for times in 1..=MOST_REFUSALS {
             outbox.load(vec![row(1, "a"), row(2, "a")], AHEAD);
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn what_ended_a_connection_lets_others_have_the_next_one_and_goes_alone_then() {
-        let mut outbox = Outbox::default();
+        let mut outbox = EventLane::default();
         let now = Instant::now();
         let rows = || vec![row(1, "a"), row(2, "b"), row(3, "b")];
         outbox.load(rows(), AHEAD);
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn connections_that_never_last_let_a_rest_end_all_the_same() {
-        let mut outbox = Outbox::default();
+        let mut outbox = EventLane::default();
         let mut now = Instant::now();
         outbox.load(vec![row(1, "a")], AHEAD);
         outbox.hung_up_on(1, now);
@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn what_happens_now_goes_before_the_backlog_of_others() {
-        let mut outbox = Outbox::default();
+        let mut outbox = EventLane::default();
         outbox.restart(1000, Instant::now());
         let backlog = (1..=AHEAD as u64).map(|n| row(n, "a")).collect();
         outbox.load(backlog, AHEAD);
@@ -417,7 +417,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_as_old_as_its_question() {
-        let mut outbox = Outbox::default();
+        let mut outbox = EventLane::default();
         outbox.news(2);
         assert_eq!(outbox.wants(), Some((0, AHEAD)));
         outbox.news(3);

@@ -10,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ceilings::Ceilings,
-    claim::{self, Claim},
+    claim::{self, NameClaim},
     command::Request,
-    lasting::{Beat, Core, Figures, PublisherSettings, StateLog},
+    lasting::{Beat, BrokerFigures, Lasting, PublisherSettings, StateLog},
     link::{Closed, Dial},
-    outbox::Outbox,
+    outbox::EventLane,
     readback::ReadBack,
-    reply::Reply,
-    session::{Culprit, End, Session},
+    reply::CommandReply,
+    session::{BrokerSession, Culprit, SessionEnd},
     states::States,
     suspect::Suspicion,
     topic::Topics,
@@ -56,14 +56,14 @@ pub struct PublisherHandle {
     pub states: States,
     /// Boards whose states lay with the broker and that are not ours any more.
     pub former: watch::Receiver<Vec<Id>>,
-    replies: mpsc::Sender<Reply>,
-    figures: Arc<Mutex<Figures>>,
+    replies: mpsc::Sender<CommandReply>,
+    figures: Arc<Mutex<BrokerFigures>>,
 }
 
 impl PublisherHandle {
     /// Queues a reply. With the queue full (a broker that is away for long) it is dropped: the
     /// caller has given up by then.
-    pub fn reply(&self, reply: Reply) {
+    pub fn reply(&self, reply: CommandReply) {
         if let Err(error) = self.replies.try_send(reply) {
             tracing::warn!("a reply to a command was dropped: {error}");
         }
@@ -71,7 +71,7 @@ impl PublisherHandle {
 
     /// The counters now.
     #[must_use]
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> BrokerFigures {
         self.figures
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -85,7 +85,7 @@ pub struct Publisher<D> {
     redials: mpsc::Receiver<Redial<D>>,
     /// The one for which a connection was left.
     next: Option<Redial<D>>,
-    core: Core,
+    core: Lasting,
 }
 
 impl<D: Dial> Publisher<D> {
@@ -104,7 +104,7 @@ impl<D: Dial> Publisher<D> {
         let (former_sender, former) = watch::channel(Vec::new());
         let (boards_sender, boards) = watch::channel(boards);
         let (_none, redials) = mpsc::channel(1);
-        let figures = Arc::new(Mutex::new(Figures::default()));
+        let figures = Arc::new(Mutex::new(BrokerFigures::default()));
         let handle = PublisherHandle {
             boards: boards_sender,
             states: states.clone(),
@@ -112,8 +112,8 @@ impl<D: Dial> Publisher<D> {
             replies: reply_sender,
             figures: figures.clone(),
         };
-        let core = Core {
-            claim: Claim::new(settings.boot_id.clone(), claim::host()),
+        let core = Lasting {
+            claim: NameClaim::new(settings.boot_id.clone(), claim::host()),
             topics,
             patience: settings.ack_timeout,
             settings,
@@ -124,7 +124,7 @@ impl<D: Dial> Publisher<D> {
             readback: ReadBack::default(),
             ceilings: Ceilings::default(),
             journal,
-            outbox: Outbox::default(),
+            outbox: EventLane::default(),
             acks: Vec::new(),
             states,
             replies,
@@ -178,7 +178,7 @@ impl<D: Dial> Publisher<D> {
             let address = url.to_string();
             let end = match self.dial.dial(&url) {
                 Ok(link) => self.hold(link, &address, &stop, &mut log).await,
-                Err(reason) => End::failed(reason),
+                Err(reason) => SessionEnd::failed(reason),
             };
             if let Some(at) = end.connected_at {
                 let at = Millis(u64::try_from((at - start).as_millis()).unwrap_or(u64::MAX));
@@ -221,12 +221,12 @@ impl<D: Dial> Publisher<D> {
         address: &str,
         stop: &CancellationToken,
         log: &mut StateLog,
-    ) -> End {
+    ) -> SessionEnd {
         let leave = stop.child_token();
         let Self {
             core, redials, next, ..
         } = self;
-        let session = Session::new(link, core).run(address, &leave, log);
+        let session = BrokerSession::new(link, core).run(address, &leave, log);
         tokio::pin!(session);
         loop {
             tokio::select! {
@@ -250,7 +250,7 @@ impl<D: Dial> Publisher<D> {
         });
         core.settings.urls = redial.urls;
         core.settings.commands = redial.commands;
-        core.claim = Claim::new(core.settings.boot_id.clone(), claim::host());
+        core.claim = NameClaim::new(core.settings.boot_id.clone(), claim::host());
         core.readback = ReadBack::default();
         core.suspicion = Suspicion::default();
         core.alarms.clear();

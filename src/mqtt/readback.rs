@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::{link::Arrived, topic::Topics};
 use crate::{
     config::Id,
-    journal::{Journal, Known},
+    journal::{Journal, KnownNumbers},
 };
 
 /// How long a broker may be silent that does not let us hear ourselves.
@@ -68,7 +68,7 @@ pub(super) struct ReadBack {
     stage: Stage,
     is_compared: bool,
     is_deaf: bool,
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, KnownNumbers>,
     /// Connections that ended in the middle of it.
     broken_off: u32,
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::bytes::Bytes;
 
-use super::link::{Message, Qos};
+use super::link::{Publication, Qos};
 use crate::throttle::{Throttle, shortened};
 
 /// Characters of what a refused command said that are repeated.
@@ -15,7 +15,7 @@ const MOST_WORDS: usize = 300;
 
 /// Where an answer goes and what it repeats.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct ReplyTo {
     /// Topic of the command.
     pub command: String,
     /// Topic of the reply.
@@ -62,7 +62,7 @@ struct Complaint {
 
 /// The answer to a command, on its way out.
 #[derive(Clone, Debug)]
-pub struct Reply {
+pub struct CommandReply {
     /// Where it goes.
     pub topic: String,
     /// MQTT 5 correlation data of the request.
@@ -71,10 +71,10 @@ pub struct Reply {
     pub payload: String,
 }
 
-impl Answer {
+impl ReplyTo {
     /// The reply to a command that was carried out.
     #[must_use]
-    pub fn done(&self, state: impl Serialize) -> Reply {
+    pub fn done(&self, state: impl Serialize) -> CommandReply {
         let payload = ReplyPayload {
             reference: self.reference.clone(),
             sender: self.sender.clone(),
@@ -92,12 +92,17 @@ impl Answer {
     /// never look at a reply. MQTT does not tell who that was; what he calls himself, the reference and where the answer is
     /// wanted are all that is known of him.
     #[must_use]
-    pub fn refused(&self, code: &str, message: &dyn Display) -> Reply {
+    pub fn refused(&self, code: &str, message: &dyn Display) -> CommandReply {
         self.refused_for(code, None, message)
     }
 
     /// The same with the code of what makes the command senseless now.
-    pub(crate) fn refused_for(&self, code: &str, reason: Option<&str>, message: &dyn Display) -> Reply {
+    pub(crate) fn refused_for(
+        &self,
+        code: &str,
+        reason: Option<&str>,
+        message: &dyn Display,
+    ) -> CommandReply {
         let message = shortened(&message.to_string(), MOST_WORDS);
         self.log_refusal(code, &message);
         self.complain(Complaint {
@@ -109,7 +114,7 @@ impl Answer {
 
     /// The same where the caller sees to the log.
     #[must_use]
-    pub(crate) fn refusal(&self, code: &str, message: String) -> Reply {
+    pub(crate) fn refusal(&self, code: &str, message: String) -> CommandReply {
         self.complain(Complaint {
             code: code.to_owned(),
             reason: None,
@@ -117,7 +122,7 @@ impl Answer {
         })
     }
 
-    fn complain(&self, complaint: Complaint) -> Reply {
+    fn complain(&self, complaint: Complaint) -> CommandReply {
         let payload = ReplyPayload::<()> {
             reference: self.reference.clone(),
             sender: self.sender.clone(),
@@ -152,8 +157,8 @@ impl Answer {
 
     /// A reply with a payload given before.
     #[must_use]
-    pub fn with(&self, payload: String) -> Reply {
-        Reply {
+    pub fn with(&self, payload: String) -> CommandReply {
+        CommandReply {
             topic: self.topic.clone(),
             correlation: self.correlation.clone(),
             payload,
@@ -161,9 +166,9 @@ impl Answer {
     }
 }
 
-impl Reply {
-    pub(super) fn into_message(self) -> Message {
-        Message {
+impl CommandReply {
+    pub(super) fn into_message(self) -> Publication {
+        Publication {
             topic: self.topic,
             payload: self.payload.into(),
             qos: Qos::AtLeastOnce,

@@ -27,12 +27,12 @@ use rumqttc::{
 };
 
 use super::{
-    link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Message, Qos, Ticket},
-    older::Question,
+    link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Publication, Qos, Ticket},
+    older::OlderQuestion,
     unfit,
 };
 use crate::{
-    config::{Broker, BrokerUrl},
+    config::{BrokerConfig, BrokerUrl},
     tls,
 };
 
@@ -53,7 +53,7 @@ type Polled = (EventLoop, Result<Event, ConnectionError>, bool);
 /// Makes connections with rumqttc.
 #[derive(Clone, Debug)]
 pub struct RumqttDial {
-    broker: Broker,
+    broker: BrokerConfig,
     will_topic: Option<String>,
     connect_timeout: Duration,
 }
@@ -62,7 +62,7 @@ impl RumqttDial {
     /// Connections to `broker` with the will `offline` on `will_topic`; an attempt may take `connect_timeout`,
     /// TCP, TLS and MQTT together.
     #[must_use]
-    pub fn new(broker: Broker, will_topic: String, connect_timeout: Duration) -> Self {
+    pub fn new(broker: BrokerConfig, will_topic: String, connect_timeout: Duration) -> Self {
         Self {
             broker,
             will_topic: Some(will_topic),
@@ -72,7 +72,7 @@ impl RumqttDial {
 
     /// Connections of somebody who only listens and asks: no will.
     #[must_use]
-    pub fn without_will(broker: Broker, connect_timeout: Duration) -> Self {
+    pub fn without_will(broker: BrokerConfig, connect_timeout: Duration) -> Self {
         Self {
             broker,
             will_topic: None,
@@ -118,7 +118,7 @@ impl Dial for RumqttDial {
 
     fn dial(&mut self, url: &BrokerUrl) -> Result<RumqttLink, String> {
         let (client, events) = AsyncClient::new(self.options(url)?, REQUESTS);
-        let question = self.broker.tls.is_none().then(|| Question {
+        let question = self.broker.tls.is_none().then(|| OlderQuestion {
             host: url.host.clone(),
             port: url.port,
             client_id: format!("{}-ask", self.broker.client_id),
@@ -135,7 +135,7 @@ impl Dial for RumqttDial {
     }
 }
 
-async fn poll(mut events: EventLoop, question: Option<Question>) -> Polled {
+async fn poll(mut events: EventLoop, question: Option<OlderQuestion>) -> Polled {
     let event = events.poll().await;
     let is_older = match (&event, question) {
         (Err(error), Some(question)) if unfit::may_be_older(error) => question.is_answered().await,
@@ -149,7 +149,7 @@ pub struct RumqttLink {
     client: AsyncClient,
     poll: Option<Pin<Box<dyn Future<Output = Polled> + Send>>>,
     /// To what does not understand us; none once we were let in.
-    question: Option<Question>,
+    question: Option<OlderQuestion>,
     connected: bool,
     /// Given to the library, packet id not known yet; in the library's own order.
     handed: VecDeque<(Qos, Ticket)>,
@@ -195,7 +195,7 @@ impl BrokerLink for RumqttLink {
         }
     }
 
-    fn publish(&mut self, ticket: Ticket, message: &Message) -> Result<(), Busy> {
+    fn publish(&mut self, ticket: Ticket, message: &Publication) -> Result<(), Busy> {
         let properties = PublishProperties {
             message_expiry_interval: message.expiry,
             correlation_data: message.correlation.clone(),

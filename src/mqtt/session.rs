@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     command,
-    lasting::{Core, StateLog},
-    link::{Arrived, BrokerLink, Closed, LinkEvent, Message, Qos, Ticket},
-    reply::Reply,
-    window::{Sent, Window},
+    lasting::{Lasting, StateLog},
+    link::{Arrived, BrokerLink, Closed, LinkEvent, Publication, Qos, Ticket},
+    reply::CommandReply,
+    window::{InFlight, Sent},
 };
 use crate::throttle::{Throttle, shortened};
 
@@ -42,7 +42,7 @@ enum Phase {
 
 /// How a session ended.
 #[derive(Debug)]
-pub(super) struct End {
+pub(super) struct SessionEnd {
     /// None after a stop that was asked for.
     pub(super) closed: Option<Closed>,
     pub(super) connected_at: Option<Instant>,
@@ -50,7 +50,7 @@ pub(super) struct End {
     pub(super) culprit: Option<Culprit>,
 }
 
-impl End {
+impl SessionEnd {
     pub(super) fn failed(reason: String) -> Self {
         Self {
             closed: Some(Closed {
@@ -64,18 +64,18 @@ impl End {
 }
 
 /// A connection with what is under way on it.
-pub(super) struct Session<'a, L> {
+pub(super) struct BrokerSession<'a, L> {
     link: L,
-    core: &'a mut Core,
+    core: &'a mut Lasting,
     phase: Phase,
     connected_at: Option<Instant>,
-    window: Window,
+    window: InFlight,
     /// What the broker refused, with no other answer since.
     refused: Option<(Sent, Instant)>,
     /// The birth that was left out at first was said.
     is_born: bool,
     max_packet: Option<usize>,
-    waiting_reply: Option<Reply>,
+    waiting_reply: Option<CommandReply>,
     /// What the journal was asked for.
     reading: JoinSet<reading::Read>,
     /// The journal knows that another has our name.
@@ -84,14 +84,14 @@ pub(super) struct Session<'a, L> {
     states_first: bool,
 }
 
-impl<'a, L: BrokerLink> Session<'a, L> {
-    pub(super) fn new(link: L, core: &'a mut Core) -> Self {
+impl<'a, L: BrokerLink> BrokerSession<'a, L> {
+    pub(super) fn new(link: L, core: &'a mut Lasting) -> Self {
         Self {
             link,
             core,
             phase: Phase::Running,
             connected_at: None,
-            window: Window::new(1),
+            window: InFlight::new(1),
             refused: None,
             is_born: false,
             max_packet: None,
@@ -103,12 +103,17 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     }
 
     /// Until the connection ends or the stop is done.
-    pub(super) async fn run(mut self, address: &str, stop: &CancellationToken, log: &mut StateLog) -> End {
+    pub(super) async fn run(
+        mut self,
+        address: &str,
+        stop: &CancellationToken,
+        log: &mut StateLog,
+    ) -> SessionEnd {
         let closed = self.work(address, stop, log).await;
         let was_lost = closed.is_some() && self.connected_at.is_some();
         let culprit = if was_lost { self.find_culprit() } else { None };
         self.core.events_first = culprit.is_some();
-        let end = End {
+        let end = SessionEnd {
             // A connection that ends while stopping is no reason to make another.
             closed: closed.filter(|_| self.phase == Phase::Running),
             connected_at: self.connected_at,
@@ -164,7 +169,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     /// backlog follow by the lanes.
     fn connected(&mut self, address: &str, window: usize, max_packet: Option<usize>) {
         self.connected_at = Some(Instant::now());
-        self.window = Window::new(window);
+        self.window = InFlight::new(window);
         self.max_packet = max_packet;
         self.core.count(|figures| {
             figures.connected = true;
@@ -194,7 +199,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
     }
 
     fn say(&mut self, word: &'static str) {
-        let message = Message::plain(self.core.topics.status(), word, true);
+        let message = Publication::plain(self.core.topics.status(), word, true);
         self.send(&message, Sent::Word);
     }
 
@@ -237,7 +242,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
             .has_room(is_careful || core.states.is_trying(Instant::now()))
     }
 
-    fn send(&mut self, message: &Message, sent: Sent) -> bool {
+    fn send(&mut self, message: &Publication, sent: Sent) -> bool {
         let is_tracked = message.qos == Qos::AtLeastOnce;
         let ticket = if is_tracked { self.window.next() } else { UNTRACKED };
         if self.link.publish(ticket, message).is_err() {
@@ -292,7 +297,7 @@ impl<'a, L: BrokerLink> Session<'a, L> {
         went
     }
 
-    fn reply_fits(&mut self, message: &Message) -> bool {
+    fn reply_fits(&mut self, message: &Publication) -> bool {
         let is_fitting = self.is_within(message);
         if !is_fitting {
             self.reply_lost(&message.topic, "it is larger than the broker takes");

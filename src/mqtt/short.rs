@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{event::notice, journal::Row};
+use crate::{event::notice, journal::OutboxRow};
 
 /// A form of an event: its type, which is a part of its topic, and the payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) struct Form {
 }
 
 /// The short forms of an event, the longest first.
-pub(super) fn forms(row: &Row) -> Vec<Form> {
+pub(super) fn forms(row: &OutboxRow) -> Vec<Form> {
     let Ok(event) = serde_json::from_slice::<Value>(&row.json) else {
         return Vec::new();
     };
@@ -28,11 +28,11 @@ pub(super) fn forms(row: &Row) -> Vec<Form> {
 }
 
 /// The last form: a notice in the place of the event.
-pub(super) fn last(row: &Row) -> Option<Form> {
+pub(super) fn last(row: &OutboxRow) -> Option<Form> {
     forms(row).pop()
 }
 
-fn in_english(event: &Value, row: &Row) -> Form {
+fn in_english(event: &Value, row: &OutboxRow) -> Form {
     let mut short = event.clone();
     if let Some(text) = short["text"].as_object_mut() {
         text.retain(|language, _| language == "en");
@@ -40,7 +40,7 @@ fn in_english(event: &Value, row: &Row) -> Form {
     abridged(short, row)
 }
 
-fn without_texts(event: &Value, row: &Row) -> Form {
+fn without_texts(event: &Value, row: &OutboxRow) -> Form {
     let mut short = event.clone();
     short["text"] = json!({});
     if let Some(ruling) = short["ruling"].as_object_mut() {
@@ -50,7 +50,7 @@ fn without_texts(event: &Value, row: &Row) -> Form {
     abridged(short, row)
 }
 
-fn abridged(mut short: Value, row: &Row) -> Form {
+fn abridged(mut short: Value, row: &OutboxRow) -> Form {
     short["abridged"] = Value::Bool(true);
     Form {
         kind: row.kind.clone(),
@@ -58,7 +58,7 @@ fn abridged(mut short: Value, row: &Row) -> Form {
     }
 }
 
-fn stub(event: &Value, row: &Row) -> Form {
+fn stub(event: &Value, row: &OutboxRow) -> Form {
     let message = format!(
         "the broker does not take this event of type {} ({} bytes): `history` has it, and `dgt2mqtt journal` on the gateway's machine",
         row.kind,
@@ -87,7 +87,7 @@ mod tests {
             .find(|line| line.contains(r#""type":"irregularity""#))
             .unwrap();
         let whole: Event = serde_json::from_str(line).unwrap();
-        let row = Row {
+        let row = OutboxRow {
             n: 1,
             board: whole.board.clone(),
             seq: whole.seq,

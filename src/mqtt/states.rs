@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio_util::bytes::Bytes;
 
 use super::{
-    link::{Message, Qos},
+    link::{Publication, Qos},
     topic::{BoardState, Topics},
 };
 use crate::config::Id;
@@ -178,7 +178,7 @@ impl States {
 
     /// The next message that may be sent now; it stays in the queue until [`Self::sent`]. With `tracked_first` those go
     /// last that nobody acknowledges.
-    pub(super) fn next(&self, now: Instant, tracked_first: bool) -> Option<Message> {
+    pub(super) fn next(&self, now: Instant, tracked_first: bool) -> Option<Publication> {
         let table = self.lock();
         let is_due = |slot: &&Slot| table.due(slot).is_none_or(|at| at <= now);
         let topics = table.held.keys().chain(table.queue.values());
@@ -190,7 +190,7 @@ impl States {
             None
         };
         let slot = tracked.or_else(|| due.next())?;
-        Some(Message {
+        Some(Publication {
             topic: slot.key.topic.clone(),
             payload: slot.payload.clone(),
             qos: slot.key.qos,

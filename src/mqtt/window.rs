@@ -45,7 +45,7 @@ impl Sent {
 
 /// The messages without acknowledgement, oldest first.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct InFlight {
     size: u64,
     next: Ticket,
     under_way: BTreeMap<Ticket, (Sent, Instant)>,
@@ -53,7 +53,7 @@ pub(super) struct Window {
     unanswered: Vec<(Ticket, Sent)>,
 }
 
-impl Window {
+impl InFlight {
     pub(super) fn new(size: usize) -> Self {
         Self {
             size: size as u64,
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn an_old_message_holds_the_window_until_it_is_answered() {
-        let mut window = Window::new(3);
+        let mut window = InFlight::new(3);
         let topic = String::from("a");
         let oldest = window.next();
         window.sent(Sent::Word);
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn what_nobody_acknowledges_is_taken_when_what_followed_is() {
-        let mut window = Window::new(16);
-        let key = |window: &Window, untold| window.oldest(untold).and_then(Sent::key);
+        let mut window = InFlight::new(16);
+        let key = |window: &InFlight, untold| window.oldest(untold).and_then(Sent::key);
         let event = |n| Sent::Event {
             n,
             topic: "a".to_owned(),

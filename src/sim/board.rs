@@ -1,13 +1,14 @@
 //! A board as the host sees it: modes, answers, its event log. Pure; knows no chess.
 
-use super::slave::{Shown, Slave};
+use super::slave::{Slave, SlaveState};
 use crate::dgt::{
-    ClockAck, ClockCommand, ClockReading, ClockSide, Command, Heard, Message, PieceCode, eventlog::LogRecord,
+    ClockAck, ClockCommand, ClockReading, ClockSide, Command, HostWord, Message, PieceCode,
+    eventlog::LogRecord,
 };
 
 /// What a simulated board says of itself. The numbers are synthetic.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct SimulatedIdentity {
     /// Five digits.
     pub serial: String,
     /// Ten digits; none on an older board.
@@ -16,7 +17,7 @@ pub struct Identity {
     pub firmware: (u8, u8),
 }
 
-impl Identity {
+impl SimulatedIdentity {
     /// The `number`-th simulated board.
     #[must_use]
     pub fn synthetic(number: u16) -> Self {
@@ -43,8 +44,8 @@ pub enum Mode {
 
 /// The state of a board.
 #[derive(Clone, Debug)]
-pub struct Board {
-    identity: Identity,
+pub struct SimulatedBoard {
+    identity: SimulatedIdentity,
     mode: Mode,
     squares: [PieceCode; 64],
     clock: Option<ClockReading>,
@@ -57,10 +58,10 @@ pub struct Board {
 /// Bytes of the event log's store (protocol reference, 3.5).
 const LOG_STORE: usize = 0x1f00;
 
-impl Board {
+impl SimulatedBoard {
     /// A board that has just got power.
     #[must_use]
-    pub fn new(identity: Identity, squares: [PieceCode; 64], clock: Option<ClockReading>) -> Self {
+    pub fn new(identity: SimulatedIdentity, squares: [PieceCode; 64], clock: Option<ClockReading>) -> Self {
         let mut board = Self {
             identity,
             mode: Mode::Bus,
@@ -175,17 +176,17 @@ impl Board {
     }
 
     /// Does what the host says and appends the answer.
-    pub fn hear(&mut self, heard: Heard, out: &mut Vec<u8>) {
+    pub fn hear(&mut self, heard: HostWord, out: &mut Vec<u8>) {
         let command = match heard {
-            Heard::Command(command) => command,
-            Heard::Bus(bytes) => {
+            HostWord::Command(command) => command,
+            HostWord::Bus(bytes) => {
                 // In single-board mode a bus command only switches over (protocol reference, 1.5).
                 if std::mem::replace(&mut self.mode, Mode::Bus) == Mode::Bus {
                     self.hear_line(bytes, out);
                 }
                 return;
             }
-            Heard::Other(code) => {
+            HostWord::Other(code) => {
                 if code == IDENTIFICATION {
                     // The wire knows no text to send, on purpose: the answer is an empty one.
                     Message::Other {
@@ -226,7 +227,7 @@ impl Board {
     }
 
     fn hear_line(&mut self, bytes: [u8; 4], out: &mut Vec<u8>) {
-        let shown = Shown {
+        let shown = SlaveState {
             squares: &self.squares,
             clock: self.clock,
             firmware: self.identity.firmware,
@@ -295,13 +296,13 @@ mod tests {
         time::Millis,
     };
 
-    fn board() -> Board {
+    fn board() -> SimulatedBoard {
         let mut squares = [PieceCode::EMPTY; 64];
         squares[52] = PieceCode(1);
-        Board::new(Identity::synthetic(7), squares, None)
+        SimulatedBoard::new(SimulatedIdentity::synthetic(7), squares, None)
     }
 
-    fn ask(board: &mut Board, bytes: &[u8]) -> Vec<u8> {
+    fn ask(board: &mut SimulatedBoard, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         HostDecoder::new().push(Millis(0), bytes, &mut |heard| board.hear(heard, &mut out));
         out

@@ -7,7 +7,7 @@ use crate::{
 
 /// A clock with a time and an increment for each move.
 #[derive(Clone, Debug)]
-pub struct Clock {
+pub struct SimulatedClock {
     left: Side,
     right: Side,
     increment_ms: u64,
@@ -27,7 +27,7 @@ struct Side {
     added: bool,
 }
 
-impl Clock {
+impl SimulatedClock {
     /// A stopped clock with the same time on both sides and the left side to move.
     #[must_use]
     pub fn new(each_ms: u64, increment_ms: u64) -> Self {
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn counts_the_side_that_is_up_and_adds_at_the_press() {
-        let mut clock = Clock::new(60_000, 2000);
+        let mut clock = SimulatedClock::new(60_000, 2000);
         clock.set_and_start(Millis(0), ClockSide::Left, 0, 0);
         clock.press(Millis(5500), ClockSide::Right); // already down
         assert_eq!(clock.reading().left.seconds, 55);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_flag_falls_and_the_clock_freezes() {
-        let mut clock = Clock::new(1500, 0);
+        let mut clock = SimulatedClock::new(1500, 0);
         clock.set_and_start(Millis(0), ClockSide::Left, 0, 0);
         assert_eq!(clock.next_tick(), Some(Millis(500)));
         clock.advance(Millis(500));

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use shakmaty::{Chess, Move, Position, san::San};
 
-use super::hands::{Act, Manner, ScriptError, perform};
+use super::hands::{HandAct, Manner, ScriptError, perform};
 use crate::capture::{Capture, Header};
 
 /// Half-moves of a game that is made up, at most.
@@ -97,15 +97,15 @@ pub fn made_up(rng: &mut Rng) -> Vec<Move> {
 pub fn play(moves: &[Move], header: Header, seed: u64) -> Result<Capture, ScriptError> {
     let mut rng = Rng::with_seed(seed);
     let mut acts = vec![
-        Act::Wait(rng.u64(1000..4000)),
-        Act::Start(shakmaty::Color::White, 0, 0),
+        HandAct::Wait(rng.u64(1000..4000)),
+        HandAct::Start(shakmaty::Color::White, 0, 0),
     ];
     for mv in moves {
-        acts.push(Act::Wait(rng.u64(1500..12_000)));
-        acts.push(Act::Play(*mv));
+        acts.push(HandAct::Wait(rng.u64(1500..12_000)));
+        acts.push(HandAct::Play(*mv));
     }
-    acts.push(Act::Wait(2000));
-    acts.push(Act::Stop);
+    acts.push(HandAct::Wait(2000));
+    acts.push(HandAct::Stop);
     let manner = Manner {
         seed,
         clock: Some((25 * 60_000, 10_000)),

@@ -5,7 +5,7 @@ use fastrand::Rng;
 use shakmaty::{CastlingMode, CastlingSide, Chess, Color, Move, Piece, Position, Role, Square, uci::UciMove};
 
 use super::{
-    clock::Clock,
+    clock::SimulatedClock,
     sensors::{Change, Scan, scan},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 
 /// One thing that hands do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum HandAct {
     /// Nothing for so many milliseconds.
     Wait(u64),
     /// A legal move and the press.
@@ -66,7 +66,7 @@ pub struct Manner {
 ///
 /// # Errors
 /// The first act that cannot be done.
-pub fn perform(manner: &Manner, acts: &[Act], header: Header) -> Result<Capture, ScriptError> {
+pub fn perform(manner: &Manner, acts: &[HandAct], header: Header) -> Result<Capture, ScriptError> {
     let mut hands = Hands::new(manner);
     for act in acts {
         hands.act(act)?;
@@ -93,7 +93,7 @@ struct Hands {
     initial: [PieceCode; 64],
     squares: [Option<Piece>; 64],
     changes: Vec<Change>,
-    clock: Option<Clock>,
+    clock: Option<SimulatedClock>,
     frames: Vec<(Millis, ClockReading)>,
 }
 
@@ -108,7 +108,9 @@ impl Hands {
             position,
             initial: [PieceCode::EMPTY; 64],
             changes: Vec::new(),
-            clock: manner.clock.map(|(each, increment)| Clock::new(each, increment)),
+            clock: manner
+                .clock
+                .map(|(each, increment)| SimulatedClock::new(each, increment)),
             frames: Vec::new(),
         };
         for square in Square::ALL {
@@ -125,17 +127,17 @@ impl Hands {
         if self.turned { 63 - index } else { index }
     }
 
-    fn act(&mut self, act: &Act) -> Result<(), ScriptError> {
+    fn act(&mut self, act: &HandAct) -> Result<(), ScriptError> {
         match act {
-            Act::Wait(ms) => self.wait(*ms),
-            Act::Play(mv) => {
+            HandAct::Wait(ms) => self.wait(*ms),
+            HandAct::Play(mv) => {
                 self.make(*mv)?;
                 self.pause(80, 350);
                 self.press();
             }
-            Act::Move(mv) => self.make(*mv)?,
-            Act::Carry(from, to) => self.carry(*from, *to)?,
-            Act::Knock(from, to) => {
+            HandAct::Move(mv) => self.make(*mv)?,
+            HandAct::Carry(from, to) => self.carry(*from, *to)?,
+            HandAct::Knock(from, to) => {
                 let piece = self.squares[*from as usize].ok_or(ScriptError::NothingThere(*from))?;
                 self.put(*from, None);
                 if let Some(to) = to {
@@ -143,14 +145,14 @@ impl Hands {
                     self.put(*to, Some(piece));
                 }
             }
-            Act::PutBack => self.put_back(),
-            Act::Press => self.press(),
-            Act::Stop => self.clock_act(Clock::stop),
-            Act::Start(to_move, white, black) => {
+            HandAct::PutBack => self.put_back(),
+            HandAct::Press => self.press(),
+            HandAct::Stop => self.clock_act(SimulatedClock::stop),
+            HandAct::Start(to_move, white, black) => {
                 let side = clock_side(*to_move);
                 self.clock_act(|clock, now| clock.set_and_start(now, side, white * 1000, black * 1000));
             }
-            Act::Result(result) => self.centre_kings(*result)?,
+            HandAct::Result(result) => self.centre_kings(*result)?,
         }
         Ok(())
     }
@@ -160,11 +162,11 @@ impl Hands {
         while let Some(tick) = self
             .clock
             .as_ref()
-            .and_then(Clock::next_tick)
+            .and_then(SimulatedClock::next_tick)
             .filter(|&t| t <= until)
         {
             self.now = tick;
-            self.clock_act(Clock::advance);
+            self.clock_act(SimulatedClock::advance);
         }
         self.now = until;
     }
@@ -174,7 +176,7 @@ impl Hands {
         self.wait(ms);
     }
 
-    fn clock_act(&mut self, act: impl FnOnce(&mut Clock, Millis)) {
+    fn clock_act(&mut self, act: impl FnOnce(&mut SimulatedClock, Millis)) {
         let now = self.now;
         if let Some(clock) = &mut self.clock {
             act(clock, now);

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use fastrand::Rng;
 
-use super::player::{Output, Player};
+use super::player::{Output, PlayedBoard};
 use crate::{
-    dgt::{Heard, HostDecoder},
+    dgt::{HostDecoder, HostWord},
     time::Millis,
 };
 
@@ -62,8 +62,8 @@ pub struct Troubles {
 
 /// Boards on one line.
 #[derive(Debug)]
-pub struct Line {
-    players: Vec<Player>,
+pub struct SimulatedLine {
+    players: Vec<PlayedBoard>,
     /// Reads what the host says.
     host: HostDecoder,
     words: Vec<Words>,
@@ -75,10 +75,10 @@ pub struct Line {
     outputs: VecDeque<Output>,
 }
 
-impl Line {
-    /// A line with these boards ([`Player::on_line`]), and what is wrong with it.
+impl SimulatedLine {
+    /// A line with these boards ([`PlayedBoard::on_line`]), and what is wrong with it.
     #[must_use]
-    pub fn new(players: Vec<Player>, troubles: Troubles, seed: u64) -> Self {
+    pub fn new(players: Vec<PlayedBoard>, troubles: Troubles, seed: u64) -> Self {
         Self {
             players,
             host: HostDecoder::new(),
@@ -92,12 +92,12 @@ impl Line {
     }
 
     /// Its boards.
-    pub fn players(&mut self) -> &mut [Player] {
+    pub fn players(&mut self) -> &mut [PlayedBoard] {
         &mut self.players
     }
 
     /// Another board is switched on.
-    pub fn add(&mut self, player: Player) {
+    pub fn add(&mut self, player: PlayedBoard) {
         self.players.push(player);
     }
 
@@ -111,16 +111,16 @@ impl Line {
         }
     }
 
-    fn hear(&mut self, now: Millis, heard: Heard) {
+    fn hear(&mut self, now: Millis, heard: HostWord) {
         let to = match heard {
-            Heard::Bus([_, high, low, _]) => u16::from(high) << 7 | u16::from(low),
-            Heard::Command(_) | Heard::Other(_) => 0,
+            HostWord::Bus([_, high, low, _]) => u16::from(high) << 7 | u16::from(low),
+            HostWord::Command(_) | HostWord::Other(_) => 0,
         };
         // Who was taken off the bus by a word for a board alone comes back with the next for any.
-        let is_bus = matches!(heard, Heard::Bus(_));
+        let is_bus = matches!(heard, HostWord::Bus(_));
         let to_all = to == 0 || std::mem::replace(&mut self.is_mixed, !is_bus);
         self.is_mixed = !is_bus;
-        let spread = matches!(heard, Heard::Bus([code, high, low, _]) if [code, high, low] == PING);
+        let spread = matches!(heard, HostWord::Bus([code, high, low, _]) if [code, high, low] == PING);
         for index in 0..self.players.len() {
             if to_all || self.players[index].address() == Some(to) {
                 self.players[index].handle_heard(now, heard);
@@ -226,7 +226,7 @@ impl Line {
     pub fn poll_timeout(&self) -> Option<Millis> {
         let words = self.words.iter().filter_map(Words::due);
         let words = words.map(|due| Millis(due.div_ceil(1000)));
-        let players = self.players.iter().filter_map(Player::poll_timeout);
+        let players = self.players.iter().filter_map(PlayedBoard::poll_timeout);
         words.chain(players).min()
     }
 

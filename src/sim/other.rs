@@ -3,7 +3,7 @@
 use crate::{
     capture::{Act, Record},
     dgt::PieceCode,
-    families::{Board, Driver, Family, Told},
+    families::{BoardEnd, Driver, Family, Told},
     time::Millis,
 };
 
@@ -11,7 +11,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Other {
     family: &'static Family,
-    board: Box<dyn Board>,
+    board: Box<dyn BoardEnd>,
     /// Reads what the board says, so that it knows what stands on it.
     reader: Box<dyn Driver>,
     /// None where nothing is known of it.

@@ -4,13 +4,13 @@
 use std::collections::VecDeque;
 
 use super::{
-    board::{Board, Identity},
+    board::{SimulatedBoard, SimulatedIdentity},
     other::Other,
     slave::Slave,
 };
 use crate::{
     capture::{Act, Capture, Record},
-    dgt::{ClockReading, Decoder, Heard, HostDecoder, Message, PieceCode},
+    dgt::{ClockReading, Decoder, HostDecoder, HostWord, Message, PieceCode},
     families::{Family, Protocol},
     time::Millis,
 };
@@ -52,21 +52,21 @@ pub struct Cue {
     /// What happens.
     pub record: Record,
     /// What becomes of it.
-    pub way: Way,
+    pub way: Delivery,
 }
 
 impl Cue {
     /// A record that goes over the line as it is.
     #[must_use]
     pub fn plain(record: Record) -> Self {
-        let way = Way::Plain;
+        let way = Delivery::Plain;
         Self { record, way }
     }
 }
 
 /// What becomes of what a board says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Delivery {
     /// The host hears it.
     Plain,
     /// The board has noticed it, and nobody hears.
@@ -81,11 +81,11 @@ pub enum Way {
 
 /// A board that lives through a capture.
 #[derive(Debug)]
-pub struct Player {
+pub struct PlayedBoard {
     cues: Vec<Cue>,
     next: usize,
     pace: Pace,
-    board: Board,
+    board: SimulatedBoard,
     /// What a board is besides that is not DGT's.
     other: Option<Other>,
     /// Reads what the capture says, so that the board's state follows.
@@ -111,10 +111,10 @@ const OLD_FRAME_MS: u64 = 1500;
 /// An answer does not break into a frame whose rest comes within this time.
 const REST_OF_FRAME_MS: u64 = 500;
 
-impl Player {
+impl PlayedBoard {
     /// A board at the start of `capture`.
     #[must_use]
-    pub fn new(capture: Capture, identity: Identity, pace: Pace) -> Self {
+    pub fn new(capture: Capture, identity: SimulatedIdentity, pace: Pace) -> Self {
         let family = capture.header.protocol().and_then(Protocol::family);
         let cues = capture.records.into_iter().map(Cue::plain).collect();
         let player = Self::staged(cues, identity, pace);
@@ -126,11 +126,11 @@ impl Player {
 
     /// A board before the first of `cues`, which are in order of time.
     #[must_use]
-    pub fn staged(cues: Vec<Cue>, identity: Identity, pace: Pace) -> Self {
+    pub fn staged(cues: Vec<Cue>, identity: SimulatedIdentity, pace: Pace) -> Self {
         let (squares, clock) = state_ahead(&cues);
         let squares = squares.unwrap_or([PieceCode::EMPTY; 64]);
         Self {
-            board: Board::new(identity, squares, clock),
+            board: SimulatedBoard::new(identity, squares, clock),
             cues,
             other: None,
             next: 0,
@@ -185,7 +185,7 @@ impl Player {
     }
 
     /// The host says something, on a line that it shares.
-    pub fn handle_heard(&mut self, now: Millis, heard: Heard) {
+    pub fn handle_heard(&mut self, now: Millis, heard: HostWord) {
         self.run(now);
         if self.plugged {
             self.board.hear(heard, &mut self.answers);
@@ -317,16 +317,17 @@ impl Player {
         } = self.cues[self.next].clone();
         self.next += 1;
         match act {
-            Act::FromBoard(_) if matches!(way, Way::Hold | Way::Release) && self.board.slave().is_some() => {}
-            Act::FromBoard(_) if way == Way::Hold => {
+            Act::FromBoard(_)
+                if matches!(way, Delivery::Hold | Delivery::Release) && self.board.slave().is_some() => {}
+            Act::FromBoard(_) if way == Delivery::Hold => {
                 self.held.get_or_insert_default();
             }
-            Act::FromBoard(_) if way == Way::Release => {
+            Act::FromBoard(_) if way == Delivery::Release => {
                 let held = self.held.take().filter(|held| !held.is_empty());
                 self.outputs.extend(held.map(Output::Send));
             }
             Act::FromBoard(bytes) => {
-                if way != Way::Noise {
+                if way != Delivery::Noise {
                     match &mut self.other {
                         Some(other) => other.follow(at, &bytes),
                         None => self.follow(at, &bytes),
@@ -334,7 +335,8 @@ impl Player {
                     self.watched |= !self.plugged;
                 }
                 // On a line that it shares only what the line makes up comes unasked.
-                let is_heard = way == Way::Noise || way != Way::Lost && self.board.slave().is_none();
+                let is_heard =
+                    way == Delivery::Noise || way != Delivery::Lost && self.board.slave().is_none();
                 if is_heard && self.plugged && self.is_listened_to() {
                     self.send(bytes);
                 }

@@ -12,7 +12,7 @@ use super::pty::Pty;
 
 /// A place to attach a board to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Socket {
     /// A pseudo terminal, with a link to it if one is given.
     Pty(Option<PathBuf>),
     /// A TCP server; port 0 takes a free one.
@@ -21,22 +21,22 @@ pub enum Place {
 
 /// A plugged-in cable.
 #[derive(Debug)]
-pub enum Port {
+pub enum Plug {
     /// A pseudo terminal.
     Pty(Pty),
     /// A TCP server and its one client.
     Tcp(TcpListener, Option<TcpStream>),
 }
 
-impl Port {
+impl Plug {
     /// Plugs the cable in. A TCP place that took a free port keeps it.
     ///
     /// # Errors
     /// What the system says.
-    pub async fn plug(place: &mut Place) -> io::Result<Self> {
+    pub async fn plug(place: &mut Socket) -> io::Result<Self> {
         match place {
-            Place::Pty(link) => Ok(Self::Pty(Pty::open(link.as_deref())?)),
-            Place::Tcp(address) => {
+            Socket::Pty(link) => Ok(Self::Pty(Pty::open(link.as_deref())?)),
+            Socket::Tcp(address) => {
                 let listener = TcpListener::bind(*address).await?;
                 *address = listener.local_addr()?;
                 Ok(Self::Tcp(listener, None))

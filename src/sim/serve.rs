@@ -6,9 +6,9 @@ use std::{io, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    line::Line,
-    player::{Output, Player},
-    port::{Place, Port},
+    line::SimulatedLine,
+    player::{Output, PlayedBoard},
+    port::{Plug, Socket},
 };
 use crate::time::Millis;
 
@@ -37,7 +37,7 @@ pub trait Device: Send + std::fmt::Debug {
     fn poll_output(&mut self) -> Option<Output>;
 }
 
-impl Device for Player {
+impl Device for PlayedBoard {
     fn speaks_unasked(&self) -> bool {
         Self::speaks_unasked(self)
     }
@@ -61,7 +61,7 @@ impl Device for Player {
     }
 }
 
-impl Device for Line {
+impl Device for SimulatedLine {
     fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         Self::handle_bytes(self, now, bytes);
     }
@@ -92,8 +92,8 @@ pub struct Serving {
 #[derive(Debug)]
 pub struct Station {
     player: Box<dyn Device>,
-    place: Place,
-    port: Option<Port>,
+    place: Socket,
+    port: Option<Plug>,
     serving: Serving,
     origin: Instant,
     /// A host may be at the other end.
@@ -111,12 +111,12 @@ impl Station {
     ///
     /// # Errors
     /// What the system says.
-    pub async fn new(player: impl Device + 'static, mut place: Place, serving: Serving) -> io::Result<Self> {
-        let port = Port::plug(&mut place).await?;
+    pub async fn new(player: impl Device + 'static, mut place: Socket, serving: Serving) -> io::Result<Self> {
+        let port = Plug::plug(&mut place).await?;
         let now = Instant::now();
         Ok(Self {
             player: Box::new(player),
-            connected: matches!(place, Place::Pty(_)),
+            connected: matches!(place, Socket::Pty(_)),
             place,
             port: Some(port),
             serving,
@@ -131,7 +131,7 @@ impl Station {
     /// What a host is to open.
     #[must_use]
     pub fn name(&self) -> String {
-        self.port.as_ref().map(Port::name).unwrap_or_default()
+        self.port.as_ref().map(Plug::name).unwrap_or_default()
     }
 
     /// Serves until the capture is over and the time to linger has passed.
@@ -173,8 +173,8 @@ impl Station {
                     self.hang_up();
                 }
                 Output::Plug => {
-                    self.port = Some(Port::plug(&mut self.place).await?);
-                    self.connected = matches!(self.place, Place::Pty(_));
+                    self.port = Some(Plug::plug(&mut self.place).await?);
+                    self.connected = matches!(self.place, Socket::Pty(_));
                     self.met();
                 }
                 Output::Over => self.over = Some(Instant::now()),

@@ -29,7 +29,7 @@ pub struct Slave {
 
 /// What a shared line asks of a board, which answers of itself.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shown<'a> {
+pub(super) struct SlaveState<'a> {
     pub(super) squares: &'a [PieceCode; 64],
     pub(super) clock: Option<ClockReading>,
     pub(super) firmware: (u8, u8),
@@ -81,7 +81,7 @@ impl Slave {
     }
 
     /// Answers a bus command, if it is for this board.
-    pub(super) fn hear(&mut self, bytes: [u8; 4], board: &Shown<'_>, out: &mut Vec<u8>) {
+    pub(super) fn hear(&mut self, bytes: [u8; 4], board: &SlaveState<'_>, out: &mut Vec<u8>) {
         let Some((code, to)) = read_command(bytes) else {
             return;
         };

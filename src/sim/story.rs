@@ -4,7 +4,7 @@ use shakmaty::{Color, Square};
 
 use super::{
     games::{PgnError, from_pgn},
-    hands::{Act, Manner, ScriptError, perform},
+    hands::{HandAct, Manner, ScriptError, perform},
 };
 use crate::{
     capture::{Capture, Header},
@@ -55,63 +55,79 @@ pub fn capture(seed: u64) -> Result<Capture, StoryError> {
     Ok(perform(&manner, &acts()?, header)?)
 }
 
-fn acts() -> Result<Vec<Act>, StoryError> {
+fn acts() -> Result<Vec<HandAct>, StoryError> {
     let moves = from_pgn(PGN)?.concat();
-    let mut acts = vec![Act::Wait(1200), Act::Start(Color::White, 0, 0)];
+    let mut acts = vec![HandAct::Wait(1200), HandAct::Start(Color::White, 0, 0)];
     for (ply, mv) in (1..).zip(moves) {
-        acts.push(Act::Wait(450));
+        acts.push(HandAct::Wait(450));
         match ply {
             // Black presses before he has moved: two minutes for White.
             6 => acts.extend([
-                Act::Press,
-                Act::Wait(2200),
-                Act::Stop,
-                Act::Wait(1500),
-                Act::Start(Color::Black, 120, 0),
+                HandAct::Press,
+                HandAct::Wait(2200),
+                HandAct::Stop,
+                HandAct::Wait(1500),
+                HandAct::Start(Color::Black, 120, 0),
             ]),
             // The queen's way to a5 leads over the knight.
             12 => {
                 acts.extend([
-                    Act::Move(mv),
-                    Act::Wait(120),
-                    Act::Knock(Square::B8, Some(Square::C7)),
+                    HandAct::Move(mv),
+                    HandAct::Wait(120),
+                    HandAct::Knock(Square::B8, Some(Square::C7)),
                 ]);
                 acts.extend([
-                    Act::Wait(250),
-                    Act::Press,
-                    Act::Wait(2200),
-                    Act::Stop,
-                    Act::Wait(1200),
+                    HandAct::Wait(250),
+                    HandAct::Press,
+                    HandAct::Wait(2200),
+                    HandAct::Stop,
+                    HandAct::Wait(1200),
                 ]);
-                acts.extend([Act::PutBack, Act::Wait(1200), Act::Start(Color::White, 0, 0)]);
+                acts.extend([
+                    HandAct::PutBack,
+                    HandAct::Wait(1200),
+                    HandAct::Start(Color::White, 0, 0),
+                ]);
                 continue;
             }
             // White does not see the check: two minutes for Black.
             13 => {
-                acts.extend([Act::Carry(Square::C1, Square::G5), Act::Wait(250), Act::Press]);
-                acts.extend([Act::Wait(2200), Act::Stop, Act::Wait(1200)]);
-                acts.extend([Act::PutBack, Act::Wait(1200), Act::Start(Color::White, 0, 120)]);
+                acts.extend([
+                    HandAct::Carry(Square::C1, Square::G5),
+                    HandAct::Wait(250),
+                    HandAct::Press,
+                ]);
+                acts.extend([HandAct::Wait(2200), HandAct::Stop, HandAct::Wait(1200)]);
+                acts.extend([
+                    HandAct::PutBack,
+                    HandAct::Wait(1200),
+                    HandAct::Start(Color::White, 0, 120),
+                ]);
             }
             // White has seen the mate and cannot wait for the reply.
             16 => {
                 acts.extend([
-                    Act::Carry(Square::D3, Square::D8),
-                    Act::Wait(4500),
-                    Act::Stop,
-                    Act::Wait(1000),
+                    HandAct::Carry(Square::D3, Square::D8),
+                    HandAct::Wait(4500),
+                    HandAct::Stop,
+                    HandAct::Wait(1000),
                 ]);
-                acts.extend([Act::PutBack, Act::Wait(1200), Act::Start(Color::Black, 0, 0)]);
+                acts.extend([
+                    HandAct::PutBack,
+                    HandAct::Wait(1200),
+                    HandAct::Start(Color::Black, 0, 0),
+                ]);
             }
             _ => {}
         }
-        acts.extend([Act::Wait(150), Act::Play(mv)]);
+        acts.extend([HandAct::Wait(150), HandAct::Play(mv)]);
     }
     acts.extend([
-        Act::Wait(900),
-        Act::Stop,
-        Act::Wait(800),
-        Act::Result(GameResult::WhiteWins),
-        Act::Wait(1500),
+        HandAct::Wait(900),
+        HandAct::Stop,
+        HandAct::Wait(800),
+        HandAct::Result(GameResult::WhiteWins),
+        HandAct::Wait(1500),
     ]);
     Ok(acts)
 }

@@ -1,6 +1,6 @@
 //! A board of another family: what it would have said of a game that was recorded on, or made up for, a DGT board. It has no clock.
 
-use super::player::{Cue, Way};
+use super::player::{Cue, Delivery};
 use crate::{
     capture::{Act, Capture, Header, HeaderError, Record},
     dgt::{Decoder, Message, PieceCode},
@@ -55,7 +55,7 @@ pub fn cues_of(family: &Family, cues: &[Cue]) -> Vec<Cue> {
 }
 
 struct Teller {
-    board: Box<dyn crate::families::Board>,
+    board: Box<dyn crate::families::BoardEnd>,
     decoder: Decoder,
     squares: [PieceCode; 64],
     told: Option<(Millis, [PieceCode; 64])>,
@@ -68,12 +68,12 @@ impl Teller {
     fn play(&mut self, cue: &Cue) {
         let at = cue.record.at;
         match &cue.record.act {
-            Act::FromBoard(bytes) if !bytes.is_empty() && cue.way != Way::Noise => {
+            Act::FromBoard(bytes) if !bytes.is_empty() && cue.way != Delivery::Noise => {
                 self.follow(at, bytes);
                 self.repeat(at);
                 // An update that is lost is told when something else changes, or when all is told again.
                 let changed = self.told.is_none_or(|(_, told)| told != self.squares);
-                if changed && cue.way == Way::Plain {
+                if changed && cue.way == Delivery::Plain {
                     self.say(at);
                 }
             }

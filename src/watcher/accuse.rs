@@ -11,7 +11,9 @@ use super::{
     judge::{JUDGE_MS, READ_MS, RESTORED, SCAN_MS},
 };
 use crate::{
-    board::{Act, Bill, Explanation, Item, Line, Placement, PlyKind, Sensed, Stand, act::Reason, explain},
+    board::{
+        Bill, Explanation, IllegalAct, Item, Line, Placement, PlyKind, Sensed, Stand, act::Reason, explain,
+    },
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,
@@ -107,7 +109,7 @@ impl Game {
         finding.squares = Bitboard::from_square(meant.to());
         finding.target = Some(Arc::new(before.after(&candidate)));
         finding.ruled = Some(meant);
-        let act = Act::left(meant.from().map(|from| (from, meant.to())), &finding.seen);
+        let act = IllegalAct::left(meant.from().map(|from| (from, meant.to())), &finding.seen);
         self.press = None;
         self.accuse(ctx, finding, Some(&act));
         let ruled = self.open.last().and_then(|open| open.ruled);
@@ -115,7 +117,7 @@ impl Game {
         self.rebase(ctx, ways);
     }
 
-    fn accuse_illegal(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, act: Act, pressed: Millis) {
+    fn accuse_illegal(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, act: IllegalAct, pressed: Millis) {
         let before = finding.before.clone();
         let differing = before.placement().differing(&finding.seen);
         let late = match (act.from_to(), act.reason) {
@@ -151,7 +153,7 @@ impl Game {
     }
 
     /// What is said of an illegal act.
-    pub(super) fn find_illegal(&self, finding: &mut Finding, act: &Act) {
+    pub(super) fn find_illegal(&self, finding: &mut Finding, act: &IllegalAct) {
         let before = &finding.before;
         let differing = before.placement().differing(&finding.seen);
         finding.kind = IrregularityKind::IllegalMove;
@@ -187,7 +189,7 @@ pub(super) fn promotion_ways(
     before: Arc<Stand>,
     meant: Move,
     is_ruled: bool,
-    act: Act,
+    act: IllegalAct,
     sensed: &Sensed,
     now: Millis,
 ) -> Vec<(Line, f32)> {

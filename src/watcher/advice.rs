@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, sync::Arc};
 use shakmaty::{Bitboard, Color, Move};
 
 use super::{
+    case_file::{CaseFile, Mate, depends_on_mate},
     command::Report,
     game::{Ctx, Game, Open},
-    matter::{Mate, Matter, depends_on_mate},
 };
 use crate::{
-    board::{Act, Placement, Stand, act::Reason},
+    board::{IllegalAct, Placement, Stand, act::Reason},
     event::{Advice, Body, Certainty, ClockState, Irregularity},
     laws::{
         Case, Facts, FirstFlag, IrregularityKind, PositionRuling, RaisedBy, decide,
@@ -109,7 +109,12 @@ pub(super) fn counts(kind: IrregularityKind) -> bool {
 impl Game {
     /// Says an irregularity with what the Laws prescribe, and keeps it open where something is to
     /// be put right. Returns its id.
-    pub(super) fn accuse(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, act: Option<&Act>) -> String {
+    pub(super) fn accuse(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        mut finding: Finding,
+        act: Option<&IllegalAct>,
+    ) -> String {
         let is_advice = finding.certainty == Certainty::Suspected;
         finding.certainty = self.how_sure(ctx, &finding);
         let counted = counts(finding.kind) && finding.certainty != Certainty::Suspected;
@@ -204,7 +209,7 @@ impl Game {
 
     /// The matter of `case`, its ruling still to be made. Where it depends on whether the opponent can
     /// mate, and no quick proof says that he cannot, that is a question for later.
-    fn matter(&self, ctx: &Ctx<'_>, finding: &Finding, mut case: Case) -> Matter {
+    fn matter(&self, ctx: &Ctx<'_>, finding: &Finding, mut case: Case) -> CaseFile {
         let mut mate = Mate::Known;
         let loser = match finding.kind {
             IrregularityKind::BothFlags => finding.first_flag.side().map(Color::from),
@@ -224,7 +229,7 @@ impl Game {
             }
         }
         let offence_number = case.facts.offence_number;
-        Matter {
+        CaseFile {
             case,
             mate,
             increment_ms: finding

@@ -24,10 +24,10 @@ use crate::{
 const STILL_MS: u64 = 1000;
 /// More irregularities than any game has: further ones are not taken from a person.
 const MOST_IRREGULARITIES: usize = 256;
-/// A man that was lifted is in a hand for so long; then it was taken off the board.
+/// A piece that was lifted is in a hand for so long; then it was taken off the board.
 const IN_HAND_MS: u64 = 10_000;
 
-/// Whether what stands on the board may be taken for a position: nobody is moving a man.
+/// Whether what stands on the board may be taken for a position: nobody is moving a piece.
 pub(super) fn at_rest(sensed: &Sensed, now: Millis) -> Result<(), NotNow> {
     let recently = |ms| Millis(now.0.saturating_sub(ms));
     if let Some(square) = sensed.lifted_since(recently(IN_HAND_MS)) {

@@ -9,13 +9,12 @@ use super::{
     game::{Ctx, Game, Press},
     hardware::Hardware,
     meanwhile::Meanwhile,
-    memory::Squares,
     outbox::{Heard, Outbox},
     start::Setup,
 };
 use crate::{
     board::{Orientation, Sensed},
-    dgt::Identity,
+    dgt::{Identity, Squares},
     event::Body,
     mate::Verdict,
     time::Millis,

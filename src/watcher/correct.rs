@@ -10,7 +10,7 @@ use super::{
     not_now::NotNow,
 };
 use crate::{
-    board::{Act, Code, PlyKind, Stand},
+    board::{Code, IllegalAct, PlyKind, Stand},
     event::{Body, CompletedBy, MoveMade, Resolution},
     time::Millis,
 };
@@ -19,13 +19,13 @@ use crate::{
 const MOST_INSERTED: usize = 600;
 
 /// What a person puts into a record or takes out.
-pub(super) struct Record<'a> {
+pub(super) struct RecordChange<'a> {
     pub(super) start: &'a Arc<Stand>,
     pub(super) mode: CastlingMode,
     pub(super) made: &'a [Made],
 }
 
-impl Record<'_> {
+impl RecordChange<'_> {
     fn stand_at(&self, ply: usize) -> &Arc<Stand> {
         match ply.checked_sub(1).and_then(|i| self.made.get(i)) {
             Some(made) => &made.stand,
@@ -150,7 +150,7 @@ fn carried(stand: &Stand, uci: &str) -> Option<(PlyKind, Stand)> {
     let mut left = stand.placement().clone();
     left.set(from, Code::EMPTY);
     left.set(to, piece);
-    let act = Act::left(Some((from, to)), &left);
+    let act = IllegalAct::left(Some((from, to)), &left);
     Some((PlyKind::Illegal(Box::new(act)), stand.left_as(&left)))
 }
 
@@ -207,7 +207,7 @@ impl Game {
 
     /// A person puts the record right. The sensors go on from there.
     pub(super) fn correct_record(&mut self, ctx: &mut Ctx<'_>, order: &Correct) -> Result<(), CommandError> {
-        let record = Record {
+        let record = RecordChange {
             start: &self.start,
             mode: self.mode,
             made: &self.record,

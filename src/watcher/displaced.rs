@@ -19,7 +19,7 @@ use crate::{
 const KNOCK_MS: u64 = 100;
 /// A knocked piece is spoken of when its owner has not pressed for this long.
 const KNOCKED_MS: u64 = 2200;
-/// And when it lies further away than a man falls, for this long: it may be an early reply that is not pressed yet.
+/// And when it lies further away than a piece falls, for this long: it may be an early reply that is not pressed yet.
 const THROWN_MS: u64 = 8000;
 /// A reply before the press must be pressed within this time to need no further thought.
 const EARLY_REPLY_MS: u64 = 2500;

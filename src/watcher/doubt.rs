@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use shakmaty::Square;
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
     start::is_playable,
 };
 use crate::{
-    board::{Act, Bill, Line, PlyKind},
+    board::{Bill, IllegalAct, Line, Placement, PlyKind},
     event::{CompletedBy, notice},
     time::Millis,
 };
@@ -68,6 +69,16 @@ impl Doubt {
     pub(super) fn any(&self) -> bool {
         self.unread || self.strayed || self.absent || self.gap.is_some()
     }
+}
+
+/// What speaks against the record and does not count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Overruled {
+    /// What is read next, if it is a position before the last one.
+    Next,
+    /// What stands on the board.
+    Shown(Placement),
 }
 
 impl Game {
@@ -160,7 +171,7 @@ impl Game {
         }
         let message = "What was told of the gap does not lead to what stands on the board: the game goes on from there.";
         self.notice(ctx, notice::GAP_NOT_EXPLAINED, message);
-        let act = Act::left(None, ctx.sensed.placement());
+        let act = IllegalAct::left(None, ctx.sensed.placement());
         let untold = 1 + usize::from(self.stand().turn() == turn);
         for _ in 0..untold {
             self.announce_untold(ctx, &act, ctx.now);
@@ -173,7 +184,7 @@ impl Game {
     }
 
     /// A half-move that cannot be told enters the record; `act` is what it left.
-    fn announce_untold(&mut self, ctx: &mut Ctx<'_>, act: &Act, pressed: Millis) {
+    fn announce_untold(&mut self, ctx: &mut Ctx<'_>, act: &IllegalAct, pressed: Millis) {
         let before = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
         let left = Arc::new(self.stand().left_as(&act.placement()));
         let kind = PlyKind::Illegal(Box::new(act.clone()));
@@ -282,7 +293,7 @@ impl Game {
                 for square in best.faults().hidden {
                     left.set(square, best.placement().at(square));
                 }
-                Act::left(None, &left)
+                IllegalAct::left(None, &left)
             }
         };
         self.press = None;

@@ -33,8 +33,8 @@ fn king(sensed: &Sensed, color: Color) -> Option<Square> {
     seen.into_iter().max_by_key(|s| sensed.since(*s))
 }
 
-/// The squares of both kings in the centre as a board shows them that does not know its men: both
-/// have left their squares, and two men have come to centre squares since.
+/// The squares of both kings in the centre as a board shows them that does not know its pieces: both
+/// have left their squares, and two pieces have come to centre squares since.
 fn felt_kings(stand: &Stand, sensed: &Sensed) -> Option<[Square; 2]> {
     let mut there = Bitboard::EMPTY;
     let mut gone = Millis(u64::MAX);

@@ -7,7 +7,7 @@ use shakmaty::{CastlingMode, Color, Move, uci::UciMove};
 
 use super::{Settings, clock::Clock, finish::is_shown, outbox::Outbox};
 use crate::{
-    board::{Act, Lines, PlyKind, Sensed, Stand},
+    board::{IllegalAct, Lines, PlyKind, Sensed, Stand},
     event::{Body, ClockState, CompletedBy, GameResult, MoveMade, Resolution, Why},
     laws::{IrregularityKind, MovesCompleted, options::Count},
     time::Millis,
@@ -105,7 +105,7 @@ pub(super) struct Open {
     /// The half-move that the ruling completes (a queen for an unreplaced pawn).
     pub(super) ruled: Option<Move>,
     /// What was left on the board, where it may come to stand.
-    pub(super) act: Option<Act>,
+    pub(super) act: Option<IllegalAct>,
     /// It counts among the offences of 7.5.5.
     pub(super) counted: bool,
     /// The law lets it stand once the opponent has replied.
@@ -113,7 +113,7 @@ pub(super) struct Open {
     /// When it was said.
     pub(super) said: Millis,
     /// The case behind it, and what was said of it last.
-    pub(super) matter: Box<super::matter::Matter>,
+    pub(super) matter: Box<super::case_file::CaseFile>,
     /// A person reported or reopened it: only a person closes it.
     pub(super) by_hand: bool,
     /// How it ended; none while it is open.
@@ -211,7 +211,7 @@ pub(super) struct Game {
     /// The press on whose account the board was last asked what stands on it.
     pub(super) asked: Option<Millis>,
     /// What the board shows and a person has said otherwise.
-    pub(super) overruled: Option<super::overruled::Overruled>,
+    pub(super) overruled: Option<super::doubt::Overruled>,
     /// What the board may be asked about it.
     pub(super) recall: super::recall::Recall,
 }

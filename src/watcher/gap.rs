@@ -21,7 +21,7 @@ const REST_MS: u64 = 1500;
 /// A clock that is attached has spoken by then: it does so every second.
 const CLOCK_SPEAKS_MS: u64 = 3000;
 
-/// A man in a hand when the board came back has been put down by then.
+/// A piece in a hand when the board came back has been put down by then.
 const GIVEN_UP_MS: u64 = 20_000;
 
 /// So many half-moves that alone explain the board need not be looked up in its log: of more, some may have been
@@ -31,7 +31,7 @@ const SURELY_FOUND: usize = 2;
 /// More half-moves than these that nobody saw are a tale, whatever they explain.
 const TALE: usize = 6;
 
-/// More squares than these are wrong where one half-move is under way or a man is knocked over.
+/// More squares than these are wrong where one half-move is under way or a piece is knocked over.
 const FAR: usize = 2;
 
 /// What a half-move found by search costs.
@@ -87,7 +87,7 @@ impl Game {
     pub(super) fn bridge_gap(&mut self, ctx: &mut Ctx<'_>, limits: bridge::Limits) {
         self.lines.grow_all(ctx.now, ctx.sensed);
         let best = self.lines.best();
-        // Men that are missing may be in hands, or have been taken while nobody saw it.
+        // Pieces that are missing may be in hands, or have been taken while nobody saw it.
         let explained = best.misplaced(ctx.sensed).is_empty();
         let missing = best.differing().any();
         // Whose time runs is not known at once: then it is looked whether he is to move.
@@ -120,7 +120,7 @@ impl Game {
         let told = self.unbridged.is_some_and(|gap| gap.told.is_some());
         let several_gone = self.lines.best().differing().count() > 1;
         if found.is_empty() && explained && !self.is_tale(self.lines.best()) && !(told && several_gone) {
-            // One man is in a hand, most likely.
+            // One piece is in a hand, most likely.
             if gap && several_gone {
                 self.want_log(false);
             }
@@ -210,7 +210,7 @@ impl Game {
         self.notice(ctx, notice::GAP_AMBIGUOUS, &message);
     }
 
-    /// True when men of both players are gone from where the best line has them since the board was last
+    /// True when pieces of both players are gone from where the best line has them since the board was last
     /// read: a hand takes one of them up, an exchange takes one of each off.
     fn exchanged_unseen(&self, ctx: &Ctx<'_>) -> bool {
         let best = self.lines.best();
@@ -270,8 +270,8 @@ impl Game {
             && self.earlier(ctx.sensed.placement()).is_some()
     }
 
-    /// The last half-move found after a gap may be under way, its man on a square between: the time of the player
-    /// who makes it runs, or the clock has not spoken yet. A man that rests for long has arrived.
+    /// The last half-move found after a gap may be under way, its piece on a square between: the time of the player
+    /// who makes it runs, or the clock has not spoken yet. A piece that rests for long has arrived.
     pub(super) fn is_under_way(&self, ctx: &mut Ctx<'_>, ply: &Ply) -> bool {
         if !self.clock_used || ctx.still_for(GIVEN_UP_MS) {
             return false;

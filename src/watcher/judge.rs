@@ -32,9 +32,9 @@ const QUIET_MS: u64 = 350;
 pub(super) const REST_MS: u64 = 300;
 /// Updates may arrive this long after the press that they belong to.
 pub(super) const SCAN_MS: u64 = 450;
-/// A man that was put down before a press is read this long after it at the latest.
+/// A piece that was put down before a press is read this long after it at the latest.
 pub(super) const READ_MS: u64 = 250;
-/// What legal half-moves explain but for men that stand wrong is one illegal act where that costs no more than this.
+/// What legal half-moves explain but for pieces that stand wrong is one illegal act where that costs no more than this.
 const NEARLY: f32 = 1.4;
 /// What has been wrong for this long when the player got the move is a ghost.
 const OLD_MS: u64 = 1000;

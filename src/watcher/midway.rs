@@ -16,9 +16,9 @@ use crate::{
 pub(super) const STILL_OWED_MS: u64 = 2500;
 /// One way must be the likelier by this.
 const SURE: f32 = 1.0;
-/// Where men stand for this long as no way explains, they are taken as they stand.
+/// Where pieces stand for this long as no way explains, they are taken as they stand.
 const ANEW_MS: u64 = 5000;
-/// The same where men are only missing: they are in hands, or their arrival was lost and a dump will tell.
+/// The same where pieces are only missing: they are in hands, or their arrival was lost and a dump will tell.
 const IN_HAND_MS: u64 = 20_000;
 /// So many half-moves more than are needed tell a game apart from all else, whosever clock it is.
 const AGREED: usize = 4;
@@ -31,7 +31,7 @@ pub(super) struct Midway {
     /// What stood there.
     pub(super) from: Placement,
     since: Millis,
-    /// Since when men stand as no way explains.
+    /// Since when pieces stand as no way explains.
     astray: Option<Millis>,
     /// Since when no way has explained the board.
     open: Option<Millis>,
@@ -199,7 +199,7 @@ impl Way {
         line.differing().is_empty() && line.plies.iter().all(|ply| ply.kind.legal().is_some())
     }
 
-    /// The same, but for men that are missing.
+    /// The same, but for pieces that are missing.
     fn explains_men(&self, sensed: &Sensed) -> bool {
         let line = self.lines.best();
         line.misplaced(sensed).is_empty() && line.plies.iter().all(|ply| ply.kind.legal().is_some())

@@ -3,23 +3,13 @@
 //! An arbiter may enter half-moves that nobody has made on the board yet. That it shows the position before them is no
 //! takeback: the record is the arbiter's, and the board is heard again once it has stood otherwise.
 
-use serde::{Deserialize, Serialize};
-
-use super::game::{Ctx, Game};
-use crate::board::Placement;
+use super::{
+    doubt::Overruled,
+    game::{Ctx, Game},
+};
 
 /// How long the board must stand otherwise: a piece that is adjusted is back sooner.
 const OTHERWISE_MS: u64 = 1500;
-
-/// What speaks against the record and does not count.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Overruled {
-    /// What is read next, if it is a position before the last one.
-    Next,
-    /// What stands on the board.
-    Shown(Placement),
-}
 
 impl Game {
     /// A person has put the record right.

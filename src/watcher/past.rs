@@ -7,14 +7,14 @@ use shakmaty::{CastlingMode, Move, Square, uci::UciMove};
 use super::{
     command::{Command, CommandError, Reply},
     core::{Core, Phase},
-    correct::{Record, in_common, told},
+    correct::{RecordChange, in_common, told},
     game::Made,
     not_now::NotNow,
     snapshot::stand_of_fen,
     state::GameView,
 };
 use crate::{
-    board::{Act, PlyKind, Stand},
+    board::{IllegalAct, PlyKind, Stand},
     event::{Body, Event, GameResult, MoveMade, Resolution},
     time::Millis,
 };
@@ -130,7 +130,7 @@ impl Past {
                         .and_then(|name: &str| name.parse::<Square>().ok())
                 };
                 let from_to = square(0..2).zip(square(2..4));
-                PlyKind::Illegal(Box::new(Act::left(from_to, after.placement())))
+                PlyKind::Illegal(Box::new(IllegalAct::left(from_to, after.placement())))
             },
             PlyKind::Legal,
         );
@@ -179,7 +179,7 @@ impl Past {
                 reason: reason.map(Into::into),
             }]),
             Command::Correct(order) => {
-                let record = Record {
+                let record = RecordChange {
                     start: &self.start,
                     mode: self.mode,
                     made: &self.made,

@@ -211,7 +211,7 @@ impl Core {
         let (true, Some(raw)) = (idle, &self.raw) else {
             return false;
         };
-        // The men go before what is configured: set up the other way round they are a matter for
+        // The pieces go before what is configured: set up the other way round they are a matter for
         // the arbiter (7.2.2, 7.3), and the game is to be followed all the same.
         let Some(found) = Orientation::of_start(raw) else {
             return false;

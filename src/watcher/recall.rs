@@ -5,11 +5,11 @@ use super::{
     clock::Presses,
     core::{Core, Phase},
     game::{Ctx, Game},
-    memory::{self, Missed, Squares, Unseen},
+    onboard_log::{self, Missed, Unseen},
 };
 use crate::{
     board::{Bill, Line, Orientation, PlyKind},
-    dgt::{ClockSide, eventlog::LogRecords},
+    dgt::{ClockSide, Squares, eventlog::LogRecords},
     families::Protocol,
     time::Millis,
 };
@@ -23,27 +23,41 @@ const SILENT_MS: u64 = 2500;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recall {
     /// The record when it was last known to be whole.
-    pub(super) whole: Option<Whole>,
-    /// The log is to be asked for.
-    wanted: bool,
-    /// When it was asked for.
-    asked: Option<Millis>,
-    /// The board has said something else since.
-    speaks: bool,
-    /// Half-moves are open, and wait for it.
+    pub(super) whole: Option<WholeRecord>,
+    log: Log,
+    /// Half-moves are open, and wait for the log.
     open: bool,
-    /// It was asked for after this gap, or need not be.
-    done: bool,
-    /// This board does not tell its log.
-    mute: bool,
-    /// The board stands as it did before a gap, and the clock has not told yet whether the men have moved and
+    /// The board stands as it did before a gap, and the clock has not told yet whether the pieces have moved and
     /// come back.
     unproven: bool,
 }
 
+/// How far the board's log is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Log {
+    /// Nobody has missed anything since the last gap.
+    #[default]
+    Unneeded,
+    /// The board is to be asked for it.
+    Wanted,
+    /// The board was asked for it at this time, and may have said something else since.
+    Asked { at: Millis, speaks: bool },
+    /// The board told it after this gap, or was not asked because it has none.
+    Over,
+    /// This board does not tell its log.
+    Mute,
+}
+
+impl Log {
+    /// It may still come.
+    fn is_awaited(self) -> bool {
+        matches!(self, Self::Wanted | Self::Asked { .. })
+    }
+}
+
 /// A record without a gap.
 #[derive(Clone, Debug)]
-pub(super) struct Whole {
+pub(super) struct WholeRecord {
     /// Its half-moves.
     pub(super) plies: usize,
     /// What stood on the board then.
@@ -58,11 +72,10 @@ impl Core {
         if let (Phase::Game(game), Some(raw)) = (&mut self.phase, &self.raw)
             && !game.gap
             && game.unbridged.is_none()
-            && game.recall.asked.is_none()
-            && !game.recall.wanted
+            && !game.recall.log.is_awaited()
             && !game.recall.unproven
         {
-            game.recall.whole = Some(Whole {
+            game.recall.whole = Some(WholeRecord {
                 plies: game.plies(),
                 squares: *raw,
                 pressed: self.clock.presses(),
@@ -76,21 +89,26 @@ impl Core {
         let Phase::Game(game) = &mut self.phase else {
             return false;
         };
-        if !std::mem::take(&mut game.recall.wanted) || !dgt {
+        if game.recall.log != Log::Wanted {
             return false;
         }
-        game.recall.asked = Some(now);
-        game.recall.speaks = false;
-        true
+        game.recall.log = if dgt {
+            Log::Asked {
+                at: now,
+                speaks: false,
+            }
+        } else {
+            Log::Over
+        };
+        dgt
     }
 
     /// The board said something that is not its log.
     pub(super) fn spoken(&mut self, now: Millis) {
-        if let Phase::Game(game) = &mut self.phase {
-            game.recall.speaks |= game
-                .recall
-                .asked
-                .is_some_and(|asked| now.since(asked) >= SILENT_MS);
+        if let Phase::Game(game) = &mut self.phase
+            && let Log::Asked { at, speaks } = &mut game.recall.log
+        {
+            *speaks |= now.since(*at) >= SILENT_MS;
         }
     }
 
@@ -101,16 +119,17 @@ impl Core {
             return;
         };
         // Somebody else may ask for it too.
-        if game.recall.asked.take().is_none() {
+        if !matches!(game.recall.log, Log::Asked { .. }) {
             return;
         }
+        game.recall.log = Log::Over;
         let (Some(whole), Some(present)) = (game.recall.whole.take(), raw) else {
             return;
         };
         if !game.is_watched() {
             return;
         }
-        let missed = memory::missed(LogRecords::new(payload), &whole.squares, whole.pressed, &present);
+        let missed = onboard_log::missed(LogRecords::new(payload), &whole.squares, whole.pressed, &present);
         let told = missed.and_then(|missed| game.unseen(&ctx, &whole, &missed, orientation));
         match told {
             Some(path) => game.recall_moves(&mut ctx, whole.plies, &path),
@@ -122,9 +141,9 @@ impl Core {
 impl Game {
     /// A gap: nothing was asked for yet.
     pub(super) fn recall_anew(&mut self) {
-        self.recall.asked = None;
-        self.recall.wanted = false;
-        self.recall.done = false;
+        if self.recall.log != Log::Mute {
+            self.recall.log = Log::Unneeded;
+        }
         self.recall.open = false;
     }
 
@@ -133,7 +152,7 @@ impl Game {
         self.recall.unproven = self.clock_used;
     }
 
-    /// Asks for the log where the clock has been pressed although the board stands as it did before a gap: men may
+    /// Asks for the log where the clock has been pressed although the board stands as it did before a gap: pieces may
     /// have moved and come back.
     pub(super) fn look_for_round_trip(&mut self, ctx: &Ctx<'_>) {
         if !self.recall.unproven {
@@ -157,8 +176,8 @@ impl Game {
     pub(super) fn want_log(&mut self, open: bool) {
         let recall = &mut self.recall;
         recall.open |= open;
-        if recall.whole.is_some() && !recall.mute && !std::mem::replace(&mut recall.done, true) {
-            recall.wanted = true;
+        if recall.whole.is_some() && recall.log == Log::Unneeded {
+            recall.log = Log::Wanted;
         }
     }
 
@@ -168,25 +187,24 @@ impl Game {
         if !recall.open {
             return false;
         }
-        match recall.asked {
-            _ if recall.wanted => true,
-            Some(asked) if !recall.speaks => !ctx.passed(asked, LOG_MS),
+        match recall.log {
+            Log::Wanted => true,
+            Log::Asked { at, speaks: false } => !ctx.passed(at, LOG_MS),
             _ => false,
         }
     }
 
     /// The log may still come.
     pub(super) fn recalls(&self) -> bool {
-        self.recall.wanted || self.recall.asked.is_some()
+        self.recall.log.is_awaited()
     }
 
     /// Does not wait for ever.
     pub(super) fn look_for_log(&mut self, ctx: &mut Ctx<'_>) {
-        if let Some(asked) = self.recall.asked
-            && ctx.passed(asked, LOG_MS)
+        if let Log::Asked { at, .. } = self.recall.log
+            && ctx.passed(at, LOG_MS)
         {
-            self.recall.asked = None;
-            self.recall.mute = true;
+            self.recall.log = Log::Mute;
             self.log_useless(ctx, "has not come");
         }
     }
@@ -205,7 +223,7 @@ impl Game {
     fn unseen(
         &self,
         ctx: &Ctx<'_>,
-        whole: &Whole,
+        whole: &WholeRecord,
         missed: &Missed,
         orientation: Orientation,
     ) -> Option<Vec<Unseen>> {
@@ -214,8 +232,8 @@ impl Game {
         }
         let root = self.stand_at(whole.plies);
         let white: Option<ClockSide> = ctx.clock.white_side();
-        let path = memory::played(root, missed, orientation, white);
-        memory::leads_to(&path, root, ctx.sensed.placement()).then_some(path)
+        let path = onboard_log::played(root, missed, orientation, white);
+        onboard_log::leads_to(&path, root, ctx.sensed.placement()).then_some(path)
     }
 
     /// The half-moves after the first `whole` of the record were those of `path`.
@@ -249,7 +267,7 @@ impl Game {
             line = line.played(kind, unseen.stand.clone(), ctx.sensed, ctx.now, &Bill::default());
         }
         for k in 0..line.plies.len() {
-            // The board itself says where each man went.
+            // The board itself says where each piece went.
             line.plies[k].landed = true;
         }
         self.base = self.plies();

@@ -15,7 +15,7 @@ use super::{
     start::is_full_array,
 };
 use crate::{board::Orientation, dgt::ClockSide, time::Millis};
-use parsed::Count;
+use parsed::SavedCount;
 use parsed::When;
 pub(super) use saved::stand_of_fen;
 use saved::{SavedGame, Wrong};
@@ -31,7 +31,7 @@ pub struct Snapshot {
     version: Present,
     /// The last `seq` given out.
     pub seq: u64,
-    games: Count,
+    games: SavedCount,
     orientation: Orientation,
     /// True when White's side of the clock is the left one.
     white_left: Option<bool>,
@@ -62,7 +62,7 @@ struct Read {
     version: u64,
     seq: u64,
     #[serde(default)]
-    games: Count,
+    games: SavedCount,
     #[serde(default)]
     orientation: Orientation,
     #[serde(default)]
@@ -87,7 +87,7 @@ struct Head {
 #[derive(Default, Deserialize)]
 struct Numbers {
     #[serde(default)]
-    games: Count,
+    games: SavedCount,
 }
 
 /// Why a snapshot cannot be used.

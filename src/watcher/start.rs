@@ -8,8 +8,8 @@ use shakmaty::{Bitboard, CastlingMode, Color, File, Rank, Square};
 use super::{
     advice::Finding,
     clock::Clock,
-    evening::WRONG_ARRAY_MS,
     game::{Ctx, Game},
+    lifecycle::WRONG_ARRAY_MS,
     midway::Midway,
 };
 use crate::{
@@ -48,7 +48,7 @@ pub(super) enum Array {
     Standard,
     /// A Chess960 array.
     Chess960,
-    /// Men stand wrong on these squares.
+    /// Pieces stand wrong on these squares.
     Wrong(Bitboard),
 }
 
@@ -73,12 +73,12 @@ pub(super) fn array_named(seen: &Placement) -> Placement {
     seen.named_by(&Placement::ARRAY)
 }
 
-/// Men that a full array has more.
+/// Pieces that a full array has more.
 fn missing(placement: &Placement) -> usize {
     32usize.saturating_sub(placement.occupied().count())
 }
 
-/// `placement` with men that are not read at home put where the other side's array has them.
+/// `placement` with pieces that are not read at home put where the other side's array has them.
 fn mirrored(placement: &Placement) -> Placement {
     let mut full = placement.clone();
     for file in 0..8 {
@@ -155,7 +155,7 @@ pub(super) fn stand_of(placement: &Placement) -> Stand {
     }
 }
 
-/// True when 32 men stand as at a beginning: all pawns at home and nothing between the armies.
+/// True when 32 pieces stand as at a beginning: all pawns at home and nothing between the armies.
 pub(super) fn is_full_array(placement: &Placement) -> bool {
     let pawns = |color: Color| placement.squares_of(Code::from(color.pawn()));
     let home = |rank| Bitboard::from_rank(rank);
@@ -176,7 +176,7 @@ pub(super) fn is_playable(placement: &Placement) -> bool {
     kings(Color::White) == 1 && kings(Color::Black) == 1
 }
 
-/// How good an array is: a proper one before a wrong one, more men before fewer. More than 32 men
+/// How good an array is: a proper one before a wrong one, more pieces before fewer. More than 32 pieces
 /// are a misreading.
 fn rank(placement: &Placement) -> (bool, usize) {
     let men = placement.occupied().count();
@@ -214,11 +214,11 @@ impl Setup {
         {
             return;
         }
-        // A board that does not know its men cannot tell which of them stand wrong.
+        // A board that does not know its pieces cannot tell which of them stand wrong.
         if sensed.is_felt() && kind_of(placement) != Array::Standard {
             return;
         }
-        // A man in a hand before the first move does not make another array, nor does a ghost.
+        // A piece in a hand before the first move does not make another array, nor does a ghost.
         let better = self
             .array
             .as_ref()
@@ -234,7 +234,7 @@ impl Setup {
         }
     }
 
-    /// True when `placement` is what hands have made of a game that goes on: an array with men missing, though none has come to
+    /// True when `placement` is what hands have made of a game that goes on: an array with pieces missing, though none has come to
     /// its first square since.
     fn is_in_play(&self, placement: &Placement) -> bool {
         let away = |of: &Placement| of.differing(&Placement::ARRAY) & Placement::ARRAY.occupied();

@@ -176,7 +176,7 @@ fn every_answer_is_confirmed_carried_out_and_written_down() {
     answer(&browser, "dismiss", "");
     browser.until("nothing open", NO_CASE);
 
-    // The man still stands where the move has brought him, so that it is made again at once.
+    // The piece still stands where the move has brought him, so that it is made again at once.
     answer(&browser, "retract", "");
     let events = journal(&config, "2");
     assert!(events.iter().any(|event| event["type"] == "moves_retracted"));

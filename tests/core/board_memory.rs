@@ -73,7 +73,7 @@ fn a_daemon_that_is_killed_again_and_again_loses_no_move_and_accuses_nobody() {
                 Body::Move(made) => moves.push(made.uci),
                 Body::MovesRetracted { to_ply, .. } => moves.truncate(to_ply as usize),
                 Body::Irregularity(said) => panic!("seed {seed}, {} s: {said:?}", event.t),
-                // Hands hold men; every square is read.
+                // Hands hold pieces; every square is read.
                 Body::Notice { code, .. } if code == notice::SQUARE_NOT_READ => {
                     panic!("seed {seed}, {} s: {code}", event.t)
                 }

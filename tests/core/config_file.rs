@@ -9,7 +9,7 @@ mod tournament;
 use std::{fs, path::Path};
 
 use dgt2mqtt::{
-    config::{Config, ConfigError, Env, Place, Problems},
+    config::{Config, ConfigError, Env, ProblemPlace, Problems},
     laws::{Edition, Supervision, TimeControl},
     watcher::{ClockSideSetting, OrientationSetting},
 };
@@ -45,7 +45,7 @@ fn problem(text: &str) -> (usize, usize, String) {
     assert_eq!(problems.len(), 1, "{problems}");
     let problem = problems.iter().next().expect("one");
     match &problem.place {
-        Place::File { line, column, .. } => (*line, *column, problem.to_string()),
+        ProblemPlace::File { line, column, .. } => (*line, *column, problem.to_string()),
         place => panic!("{place:?}"),
     }
 }
@@ -147,7 +147,7 @@ fn all_mistakes_are_told_at_once_in_the_order_of_the_file() {
     let lines: Vec<_> = all
         .iter()
         .map(|problem| match &problem.place {
-            Place::File { line, .. } => *line,
+            ProblemPlace::File { line, .. } => *line,
             place => panic!("{place:?}"),
         })
         .collect();

@@ -8,10 +8,10 @@ use dgt2mqtt::{
     dgt::{bus::BusCommand, line::budget},
     event::{Body, Event},
     sim::{
-        board::Identity,
+        board::SimulatedIdentity,
         line::Troubles,
         mess::Fault,
-        player::{Pace, Player},
+        player::{Pace, PlayedBoard},
     },
     time::Millis,
     watcher::{MOST_GATHERED_MS, Settings},
@@ -32,12 +32,12 @@ fn hall(captures: Vec<Capture>, troubles: Troubles) -> Hall {
     Hall::new(boards(captures), troubles)
 }
 
-fn boards(captures: Vec<Capture>) -> Vec<(Player, Settings)> {
+fn boards(captures: Vec<Capture>) -> Vec<(PlayedBoard, Settings)> {
     let gathered = budget::gathered_ms(captures.len() as u64).min(MOST_GATHERED_MS);
     let boards = captures.into_iter().enumerate().map(|(n, capture)| {
         let mut settings = table::settings(&capture, &n.to_string());
         settings.gathered_ms = gathered;
-        let player = Player::new(capture, Identity::synthetic(n as u16), Pace::default());
+        let player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(n as u16), Pace::default());
         (player, settings)
     });
     boards.collect()

@@ -42,3 +42,4 @@ mod said_and_true;
 mod snapshots;
 mod whole_positions;
 mod wire;
+mod words;

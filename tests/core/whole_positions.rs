@@ -5,7 +5,7 @@ use std::{env, fs, path::PathBuf, thread};
 
 use dgt2mqtt::{
     families::Protocol,
-    sim::mess::{self, Fault, Faults},
+    sim::mess::{self, Fault, FaultRates},
 };
 use fastrand::Rng;
 
@@ -38,8 +38,8 @@ const GAMES: u64 = 50;
 /// Percent of the half-moves that are right.
 const LEAST_RIGHT: f64 = 99.8;
 
-fn faults(seed: u64) -> Faults {
-    let mut faults: Faults = USUAL.parse().unwrap();
+fn faults(seed: u64) -> FaultRates {
+    let mut faults: FaultRates = USUAL.parse().unwrap();
     for fault in Rng::with_seed(seed).choose_multiple(BESIDES, 2) {
         let chance = if fault.usual() < 1.0 {
             fault.usual() / 2.0

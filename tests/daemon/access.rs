@@ -10,7 +10,7 @@ use std::{
 };
 
 use dgt2mqtt::{
-    config::{Broker, Login, Secret, Tls},
+    config::{BrokerConfig, Login, Secret, Tls},
     mqtt::{BoardState, StateKey},
 };
 use rumqttc::v5::{
@@ -115,7 +115,7 @@ async fn the_rights_of_the_documentation_are_enough_and_no_more() {
     let screen = Subscriber::with_login(mosquitto.port, "dgt2mqtt/#", ("screen", PASSWORD)).await;
     let mut station = Station::start(
         folder.path(),
-        Broker {
+        BrokerConfig {
             login: login("dgt2mqtt"),
             ..plain(vec![mosquitto.url()])
         },
@@ -209,8 +209,8 @@ fn the_documentation_shows_the_rights_that_are_tested() {
     );
 }
 
-fn encrypted(folder: &Path, port: u16, ca: &str) -> Broker {
-    Broker {
+fn encrypted(folder: &Path, port: u16, ca: &str) -> BrokerConfig {
+    BrokerConfig {
         tls: Some(Tls {
             ca_file: folder.join(ca),
             client: None,

@@ -14,7 +14,7 @@ use std::{
 use dgt2mqtt::{
     capture::Capture,
     link::file::read_capture,
-    sim::port::{Place, Port},
+    sim::port::{Plug, Socket},
 };
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ fn a_silent_board_is_said_once() {
 }
 
 /// A port that says nothing but noise, to whoever listens.
-async fn talk_nonsense(mut port: Port, mut rng: Rng) {
+async fn talk_nonsense(mut port: Plug, mut rng: Rng) {
     let mut sink = [0; 256];
     loop {
         let bytes = noise(&mut rng);
@@ -186,10 +186,10 @@ async fn a_game_goes_on_beside_noise_and_nonsense() {
     let path = hall::vienna();
     let capture = read_capture(&path).unwrap();
     let simulator = Simulator::start(&[], std::slice::from_ref(&path));
-    let noisy = [Place::Pty(None), Place::Tcp("127.0.0.1:0".parse().unwrap())];
+    let noisy = [Socket::Pty(None), Socket::Tcp("127.0.0.1:0".parse().unwrap())];
     let mut ports = vec![("7".to_owned(), simulator.ports[0].clone())];
     for (mut place, id) in noisy.into_iter().zip(["noise-1", "noise-2"]) {
-        let port = Port::plug(&mut place).await.unwrap();
+        let port = Plug::plug(&mut place).await.unwrap();
         ports.push((id.to_owned(), port.name()));
         tokio::spawn(talk_nonsense(port, rng.fork()));
     }

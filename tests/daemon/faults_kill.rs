@@ -12,10 +12,10 @@ use dgt2mqtt::{
     dgt::{ClockReading, Decoder, Message, bus::Address},
     link::file::read_capture,
     sim::{
-        board::Identity,
-        line::{Line, Troubles},
-        player::{Pace, Player},
-        port::Place,
+        board::SimulatedIdentity,
+        line::{SimulatedLine, Troubles},
+        player::{Pace, PlayedBoard},
+        port::Socket,
         serve::{Serving, Station},
         slave::Slave,
     },
@@ -80,14 +80,14 @@ impl Try {
     }
 
     /// Plugs the board in; how the configuration names its port.
-    async fn plug_in(self, player: Player, place: Place, serving: Serving) -> (Station, String) {
+    async fn plug_in(self, player: PlayedBoard, place: Socket, serving: Serving) -> (Station, String) {
         if !self.over_line {
             let station = Station::new(player, place, serving).await.unwrap();
             let port = station.name();
             return (station, port);
         }
         let address = Address::new(90).unwrap();
-        let line = Line::new(
+        let line = SimulatedLine::new(
             vec![player.on_line(Slave::new(address.get()))],
             Troubles::default(),
             1,
@@ -158,7 +158,7 @@ async fn play(one: Try) -> (Vec<Value>, Vec<Value>) {
     let expected = replay(&save(folder.path(), name, &capture), "1");
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
-    let place = Place::Tcp(([127, 0, 0, 1], 0).into());
+    let place = Socket::Tcp(([127, 0, 0, 1], 0).into());
     let pace = Pace {
         wait: false,
         ..Pace::default()
@@ -167,7 +167,7 @@ async fn play(one: Try) -> (Vec<Value>, Vec<Value>) {
         slow_line: false,
         linger: None,
     };
-    let player = Player::new(capture.clone(), Identity::synthetic(1), pace);
+    let player = PlayedBoard::new(capture.clone(), SimulatedIdentity::synthetic(1), pace);
     let start = tokio::time::Instant::now();
     let (station, port) = one.plug_in(player, place, serving).await;
     let mut board = JoinSet::new();

@@ -328,7 +328,7 @@ async fn of_two_daemons_one_has_the_board() {
     assert!(second.stop());
 }
 
-/// Whether the first dump has White's men where Black's are.
+/// Whether the first dump has White's pieces where Black's are.
 fn is_turned(capture: &Capture) -> bool {
     let Some(Act::FromBoard(dump)) = capture.records.first().map(|record| &record.act) else {
         return false;
@@ -381,7 +381,7 @@ async fn days_at_a_board_grow_nothing() {
         }
         played += uci.len() as u64;
         for (i, record) in capture.records.iter().enumerate() {
-            // The men stand there for a while before the game.
+            // The pieces stand there for a while before the game.
             let set_up = if i == 0 { 0 } else { 8000 };
             let now = Millis(origin + set_up + record.at.0);
             while let Some(due) = watcher.poll_timeout().filter(|due| *due <= now) {
@@ -413,7 +413,7 @@ async fn days_at_a_board_grow_nothing() {
             };
             kept.append(entry).await.await.unwrap();
         }
-        // Between two games the men are set up again, which takes a while.
+        // Between two games the pieces are set up again, which takes a while.
         origin += capture.end().0 + 60_000;
         count += 1;
         let rows = kept.unacked(0, 100_000).await;

@@ -13,9 +13,9 @@ use std::{
 use dgt2mqtt::{
     capture::Capture,
     sim::{
-        board::Identity,
-        player::{Pace, Player},
-        port::Place,
+        board::SimulatedIdentity,
+        player::{Pace, PlayedBoard},
+        port::Socket,
         serve::{Serving, Station},
     },
 };
@@ -281,12 +281,12 @@ async fn twins(boards: &mut JoinSet<()>) -> [String; 2] {
     let mut ports = [String::new(), String::new()];
     for port in &mut ports {
         let capture = Capture::parse(b"# dgtcap 1\n0.1 < 8e 00 05 34 00\n").unwrap();
-        let player = Player::new(capture, Identity::synthetic(7), Pace::default());
+        let player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(7), Pace::default());
         let serving = Serving {
             slow_line: false,
             linger: None,
         };
-        let station = Station::new(player, Place::Pty(None), serving).await.unwrap();
+        let station = Station::new(player, Socket::Pty(None), serving).await.unwrap();
         *port = station.name();
         boards.spawn(async { station.run().await.unwrap() });
     }

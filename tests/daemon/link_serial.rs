@@ -10,12 +10,12 @@ use std::{
 
 use dgt2mqtt::{
     capture::Capture,
-    families::{Line, Protocol},
-    link::{OpenError, Opened, PortMatch, Source, ask},
+    families::{Attachment, Protocol},
+    link::{LinkSource, OpenError, Opened, PortMatch, ask},
     sim::{
-        board::Identity,
-        player::{Pace, Player},
-        port::Place,
+        board::SimulatedIdentity,
+        player::{Pace, PlayedBoard},
+        port::Socket,
         serve::{Serving, Station},
     },
 };
@@ -35,9 +35,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const GAP: &str = "# dgtcap 1\n0.1 < 8e 00 05 34 00\n0.2 ! down\n0.6 ! up\n0.7 < 8e 00 05 24 01\n";
 
 /// A board that goes on for ever, and its name.
-async fn board(boards: &mut JoinSet<()>, number: u16, capture: &str, place: Place) -> String {
+async fn board(boards: &mut JoinSet<()>, number: u16, capture: &str, place: Socket) -> String {
     let capture = Capture::parse(capture.as_bytes()).unwrap();
-    let player = Player::new(capture, Identity::synthetic(number), Pace::default());
+    let player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(number), Pace::default());
     let serving = Serving {
         slow_line: false,
         linger: None,
@@ -58,7 +58,7 @@ async fn read(opened: &mut Opened) -> Vec<u8> {
 }
 
 /// Opens a source that may not be there yet.
-async fn open_soon(source: &Source) -> Opened {
+async fn open_soon(source: &LinkSource) -> Opened {
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         if let Ok(opened) = source.open().await {
@@ -69,7 +69,7 @@ async fn open_soon(source: &Source) -> Opened {
     panic!("{source} does not come back");
 }
 
-async fn follow_through_a_gap(source: Source) {
+async fn follow_through_a_gap(source: LinkSource) {
     let mut link = source.open().await.unwrap();
     link.io.write_all(b"K").await.unwrap();
     assert_eq!(read(&mut link).await, [0x8e, 0, 5, 0x34, 0]);
@@ -88,7 +88,7 @@ async fn a_port_that_comes_back_under_another_number_is_followed() {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("board");
     let mut boards = JoinSet::new();
-    let name = board(&mut boards, 1, GAP, Place::Pty(Some(link.clone()))).await;
+    let name = board(&mut boards, 1, GAP, Socket::Pty(Some(link.clone()))).await;
     assert_eq!(name, link.to_str().unwrap());
     // Another one takes the number that becomes free, if it can.
     follow_through_a_gap(name.parse().unwrap()).await;
@@ -98,14 +98,14 @@ async fn a_port_that_comes_back_under_another_number_is_followed() {
 #[tokio::test]
 async fn tcp_does_the_same() {
     let mut boards = JoinSet::new();
-    let name = board(&mut boards, 1, GAP, Place::Tcp("127.0.0.1:0".parse().unwrap())).await;
+    let name = board(&mut boards, 1, GAP, Socket::Tcp("127.0.0.1:0".parse().unwrap())).await;
     follow_through_a_gap(name.parse().unwrap()).await;
 }
 
 #[tokio::test]
 async fn a_port_is_opened_alone_and_says_when_it_is_busy() {
     let mut boards = JoinSet::new();
-    let source: Source = board(&mut boards, 1, GAP, Place::Pty(None))
+    let source: LinkSource = board(&mut boards, 1, GAP, Socket::Pty(None))
         .await
         .parse()
         .unwrap();
@@ -122,11 +122,11 @@ async fn a_board_is_found_by_the_number_that_it_reports() {
     let mut candidates = Vec::new();
     for number in [1, 2, 3] {
         candidates.push(PathBuf::from(
-            board(&mut boards, number, GAP, Place::Pty(None)).await,
+            board(&mut boards, number, GAP, Socket::Pty(None)).await,
         ));
     }
     let by_number = |serial: &str| {
-        Source::Serial(PortMatch::Board {
+        LinkSource::Serial(PortMatch::Board {
             serial: serial.to_owned(),
             candidates: candidates.clone(),
         })
@@ -164,7 +164,7 @@ async fn what_cannot_be_opened_has_a_code() {
         ("board:1@/dev/no-such-port", "board_not_found"),
     ];
     for (source, code) in codes {
-        let error = source.parse::<Source>().unwrap().open().await.unwrap_err();
+        let error = source.parse::<LinkSource>().unwrap().open().await.unwrap_err();
         assert_eq!(error.code(), code, "{source}: {error}");
     }
 }
@@ -174,7 +174,7 @@ async fn a_port_is_opened_as_its_board_speaks() {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     unlockpt(&master).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap();
-    let source: Source = name.to_str().unwrap().parse().unwrap();
+    let source: LinkSource = name.to_str().unwrap().parse().unwrap();
     for (protocol, baud) in [(Protocol::Dgt, 9600), (Protocol::Chesslink, 38_400)] {
         let _held = source.open_as(protocol.line()).await.unwrap();
         let settings = tcgetattr(&master).unwrap();
@@ -191,8 +191,8 @@ async fn what_is_no_hid_device_has_a_code() {
         ("/dev/no-such-hidraw", "port_not_found"),
         (file.path().to_str().unwrap(), "port_unusable"),
     ] {
-        let source: Source = path.parse().unwrap();
-        let error = source.open_as(Line::Reports).await.unwrap_err();
+        let source: LinkSource = path.parse().unwrap();
+        let error = source.open_as(Attachment::Reports).await.unwrap_err();
         assert_eq!(error.code(), code, "{error}");
     }
 }
@@ -203,11 +203,11 @@ async fn of_two_boards_that_say_one_number_neither_is_taken() {
     let mut candidates = Vec::new();
     for number in [17, 18, 17] {
         candidates.push(PathBuf::from(
-            board(&mut boards, number, GAP, Place::Pty(None)).await,
+            board(&mut boards, number, GAP, Socket::Pty(None)).await,
         ));
     }
     let source = |serial: &str, candidates: &[PathBuf]| {
-        Source::Serial(PortMatch::Board {
+        LinkSource::Serial(PortMatch::Board {
             serial: serial.to_owned(),
             candidates: candidates.to_vec(),
         })
@@ -285,7 +285,7 @@ fn a_port_that_one_may_not_open_says_who_may_and_what_to_do() {
 async fn silence_is_no_number_and_flushing_does_not_wait() {
     // A terminal behind which nobody reads.
     let deaf = dgt2mqtt::sim::pty::Pty::open(None).unwrap();
-    let source: Source = deaf.path().to_str().unwrap().parse().unwrap();
+    let source: LinkSource = deaf.path().to_str().unwrap().parse().unwrap();
     assert!(ask(&source).await.unwrap().is_empty());
     let mut link = source.open().await.unwrap();
     link.io.write_all(b"M").await.unwrap();
@@ -301,7 +301,7 @@ async fn a_capture_is_played_in_real_time_and_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gap.dgtcap");
     std::fs::write(&path, GAP).unwrap();
-    let source: Source = format!("capture:{}", path.display()).parse().unwrap();
+    let source: LinkSource = format!("capture:{}", path.display()).parse().unwrap();
     let start = Instant::now();
     let mut link = source.open().await.unwrap();
     assert_eq!(read(&mut link).await, [0x8e, 0, 5, 0x34, 0]);

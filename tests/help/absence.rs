@@ -6,9 +6,9 @@ use dgt2mqtt::{
     capture::{Act, Capture, Header, Record},
     event::{Body, CompletedBy, Event},
     sim::{
-        board::Identity,
+        board::SimulatedIdentity,
         games,
-        player::{Output, Pace, Player},
+        player::{Output, Pace, PlayedBoard},
     },
     time::Millis,
     watcher::{Settings, Snapshot, Watcher},
@@ -38,7 +38,7 @@ pub enum Away {
 
 pub struct Hall {
     pub watcher: Option<Watcher>,
-    pub player: Player,
+    pub player: PlayedBoard,
     /// Bytes under way with the time of their arrival.
     pub line: VecDeque<(Millis, Vec<u8>)>,
     pub free: u64,
@@ -133,7 +133,7 @@ impl Hall {
         watcher.handle_link_up(Millis(0), "hall");
         Self {
             watcher: Some(watcher),
-            player: Player::new(capture, Identity::synthetic(1), pace),
+            player: PlayedBoard::new(capture, SimulatedIdentity::synthetic(1), pace),
             line: VecDeque::new(),
             free: 0,
             up: true,

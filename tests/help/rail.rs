@@ -11,10 +11,10 @@ use dgt2mqtt::{
     },
     event::Event,
     sim::{
-        board::Identity,
-        line::{Line, Troubles},
-        mess::Game,
-        player::{Output, Pace, Player},
+        board::SimulatedIdentity,
+        line::{SimulatedLine, Troubles},
+        mess::SimulatedGame,
+        player::{Output, Pace, PlayedBoard},
         slave::Slave,
     },
     time::Millis,
@@ -35,7 +35,7 @@ pub(crate) struct Seat {
 
 /// See the module.
 pub(crate) struct Hall {
-    pub(crate) line: Line,
+    pub(crate) line: SimulatedLine,
     pub(crate) master: Master,
     pub(crate) seats: Vec<Seat>,
     pub(crate) now: Millis,
@@ -56,12 +56,12 @@ pub(crate) fn address(n: usize) -> Address {
 
 impl Hall {
     /// With these boards and what their watchers are told.
-    pub(crate) fn new(boards: Vec<(Player, Settings)>, troubles: Troubles) -> Self {
+    pub(crate) fn new(boards: Vec<(PlayedBoard, Settings)>, troubles: Troubles) -> Self {
         Self::seeded(boards, troubles, troubles_seed())
     }
 
     /// The same; when boards answer and what is damaged comes from `seed`.
-    pub(crate) fn seeded(boards: Vec<(Player, Settings)>, troubles: Troubles, seed: u64) -> Self {
+    pub(crate) fn seeded(boards: Vec<(PlayedBoard, Settings)>, troubles: Troubles, seed: u64) -> Self {
         let mut players = Vec::new();
         let mut seats = Vec::new();
         for (n, (player, settings)) in boards.into_iter().enumerate() {
@@ -80,7 +80,7 @@ impl Hall {
             .map(|seat| (seat.address, format!("{:05}", seat.address.get())));
         Self {
             master: Master::new(all),
-            line: Line::new(players, troubles, seed),
+            line: SimulatedLine::new(players, troubles, seed),
             seats,
             now: Millis(0),
             over: false,
@@ -89,10 +89,14 @@ impl Hall {
     }
 
     /// With boards on which these made-up games are played, each watched as the gateway does.
-    pub(crate) fn of_games(games: &[Game], troubles: Troubles) -> Self {
+    pub(crate) fn of_games(games: &[SimulatedGame], troubles: Troubles) -> Self {
         let gathered_ms = budget::gathered_ms(games.len() as u64).min(MOST_GATHERED_MS);
-        let board = |(n, game): (usize, &Game)| {
-            let player = Player::staged(game.cues.clone(), Identity::synthetic(n as u16), Pace::default());
+        let board = |(n, game): (usize, &SimulatedGame)| {
+            let player = PlayedBoard::staged(
+                game.cues.clone(),
+                SimulatedIdentity::synthetic(n as u16),
+                Pace::default(),
+            );
             let settings = Settings {
                 gateway: "line".into(),
                 board: n.to_string(),

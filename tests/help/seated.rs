@@ -11,8 +11,8 @@ use std::{
 use dgt2mqtt::{
     dgt::{ClockSide, HostDecoder, Message, PieceCode},
     sim::{
-        board::{Board, Identity},
-        clock::Clock,
+        board::{SimulatedBoard, SimulatedIdentity},
+        clock::SimulatedClock,
     },
     time::Millis,
 };
@@ -26,8 +26,8 @@ const IN_HAND: Duration = Duration::from_millis(2_300);
 const LOOK: Duration = Duration::from_millis(10);
 
 struct Table {
-    board: Board,
-    clock: Clock,
+    board: SimulatedBoard,
+    clock: SimulatedClock,
     start: Instant,
     /// What the host has not read yet.
     out: Vec<u8>,
@@ -99,9 +99,13 @@ impl Players {
     pub fn sit_down(number: u16) -> Self {
         let position = Chess::default();
         let squares = squares_of(&position);
-        let clock = Clock::new(5_400_000, 30_000);
+        let clock = SimulatedClock::new(5_400_000, 30_000);
         let table = Table {
-            board: Board::new(Identity::synthetic(number), squares, Some(clock.reading())),
+            board: SimulatedBoard::new(
+                SimulatedIdentity::synthetic(number),
+                squares,
+                Some(clock.reading()),
+            ),
             clock,
             start: Instant::now(),
             out: Vec::new(),
@@ -209,9 +213,12 @@ impl Players {
 
     /// The board has power again, and remembers nothing.
     pub fn plug_in(&self) {
-        let (identity, squares) = (Identity::synthetic(self.number), squares_of(&self.position));
+        let (identity, squares) = (
+            SimulatedIdentity::synthetic(self.number),
+            squares_of(&self.position),
+        );
         self.change(|table| {
-            table.board = Board::new(identity, squares, Some(table.clock.reading()));
+            table.board = SimulatedBoard::new(identity, squares, Some(table.clock.reading()));
             table.out.clear();
             table.is_cut_off = false;
         });
@@ -264,7 +271,7 @@ impl Players {
             }
         }
         let table = &mut *self.table.lock().unwrap();
-        table.clock = Clock::new(5_400_000, 30_000);
+        table.clock = SimulatedClock::new(5_400_000, 30_000);
         table.show_clock();
     }
 }

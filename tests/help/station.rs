@@ -11,7 +11,7 @@ use std::{
 };
 
 use dgt2mqtt::{
-    config::{Broker, BrokerUrl, Id},
+    config::{BrokerConfig, BrokerUrl, Id},
     event::{Body, Event},
     journal::{Entry, Journal, JournalSettings},
     mqtt::{Publisher, PublisherHandle, PublisherSettings, Request, Topics, rumqtt::RumqttDial},
@@ -22,8 +22,8 @@ use tokio_util::sync::CancellationToken;
 use crate::broker::PATIENCE;
 
 /// The plainest way to a broker.
-pub fn broker(urls: Vec<BrokerUrl>) -> Broker {
-    Broker {
+pub fn broker(urls: Vec<BrokerUrl>) -> BrokerConfig {
+    BrokerConfig {
         urls,
         client_id: "dgt2mqtt-gw".to_owned(),
         login: None,
@@ -43,11 +43,11 @@ pub struct Station {
 }
 
 impl Station {
-    pub fn start(folder: &Path, broker: Broker) -> Self {
+    pub fn start(folder: &Path, broker: BrokerConfig) -> Self {
         Self::start_patient(folder, broker, Duration::from_secs(30))
     }
 
-    pub fn start_patient(folder: &Path, broker: Broker, ack_timeout: Duration) -> Self {
+    pub fn start_patient(folder: &Path, broker: BrokerConfig, ack_timeout: Duration) -> Self {
         let settings = JournalSettings::at(folder.join("journal.sqlite"));
         let (journal, _) = Journal::open(settings, "gw").unwrap();
         let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());

@@ -9,7 +9,7 @@ use std::{
 use dgt2mqtt::{
     event::{Body, Event},
     journal::{
-        Entry, Journal, JournalSettings, Known, Notice, Written,
+        Entry, Journal, JournalSettings, KnownNumbers, Notice, Written,
         query::{Filter, each_event},
     },
 };
@@ -225,7 +225,7 @@ async fn a_disk_that_takes_no_writes_is_said_without_an_event_and_numbers_are_no
     // What was taken before the broker was asked gets other numbers.
     append(&journal, "7", 11..=13).await;
     append(&journal, "8", 1..=2).await;
-    let known = Known {
+    let known = KnownNumbers {
         last: 12,
         ceiling: 75,
         game: 0,
@@ -273,7 +273,7 @@ async fn games_that_were_told_since_keep_their_numbers() {
         // The next game begins before the broker was asked, which knows of the numbers of events no more than the journal does.
         let next = if is_lost { 1 } else { 3 };
         journal.append(entry(game(last + 1, next))).await.await.unwrap();
-        let known = Known {
+        let known = KnownNumbers {
             last: 0,
             ceiling: 0,
             game: 4,
@@ -312,7 +312,7 @@ async fn games_that_were_told_since_keep_their_numbers() {
 
         // It is told once: what was taken since is known.
         let (journal, _) = open(&path);
-        let known = Known {
+        let known = KnownNumbers {
             last: last + 1,
             ceiling: 0,
             game: 5,
@@ -338,7 +338,7 @@ async fn what_nobody_acknowledged_comes_after_the_numbers_of_another() {
     let (journal, _) = open(&path);
     journal.stand_by(false).await;
     append(&journal, "7", [5]).await;
-    let known = Known {
+    let known = KnownNumbers {
         last: 9_000_000_000,
         ceiling: 0,
         game: 0,

@@ -6,8 +6,8 @@ use dgt2mqtt::{
     capture::{Act, Capture, Record},
     event::{Body, Certainty, Event},
     sim::{
-        board::Identity,
-        player::{Cue, Output, Pace, Player, Way},
+        board::SimulatedIdentity,
+        player::{Cue, Delivery, Output, Pace, PlayedBoard},
     },
     time::Millis,
     watcher::{LinkWish, Watcher},
@@ -100,7 +100,7 @@ fn is_full() -> bool {
 /// A watcher and a board that answers it, over a line that stands still for a while.
 struct Talk {
     watcher: Watcher,
-    player: Player,
+    player: PlayedBoard,
     line: VecDeque<(Millis, Vec<u8>)>,
     now: Millis,
     seen: Vec<Event>,
@@ -118,9 +118,9 @@ impl Talk {
             way,
         };
         let mut cues: Vec<Cue> = capture.records.iter().cloned().map(Cue::plain).collect();
-        cues.extend([turn(window.0, Way::Hold), turn(window.1, Way::Release)]);
+        cues.extend([turn(window.0, Delivery::Hold), turn(window.1, Delivery::Release)]);
         cues.sort_by_key(|cue| cue.record.at);
-        let mut player = Player::staged(cues, Identity::synthetic(1), Pace::default());
+        let mut player = PlayedBoard::staged(cues, SimulatedIdentity::synthetic(1), Pace::default());
         let mut watcher = Watcher::new(table::settings(capture, "1"), None);
         player.handle_connect(Millis(0));
         watcher.handle_link_up(Millis(0), "port");

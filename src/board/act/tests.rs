@@ -114,14 +114,14 @@ fn missing_pieces_accuse_nobody() {
 
 #[test]
 fn an_act_off_the_board_is_refused() {
-    let act = Act::carried(
+    let act = IllegalAct::carried(
         Square::F1,
         Square::F3,
         Reason::PieceCannotMoveSo,
         &Placement::ARRAY,
     );
     let kept = serde_json::to_value(&act).unwrap();
-    let read = |kept| serde_json::from_value::<Act>(kept).map_err(|error| error.to_string());
+    let read = |kept| serde_json::from_value::<IllegalAct>(kept).map_err(|error| error.to_string());
     assert_eq!(read(kept.clone()), Ok(act));
     let (mut off, mut short) = (kept.clone(), kept);
     off["squares"] = serde_json::json!([64, 0]);

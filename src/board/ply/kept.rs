@@ -7,7 +7,7 @@ use shakmaty::uci::UciMove;
 
 use super::{Plies, Ply, PlyKind};
 use crate::{
-    board::{act::Act, candidate::Candidate, stand::Stand},
+    board::{act::IllegalAct, candidate::Candidate, stand::Stand},
     time::Millis,
 };
 
@@ -40,8 +40,8 @@ enum KeptKind {
     Legal(String),
     Ruled(String),
     Recovered(String),
-    Illegal(Box<Act>),
-    Suspect(Box<Act>),
+    Illegal(Box<IllegalAct>),
+    Suspect(Box<IllegalAct>),
 }
 
 fn is_nothing(nats: &f32) -> bool {

@@ -54,7 +54,7 @@ fn hint(status: StatusCode) -> &'static str {
 
 /// What the server says of each game, in the order in which they were sent.
 #[derive(Debug, Deserialize)]
-pub(super) struct Answer {
+pub(super) struct PushAnswer {
     pub(super) games: Vec<GameAnswer>,
 }
 
@@ -77,7 +77,7 @@ impl Caller {
     }
 
     /// Sends the games.
-    pub(super) async fn push(&mut self, pgn: String) -> Result<Answer, PushError> {
+    pub(super) async fn push(&mut self, pgn: String) -> Result<PushAnswer, PushError> {
         let request = self.request(pgn)?;
         let (status, headers, body) = self.server.call(request).await?;
         if status != StatusCode::OK {
@@ -92,7 +92,7 @@ impl Caller {
             self.server
                 .unreachable(&format!("its answer cannot be read: {error}"))
         };
-        let mut answer: Answer = serde_json::from_slice(&body).map_err(unread)?;
+        let mut answer: PushAnswer = serde_json::from_slice(&body).map_err(unread)?;
         for error in answer.games.iter_mut().filter_map(|game| game.error.as_mut()) {
             *error = self.fit_to_tell(error);
         }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use tokio::{sync::watch, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use self::call::{Answer, Caller, PushError};
+use self::call::{Caller, PushAnswer, PushError};
 pub use self::told::{Pushed, PushedGame};
 use super::round::Published;
 use crate::config::Lichess;
@@ -99,7 +99,7 @@ impl Pusher {
         }
     }
 
-    fn taken(&mut self, known: &[(usize, &Published)], answer: Answer) {
+    fn taken(&mut self, known: &[(usize, &Published)], answer: PushAnswer) {
         if self.failures > 0 {
             tracing::info!("lichess: pushing works again");
         }

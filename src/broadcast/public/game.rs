@@ -19,7 +19,7 @@ pub(super) struct Pages {
     /// `games.pgn`.
     pub(super) pgn: Page,
     /// Each game in full, as JSON, in their order.
-    pub(super) games: Vec<(Arc<str>, Arc<Game>, Page)>,
+    pub(super) games: Vec<(Arc<str>, Arc<PublicGame>, Page)>,
 }
 
 /// A body and what tells it from others.
@@ -74,7 +74,7 @@ pub(super) struct Short {
 
 /// A game with its moves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Game {
+pub(super) struct PublicGame {
     #[serde(flatten)]
     short: Short,
     start: String,
@@ -99,7 +99,7 @@ impl Pages {
         let read = |(i, game): (usize, &Published)| match before.games.get(i) {
             Some(known) if *known.0 == *game.pgn => known.clone(),
             _ => {
-                let read = Game::read(i + 1, &game.pgn);
+                let read = PublicGame::read(i + 1, &game.pgn);
                 let page = Page::json(&read);
                 (game.pgn.as_str().into(), Arc::new(read), page)
             }
@@ -119,7 +119,7 @@ impl Pages {
     }
 }
 
-impl Game {
+impl PublicGame {
     /// The game in a file of ours.
     fn read(number: usize, pgn: &str) -> Self {
         let name = |side| tag(pgn, side).filter(|name| name != "?");
@@ -262,7 +262,7 @@ mod tests {
             pgn: pgn.text(),
         };
         let pages = Pages::new(&[published], &Pages::default());
-        let Game {
+        let PublicGame {
             short, moves, note, ..
         } = &*pages.games[0].1;
         assert_eq!(short.players, [Some("Moss, M".to_owned()), None]);
@@ -296,7 +296,7 @@ mod tests {
             "[FEN \"nonsense\"]\n\n1. e4 Ke2 {",
             "[Result \"*\"]\n\n1. O-O {[%clk 1:2]} {[%clk 9999999:0:0]} *",
         ] {
-            let game = Game::read(1, text);
+            let game = PublicGame::read(1, text);
             assert!(game.moves.len() <= 1, "{text}: {game:?}");
         }
     }

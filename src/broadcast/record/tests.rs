@@ -5,7 +5,7 @@ const T0: i64 = 1_795_269_600_000; // 2026-11-21T14:00:00Z
 
 /// Events of a board at seconds after `T0`.
 struct Board {
-    record: Record,
+    record: PublicRecord,
     seq: u64,
     game: u32,
 }
@@ -13,7 +13,7 @@ struct Board {
 impl Board {
     fn new() -> Self {
         Self {
-            record: Record::default(),
+            record: PublicRecord::default(),
             seq: 0,
             game: 0,
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    config::{Alert, AlertForm, Broadcast, Person, Role},
+    config::{AlertConfig, AlertForm, Broadcast, Person, Role},
     tournament::Delay,
 };
 
@@ -60,7 +60,7 @@ pub(super) fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
 }
 
 /// Without the rest of the address, which may be as good as a password.
-pub(super) fn describe_alerts(text: &mut String, alerts: &[Alert]) {
+pub(super) fn describe_alerts(text: &mut String, alerts: &[AlertConfig]) {
     for alert in alerts {
         let form = match alert.form {
             AlertForm::Ntfy => "a topic of ntfy",

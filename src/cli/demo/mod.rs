@@ -4,8 +4,8 @@
 //! subscriber that prints what arrives.
 
 mod broker;
+mod narrator;
 mod subscriber;
-mod teller;
 
 use std::{
     fs::{self, DirBuilder},
@@ -22,7 +22,7 @@ use clap::Args;
 use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use self::{broker::Broker, subscriber::Subscriber, teller::Teller};
+use self::{broker::Broker, narrator::Narrator, subscriber::Subscriber};
 use super::dashboard;
 use crate::{
     config::{BrokerUrl, Collector, Config, Env},
@@ -30,9 +30,9 @@ use crate::{
     event::{Body, Event},
     gateway,
     sim::{
-        board::Identity,
-        player::{Pace, Player},
-        port::Place,
+        board::SimulatedIdentity,
+        player::{Pace, PlayedBoard},
+        port::Socket,
         serve::{Serving, Station},
         story,
     },
@@ -77,12 +77,12 @@ impl Demo {
             speed: self.speed,
             wait: true,
         };
-        let player = Player::new(story, Identity::synthetic(1), pace);
+        let player = PlayedBoard::new(story, SimulatedIdentity::synthetic(1), pace);
         let serving = Serving {
             slow_line: false,
             linger: None,
         };
-        let place = Place::Pty(Some(folder.0.join("board")));
+        let place = Socket::Pty(Some(folder.0.join("board")));
         let station = Station::new(player, place, serving)
             .await
             .context("cannot make a pseudo terminal")?;
@@ -125,7 +125,7 @@ impl Demo {
         }
 
         let telling = async {
-            let mut teller = Teller::new(io::stdout().is_terminal());
+            let mut teller = Narrator::new(io::stdout().is_terminal());
             let mut subscriber = subscriber;
             timeout(length + PATIENCE, tell(&mut subscriber, &mut teller, true))
                 .await
@@ -154,7 +154,7 @@ impl Demo {
 }
 
 /// Prints events, until the game is over or for ever.
-async fn tell(subscriber: &mut Subscriber, teller: &mut Teller, game_only: bool) -> anyhow::Result<()> {
+async fn tell(subscriber: &mut Subscriber, teller: &mut Narrator, game_only: bool) -> anyhow::Result<()> {
     loop {
         let event: Event = subscriber.next().await?;
         say(&teller.tell(&event))?;

@@ -10,10 +10,10 @@ use anyhow::Context;
 
 use crate::{
     cli::{check::connect_tcp, ports, reach},
-    config::{BrokerUrl, Port},
-    families::{FAMILIES, Line, Protocol},
+    config::{BrokerUrl, PortName},
+    families::{Attachment, FAMILIES, Protocol},
     link::{
-        PortMatch, Source,
+        LinkSource, PortMatch,
         enumerate::{self, ports},
         same_number,
     },
@@ -21,7 +21,7 @@ use crate::{
 
 /// What is, or may be, at a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum AtPort {
     /// A board of its own.
     Board(Protocol),
     /// Boards that share the line, by their addresses.
@@ -34,20 +34,20 @@ const LINE: &str = "line";
 /// A port that somebody named, and what is there, if he said so: `PORT` or `WHAT=PORT`.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
-    what: Option<What>,
-    port: Port,
+    what: Option<AtPort>,
+    port: PortName,
 }
 
 impl FromStr for Named {
-    type Err = <Port as FromStr>::Err;
+    type Err = <PortName as FromStr>::Err;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let said = text.split_once('=').and_then(|(word, port)| {
             let family = FAMILIES.iter().find(|family| family.name == word);
             let protocol = family.map(|family| family.protocol);
             let protocol = protocol.or_else(|| (word == Protocol::Dgt.name()).then_some(Protocol::Dgt));
-            let line = (word == LINE).then(|| What::Line(Vec::new()));
-            Some((protocol.map(What::Board).or(line)?, port))
+            let line = (word == LINE).then(|| AtPort::Line(Vec::new()));
+            Some((protocol.map(AtPort::Board).or(line)?, port))
         });
         let (what, port) = said.map_or((None, text), |(what, port)| (Some(what), port));
         Ok(Self {
@@ -59,11 +59,11 @@ impl FromStr for Named {
 
 /// A port that may lead to a board.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct PortCandidate {
     /// As the configuration names it.
-    pub(super) port: Port,
+    pub(super) port: PortName,
     /// What is there.
-    pub(super) what: What,
+    pub(super) what: AtPort,
     /// What was said there, or why nothing was; for a person.
     pub(super) said: String,
     /// Whether a board answered.
@@ -72,8 +72,8 @@ pub(super) struct Place {
     pub(super) is_silent: bool,
 }
 
-impl Place {
-    fn of(port: Port, what: What, found: Result<Option<String>, String>) -> Self {
+impl PortCandidate {
+    fn of(port: PortName, what: AtPort, found: Result<Option<String>, String>) -> Self {
         let is_silent = matches!(found, Ok(None));
         let answers = matches!(found, Ok(Some(_)));
         let said = match found {
@@ -91,14 +91,14 @@ impl Place {
 
     /// Asks whether boards share this line, or a board of another maker is there.
     pub(super) fn ask_others(&mut self) {
-        let Ok(source) = self.port.as_str().parse::<Source>() else {
+        let Ok(source) = self.port.as_str().parse::<LinkSource>() else {
             return;
         };
-        let whats = [What::Line(Vec::new())].into_iter().chain(
+        let whats = [AtPort::Line(Vec::new())].into_iter().chain(
             FAMILIES
                 .iter()
-                .filter(|family| family.line != Line::Reports)
-                .map(|family| What::Board(family.protocol)),
+                .filter(|family| family.line != Attachment::Reports)
+                .map(|family| AtPort::Board(family.protocol)),
         );
         for what in whats {
             let place = asked(self.port.clone(), &source, &what);
@@ -116,21 +116,21 @@ impl Place {
 ///
 /// # Errors
 /// When the system does not list its ports.
-pub(super) fn attached() -> anyhow::Result<Vec<Place>> {
+pub(super) fn attached() -> anyhow::Result<Vec<PortCandidate>> {
     let ports = ports().context("cannot list the serial ports")?;
     let looks_so = |port: &&enumerate::Port| port.may_be_board() || port.is_hid();
     let mut found = Vec::new();
     let mut serials = Vec::new();
     for port in ports.iter().filter(looks_so) {
-        let path: Port = port.path.to_string_lossy().parse()?;
-        let what = What::Board(if port.is_hid() {
+        let path: PortName = port.path.to_string_lossy().parse()?;
+        let what = AtPort::Board(if port.is_hid() {
             Protocol::Chessnut
         } else {
             Protocol::Dgt
         });
-        let source: Source = path.as_str().parse()?;
+        let source: LinkSource = path.as_str().parse()?;
         let (place, says) = match what {
-            What::Board(Protocol::Dgt) => dgt(path, &source),
+            AtPort::Board(Protocol::Dgt) => dgt(path, &source),
             what => (asked(path, &source, &what), Vec::new()),
         };
         serials.extend(says.clone());
@@ -141,28 +141,28 @@ pub(super) fn attached() -> anyhow::Result<Vec<Place>> {
         .map(|(port, place, says)| {
             let name = stable_name(port, &ports, &says, &serials);
             let port = name.parse()?;
-            Ok(Place { port, ..place })
+            Ok(PortCandidate { port, ..place })
         })
         .collect()
 }
 
 /// A port that somebody named: who is there is found out, unless he said so.
-pub(super) fn given(named: &Named) -> Place {
+pub(super) fn given(named: &Named) -> PortCandidate {
     let port = named.port.clone();
-    let source: Source = match port.as_str().parse() {
+    let source: LinkSource = match port.as_str().parse() {
         Ok(source) => source,
-        Err(error) => return Place::of(port, What::Board(Protocol::Dgt), Err(format!("{error}"))),
+        Err(error) => return PortCandidate::of(port, AtPort::Board(Protocol::Dgt), Err(format!("{error}"))),
     };
     if let Some(what) = &named.what {
         return asked(port, &source, what);
     }
     if is_hid_node(&source) {
-        return asked(port, &source, &What::Board(Protocol::Chessnut));
+        return asked(port, &source, &AtPort::Board(Protocol::Chessnut));
     }
     let mut place = dgt(port, &source).0;
     let may_be_another = matches!(
         source,
-        Source::Serial(PortMatch::Path(_) | PortMatch::Usb(_)) | Source::Tcp(_)
+        LinkSource::Serial(PortMatch::Path(_) | PortMatch::Usb(_)) | LinkSource::Tcp(_)
     );
     if place.is_silent && may_be_another {
         eprintln!(
@@ -175,8 +175,8 @@ pub(super) fn given(named: &Named) -> Place {
 }
 
 /// The node of a HID device takes no questions of a serial line.
-fn is_hid_node(source: &Source) -> bool {
-    let Source::Serial(PortMatch::Path(path)) = source else {
+fn is_hid_node(source: &LinkSource) -> bool {
+    let LinkSource::Serial(PortMatch::Path(path)) = source else {
         return false;
     };
     let node = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
@@ -185,28 +185,31 @@ fn is_hid_node(source: &Source) -> bool {
 }
 
 /// Asks for a DGT board of its own; with its serial numbers.
-fn dgt(port: Port, source: &Source) -> (Place, Vec<String>) {
+fn dgt(port: PortName, source: &LinkSource) -> (PortCandidate, Vec<String>) {
     let found = reach::spoken(source);
     let serials = found.as_ref().ok().and_then(Option::as_ref);
     let serials = serials.map(|found| found.serials.clone()).unwrap_or_default();
     let words = found.map(|found| found.map(|found| found.words));
-    (Place::of(port, What::Board(Protocol::Dgt), words), serials)
+    (
+        PortCandidate::of(port, AtPort::Board(Protocol::Dgt), words),
+        serials,
+    )
 }
 
 /// Asks in the one language of `what`.
-fn asked(port: Port, source: &Source, what: &What) -> Place {
+fn asked(port: PortName, source: &LinkSource, what: &AtPort) -> PortCandidate {
     match what {
-        &What::Board(protocol) => match protocol.family() {
+        &AtPort::Board(protocol) => match protocol.family() {
             None => dgt(port, source).0,
             Some(family) => {
                 let words = reach::heard(source, family).map(|words| {
                     // The maker's name is what a person knows.
                     words.map(|words| format!("{words} ({})", family.name))
                 });
-                Place::of(port, What::Board(protocol), words)
+                PortCandidate::of(port, AtPort::Board(protocol), words)
             }
         },
-        What::Line(_) => match reach::line(source) {
+        AtPort::Line(_) => match reach::line(source) {
             Ok(found) if !found.boards.is_empty() => {
                 let mut words = format!(
                     "a line that {} boards share; a number above 16383 shows as what is left of it divided by 16384: write what stands on the board",
@@ -218,10 +221,10 @@ fn asked(port: Port, source: &Source, what: &What) -> Place {
                         addresses(&found.doubled).join(", ")
                     );
                 }
-                Place::of(port, What::Line(found.boards), Ok(Some(words)))
+                PortCandidate::of(port, AtPort::Line(found.boards), Ok(Some(words)))
             }
-            Ok(_) => Place::of(port, What::Line(Vec::new()), Ok(None)),
-            Err(wrong) => Place::of(port, What::Line(Vec::new()), Err(wrong)),
+            Ok(_) => PortCandidate::of(port, AtPort::Line(Vec::new()), Ok(None)),
+            Err(wrong) => PortCandidate::of(port, AtPort::Line(Vec::new()), Err(wrong)),
         },
     }
 }
@@ -282,10 +285,10 @@ mod tests {
         assert_eq!(read("/dev/ttyUSB0"), (None, "/dev/ttyUSB0".to_owned()));
         // The name of a device may have the sign in it.
         assert_eq!(read("/dev/x=y"), (None, "/dev/x=y".to_owned()));
-        assert_eq!(read("line=usb:A5").0, Some(What::Line(Vec::new())));
+        assert_eq!(read("line=usb:A5").0, Some(AtPort::Line(Vec::new())));
         for name in Protocol::NAMES {
             let (what, port) = read(&format!("{name}=/dev/ttyS0"));
-            assert!(matches!(what, Some(What::Board(protocol)) if protocol.name() == name));
+            assert!(matches!(what, Some(AtPort::Board(protocol)) if protocol.name() == name));
             assert_eq!(port, "/dev/ttyS0");
         }
         "line=".parse::<Named>().expect_err("no port");

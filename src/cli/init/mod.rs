@@ -21,7 +21,7 @@ use crate::{
     mqtt::host,
 };
 use ask::Dialog;
-use find::{Named, Place, What};
+use find::{AtPort, Named, PortCandidate};
 use text::Wanted;
 
 /// Where the unit of the daemon looks.
@@ -168,7 +168,10 @@ fn broker(dialog: &mut Dialog<'_>) -> anyhow::Result<BrokerUrl> {
 }
 
 /// The boards, and the ports at which none answered.
-fn boards(given: &[Named], dialog: &mut Dialog<'_>) -> anyhow::Result<(Vec<Place>, Vec<Place>)> {
+fn boards(
+    given: &[Named],
+    dialog: &mut Dialog<'_>,
+) -> anyhow::Result<(Vec<PortCandidate>, Vec<PortCandidate>)> {
     let mut places = if given.is_empty() {
         find::attached()?
     } else {
@@ -182,7 +185,7 @@ fn boards(given: &[Named], dialog: &mut Dialog<'_>) -> anyhow::Result<(Vec<Place
     }
     let (mut boards, silent): (Vec<_>, Vec<_>) = places
         .into_iter()
-        .partition(|place| place.answers || !given.is_empty() && matches!(place.what, What::Board(_)));
+        .partition(|place| place.answers || !given.is_empty() && matches!(place.what, AtPort::Board(_)));
     if boards.is_empty() {
         let Dialog::With(_) = dialog else {
             bail!(
@@ -197,9 +200,9 @@ fn boards(given: &[Named], dialog: &mut Dialog<'_>) -> anyhow::Result<(Vec<Place
 }
 
 /// Asks the person about a port that looks like a board's and at which no DGT board answers.
-fn look_closer(place: &mut Place, dialog: &mut Dialog<'_>) -> anyhow::Result<()> {
+fn look_closer(place: &mut PortCandidate, dialog: &mut Dialog<'_>) -> anyhow::Result<()> {
     let others = "Ask there for boards that share a line, and as boards of other makers are asked? Not if something else may hang there.";
-    if place.is_silent && place.what == What::Board(Protocol::Dgt) {
+    if place.is_silent && place.what == AtPort::Board(Protocol::Dgt) {
         if matches!(dialog, Dialog::None) {
             eprintln!(
                 "    --port {} asks there for boards that share a line and for those of other makers, too",
@@ -210,7 +213,7 @@ fn look_closer(place: &mut Place, dialog: &mut Dialog<'_>) -> anyhow::Result<()>
             eprintln!("{}: {}", place.port, place.said);
         }
     }
-    if !place.answers && matches!(place.what, What::Board(_)) {
+    if !place.answers && matches!(place.what, AtPort::Board(_)) {
         // It may be switched on later.
         place.answers = dialog.agrees(&format!("Watch {} all the same?", place.port), false)?;
     }

@@ -5,19 +5,19 @@ use std::{
     path::PathBuf,
 };
 
-use super::find::{Place, What, addresses};
+use super::find::{AtPort, PortCandidate, addresses};
 use crate::{
     config::{BrokerUrl, Id},
-    families::{Line, Protocol},
+    families::{Attachment, Protocol},
 };
 
 /// What is to stand in it.
 #[derive(Debug)]
 pub(super) struct Wanted {
     pub(super) name: Id,
-    pub(super) boards: Vec<Place>,
+    pub(super) boards: Vec<PortCandidate>,
     /// Ports at which no board answered: they are told of, and not watched.
-    pub(super) silent: Vec<Place>,
+    pub(super) silent: Vec<PortCandidate>,
     pub(super) time_control: String,
     pub(super) brokers: Vec<BrokerUrl>,
     pub(super) username: Option<String>,
@@ -53,8 +53,8 @@ impl Wanted {
                 let _ = writeln!(text, "# {line}");
             }
             match &place.what {
-                What::Line(boards) => line(&mut text, place, boards, mark),
-                What::Board(protocol) => {
+                AtPort::Line(boards) => line(&mut text, place, boards, mark),
+                AtPort::Board(protocol) => {
                     id += 1;
                     board(&mut text, id, place, *protocol, mark);
                 }
@@ -66,8 +66,7 @@ impl Wanted {
 
     /// Whether a board is a HID device, which the unit opens only if it is told to.
     pub(super) fn has_hid(&self) -> bool {
-        let is_hid =
-            |place: &Place| matches!(place.what, What::Board(protocol) if protocol.line() == Line::Reports);
+        let is_hid = |place: &PortCandidate| matches!(place.what, AtPort::Board(protocol) if protocol.line() == Attachment::Reports);
         self.boards.iter().any(is_hid)
     }
 
@@ -94,7 +93,7 @@ impl Wanted {
 }
 
 /// The table of a board, each line behind `mark`.
-fn board(text: &mut String, id: usize, place: &Place, protocol: Protocol, mark: &str) {
+fn board(text: &mut String, id: usize, place: &PortCandidate, protocol: Protocol, mark: &str) {
     let _ = write!(
         text,
         "{mark}[[board]]\n{mark}id = \"{id}\"\n{mark}port = {}\n",
@@ -107,7 +106,7 @@ fn board(text: &mut String, id: usize, place: &Place, protocol: Protocol, mark: 
 }
 
 /// The table of a line that boards share, each line behind `mark`.
-fn line(text: &mut String, place: &Place, boards: &[u16], mark: &str) {
+fn line(text: &mut String, place: &PortCandidate, boards: &[u16], mark: &str) {
     let boards: Vec<_> = addresses(boards).iter().map(quoted).collect();
     let _ = write!(
         text,
@@ -129,18 +128,18 @@ mod tests {
     use super::*;
     use crate::config::{Config, Env};
 
-    fn place(port: &str, said: &str) -> Place {
-        Place {
+    fn place(port: &str, said: &str) -> PortCandidate {
+        PortCandidate {
             port: port.parse().expect(port),
-            what: What::Board(Protocol::Dgt),
+            what: AtPort::Board(Protocol::Dgt),
             said: said.to_owned(),
             answers: true,
             is_silent: false,
         }
     }
 
-    fn other(port: &str, what: What) -> Place {
-        Place {
+    fn other(port: &str, what: AtPort) -> PortCandidate {
+        PortCandidate {
             what,
             ..place(port, "said")
         }
@@ -156,8 +155,8 @@ mod tests {
             boards: vec![
                 place("/dev/serial/by-id/usb-\\x20\"x\"", "a board\nwith [[two]] lines"),
                 place("board:12345", "a board"),
-                other("/dev/ttyS1", What::Board(Protocol::Chesslink)),
-                other("/dev/ttyS2", What::Line(vec![1025, 7])),
+                other("/dev/ttyS1", AtPort::Board(Protocol::Chesslink)),
+                other("/dev/ttyS2", AtPort::Line(vec![1025, 7])),
             ],
             silent: vec![place("usb:A5", "no board answers")],
             time_control: "blitz".to_owned(),
@@ -205,8 +204,8 @@ mod tests {
             boards: vec![place("usb:1", "a board")],
             silent: vec![
                 place("usb:2", "silent"),
-                other("usb:3", What::Board(Protocol::Chessnut)),
-                other("usb:4", What::Line(Vec::new())),
+                other("usb:3", AtPort::Board(Protocol::Chessnut)),
+                other("usb:4", AtPort::Line(Vec::new())),
             ],
             time_control: "standard".to_owned(),
             brokers: vec![BrokerUrl::default()],

@@ -44,9 +44,9 @@ pub(super) fn gap(count: u64) -> Vec<u8> {
 }
 
 /// Writes an event as an entry.
-pub(super) struct Entry;
+pub(super) struct JournaldEntry;
 
-impl<S, N> FormatEvent<S, N> for Entry
+impl<S, N> FormatEvent<S, N> for JournaldEntry
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,

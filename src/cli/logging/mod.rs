@@ -61,7 +61,7 @@ pub(super) fn init() {
     let _ = match journald {
         Some(journald) => {
             let queue = Queue::start(move |entry| journald.send(entry), journald::gap);
-            let format = tracing_subscriber::fmt::layer().event_format(journald::Entry);
+            let format = tracing_subscriber::fmt::layer().event_format(journald::JournaldEntry);
             registry
                 .with(queue.ok().map(|queue| format.with_writer(kept(queue))))
                 .try_init()

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::Board;
 use crate::{
     dashboard::{
-        games::{Game, GameLine, GameView, MoveView, first_ply},
+        games::{FoldedGame, GameDetail, GameLine, MoveView, first_ply},
         key::BoardKey,
         legal::replayed,
     },
@@ -14,7 +14,7 @@ use crate::{
 
 impl Board {
     /// By their numbers.
-    pub(in crate::dashboard) fn folded_games(&self) -> BTreeMap<u32, Game> {
+    pub(in crate::dashboard) fn folded_games(&self) -> BTreeMap<u32, FoldedGame> {
         let mut games = self.earlier.games();
         for event in self.events.values().filter(|event| !self.earlier.has(event)) {
             if let Some(number) = event.game {
@@ -34,7 +34,7 @@ impl Board {
     }
 
     /// What the state tells of the present game, where the events do not tell all.
-    fn take_state_of(&self, game: &mut Game) {
+    fn take_state_of(&self, game: &mut FoldedGame) {
         let state = &self.game;
         let told = game.moves.iter().map(|made| &made.uci);
         let Some(start) = state.start_fen.as_ref().filter(|_| !told.eq(&state.moves)) else {
@@ -62,9 +62,9 @@ impl Board {
     }
 
     /// The game with this number.
-    pub(in crate::dashboard) fn game_view(&self, key: &BoardKey, number: u32) -> Option<GameView> {
+    pub(in crate::dashboard) fn game_view(&self, key: &BoardKey, number: u32) -> Option<GameDetail> {
         let game = self.folded_games().remove(&number)?;
-        Some(GameView {
+        Some(GameDetail {
             gateway: key.gateway.clone(),
             board: key.board.clone(),
             line: self.line(number, &game),
@@ -91,7 +91,7 @@ impl Board {
     pub(in crate::dashboard) fn asks(&self) -> Option<&'static str> {
         let present = self.game.game?;
         let its = self.events.values().filter(|event| event.game == Some(present));
-        let mut game = Game::default();
+        let mut game = FoldedGame::default();
         its.for_each(|event| game.take(event));
         game.asks
     }
@@ -104,7 +104,7 @@ impl Board {
         })
     }
 
-    fn line(&self, number: u32, game: &Game) -> GameLine {
+    fn line(&self, number: u32, game: &FoldedGame) -> GameLine {
         GameLine {
             number,
             present: self.game.game == Some(number),

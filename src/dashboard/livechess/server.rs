@@ -17,7 +17,7 @@ use tokio::{net::TcpListener, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    session::Session,
+    session::LivechessSession,
     shapes::{self, Now},
     sockets::{Seat, Sockets},
 };
@@ -109,7 +109,7 @@ async fn socket(State(link): State<Link>, headers: HeaderMap, upgrade: WebSocket
 }
 
 async fn talk(mut socket: WebSocket, link: Link, _seat: Seat) {
-    let mut session = Session::default();
+    let mut session = LivechessSession::default();
     let mut changes = link.shared.changes();
     loop {
         let texts = tokio::select! {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position, fen::Fen, uci::UciMove};
 
-use super::shapes::{Clock, Now, clock, eboard, eboards, serial};
+use super::shapes::{LivechessClock, Now, clock, eboard, eboards, serial};
 use crate::{
     dashboard::{Board, BoardKey, Hall},
     watcher::GameView,
@@ -21,7 +21,7 @@ const MAX_FEN: usize = 128;
 
 /// What a client has asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Session {
+pub(crate) struct LivechessSession {
     /// By the number that the client gave it, as JSON text.
     feeds: BTreeMap<String, Feed>,
 }
@@ -39,12 +39,12 @@ struct Feed {
 #[derive(Clone, Debug, PartialEq)]
 struct Picture {
     board: Option<String>,
-    clock: Option<Clock>,
+    clock: Option<LivechessClock>,
     /// Moves since the start, and whether the board stands as after them.
     game: Option<(Vec<String>, bool)>,
 }
 
-impl Session {
+impl LivechessSession {
     /// Answers a call, and tells what follows from it.
     pub(crate) fn call(&mut self, text: &str, hall: &Hall, now: Now) -> Vec<String> {
         let Ok(call) = serde_json::from_str::<Value>(text) else {
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn a_page_finds_the_board_sets_up_and_gets_moves() {
         let before = hall(&json!([]), &json!([]), INITIAL.split(' ').next().unwrap());
-        let mut session = Session::default();
+        let mut session = LivechessSession::default();
         let out = said(&session.call(r#"{"id":1,"call":"eboards"}"#, &before, NOW));
         assert_eq!(out[0]["response"], "call");
         assert_eq!(out[0]["id"], 1);
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_answered() {
         let hall = hall(&json!([]), &json!([]), "8/8/8/8/8/8/8/8");
-        let mut session = Session::default();
+        let mut session = LivechessSession::default();
         for call in [
             "{",
             r#"{"id":1}"#,

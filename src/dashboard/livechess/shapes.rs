@@ -22,12 +22,12 @@ pub(super) struct Eboard {
     comment: Option<String>,
     pub(super) board: Option<String>,
     pub(super) flipped: bool,
-    pub(super) clock: Option<Clock>,
+    pub(super) clock: Option<LivechessClock>,
 }
 
 /// A clock; times in whole seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Clock {
+pub(super) struct LivechessClock {
     white: u64,
     black: u64,
     /// True while White's time runs, false while Black's does, null while the clock is stopped.
@@ -72,9 +72,9 @@ pub(super) fn eboard(hall: &Hall, key: &BoardKey, board: &Board, now: Now) -> Eb
     }
 }
 
-pub(super) fn clock(board: &Board, now: Now) -> Option<Clock> {
+pub(super) fn clock(board: &Board, now: Now) -> Option<LivechessClock> {
     let clock = board.clock?;
-    Some(Clock {
+    Some(LivechessClock {
         white: clock.white_ms / 1000,
         black: clock.black_ms / 1000,
         run: clock.running.map(|side| side == Side::White),

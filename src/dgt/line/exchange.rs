@@ -2,12 +2,9 @@
 
 use super::super::{
     bus::{Address, BusAnswer, BusCommand},
-    message::Message,
+    message::{Message, Squares},
 };
-use super::{
-    budget::wire_ms,
-    order::{ClockSaid, Squares},
-};
+use super::{budget::wire_ms, order::ClockSaid};
 use crate::time::Millis;
 
 /// Boards answer within 20 ms, those behind slow adapters later (protocol 2.6).

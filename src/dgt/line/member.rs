@@ -7,7 +7,7 @@ use super::{
         message::Message,
     },
     exchange::Question,
-    order::{ClockSaid, Happened, Model, Told},
+    order::{BoardModel, ClockSaid, Happened, VisitOutcome},
     stand_in::{Known, StandIn},
 };
 use crate::time::Millis;
@@ -64,7 +64,7 @@ pub(super) struct Member {
     pub(super) firmware: Option<(u8, u8)>,
     version_tries: u32,
     pub(super) stand_in: StandIn,
-    pub(super) model: Model,
+    pub(super) model: BoardModel,
     /// The last changes that it told.
     pub(super) last_changes: Option<Vec<u8>>,
     /// All changes that it told, as it keeps them itself: a board that comes tells first what was told last, and what came since.
@@ -99,7 +99,7 @@ impl Member {
             firmware: None,
             version_tries: 0,
             stand_in: StandIn::default(),
-            model: Model::default(),
+            model: BoardModel::default(),
             last_changes: None,
             log: Vec::new(),
             is_unsettled: false,
@@ -259,7 +259,7 @@ impl Member {
     }
 
     /// What its watcher is told of what came, whose clock said `before`.
-    pub(super) fn tell(&mut self, now: Millis, told: &Told, before: Option<ClockSaid>) -> Vec<u8> {
+    pub(super) fn tell(&mut self, now: Millis, told: &VisitOutcome, before: Option<ClockSaid>) -> Vec<u8> {
         self.errors.lost += u64::from(told.lost);
         self.stand_in.dump_wanted |= told.is_odd;
 

@@ -8,11 +8,8 @@
 use crate::dgt::{
     clock::{ClockReading, ClockSide, Lever},
     eventlog::{LogRecord, LogRecords},
-    message::{Message, PieceCode},
+    message::{Message, PieceCode, Squares},
 };
-
-/// The squares of a board.
-pub(super) type Squares = [PieceCode; 64];
 
 /// What a clock says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +69,7 @@ impl Happened {
 
 /// What is known of a board from what it said so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Model {
+pub(super) struct BoardModel {
     /// What stands on it; none where that is not known.
     pub(super) squares: Option<Box<Squares>>,
     /// What its clock said last.
@@ -83,7 +80,7 @@ pub(super) struct Model {
 
 /// What a visit came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct VisitOutcome {
     /// In the order in which it happened.
     pub(super) happened: Vec<Happened>,
     /// The board was without power: nothing that was known of it holds.
@@ -94,10 +91,10 @@ pub(super) struct Told {
     pub(super) lost: bool,
 }
 
-impl Model {
+impl BoardModel {
     /// Puts the answers of a visit in order.
-    pub(super) fn take(&mut self, answers: &Answers) -> Told {
-        let mut told = Told::default();
+    pub(super) fn take(&mut self, answers: &Answers) -> VisitOutcome {
+        let mut told = VisitOutcome::default();
         let is_first = self.squares.is_none();
         let mut records = Vec::new();
         for record in LogRecords::new(&answers.changes) {
@@ -192,7 +189,12 @@ impl Model {
     }
 
     /// After how many of `records` the whole board was read: the last place where it fits.
-    fn place_of_dump(&mut self, dump: &Squares, records: &[LogRecord], told: &mut Told) -> Option<usize> {
+    fn place_of_dump(
+        &mut self,
+        dump: &Squares,
+        records: &[LogRecord],
+        told: &mut VisitOutcome,
+    ) -> Option<usize> {
         let mut squares = self.squares.clone();
         let mut touched = Vec::new();
         let mut last = None;

@@ -8,7 +8,7 @@
 use super::{
     super::{
         command::Command,
-        host::{Heard, HostDecoder},
+        host::{HostDecoder, HostWord},
         message::Message,
     },
     order::{ClockSaid, Happened},
@@ -49,7 +49,7 @@ impl StandIn {
     pub(super) fn hear(&mut self, now: Millis, bytes: &[u8], board: &Known<'_>) -> Vec<u8> {
         let mut commands = Vec::new();
         self.ears.push(now, bytes, &mut |heard| {
-            if let Heard::Command(command) = heard {
+            if let HostWord::Command(command) = heard {
                 commands.push(command);
             }
         });

@@ -8,9 +8,9 @@ use crate::{
         bus::{BusAnswer, BusCommand, read_command},
     },
     sim::{
-        board::Identity,
-        line::{Line, Troubles},
-        player::{Output, Pace, Player},
+        board::SimulatedIdentity,
+        line::{SimulatedLine, Troubles},
+        player::{Output, Pace, PlayedBoard},
         slave::Slave,
     },
 };
@@ -30,18 +30,18 @@ fn address(n: u16) -> Address {
 }
 
 /// A board on which nothing but a pawn on e2 stands, and then what `capture` says.
-fn player(capture: &str, n: u16) -> Player {
+fn player(capture: &str, n: u16) -> PlayedBoard {
     let squares = |n: usize| " 00".repeat(n);
     let dump = format!("# dgtcap 1\n0.000 < 86 00 43{} 01{}\n", squares(52), squares(11));
     let capture = capture.replace("# dgtcap 1\n", &dump);
     let capture = Capture::parse(capture.as_bytes()).unwrap();
-    let player = Player::new(capture, Identity::synthetic(n), Pace::default());
+    let player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(n), Pace::default());
     player.on_line(Slave::new(address(n).get()))
 }
 
 /// A line with `count` boards that play [`MOVE`], a master that knows them, and what was said.
 struct Rig {
-    line: Line,
+    line: SimulatedLine,
     master: Master,
     now: Millis,
     said: Vec<(u64, u16, Said)>,
@@ -54,7 +54,7 @@ struct Rig {
 impl Rig {
     fn new(count: u16, troubles: Troubles) -> Self {
         Self {
-            line: Line::new((0..count).map(|n| player(MOVE, n)).collect(), troubles, 7),
+            line: SimulatedLine::new((0..count).map(|n| player(MOVE, n)).collect(), troubles, 7),
             master: Master::new((0..count).map(|n| (address(n), format!("{:05}", address(n).get())))),
             now: Millis(0),
             said: Vec::new(),
@@ -293,7 +293,7 @@ fn changes_that_another_master_asks_for_are_heard_as_well() {
 fn two_boards_of_one_address_are_found_out_and_not_heard_any_more() {
     let mut rig = Rig::new(2, Troubles::default());
     let twin = player(MOVE, 0);
-    rig.line = Line::new(
+    rig.line = SimulatedLine::new(
         vec![player(MOVE, 0), twin, player(MOVE, 1)],
         Troubles::default(),
         3,
@@ -453,7 +453,7 @@ fn a_board_that_comes_later_is_found_while_the_others_go_on() {
 /// Runs a discovery on a line of these boards.
 fn discover(addresses: &[u16]) -> (Discovery, u64) {
     let players = addresses.iter().map(|n| player(MOVE, *n)).collect();
-    let mut line = Line::new(players, Troubles::default(), 5);
+    let mut line = SimulatedLine::new(players, Troubles::default(), 5);
     let mut discovery = Discovery::new();
     let mut now = Millis(0);
     while !discovery.is_over() && now.0 < 100_000 {

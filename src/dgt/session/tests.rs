@@ -184,7 +184,7 @@ impl Bench {
         self.drain();
     }
 
-    /// A man is put on a square; reported only when the board is in a mode that reports.
+    /// A piece is put on a square; reported only when the board is in a mode that reports.
     fn put(&mut self, square: u8, piece: u8) {
         let piece = PieceCode(piece);
         self.board.squares[usize::from(square)] = piece;

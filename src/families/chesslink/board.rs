@@ -26,7 +26,7 @@ impl Default for Simulated {
     }
 }
 
-impl families::Board for Simulated {
+impl families::BoardEnd for Simulated {
     fn hear(&mut self, bytes: &[u8], squares: &[PieceCode; 64], answers: &mut Vec<u8>) {
         self.frames.push(bytes, &mut |kind, body| {
             match kind {

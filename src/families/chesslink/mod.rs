@@ -13,7 +13,7 @@ pub mod frame;
 #[cfg(test)]
 mod tests;
 
-use super::{Driver, Family, Line, Protocol, Speech, Told};
+use super::{Attachment, Driver, Family, Protocol, Speech, Told};
 use crate::{
     dgt::{CommandBytes, PieceCode, Wish},
     time::Millis,
@@ -25,7 +25,7 @@ pub const FAMILY: Family = Family {
     protocol: Protocol::Chesslink,
     name: "chesslink",
     // DTR as programs set it that are known to work.
-    line: Line::Serial {
+    line: Attachment::Serial {
         baud: 38_400,
         dtr: Some(false),
     },

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::families::Board as _;
+use crate::families::BoardEnd as _;
 
 /// The initial position as the maker's text has it: a8 to h8 first.
 const START: &str = "srnbqkbnrpppppppp................................PPPPPPPPRNBQKBNR";

@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Board, Driver, Family, Line, Protocol, Speech, Told};
+use super::{Attachment, BoardEnd, Driver, Family, Protocol, Speech, Told};
 use crate::{
     dgt::{Battery, CommandBytes, PieceCode, Wish},
     time::Millis,
@@ -16,7 +16,7 @@ use crate::{
 pub const FAMILY: Family = Family {
     protocol: Protocol::Chessnut,
     name: "chessnut",
-    line: Line::Reports,
+    line: Attachment::Reports,
     knows_pieces: true,
     commands: || Command::ALL.map(Command::bytes).to_vec(),
     driver: || Box::new(Host::default()),
@@ -298,7 +298,7 @@ struct Simulated {
     tells: bool,
 }
 
-impl Board for Simulated {
+impl BoardEnd for Simulated {
     fn hear(&mut self, bytes: &[u8], squares: &[PieceCode; 64], answers: &mut Vec<u8>) {
         // Each report is written by itself, and those that are known have three bytes.
         for command in bytes.chunks(3) {

@@ -3,9 +3,9 @@
 use super::{BoardError, BoardTask};
 use crate::{
     event::{Event, notice},
-    gateway::standing::Standing,
+    gateway::standing::BoardStanding,
     journal::{AppendError, CommandRecord, Committed, Entry, Written},
-    mqtt::{BoardState, Reply, StateKey},
+    mqtt::{BoardState, CommandReply, StateKey},
     watcher::{Heard, StateSet},
 };
 
@@ -18,7 +18,7 @@ pub(super) struct Pending {
     /// `seq` of its first and last event.
     seqs: Option<(u64, u64)>,
     changed: StateSet,
-    replies: Vec<Reply>,
+    replies: Vec<CommandReply>,
 }
 
 impl BoardTask {
@@ -103,7 +103,7 @@ impl BoardTask {
 
     pub(super) fn publish(&self, changed: StateSet) {
         if changed.status || changed.game {
-            let standing = Standing::of(self.watcher.status(), &self.watcher.game());
+            let standing = BoardStanding::of(self.watcher.status(), &self.watcher.game());
             self.shared.standings.set(&self.plan.id, standing);
         }
         let (topics, states, id) = (&self.shared.topics, &self.shared.publisher.states, &self.plan.id);

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// What a task works with, at a broker that is never called.
-fn shared(journal: Journal) -> Shared {
+fn shared(journal: Journal) -> BoardContext {
     let text = "[gateway]\nname = \"gw\"\n[[board]]\nid = \"7\"\nport = \"usb:1\"\n[journal]\npath = \"j\"\n";
     let config = Config::from_text(text, Path::new("t.toml"), &Env::default()).unwrap();
     let topics = Topics::new(&config.base_topic, &config.gateway);
@@ -34,8 +34,8 @@ fn shared(journal: Journal) -> Shared {
         mpsc::channel(1).0,
         Arc::new(|| {}),
     );
-    Shared {
-        clock: Clock::start(),
+    BoardContext {
+        clock: Timebase::start(),
         journal,
         journal_path: config.journal.path,
         captures: false,
@@ -43,7 +43,7 @@ fn shared(journal: Journal) -> Shared {
         topics,
         ports: Ports::default(),
         serials: Serials::default(),
-        hardware: Hardware::default(),
+        hardware: HardwareViews::default(),
         clock_interval: Duration::from_secs(1),
         mates: Turn::default(),
         tables: watch::channel(Default::default()).1,
@@ -51,7 +51,7 @@ fn shared(journal: Journal) -> Shared {
     }
 }
 
-async fn task(shared: &Shared) -> BoardTask {
+async fn task(shared: &BoardContext) -> BoardTask {
     let plan = BoardPlan {
         id: "7".parse().unwrap(),
         source: "usb:1".parse().unwrap(),

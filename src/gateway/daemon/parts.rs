@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    config::{Broker, Config, Id},
+    config::{BrokerConfig, Config, Id},
     gateway::{
         board::{BoardPlan, Tables},
         error::GatewayError,
@@ -90,7 +90,7 @@ pub(super) fn dial(config: &Config, boot_id: &str) -> RumqttDial {
     RumqttDial::new(broker_of(config, boot_id), status, CONNECT_TIMEOUT)
 }
 
-fn broker_of(config: &Config, boot_id: &str) -> Broker {
+fn broker_of(config: &Config, boot_id: &str) -> BrokerConfig {
     let mut broker = config.broker.clone();
     if broker.client_id == format!("dgt2mqtt-{}", config.gateway) {
         broker.client_id = format!("{}-{}", broker.client_id, &boot_id[..8]);

@@ -11,7 +11,7 @@ use super::{
     task_name,
 };
 use crate::{
-    config::{Board, Config, ConfigError, Id},
+    config::{BoardConfig, Config, ConfigError, Id},
     gateway::{
         board::BoardPlan,
         discovery,
@@ -54,8 +54,8 @@ impl Controls {
 }
 
 /// Whether a board is to be watched in another way. Its rules are no part of that, and who sits there is told to it in another way.
-fn is_elsewhere(old: &Board, new: &Board) -> bool {
-    let link = |board: &Board| {
+fn is_elsewhere(old: &BoardConfig, new: &BoardConfig) -> bool {
+    let link = |board: &BoardConfig| {
         (
             board.port.clone(),
             board.protocol,

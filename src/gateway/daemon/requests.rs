@@ -8,7 +8,7 @@ use crate::{
         commands::{BoardCommand, pong},
         history,
     },
-    mqtt::{Answer, History, Refusal, Request, Target},
+    mqtt::{History, Refusal, ReplyTo, Request, Target},
     throttle::Throttle,
 };
 
@@ -85,7 +85,7 @@ impl Daemon {
     }
 
     /// The journal is read off this thread, a few at a time.
-    fn tell_history(&mut self, asked: History, answer: Answer) {
+    fn tell_history(&mut self, asked: History, answer: ReplyTo) {
         while self.readers.try_join_next().is_some() {}
         if self.readers.len() >= MAX_READERS {
             let refused = answer.refused(Refusal::Busy.code(), &Refusal::Busy);

@@ -8,7 +8,7 @@ use super::{Change, Desk, Done, Refused, games, refused, seats};
 use crate::{
     broadcast::began_ms,
     config::Config,
-    mqtt::{Answer, Bind, Refusal, Reply},
+    mqtt::{Bind, CommandReply, Refusal, ReplyTo},
     tournament::{Pairings, tables},
 };
 
@@ -26,7 +26,7 @@ impl Desk {
 
     /// Says which board stands on which table, and puts another order in force where that is wanted. The answer, unless it
     /// comes later.
-    pub(in crate::gateway) fn bind(&mut self, asked: Bind, answer: Answer) -> Option<Reply> {
+    pub(in crate::gateway) fn bind(&mut self, asked: Bind, answer: ReplyTo) -> Option<CommandReply> {
         let config = self.config();
         let Some(asked) = asked.boards else {
             return Some(answer.done(state(&config)));

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::Writer;
-use crate::journal::{entry::Row, store::NewRow};
+use super::JournalWriter;
+use crate::journal::{batch::NewRow, entry::OutboxRow};
 
 /// The one field that counts here of what became of an irregularity.
 #[derive(Deserialize)]
@@ -11,7 +11,7 @@ struct Answer {
     irregularity: String,
 }
 
-impl Writer {
+impl JournalWriter {
     /// Takes note of those of `rows` that a command led to: all of them, or what became of those before.
     pub(super) fn note_commanded(&mut self, rows: &[NewRow], is_commanded: bool) {
         let rows = rows.iter().map(|new| &new.row);
@@ -21,7 +21,7 @@ impl Writer {
     }
 
     /// Whether an event says what became of an irregularity that a person reported: as many of these come as are reported.
-    fn answers_commanded(&self, row: &Row) -> bool {
+    fn answers_commanded(&self, row: &OutboxRow) -> bool {
         if !["ruling_amended", "irregularity_resolved"].contains(&row.kind.as_str()) {
             return false;
         }

@@ -3,14 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use super::Writer;
+use super::JournalWriter;
 use crate::{
     event::notice,
     journal::{
+        batch::{Batch, NewRow},
         entry::Notice,
         open::{self, JournalError, is_damage},
-        place::{Fate, Place, beside, make_folder},
-        store::{Batch, NewRow, Store},
+        place::{Fate, JournalPlace, beside, make_folder},
+        store::Store,
         wall_ms,
     },
 };
@@ -34,7 +35,7 @@ enum Homeless {
     Io(#[from] std::io::Error),
 }
 
-impl Writer {
+impl JournalWriter {
     /// Looks whether the journal is where it belongs and can be written, and if not, sees to it.
     pub(super) fn is_at_home(&mut self) -> bool {
         let homing = match self.look() {
@@ -131,7 +132,7 @@ impl Writer {
         remove(&path)?;
         std::fs::rename(&fresh, &path)?;
         self.lock = None;
-        self.place = Place::of(&path);
+        self.place = JournalPlace::of(&path);
         self.move_in()?;
         let aside = aside.map_or_else(String::new, |aside| {
             format!("; what lay in its place is now {}", aside.display())
@@ -169,7 +170,7 @@ impl Writer {
         self.store = ready.store;
         self.mark = ready.mark;
         self.lock = ready.lock;
-        self.place = Place::of(&self.settings.path);
+        self.place = JournalPlace::of(&self.settings.path);
         self.command = self.command.max(self.store.last_command()?);
         let unwritten = self.pending.rows.len().saturating_sub(self.pending.acked.len());
         self.depth = self.store.outbox()? + unwritten as u64;

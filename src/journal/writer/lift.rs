@@ -9,18 +9,18 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::Writer;
+use super::JournalWriter;
 use crate::{
     event::notice,
     journal::{
-        entry::{Known, Notice, Resume, Written},
-        numbers::{Games, Lift},
+        entry::{KnownNumbers, Notice, Resume, Written},
+        numbers::{GamesMoved, Lift},
     },
 };
 
-impl Writer {
+impl JournalWriter {
     /// Compares with what a broker knows; answered when nothing speaks against sending.
-    pub(super) fn reconcile(&mut self, known: BTreeMap<String, Known>, answer: oneshot::Sender<()>) {
+    pub(super) fn reconcile(&mut self, known: BTreeMap<String, KnownNumbers>, answer: oneshot::Sender<()>) {
         let beyond: BTreeMap<_, _> = known
             .into_iter()
             .filter(|(board, known)| {
@@ -97,10 +97,10 @@ impl Writer {
         notices
     }
 
-    fn lift_board(&mut self, board: &str, known: Known) -> Notice {
+    fn lift_board(&mut self, board: &str, known: KnownNumbers) -> Notice {
         let resume = self.resume(board);
         let floor = self.floor(board);
-        let games = Games {
+        let games = GamesMoved {
             floor: self.games_sent(board, floor),
             base: known.game.max(self.games_sent(board, floor)),
         };
@@ -169,8 +169,8 @@ pub(super) fn games_of(resume: &Resume) -> Option<u32> {
 }
 
 /// What is told of numbers that jump.
-fn behind(board: &str, known: &Known, lift: &Lift) -> String {
-    let Games { floor, base } = lift.games;
+fn behind(board: &str, known: &KnownNumbers, lift: &Lift) -> String {
+    let GamesMoved { floor, base } = lift.games;
     let games = (base > floor).then(|| format!("games up to number {base}"));
     let events =
         (lift.base > lift.floor).then(|| format!("events up to number {}", known.last.max(known.ceiling)));

@@ -1,7 +1,10 @@
 use std::path::Path;
 
 use super::*;
-use crate::{event::Body, journal::open};
+use crate::{
+    event::{Body, Event},
+    journal::open,
+};
 
 fn first_event() -> Entry {
     let event = Event {
@@ -29,7 +32,7 @@ fn first_event() -> Entry {
 }
 
 /// A writer, and who wakes up at its news.
-fn writer(path: &Path) -> (Writer, watch::Receiver<u64>) {
+fn writer(path: &Path) -> (JournalWriter, watch::Receiver<u64>) {
     let settings = JournalSettings::at(path);
     let ready = open::open(&settings, "gw").unwrap();
     let (news, told) = watch::channel(0);
@@ -39,18 +42,18 @@ fn writer(path: &Path) -> (Writer, watch::Receiver<u64>) {
         unsecured: watch::channel(false).0,
         disputed: watch::channel(false).0,
     };
-    let writer = Writer::new(ready, settings, "gw".to_owned(), tells).unwrap();
+    let writer = JournalWriter::new(ready, settings, "gw".to_owned(), tells).unwrap();
     (writer, told)
 }
 
 /// An event that shares its group with `other` wakes the publisher.
-fn is_told_beside(other: Request) {
+fn is_told_beside(other: JournalRequest) {
     let folder = tempfile::tempdir().unwrap();
     let (writer, told) = writer(&folder.path().join("journal.sqlite"));
     let (requests, receiver) = mpsc::channel(4);
     let (answer, mut committed) = oneshot::channel();
     requests
-        .try_send(Request::Append(first_event(), answer))
+        .try_send(JournalRequest::Append(first_event(), answer))
         .ok()
         .unwrap();
     requests.try_send(other).ok().unwrap();
@@ -62,10 +65,10 @@ fn is_told_beside(other: Request) {
 
 #[test]
 fn an_event_is_told_that_came_just_before_housekeeping() {
-    is_told_beside(Request::Tick(oneshot::channel().0));
+    is_told_beside(JournalRequest::Tick(oneshot::channel().0));
 }
 
 #[test]
 fn an_event_is_told_that_came_just_before_another_took_the_name() {
-    is_told_beside(Request::StandBy(true));
+    is_told_beside(JournalRequest::StandBy(true));
 }

@@ -1,12 +1,12 @@
 //! The journal is kept within its limits of age and size.
 
-use super::Writer;
+use super::JournalWriter;
 use crate::{
     event::notice,
     journal::{entry::Notice, wall_ms},
 };
 
-impl Writer {
+impl JournalWriter {
     /// Drops what is too old or too much.
     pub(super) fn tidy(&mut self) {
         match self.drop_old_and_many() {

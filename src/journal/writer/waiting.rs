@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use super::Writer;
+use super::JournalWriter;
 use crate::journal::{
-    entry::{CommandRecord, Row, Stats},
-    store::NewCommand,
+    batch::NewCommand,
+    entry::{CommandRecord, JournalStats, OutboxRow},
 };
 
 /// How long a caller's reference stands for the same command.
 const REFERENCE: Duration = Duration::from_secs(10 * 60);
 
-impl Writer {
-    pub(super) fn unacked(&self, after: u64, limit: usize) -> Vec<Row> {
+impl JournalWriter {
+    pub(super) fn unacked(&self, after: u64, limit: usize) -> Vec<OutboxRow> {
         let acked = &self.pending.acked;
         // Acknowledgements that are not on disk yet would take the place of events in the answer. Most are of events
         // before `after`.
@@ -33,7 +33,7 @@ impl Writer {
             .filter(|row| row.n > after);
         on_disk
             .into_iter()
-            .chain(in_memory.map(|row| Row {
+            .chain(in_memory.map(|row| OutboxRow {
                 is_secured,
                 ..row.clone()
             }))
@@ -42,7 +42,7 @@ impl Writer {
             .collect()
     }
 
-    pub(super) fn latest(&self, after: u64, limit: usize) -> Vec<(Row, bool)> {
+    pub(super) fn latest(&self, after: u64, limit: usize) -> Vec<(OutboxRow, bool)> {
         let rows = self.unacked(after, limit).into_iter();
         rows.map(|row| {
             let first = !self.waits_before(&row);
@@ -52,7 +52,7 @@ impl Writer {
     }
 
     /// True when an earlier event of the row's board waits.
-    fn waits_before(&self, row: &Row) -> bool {
+    fn waits_before(&self, row: &OutboxRow) -> bool {
         let acked = &self.pending.acked;
         let in_memory = self.pending.rows.iter().map(|new| &new.row);
         let on_disk = self
@@ -89,7 +89,7 @@ impl Writer {
             .map(|found| found.record)
     }
 
-    pub(super) fn stats(&self) -> Stats {
+    pub(super) fn stats(&self) -> JournalStats {
         let oldest = self.unacked(0, 1).first().map(|row| row.n);
         let in_pending = |n| self.pending.rows.iter().find(|new| new.row.n == n);
         let created = |n| match in_pending(n) {
@@ -104,7 +104,7 @@ impl Writer {
             .iter()
             .filter(|new| !self.pending.acked.contains(&new.row.n))
             .count();
-        Stats {
+        JournalStats {
             depth: self.depth,
             oldest_ms: oldest.map(|(_, created_ms)| created_ms),
             oldest_age: oldest.map(|(n, created_ms)| self.events_taken.age(now, n, created_ms)),

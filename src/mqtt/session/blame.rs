@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::Session;
+use super::BrokerSession;
 use crate::mqtt::{link::BrokerLink, window::Sent};
 
 /// How long a state rests on which the broker hangs up.
@@ -25,7 +25,7 @@ pub(in crate::mqtt) enum Culprit {
     Found,
 }
 
-impl<L: BrokerLink> Session<'_, L> {
+impl<L: BrokerLink> BrokerSession<'_, L> {
     /// The connection ended: perhaps by a message of ours.
     ///
     /// Some brokers refuse a message before they hang up on it. Else the oldest under way is it, if it is so again and

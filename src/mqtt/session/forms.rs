@@ -2,17 +2,17 @@
 
 use std::time::Instant;
 
-use super::Session;
+use super::BrokerSession;
 use crate::{
-    journal::Row,
+    journal::OutboxRow,
     mqtt::{
-        link::{BrokerLink, Message},
+        link::{BrokerLink, Publication},
         short::{self, Form},
         window::Sent,
     },
 };
 
-impl<L: BrokerLink> Session<'_, L> {
+impl<L: BrokerLink> BrokerSession<'_, L> {
     pub(super) fn send_event(&mut self) -> bool {
         let Some(row) = self.core.outbox.next() else {
             return false;
@@ -36,13 +36,13 @@ impl<L: BrokerLink> Session<'_, L> {
     }
 
     /// The event as the broker takes it; none where not even the last short form fits.
-    fn form_of(&mut self, row: &Row) -> Option<Message> {
+    fn form_of(&mut self, row: &OutboxRow) -> Option<Publication> {
         let topics = self.core.topics.clone();
-        let message = |form: Form| Message::plain(topics.event(&row.board, &form.kind), form.json, false);
+        let message = |form: Form| Publication::plain(topics.event(&row.board, &form.kind), form.json, false);
         if self.core.outbox.is_hopeless(row) {
             return short::last(row).map(message);
         }
-        let whole = Message::plain(topics.event(&row.board, &row.kind), row.json.clone(), false);
+        let whole = Publication::plain(topics.event(&row.board, &row.kind), row.json.clone(), false);
         if self.fits(&whole) {
             return Some(whole);
         }
@@ -50,12 +50,12 @@ impl<L: BrokerLink> Session<'_, L> {
         forms.find(|short| self.is_within(short))
     }
 
-    pub(super) fn is_within(&self, message: &Message) -> bool {
+    pub(super) fn is_within(&self, message: &Publication) -> bool {
         self.max_packet.is_none_or(|max| message.packet_bound() <= max)
     }
 
     /// Checked here: the library would take it for sent, fail, and fail again after each reconnect.
-    pub(super) fn fits(&mut self, message: &Message) -> bool {
+    pub(super) fn fits(&mut self, message: &Publication) -> bool {
         let is_fitting = self.is_within(message);
         if !is_fitting {
             let bound = message.packet_bound();

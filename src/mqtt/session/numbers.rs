@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-use super::Session;
+use super::BrokerSession;
 use crate::mqtt::{
-    link::{BrokerLink, Message},
+    link::{BrokerLink, Publication},
     readback::Numbers,
     window::Sent,
 };
 
-impl<L: BrokerLink> Session<'_, L> {
+impl<L: BrokerLink> BrokerSession<'_, L> {
     /// Asks who has our name, and what the broker knows of our numbers.
     pub(super) fn read_back(&mut self) {
         self.core.claim.restart();
@@ -30,7 +30,7 @@ impl<L: BrokerLink> Session<'_, L> {
             );
         }
         if may_echo {
-            self.send(&Message::plain(echo, "", false), Sent::Echo);
+            self.send(&Publication::plain(echo, "", false), Sent::Echo);
         }
     }
 
@@ -63,7 +63,7 @@ impl<L: BrokerLink> Session<'_, L> {
         while let Some(word) = self.core.claim.next_word() {
             let payload = serde_json::to_vec(&word).unwrap_or_default();
             self.send(
-                &Message::plain(self.core.topics.claim(), payload, false),
+                &Publication::plain(self.core.topics.claim(), payload, false),
                 Sent::Claim,
             );
         }
@@ -95,7 +95,7 @@ impl<L: BrokerLink> Session<'_, L> {
     /// The ceiling of a board's numbers, or that there is none.
     pub(super) fn send_ceiling(&mut self, board: &str, ceiling: Option<u64>) -> bool {
         let payload = ceiling.and_then(|ceiling| serde_json::to_vec(&Numbers { ceiling }).ok());
-        let message = Message::plain(self.core.topics.numbers(board), payload.unwrap_or_default(), true);
+        let message = Publication::plain(self.core.topics.numbers(board), payload.unwrap_or_default(), true);
         let sent = Sent::Ceiling {
             board: board.to_owned(),
             ceiling,

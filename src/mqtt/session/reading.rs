@@ -7,20 +7,20 @@ use tokio::{
     time::timeout,
 };
 
-use super::Session;
-use crate::{journal::Row, mqtt::link::BrokerLink};
+use super::BrokerSession;
+use crate::{journal::OutboxRow, mqtt::link::BrokerLink};
 
 /// How long an answer is waited for before the connection goes on without it.
 const PROMPT: Duration = Duration::from_millis(100);
 
 /// What the journal answered, and how much it was asked for.
 pub(super) enum Read {
-    Backlog(Vec<Row>, usize),
+    Backlog(Vec<OutboxRow>, usize),
     /// With whether each is the first of its board that waits.
-    Live(Vec<(Row, bool)>, usize),
+    Live(Vec<(OutboxRow, bool)>, usize),
 }
 
-impl<L: BrokerLink> Session<'_, L> {
+impl<L: BrokerLink> BrokerSession<'_, L> {
     /// Tells the journal what the broker has, unless it is behind: then later.
     pub(super) fn hand_over_acks(&mut self) {
         self.core.journal.try_acked(&mut self.core.acks);

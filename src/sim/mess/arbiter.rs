@@ -38,7 +38,7 @@ impl Director<'_> {
         true
     }
 
-    /// The clock is stopped, the men are put as `men` says, the clock is started for `turn`; two minutes more for
+    /// The clock is stopped, the pieces are put as `men` says, the clock is started for `turn`; two minutes more for
     /// `gain`.
     pub(super) fn put_right(&mut self, stop: u64, men: &Men, turn: Color, gain: Option<Color>) {
         self.stop_clock(stop);

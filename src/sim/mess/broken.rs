@@ -3,7 +3,7 @@
 
 use shakmaty::{Move, Role, Square};
 
-use super::{director::Director, fault::Fault, figure::Figure};
+use super::{director::Director, fault::Fault, figure::TaggedPiece};
 use crate::laws::IrregularityKind;
 
 impl Director<'_> {
@@ -44,7 +44,7 @@ impl Director<'_> {
     }
 
     /// Any piece, and seldom a king.
-    fn any_piece(&mut self) -> Option<(Square, Figure)> {
+    fn any_piece(&mut self) -> Option<(Square, TaggedPiece)> {
         let mut standing = self.standing(|_, _| true);
         self.rng.shuffle(&mut standing);
         let kings = self.rng.u8(0..5) == 0;

@@ -4,12 +4,12 @@ use fastrand::Rng;
 use shakmaty::{Board, CastlingMode, Chess, Color, Move, Position, Square};
 
 use super::{
-    fault::{Fault, Faults},
-    figure::{Figure, Men},
+    fault::{Fault, FaultRates},
+    figure::{Men, TaggedPiece},
     playout::Taste,
     stage::Stage,
     tempo::Tempo,
-    timeline::{Lever, Put, Timeline},
+    timeline::{LeverAct, Put, Timeline},
     trouble::Outages,
     truth::{HalfMove, Offence, Truth},
 };
@@ -17,7 +17,7 @@ use crate::laws::{IrregularityKind, Side, Supervision};
 
 /// Whoever lets things happen. Times are milliseconds.
 pub(super) struct Director<'a> {
-    pub(super) faults: &'a Faults,
+    pub(super) faults: &'a FaultRates,
     pub(super) rng: Rng,
     pub(super) tempo: Tempo,
     pub(super) stage: Stage,
@@ -78,26 +78,26 @@ impl Director<'_> {
         });
     }
 
-    pub(super) fn put(&mut self, at: u64, square: Square, piece: Option<Figure>) {
+    pub(super) fn put(&mut self, at: u64, square: Square, piece: Option<TaggedPiece>) {
         self.timeline.put(at, square, piece);
         self.men[usize::from(square)] = piece;
     }
 
     pub(super) fn press(&mut self, at: u64, color: Color) {
         if self.running == Some(color) {
-            self.timeline.lever(at, Lever::Press(color));
+            self.timeline.lever(at, LeverAct::Press(color));
             self.running = Some(!color);
         }
     }
 
     pub(super) fn stop_clock(&mut self, at: u64) {
         if self.running.take().is_some() {
-            self.timeline.lever(at, Lever::Stop);
+            self.timeline.lever(at, LeverAct::Stop);
         }
     }
 
     pub(super) fn start_clock(&mut self, at: u64, color: Color, white: u64, black: u64) {
-        self.timeline.lever(at, Lever::Start(color, white, black));
+        self.timeline.lever(at, LeverAct::Start(color, white, black));
         self.running = Some(color);
     }
 

@@ -5,8 +5,8 @@ use shakmaty::{Board, Color, Move, Position, Rank, Role, Square};
 use super::{
     director::Director,
     fault::Fault,
-    figure::{Figure, men_of},
-    trouble::{Fall, squares_of},
+    figure::{TaggedPiece, men_of},
+    trouble::{FallenPiece, squares_of},
     turns::KNOCK_LATER,
 };
 use crate::laws::IrregularityKind as Kind;
@@ -74,7 +74,7 @@ impl Director<'_> {
 
     /// From the fall to the press at least. A piece of the opponent's that is missed just after the press may be in
     /// his hand, and only the clock could say that it is not.
-    fn seen_by_then(&self, falls: &[Fall], color: Color, course: Course) -> u64 {
+    fn seen_by_then(&self, falls: &[FallenPiece], color: Color, course: Course) -> u64 {
         let doubtful = matches!(course, Course::PutBack | Course::Overlooked)
             && falls.iter().any(|fall| fall.figure.color != color);
         if doubtful {
@@ -85,7 +85,7 @@ impl Director<'_> {
     }
 
     /// The pieces fall while the hand is at the board; returns when the last of them lies.
-    fn fall(&mut self, falls: &[Fall], begin: u64, end: u64) -> u64 {
+    fn fall(&mut self, falls: &[FallenPiece], begin: u64, end: u64) -> u64 {
         let moved = self.hands.last().cloned().unwrap_or_default();
         let mut now = self.rng.u64(begin + (end - begin) / 3..=end + 100);
         for fall in falls {
@@ -107,7 +107,7 @@ impl Director<'_> {
     }
 
     /// What happens after the press.
-    fn go_on(&mut self, course: Course, falls: Vec<Fall>, color: Color) {
+    fn go_on(&mut self, course: Course, falls: Vec<FallenPiece>, color: Color) {
         match course {
             Course::Stopped => {
                 let stop = self.at + self.rng.u64(1000..4000);
@@ -142,7 +142,7 @@ impl Director<'_> {
         }
     }
 
-    fn put_back(&mut self, falls: &[Fall], mut now: u64) -> u64 {
+    fn put_back(&mut self, falls: &[FallenPiece], mut now: u64) -> u64 {
         for fall in falls {
             if let Some(to) = fall.to {
                 self.put(now, to, None);
@@ -171,7 +171,7 @@ impl Director<'_> {
     }
 
     /// What falls when `mv` is made; none where that could not be told from another move.
-    fn fallen(&mut self, mv: Move, color: Color, course: Course) -> Option<Vec<Fall>> {
+    fn fallen(&mut self, mv: Move, color: Color, course: Course) -> Option<Vec<FallenPiece>> {
         let mut taken = squares_of(mv, color);
         let after = self.position.clone().play(mv).ok()?;
         let mut moves = self.legal_pairs();
@@ -193,13 +193,13 @@ impl Director<'_> {
                 })
             };
             taken.extend([Some(from), to].into_iter().flatten());
-            falls.push(Fall { figure, from, to });
+            falls.push(FallenPiece { figure, from, to });
         }
         (!falls.is_empty() && self.is_told_apart(mv, after.board(), &falls)).then_some(falls)
     }
 
     /// Pieces that may fall, those near the hand first as a rule.
-    fn within_reach(&mut self, mv: Move, color: Color) -> Vec<(Square, Figure)> {
+    fn within_reach(&mut self, mv: Move, color: Color) -> Vec<(Square, TaggedPiece)> {
         let kings = self.rng.u8(0..4) == 0;
         let mut standing = self.standing(|_, figure| kings || figure.role != Role::King);
         standing.retain(|(square, _)| !self.outages.hides(*square));
@@ -217,7 +217,12 @@ impl Director<'_> {
     }
 
     /// A free square, beside that of the piece as a rule; none: there is none.
-    fn lies_on(&mut self, from: Square, figure: Figure, allowed: impl Fn(Square) -> bool) -> Option<Square> {
+    fn lies_on(
+        &mut self,
+        from: Square,
+        figure: TaggedPiece,
+        allowed: impl Fn(Square) -> bool,
+    ) -> Option<Square> {
         let far = if self.rng.u8(0..3) == 0 { 3 } else { 1 };
         let free: Vec<Square> = Square::ALL
             .into_iter()
@@ -231,7 +236,7 @@ impl Director<'_> {
     }
 
     /// Whether no other legal move explains the board as well as `mv` does.
-    fn is_told_apart(&self, mv: Move, after: &Board, falls: &[Fall]) -> bool {
+    fn is_told_apart(&self, mv: Move, after: &Board, falls: &[FallenPiece]) -> bool {
         let mut board = after.clone();
         for fall in falls {
             board.discard_piece_at(fall.from);
@@ -259,6 +264,6 @@ impl Director<'_> {
 }
 
 /// The edition in which the opponent presses back, in a part of the games where pieces fall.
-pub(super) fn edition(faults: &super::fault::Faults, rng: &mut fastrand::Rng) -> Option<&'static str> {
+pub(super) fn edition(faults: &super::fault::FaultRates, rng: &mut fastrand::Rng) -> Option<&'static str> {
     (faults.of(Fault::Fallen) > 0.0 && rng.u8(0..3) == 0).then_some("1997-fritz")
 }

@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 /// A kind of mess or offence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fault {
-    /// Men are dragged over squares on their way.
+    /// Pieces are dragged over squares on their way.
     Drag,
     /// What is captured is swept over a neighbouring square.
     Swept,
-    /// A man stands on its new square before the old one is empty.
+    /// A piece stands on its new square before the old one is empty.
     PlaceFirst,
     /// Castling in all orders.
     Castling,
@@ -19,7 +19,7 @@ pub enum Fault {
     EnPassant,
     /// A move is taken back and another made before the press.
     SecondThoughts,
-    /// A man is centred on its square.
+    /// A piece is centred on its square.
     Adjust,
     /// The reply begins before the press.
     Overlap,
@@ -27,7 +27,7 @@ pub enum Fault {
     EarlyPress,
     /// The press is forgotten.
     ForgottenPress,
-    /// Men are knocked over and put back before the press.
+    /// Pieces are knocked over and put back before the press.
     Knocked,
     /// A square reads as empty, or as something else, for a while or for ever.
     DeadSquare,
@@ -81,17 +81,17 @@ pub enum Fault {
     Gathered,
     /// The board lies sideways.
     Sideways,
-    /// Two men are exchanged in the initial position.
+    /// Two pieces are exchanged in the initial position.
     WrongStart,
-    /// A man goes where it cannot.
+    /// A piece goes where it cannot.
     IllegalMove,
     /// The king is left in check.
     KingInCheck,
     /// Castling without the right to.
     IllegalCastling,
-    /// A man of one's own is captured.
+    /// A piece of one's own is captured.
     OwnCaptured,
-    /// A man of the opponent's is moved.
+    /// A piece of the opponent's is moved.
     OpponentsMan,
     /// An illegal move to which the opponent replies.
     IllegalStands,
@@ -99,7 +99,7 @@ pub enum Fault {
     PressWithoutMove,
     /// A pawn is left on the last rank.
     PawnLeft,
-    /// Men are displaced when the clock is pressed.
+    /// Pieces are displaced when the clock is pressed.
     Displaced,
     /// Pieces that the mover's sleeve took along have fallen off their squares when the clock is pressed.
     Fallen,
@@ -206,9 +206,9 @@ impl fmt::Display for Fault {
 
 /// How often what goes wrong; by default nothing does.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Faults(BTreeMap<Fault, f64>);
+pub struct FaultRates(BTreeMap<Fault, f64>);
 
-impl Faults {
+impl FaultRates {
     /// How often `fault` happens, 0 to 1.
     #[must_use]
     pub fn of(&self, fault: Fault) -> f64 {
@@ -259,7 +259,7 @@ fn names() -> String {
 }
 
 /// `KIND[=CHANCE],...`
-impl FromStr for Faults {
+impl FromStr for FaultRates {
     type Err = FaultError;
 
     fn from_str(text: &str) -> Result<Self, FaultError> {
@@ -292,7 +292,7 @@ impl FromStr for Faults {
 }
 
 /// As it is read.
-impl fmt::Display for Faults {
+impl fmt::Display for FaultRates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, fault) in self.kinds().enumerate() {
             let comma = if index == 0 { "" } else { "," };
@@ -315,22 +315,22 @@ mod tests {
 
     #[test]
     fn reads_what_it_writes() {
-        let faults: Faults = "drag, lost-update=0.25,blitz".parse().unwrap();
+        let faults: FaultRates = "drag, lost-update=0.25,blitz".parse().unwrap();
         assert_eq!(faults.of(Fault::Drag), Fault::Drag.usual());
         assert_eq!(faults.of(Fault::LostUpdate), 0.25);
         assert_eq!(faults.of(Fault::Knocked), 0.0);
         assert_eq!(faults.to_string().parse(), Ok(faults));
-        assert_eq!("".parse(), Ok(Faults::default()));
+        assert_eq!("".parse(), Ok(FaultRates::default()));
     }
 
     #[test]
     fn says_what_is_wrong() {
-        let error = "dragg".parse::<Faults>().unwrap_err().to_string();
+        let error = "dragg".parse::<FaultRates>().unwrap_err().to_string();
         assert!(
             error.contains("\"dragg\"") && error.contains("place-first"),
             "{error}"
         );
-        let error = "drag=2".parse::<Faults>().unwrap_err().to_string();
+        let error = "drag=2".parse::<FaultRates>().unwrap_err().to_string();
         assert!(error.contains("from 0 to 1"), "{error}");
     }
 }

@@ -4,7 +4,7 @@ use shakmaty::{Board, Color, Piece, Role, Square};
 
 /// What stands on a square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Figure {
+pub(super) struct TaggedPiece {
     pub(super) color: Color,
     pub(super) role: Role,
     /// The board reads it.
@@ -12,9 +12,9 @@ pub(super) struct Figure {
 }
 
 /// What stands on the squares, a1 first.
-pub(super) type Men = [Option<Figure>; 64];
+pub(super) type Men = [Option<TaggedPiece>; 64];
 
-impl From<Piece> for Figure {
+impl From<Piece> for TaggedPiece {
     fn from(piece: Piece) -> Self {
         let Piece { color, role } = piece;
         Self {
@@ -25,7 +25,7 @@ impl From<Piece> for Figure {
     }
 }
 
-impl Figure {
+impl TaggedPiece {
     /// The same without a working chip.
     pub(super) fn unread(self) -> Self {
         Self { read: false, ..self }
@@ -38,11 +38,11 @@ impl Figure {
 }
 
 /// What a board tells of a square.
-pub(super) fn reading(stands: Option<Figure>) -> Option<Piece> {
-    stands.filter(|figure| figure.read).map(Figure::piece)
+pub(super) fn reading(stands: Option<TaggedPiece>) -> Option<Piece> {
+    stands.filter(|figure| figure.read).map(TaggedPiece::piece)
 }
 
 /// A whole set on `board`, all of it read.
 pub(super) fn men_of(board: &Board) -> Men {
-    std::array::from_fn(|i| board.piece_at(Square::new(i as u32)).map(Figure::from))
+    std::array::from_fn(|i| board.piece_at(Square::new(i as u32)).map(TaggedPiece::from))
 }

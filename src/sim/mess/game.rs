@@ -6,7 +6,7 @@ use shakmaty::{CastlingMode, Chess, Color, Move, Position, PositionError, Rank, 
 use super::{
     director::Director,
     fallen,
-    fault::{Fault, Faults},
+    fault::{Fault, FaultRates},
     figure::men_of,
     playout::{Taste, choose},
     stage::Stage,
@@ -24,7 +24,7 @@ use crate::{
 
 /// A game that was made up.
 #[derive(Clone, Debug)]
-pub struct Game {
+pub struct SimulatedGame {
     /// What comes from the board, in order of time.
     pub cues: Vec<Cue>,
     /// What should come out.
@@ -37,7 +37,7 @@ pub struct Game {
 
 /// Plays a game in which `faults` happen. The same seed gives the same game.
 #[must_use]
-pub fn play(faults: &Faults, seed: u64) -> Game {
+pub fn play(faults: &FaultRates, seed: u64) -> SimulatedGame {
     let mut director = Director::new(faults, Rng::with_seed(seed));
     director.begin();
     while director.goes_on() {
@@ -49,7 +49,7 @@ pub fn play(faults: &Faults, seed: u64) -> Game {
 }
 
 impl<'a> Director<'a> {
-    fn new(faults: &'a Faults, mut rng: Rng) -> Self {
+    fn new(faults: &'a FaultRates, mut rng: Rng) -> Self {
         let stands = faults.of(Fault::IllegalStands) > 0.0;
         let stage = Stage::set(faults, &mut rng);
         let tempo = if stands {
@@ -244,7 +244,7 @@ impl<'a> Director<'a> {
         !last && (self.stage.clock || !hidden || !mv.is_capture())
     }
 
-    fn finish(mut self) -> Game {
+    fn finish(mut self) -> SimulatedGame {
         self.pick_up(true);
         self.end_outages();
         if self.position.is_checkmate() || self.position.is_stalemate() {
@@ -266,7 +266,7 @@ impl<'a> Director<'a> {
         self.lose_updates();
         self.prove();
         self.timeline.end = self.timeline.end.max(self.at) + if self.stage.clock { 9000 } else { 13_000 };
-        Game {
+        SimulatedGame {
             header: self.header(),
             cues: self
                 .stage

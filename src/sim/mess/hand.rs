@@ -5,7 +5,7 @@ use std::ops::Range;
 use fastrand::Rng;
 use shakmaty::{Square, attacks};
 
-use super::figure::{Figure, Men};
+use super::figure::{Men, TaggedPiece};
 
 /// What the hand does besides, decided for each half-move.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,13 +23,13 @@ pub(super) struct Slips {
 /// What happens on squares, in milliseconds since the hand went up, in order of time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Motion {
-    pub(super) steps: Vec<(u64, Square, Option<Figure>)>,
+    pub(super) steps: Vec<(u64, Square, Option<TaggedPiece>)>,
     /// Where the hand is in time.
     pub(super) at: u64,
 }
 
 impl Motion {
-    pub(super) fn put(&mut self, square: Square, piece: Option<Figure>) {
+    pub(super) fn put(&mut self, square: Square, piece: Option<TaggedPiece>) {
         self.steps.push((self.at, square, piece));
     }
 
@@ -42,7 +42,7 @@ impl Motion {
 pub(super) struct Hand<'a> {
     /// What stands on the squares now.
     pub(super) men: Men,
-    /// How long a man is in it.
+    /// How long a piece is in it.
     pub(super) pace: Range<u64>,
     pub(super) slips: Slips,
     pub(super) rng: &'a mut Rng,
@@ -50,7 +50,7 @@ pub(super) struct Hand<'a> {
 }
 
 impl Hand<'_> {
-    /// A man in the hand, in tenths of the usual time.
+    /// A piece in the hand, in tenths of the usual time.
     pub(super) fn pass(&mut self, tenths: u64) {
         let ms = self.rng.u64(self.pace.clone()) * tenths / 10;
         self.motion.wait(ms);
@@ -60,7 +60,7 @@ impl Hand<'_> {
         self.place(square, None);
     }
 
-    pub(super) fn place(&mut self, square: Square, piece: Option<Figure>) {
+    pub(super) fn place(&mut self, square: Square, piece: Option<TaggedPiece>) {
         self.motion.put(square, piece);
         self.men[usize::from(square)] = piece;
     }
@@ -70,7 +70,7 @@ impl Hand<'_> {
         self.men[usize::from(square)].is_none()
     }
 
-    /// The man on `from` goes to `to`, lifted cleanly.
+    /// The piece on `from` goes to `to`, lifted cleanly.
     pub(super) fn transfer(&mut self, from: Square, to: Square) {
         let man = self.men[usize::from(from)];
         self.lift(from);

@@ -2,7 +2,7 @@
 
 use shakmaty::{Color, Move, Piece, Role, Square, attacks};
 
-use super::{castle::castle, figure::Figure, hand::Hand};
+use super::{castle::castle, figure::TaggedPiece, hand::Hand};
 
 impl Hand<'_> {
     /// Makes `mv` for `color`.
@@ -26,7 +26,7 @@ impl Hand<'_> {
         let piece = self.men[usize::from(from)];
         if self.free(to) {
             if self.slips.place_first {
-                // A short push: the man is over both squares.
+                // A short push: the piece is over both squares.
                 self.place(to, piece);
                 self.motion.wait(self.rng.u64(10..90));
                 return self.lift(from);
@@ -59,8 +59,8 @@ impl Hand<'_> {
         self.place(to, piece);
     }
 
-    /// The man slides over squares between, or brushes over one beside its goal.
-    fn drag(&mut self, from: Square, to: Square, piece: Option<Figure>) {
+    /// The piece slides over squares between, or brushes over one beside its goal.
+    fn drag(&mut self, from: Square, to: Square, piece: Option<TaggedPiece>) {
         if !self.slips.drag {
             return;
         }
@@ -123,7 +123,7 @@ impl Hand<'_> {
     }
 
     fn promote(&mut self, from: Square, to: Square, new: Piece) {
-        let new = Figure {
+        let new = TaggedPiece {
             read: !self.slips.spare_queen,
             ..new.into()
         };
@@ -181,7 +181,7 @@ mod tests {
         *,
     };
 
-    /// Whatever the order and the slips, the men stand right in the end.
+    /// Whatever the order and the slips, the pieces stand right in the end.
     #[test]
     fn every_motion_ends_in_the_position() {
         let positions = [

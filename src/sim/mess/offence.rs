@@ -5,9 +5,9 @@ use shakmaty::{Color, Move, Position, Rank, Role, Square, attacks};
 use super::{
     director::{Director, position_of},
     fault::Fault,
-    figure::{Figure, men_of},
+    figure::{TaggedPiece, men_of},
     trouble::squares_of,
-    truth::{HalfMove, Known},
+    truth::{HalfMove, Knowable},
 };
 use crate::laws::IrregularityKind as Kind;
 
@@ -83,12 +83,12 @@ impl Director<'_> {
         true
     }
 
-    /// Whether the board can tell of a man that goes there.
+    /// Whether the board can tell of a piece that goes there.
     fn is_read(&self, (from, to): (Square, Square)) -> bool {
         !self.outages.hides(from) && !self.outages.hides(to)
     }
 
-    /// A man is carried; returns when the clock is pressed.
+    /// A piece is carried; returns when the clock is pressed.
     fn carry(&mut self, from: Square, to: Square) -> u64 {
         let man = self.men[usize::from(from)];
         let mut now = self.in_earnest();
@@ -102,7 +102,7 @@ impl Director<'_> {
         self.press_time(now)
     }
 
-    /// Moves of the player's men that no such man can make.
+    /// Moves of the player's pieces that no such piece can make.
     fn impossible(&self) -> Vec<(Square, Square)> {
         let color = self.position.turn();
         let own = self.standing(|_, piece| piece.color == color && piece.role != Role::King);
@@ -119,7 +119,7 @@ impl Director<'_> {
     }
 
     /// Whether `piece` can go from `from` to `to`, the king apart.
-    fn can_go(&self, from: Square, piece: Figure, to: Square) -> bool {
+    fn can_go(&self, from: Square, piece: TaggedPiece, to: Square) -> bool {
         if piece.role != Role::Pawn {
             return self.position.board().attacks_from(from).contains(to);
         }
@@ -138,8 +138,12 @@ impl Director<'_> {
         step == Some(to) || (free && from.rank() == home && from.offset(2 * forward) == Some(to))
     }
 
-    /// Moves of `color`'s men by their own rules, with what they may land on.
-    fn by_the_rules(&self, color: Color, land: impl Fn(Option<Figure>) -> bool) -> Vec<(Square, Square)> {
+    /// Moves of `color`'s pieces by their own rules, with what they may land on.
+    fn by_the_rules(
+        &self,
+        color: Color,
+        land: impl Fn(Option<TaggedPiece>) -> bool,
+    ) -> Vec<(Square, Square)> {
         let own = self.standing(|_, piece| piece.color == color);
         let pairs = own
             .into_iter()
@@ -158,7 +162,7 @@ impl Director<'_> {
     }
 
     fn to_check(&self, color: Color) -> Vec<(Square, Square)> {
-        let land = |taken: Option<Figure>| {
+        let land = |taken: Option<TaggedPiece>| {
             taken.is_none_or(|taken| taken.color != color && taken.role != Role::King)
         };
         let legal = self.legal_pairs();
@@ -168,11 +172,11 @@ impl Director<'_> {
     }
 
     fn own_captured(&self, color: Color) -> Vec<(Square, Square)> {
-        let land = |taken: Option<Figure>| {
+        let land = |taken: Option<TaggedPiece>| {
             taken.is_some_and(|taken| taken.color == color && taken.role != Role::King)
         };
         let mut moves = self.by_the_rules(color, land);
-        // A king beside a rook may be castling; two men of a kind look like one that vanished.
+        // A king beside a rook may be castling; two pieces of a kind look like one that vanished.
         moves.retain(|(from, to)| {
             let man = self.men[usize::from(*from)];
             man != self.men[usize::from(*to)] && man.is_some_and(|man| man.role != Role::King)
@@ -180,7 +184,7 @@ impl Director<'_> {
         moves
     }
 
-    /// Men of the opponent's, on squares that they could go to.
+    /// Pieces of the opponent's, on squares that they could go to.
     fn opponents(&self, color: Color) -> Vec<(Square, Square)> {
         let mut moves = self.by_the_rules(!color, |taken| taken.is_none());
         moves.retain(|(from, _)| self.men[usize::from(*from)].is_some_and(|man| man.role != Role::King));
@@ -191,7 +195,7 @@ impl Director<'_> {
         let rank = color.fold_wb(Rank::First, Rank::Eighth);
         let at = |file| Square::from_coords(shakmaty::File::new(file), rank);
         let man = |director: &Self, file| director.men[usize::from(at(file))];
-        let is = |director: &Self, file, piece| man(director, file).map(Figure::piece) == Some(piece);
+        let is = |director: &Self, file, piece| man(director, file).map(TaggedPiece::piece) == Some(piece);
         if !is(self, 4, Role::King.of(color)) {
             return false;
         }
@@ -251,7 +255,7 @@ impl Director<'_> {
             uci: format!("{from}{to}"),
             placement: self.position.board().to_string(),
             at,
-            known: Known::Fully,
+            known: Knowable::Fully,
         });
         (self.left, self.at) = (at, at);
         self.touched = vec![from, to];
@@ -282,7 +286,7 @@ impl Director<'_> {
         true
     }
 
-    /// A legal move in which other men are displaced.
+    /// A legal move in which other pieces are displaced.
     fn displace(&mut self, color: Color) -> bool {
         let Some(mv) = self.choose().filter(|mv| {
             !mv.is_castle() && !mv.is_promotion() && !mv.is_en_passant() && !self.outages.hides(mv.to())
@@ -317,7 +321,7 @@ impl Director<'_> {
         true
     }
 
-    /// One or two men beside which a square is free, to which neither player could have moved them.
+    /// One or two pieces beside which a square is free, to which neither player could have moved them.
     fn falls(&mut self, mv: Move, color: Color) -> Option<Vec<(Square, Square)>> {
         let mut taken = squares_of(mv, color);
         let mut moves = self.legal_pairs();

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use shakmaty::{Move, Square};
 
-use super::{director::Director, fault::Fault, timeline::Misread, trouble::Cable, truth::Known};
+use super::{director::Director, fault::Fault, timeline::Misread, trouble::CableOut, truth::Knowable};
 
 impl Director<'_> {
     /// Before a half-move: something may go out of order.
@@ -25,7 +25,7 @@ impl Director<'_> {
         if !early && self.stage.clock && self.outages.clock.is_none() && self.happens(Fault::ClockOut) {
             let out = self.at + self.rng.u64(300..900);
             let rest = self.rng.u32(1..=5);
-            self.outages.clock = Some(Cable {
+            self.outages.clock = Some(CableOut {
                 out,
                 rest,
                 used: None,
@@ -42,7 +42,7 @@ impl Director<'_> {
         // What was on its way arrives.
         let out = self.at + self.rng.u64(700..1200);
         let rest = self.rng.u32(half_moves);
-        self.outages.cable = Some(Cable { out, rest, used });
+        self.outages.cable = Some(CableOut { out, rest, used });
         // Somebody pulls it between two moves, or over one.
         if self.rng.bool() {
             self.at = out;
@@ -50,10 +50,10 @@ impl Director<'_> {
     }
 
     /// What can be known of `mv`, which is made now.
-    pub(super) fn known(&mut self, mv: Move) -> Known {
+    pub(super) fn known(&mut self, mv: Move) -> Knowable {
         match (self.outages.cable_is_out(), self.log) {
-            (true, true) => Known::InAnyOrder,
-            (true, false) => Known::Nothing,
+            (true, true) => Knowable::InAnyOrder,
+            (true, false) => Knowable::Nothing,
             (false, _) => self.read_of(mv),
         }
     }

@@ -2,13 +2,13 @@
 
 use shakmaty::{Bitboard, Color, Move, Piece, Position, Role, Square, attacks};
 
-use super::{director::Director, trouble::Landed, truth::Known};
+use super::{director::Director, trouble::Landed, truth::Knowable};
 
 impl Director<'_> {
     /// What can be known of `mv`, which is made now, for the squares that never read anything.
-    pub(super) fn read_of(&mut self, mv: Move) -> Known {
+    pub(super) fn read_of(&mut self, mv: Move) -> Knowable {
         let Some(from) = mv.from().filter(|_| !mv.is_castle()) else {
-            return Known::Fully;
+            return Knowable::Fully;
         };
         let (to, half_move) = (mv.to(), self.truth.moves.len());
         if self.outages.hides(to) {
@@ -23,19 +23,19 @@ impl Director<'_> {
                     silent.provable.push(half_move);
                 }
             }
-            return Known::Origin;
+            return Knowable::Origin;
         }
         let sources = self.sources(mv, to);
         let Some(silent) = self.outages.silent(from) else {
-            return Known::Fully;
+            return Knowable::Fully;
         };
         silent.candidates &= sources;
         match std::mem::replace(&mut silent.landed, Landed::Never) {
-            Landed::Never => return Known::Fully,
+            Landed::Never => return Knowable::Fully,
             Landed::Here => silent.provable.push(half_move),
             Landed::SomeWhere => {}
         }
-        Known::Goal
+        Knowable::Goal
     }
 
     /// Where the piece that leaves `from` could go without being read.
@@ -80,7 +80,7 @@ impl Director<'_> {
             }
             for &half_move in &silent.provable {
                 if let Some(made) = self.truth.moves.get_mut(half_move) {
-                    made.known = Known::Fully;
+                    made.known = Knowable::Fully;
                 }
             }
         }

@@ -6,19 +6,19 @@ use fastrand::Rng;
 use shakmaty::{Color, Piece, Square};
 
 use super::{
-    fault::{Fault, Faults},
+    fault::{Fault, FaultRates},
     figure::{Men, reading},
     tempo::Tempo,
-    timeline::{Lever, Timeline},
+    timeline::{LeverAct, Timeline},
 };
 use crate::{
     board::Orientation,
     capture::{Act, Record},
     dgt::{ClockReading, ClockSide, Message, PieceCode},
     sim::{
-        clock::Clock,
+        clock::SimulatedClock,
         hands::code,
-        player::{Cue, Way},
+        player::{Cue, Delivery},
         sensors::{Change, Scan, scan},
     },
     time::Millis,
@@ -48,7 +48,7 @@ const FRAME_MS: u64 = 11;
 const GATHERS_MS: std::ops::Range<u64> = 250..1500;
 
 impl Stage {
-    pub(super) fn set(faults: &Faults, rng: &mut Rng) -> Self {
+    pub(super) fn set(faults: &FaultRates, rng: &mut Rng) -> Self {
         let mut happens = |fault| rng.f64() < faults.of(fault);
         let sideways = happens(Fault::Sideways);
         let turned = happens(Fault::Turned);
@@ -94,7 +94,7 @@ impl Stage {
         }
         // Nothing more comes, and time goes on until then.
         cues.push(Cue {
-            way: Way::Lost,
+            way: Delivery::Lost,
             ..said(end, Vec::new())
         });
         let mut windows = timeline.late.clone();
@@ -123,7 +123,7 @@ impl Stage {
         let told = scan(&self.scan, squares, &changes, Millis(timeline.end), rng);
         let cue = |(at, change): (Millis, Change)| {
             let gone = lost.contains(&(change.at.0, self.orientation.square(change.square)));
-            let way = if gone { Way::Lost } else { Way::Plain };
+            let way = if gone { Delivery::Lost } else { Delivery::Plain };
             Cue {
                 way,
                 ..said(at, change.message())
@@ -150,9 +150,9 @@ impl Stage {
             late: Millis(0),
             cues: Vec::new(),
         };
-        let mut clock = Clock::new(each, increment);
+        let mut clock = SimulatedClock::new(each, increment);
         let first = timeline.levers.iter().find_map(|(_, lever)| match lever {
-            Lever::Start(color, ..) => Some(*color),
+            LeverAct::Start(color, ..) => Some(*color),
             _ => None,
         });
         clock.set_and_start(Millis(0), self.side(first.unwrap_or(Color::White)), 0, 0);
@@ -163,9 +163,9 @@ impl Stage {
             tick(&mut clock, at, &mut frames, rng);
             let before = clock.reading();
             match lever {
-                Lever::Press(color) => clock.press(at, self.side(color)),
-                Lever::Stop => clock.stop(at),
-                Lever::Start(color, white, black) => {
+                LeverAct::Press(color) => clock.press(at, self.side(color)),
+                LeverAct::Stop => clock.stop(at),
+                LeverAct::Start(color, white, black) => {
                     let (left, right) = if self.white == ClockSide::Left {
                         (white, black)
                     } else {
@@ -175,7 +175,7 @@ impl Stage {
                 }
             }
             frames.show(at, &clock, rng);
-            if matches!(lever, Lever::Press(_)) && rng.f64() < self.stale {
+            if matches!(lever, LeverAct::Press(_)) && rng.f64() < self.stale {
                 frames.again(before, rng);
             }
         }
@@ -184,7 +184,7 @@ impl Stage {
             frames.cues.push(said(Millis(out), message(Message::NoClock)));
             frames.come_back(Millis(back), clock_at(&frames.cues, Millis(back)));
         }
-        frames.cues.retain(|cue| cue.way == Way::Plain);
+        frames.cues.retain(|cue| cue.way == Delivery::Plain);
         frames.cues
     }
 
@@ -208,7 +208,7 @@ impl Stage {
                 _ => std::iter::repeat_with(|| rng.u8(1..128)).take(6).collect(),
             };
             cues.push(Cue {
-                way: Way::Noise,
+                way: Delivery::Noise,
                 ..said(now, bytes)
             });
         }
@@ -227,7 +227,7 @@ fn held_back(timeline: &Timeline, windows: &[(u64, u64)]) -> Vec<Cue> {
         way,
         ..said(Millis(at.min(timeline.end)), Vec::new())
     };
-    late.flat_map(|&(from, until)| [cue(from, Way::Hold), cue(until, Way::Release)])
+    late.flat_map(|&(from, until)| [cue(from, Delivery::Hold), cue(until, Delivery::Release)])
         .collect()
 }
 
@@ -276,7 +276,7 @@ struct Frames<'a> {
 
 impl Frames<'_> {
     /// The clock tells the board what it shows, a little late; frames keep their order.
-    fn show(&mut self, now: Millis, clock: &Clock, rng: &mut Rng) {
+    fn show(&mut self, now: Millis, clock: &SimulatedClock, rng: &mut Rng) {
         self.late = (now + rng.u64(FRAME_LATE_MS)).max(self.late + FRAME_MS);
         self.say(self.late, clock.reading());
     }
@@ -294,7 +294,11 @@ impl Frames<'_> {
             .iter()
             .any(|&(out, back)| (out..back).contains(&at.0));
         self.cues.push(Cue {
-            way: if unplugged { Way::Lost } else { Way::Plain },
+            way: if unplugged {
+                Delivery::Lost
+            } else {
+                Delivery::Plain
+            },
             ..said(at, message(Message::Clock(reading)))
         });
     }
@@ -308,7 +312,7 @@ impl Frames<'_> {
 fn clock_at(cues: &[Cue], at: Millis) -> Option<Vec<u8>> {
     let before = cues
         .iter()
-        .filter(|cue| cue.record.at < at && cue.way == Way::Lost);
+        .filter(|cue| cue.record.at < at && cue.way == Delivery::Lost);
     let last = before.max_by_key(|cue| cue.record.at)?;
     match &last.record.act {
         Act::FromBoard(bytes) => Some(bytes.clone()),
@@ -316,7 +320,7 @@ fn clock_at(cues: &[Cue], at: Millis) -> Option<Vec<u8>> {
     }
 }
 
-fn tick(clock: &mut Clock, until: Millis, frames: &mut Frames<'_>, rng: &mut Rng) {
+fn tick(clock: &mut SimulatedClock, until: Millis, frames: &mut Frames<'_>, rng: &mut Rng) {
     while let Some(due) = clock.next_tick().filter(|&due| due < until) {
         clock.advance(due);
         frames.show(due, clock, rng);
@@ -335,13 +339,13 @@ fn said(at: Millis, bytes: Vec<u8>) -> Cue {
             at,
             act: Act::FromBoard(bytes),
         },
-        way: Way::Plain,
+        way: Delivery::Plain,
     }
 }
 
 fn link(at: u64, act: Act) -> Cue {
     Cue {
         record: Record { at: Millis(at), act },
-        way: Way::Plain,
+        way: Delivery::Plain,
     }
 }

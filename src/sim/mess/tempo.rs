@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fastrand::Rng;
 
-use super::fault::{Fault, Faults};
+use super::fault::{Fault, FaultRates};
 use crate::laws::TimeControl;
 
 /// Milliseconds of everything.
@@ -13,9 +13,9 @@ pub(super) struct Tempo {
     pub(super) control: TimeControl,
     /// Between the opponent's press and the hand.
     pub(super) think: Range<u64>,
-    /// A man in the hand.
+    /// A piece in the hand.
     pub(super) hand: Range<u64>,
-    /// From the last man to the press.
+    /// From the last piece to the press.
     pub(super) press: Range<u64>,
     /// Main time and increment.
     pub(super) clock: (u64, u64),
@@ -27,7 +27,7 @@ pub(super) struct Tempo {
 pub(super) const PRESSES_APART: u64 = 250;
 
 impl Tempo {
-    pub(super) fn chosen(faults: &Faults, clock: bool, rng: &mut Rng) -> Self {
+    pub(super) fn chosen(faults: &FaultRates, clock: bool, rng: &mut Rng) -> Self {
         let drawn = |fault, rng: &mut Rng| rng.f64() < faults.of(fault);
         if !clock {
             // Nobody hurries.

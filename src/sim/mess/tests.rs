@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Fault, Faults, Game, Known, play};
+use super::{Fault, FaultRates, Knowable, SimulatedGame, play};
 use crate::{
     capture::Act,
     dgt::{Decoder, Message, PieceCode},
@@ -12,15 +12,15 @@ use crate::{
 
 const GAMES: u64 = 60;
 
-fn games(fault: Fault) -> impl Iterator<Item = Game> {
-    let faults = Faults::default().with(fault);
+fn games(fault: Fault) -> impl Iterator<Item = SimulatedGame> {
+    let faults = FaultRates::default().with(fault);
     (0..GAMES).map(move |seed| play(&faults, seed))
 }
 
 type Squares = [PieceCode; 64];
 
 /// What is read at `until`, and the squares on which something was read before.
-fn read(game: &Game, until: u64) -> (Squares, BTreeSet<usize>) {
+fn read(game: &SimulatedGame, until: u64) -> (Squares, BTreeSet<usize>) {
     let (mut squares, mut ever) = ([PieceCode::EMPTY; 64], BTreeSet::new());
     let mut decoder = Decoder::new();
     for cue in game.cues.iter().filter(|cue| cue.record.at <= Millis(until)) {
@@ -38,7 +38,7 @@ fn read(game: &Game, until: u64) -> (Squares, BTreeSet<usize>) {
 }
 
 /// What stands there after the last half-move, in the board's own order.
-fn stands(game: &Game) -> Squares {
+fn stands(game: &SimulatedGame) -> Squares {
     let placement = game
         .truth
         .moves
@@ -55,7 +55,7 @@ fn stands(game: &Game) -> Squares {
 }
 
 /// Squares where `game` ends with another reading than what stands there.
-fn differing(game: &Game) -> Vec<usize> {
+fn differing(game: &SimulatedGame) -> Vec<usize> {
     let (squares, stands) = (read(game, u64::MAX).0, stands(game));
     (0..64).filter(|&raw| squares[raw] != stands[raw]).collect()
 }
@@ -93,7 +93,11 @@ fn dead_squares_read_nothing_and_all_others_read_right() {
         let differing = differing(&game);
         assert!(differing.len() <= 2, "{differing:?}");
         assert!(differing.iter().all(|raw| !ever.contains(raw)), "{differing:?}");
-        let origins = game.truth.moves.iter().filter(|made| made.known == Known::Origin);
+        let origins = game
+            .truth
+            .moves
+            .iter()
+            .filter(|made| made.known == Knowable::Origin);
         landed += origins.count();
     }
     assert!(landed > 0);
@@ -125,7 +129,7 @@ fn a_long_gap_has_no_log_and_ends_in_what_stands_there() {
             .truth
             .moves
             .iter()
-            .filter(|made| made.known == Known::Nothing)
+            .filter(|made| made.known == Knowable::Nothing)
             .count();
         assert_eq!(differing(&game), [] as [usize; 0]);
     }

@@ -1,20 +1,20 @@
-//! When which man stood where, when the clock was touched, and what the sensors missed.
+//! When which piece stood where, when the clock was touched, and what the sensors missed.
 
 use shakmaty::{Color, Square};
 
-use super::figure::Figure;
+use super::figure::TaggedPiece;
 
 /// A square became something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Put {
     pub(super) at: u64,
     pub(super) square: Square,
-    pub(super) piece: Option<Figure>,
+    pub(super) piece: Option<TaggedPiece>,
 }
 
 /// What is done to the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lever {
+pub(super) enum LeverAct {
     Press(Color),
     Stop,
     /// Who is to move, and seconds added for White and Black.
@@ -27,14 +27,14 @@ pub(super) struct Misread {
     pub(super) from: u64,
     pub(super) until: u64,
     pub(super) square: Square,
-    pub(super) shown: Option<Figure>,
+    pub(super) shown: Option<TaggedPiece>,
 }
 
 /// A game in time (milliseconds). Not sorted: a hand may begin before another has ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timeline {
     pub(super) puts: Vec<Put>,
-    pub(super) levers: Vec<(u64, Lever)>,
+    pub(super) levers: Vec<(u64, LeverAct)>,
     pub(super) misreads: Vec<Misread>,
     /// Squares that never read anything.
     pub(super) dead: Vec<Square>,
@@ -50,12 +50,12 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    pub(super) fn put(&mut self, at: u64, square: Square, piece: Option<Figure>) {
+    pub(super) fn put(&mut self, at: u64, square: Square, piece: Option<TaggedPiece>) {
         self.puts.push(Put { at, square, piece });
         self.end = self.end.max(at);
     }
 
-    pub(super) fn lever(&mut self, at: u64, lever: Lever) {
+    pub(super) fn lever(&mut self, at: u64, lever: LeverAct) {
         self.levers.push((at, lever));
         self.end = self.end.max(at);
     }

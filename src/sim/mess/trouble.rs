@@ -2,23 +2,23 @@
 
 use shakmaty::{Bitboard, Color, Move, Square, attacks};
 
-use super::figure::Figure;
+use super::figure::TaggedPiece;
 
 /// What is out of order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outages {
-    pub(super) cable: Option<Cable>,
-    pub(super) clock: Option<Cable>,
+    pub(super) cable: Option<CableOut>,
+    pub(super) clock: Option<CableOut>,
     pub(super) dead: Option<(Square, u64)>,
     /// Squares that never read anything.
     pub(super) silent: Vec<Silent>,
     /// Pieces that lie where they fell, until that many half-moves are made.
-    pub(super) lying: Vec<Fall>,
+    pub(super) lying: Vec<FallenPiece>,
     pub(super) until: usize,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Cable {
+pub(super) struct CableOut {
     pub(super) out: u64,
     /// Half-moves until it is back.
     pub(super) rest: u32,
@@ -53,8 +53,8 @@ impl Outages {
         if !self.can_be_read(mv, &squares) || is_in_the_way(&self.lying, mv, &squares) {
             return false;
         }
-        // Each man moves once, or the record would have a shorter explanation.
-        let used = |cable: &Cable| {
+        // Each piece moves once, or the record would have a shorter explanation.
+        let used = |cable: &CableOut| {
             let used = cable.used.iter().flatten();
             used.into_iter().any(|square| squares.contains(square))
         };
@@ -93,7 +93,7 @@ impl Outages {
     }
 
     /// Pieces lie about until so many half-moves are made.
-    pub(super) fn lie(&mut self, falls: Vec<Fall>, until: usize) {
+    pub(super) fn lie(&mut self, falls: Vec<FallenPiece>, until: usize) {
         (self.lying, self.until) = (falls, until);
     }
 
@@ -103,7 +103,7 @@ impl Outages {
     }
 
     /// The pieces that lie about, when so many half-moves are made or the game ends.
-    pub(super) fn found(&mut self, half_moves: usize, at_the_end: bool) -> Option<Vec<Fall>> {
+    pub(super) fn found(&mut self, half_moves: usize, at_the_end: bool) -> Option<Vec<FallenPiece>> {
         let due = self.is_untidy() && (at_the_end || half_moves >= self.until);
         due.then(|| std::mem::take(&mut self.lying))
     }
@@ -156,15 +156,15 @@ impl Silent {
 
 /// A piece that fell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fall {
-    pub(super) figure: Figure,
+pub(super) struct FallenPiece {
+    pub(super) figure: TaggedPiece,
     pub(super) from: Square,
     /// Where it lies; none: beside the board.
     pub(super) to: Option<Square>,
 }
 
 /// Lines on the board that a lying piece blocks.
-pub(super) fn is_in_the_way(falls: &[Fall], mv: Move, squares: &[Square]) -> bool {
+pub(super) fn is_in_the_way(falls: &[FallenPiece], mv: Move, squares: &[Square]) -> bool {
     let Some(from) = mv.from() else { return false };
     let passes = |square: Square| attacks::between(from, mv.to()).contains(square);
     falls.iter().any(|fall| {

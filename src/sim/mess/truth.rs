@@ -7,7 +7,7 @@ use crate::{
 
 /// What somebody can know of a half-move who sees no more than board and clock tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Known {
+pub enum Knowable {
     /// All of it.
     #[default]
     Fully,
@@ -31,7 +31,7 @@ pub struct HalfMove {
     /// When it was completed, in milliseconds.
     pub at: u64,
     /// What of it is a fair question.
-    pub known: Known,
+    pub known: Knowable,
 }
 
 /// Something that an arbiter should hear of.

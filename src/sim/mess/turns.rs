@@ -5,7 +5,7 @@ use shakmaty::{Move, Position, Square, attacks};
 use super::{
     director::Director,
     fault::Fault,
-    figure::Figure,
+    figure::TaggedPiece,
     hand::{Hand, Motion, Slips},
     tempo::PRESSES_APART,
     trouble::squares_of,
@@ -44,12 +44,12 @@ impl Director<'_> {
         let meets = squares_of(mv, self.position.turn())
             .iter()
             .any(|s| self.touched.contains(s));
-        // A man that was never seen on its square is no fair question.
+        // A piece that was never seen on its square is no fair question.
         let seen = self.left + self.stage.scan.period_ms + 300;
         if meets { begin.max(seen) } else { begin }
     }
 
-    /// What hands do before the move: men are centred, knocked over, moved and taken back.
+    /// What hands do before the move: pieces are centred, knocked over, moved and taken back.
     fn fidget(&mut self, mut begin: u64, mv: Move) -> u64 {
         if self.happens(Fault::Adjust) {
             begin = self.adjust(begin.max(self.at));
@@ -65,7 +65,7 @@ impl Director<'_> {
 
     fn adjust(&mut self, at: u64) -> u64 {
         let color = self.position.turn();
-        let own: Vec<(Square, Figure)> = self.standing(|_, piece| piece.color == color);
+        let own: Vec<(Square, TaggedPiece)> = self.standing(|_, piece| piece.color == color);
         let Some(&(square, piece)) = self.rng.choice(&own) else {
             return at;
         };
@@ -75,8 +75,8 @@ impl Director<'_> {
         back + 400
     }
 
-    /// Men on the board, as they stand.
-    pub(super) fn standing(&self, which: impl Fn(Square, Figure) -> bool) -> Vec<(Square, Figure)> {
+    /// Pieces on the board, as they stand.
+    pub(super) fn standing(&self, which: impl Fn(Square, TaggedPiece) -> bool) -> Vec<(Square, TaggedPiece)> {
         let men = Square::ALL
             .into_iter()
             .filter_map(|square| Some((square, self.men[usize::from(square)]?)));
@@ -111,7 +111,7 @@ impl Director<'_> {
         at + self.rng.u64(300..1500)
     }
 
-    /// Up to three men fall and are put back; returns when.
+    /// Up to three pieces fall and are put back; returns when.
     fn knock(&mut self, at: u64, spared: &[Square]) -> u64 {
         let men = self.standing(|square, _| !spared.contains(&square));
         let Some(&(middle, _)) = self.rng.choice(&men) else {

@@ -8,13 +8,17 @@ const GAME: &str = "# dgtcap 1\n\
     3.000 ! up\n\
     3.500 < 8e 00 05 24 01\n";
 
-fn player(wait: bool) -> Player {
+fn player(wait: bool) -> PlayedBoard {
     let capture = Capture::parse(GAME.as_bytes()).unwrap();
-    Player::new(capture, Identity::synthetic(1), Pace { speed: 2.0, wait })
+    PlayedBoard::new(
+        capture,
+        SimulatedIdentity::synthetic(1),
+        Pace { speed: 2.0, wait },
+    )
 }
 
 /// Runs on until nothing more happens or `end`, and says what came when.
-fn play(player: &mut Player, end: u64) -> Vec<(u64, Output)> {
+fn play(player: &mut PlayedBoard, end: u64) -> Vec<(u64, Output)> {
     let mut said = Vec::new();
     let mut now = player.as_of;
     loop {

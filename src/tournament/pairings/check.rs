@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     MAX_BOARDS, Pairing, Player,
-    mistake::{Mistake, What},
+    mistake::{Mistake, MistakeKind},
 };
 
 /// A game and where it was read.
@@ -28,7 +28,7 @@ pub(super) fn by_board(seated: Vec<Seated>, wrong: &mut Vec<Mistake>) -> Vec<Opt
     } in seated
     {
         if let Some(first) = lines.get(&board).copied() {
-            wrong.push(Mistake::at(line, What::BoardTwice { board, first }));
+            wrong.push(Mistake::at(line, MistakeKind::BoardTwice { board, first }));
             continue;
         }
         lines.insert(board, line);
@@ -53,7 +53,7 @@ pub(super) fn players(seated: &[Seated], wrong: &mut Vec<Mistake>) {
         ];
         for (line, player) in sides {
             if let Some(rating) = player.elo.as_ref().filter(|rating| !is_rating(rating)) {
-                let what = What::RatingNoNumber {
+                let what = MistakeKind::RatingNoNumber {
                     player: player.name.clone(),
                     rating: rating.clone(),
                 };
@@ -80,8 +80,8 @@ pub(super) fn players(seated: &[Seated], wrong: &mut Vec<Mistake>) {
     }
 }
 
-fn twice(player: &Player, first: usize) -> What {
-    What::PlayerTwice {
+fn twice(player: &Player, first: usize) -> MistakeKind {
+    MistakeKind::PlayerTwice {
         player: player.name.clone(),
         first,
     }
@@ -94,7 +94,7 @@ pub(super) fn boards(seated: &[Seated], boards: usize, wrong: &mut Vec<Mistake>)
     let mut without: Option<(usize, usize)> = None;
     for Seated { line, board, .. } in seated.iter().filter(|game| game.board > boards) {
         if *board > most {
-            let what = What::BoardUnknown {
+            let what = MistakeKind::BoardUnknown {
                 board: *board,
                 boards: most,
             };
@@ -104,7 +104,7 @@ pub(super) fn boards(seated: &[Seated], boards: usize, wrong: &mut Vec<Mistake>)
             without = Some((from.min(*board), to.max(*board)));
         }
     }
-    without.map(|(from, to)| Mistake::of_all(What::BoardsWithoutMoves { from, to }))
+    without.map(|(from, to)| Mistake::of_all(MistakeKind::BoardsWithoutMoves { from, to }))
 }
 
 /// A name has a letter, of whatever script.

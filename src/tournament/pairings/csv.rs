@@ -4,7 +4,7 @@ use super::{
     MAX_BOARDS, Pairing, Player,
     check::{Seated, is_name},
     filled,
-    mistake::{Mistake, What},
+    mistake::{Mistake, MistakeKind},
 };
 
 const COLUMNS: [&str; 12] = [
@@ -42,16 +42,16 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
     let at_head = |what| Mistake::at(head_line, what);
     let unknown = columns.iter().filter(|name| !COLUMNS.contains(&name.as_str()));
     wrong.extend(unknown.map(|column| {
-        at_head(What::ColumnUnknown {
+        at_head(MistakeKind::ColumnUnknown {
             column: column.clone(),
         })
     }));
     let missing = ["board", "white", "black"].map(str::to_owned);
     let missing = missing.into_iter().filter(|name| !columns.contains(name));
-    wrong.extend(missing.map(|column| at_head(What::ColumnMissing { column })));
+    wrong.extend(missing.map(|column| at_head(MistakeKind::ColumnMissing { column })));
     // Each of them once: a row is looked up by name.
     if columns.len() > COLUMNS.len() {
-        wrong.push(at_head(What::CellsTooMany {
+        wrong.push(at_head(MistakeKind::CellsTooMany {
             cells: columns.len(),
             columns: COLUMNS.len(),
         }));
@@ -89,12 +89,12 @@ impl Row<'_> {
     }
 
     /// The game of the row; none where the board is free.
-    fn game(&self, line: usize) -> Result<Option<Seated>, What> {
+    fn game(&self, line: usize) -> Result<Option<Seated>, MistakeKind> {
         self.is_in_place()?;
         let written = self.get("board").unwrap_or_default();
         let board = written.parse().ok();
         let Some(board) = board.filter(|board| (1..=MAX_BOARDS).contains(board)) else {
-            return Err(What::BoardNoNumber {
+            return Err(MistakeKind::BoardNoNumber {
                 board: written,
                 most: MAX_BOARDS,
             });
@@ -109,11 +109,11 @@ impl Row<'_> {
     }
 
     /// Whether each cell can be of its column.
-    fn is_in_place(&self) -> Result<(), What> {
+    fn is_in_place(&self) -> Result<(), MistakeKind> {
         let used = self.cells.iter().rposition(|cell| !cell.is_empty());
         let cells = used.map_or(0, |last| last + 1);
         if cells > self.columns.len() {
-            return Err(What::CellsTooMany {
+            return Err(MistakeKind::CellsTooMany {
                 cells,
                 columns: self.columns.len(),
             });
@@ -128,7 +128,7 @@ impl Row<'_> {
             };
             if !fits {
                 let column = column.clone();
-                return Err(What::ColumnShifted { column, text });
+                return Err(MistakeKind::ColumnShifted { column, text });
             }
         }
         Ok(())

@@ -9,7 +9,7 @@ pub struct Mistake {
     pub line: Option<usize>,
     /// What it is.
     #[serde(flatten)]
-    pub what: What,
+    pub what: MistakeKind,
     /// The same for a person, with what to do.
     pub message: String,
 }
@@ -18,7 +18,7 @@ pub struct Mistake {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "code", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "each message says what its fields are")]
-pub enum What {
+pub enum MistakeKind {
     /// A name of a column that means nothing.
     #[error("there is no column {column:?}; {COLUMNS_HELP}")]
     ColumnUnknown { column: String },
@@ -79,7 +79,7 @@ const PLAYER_HELP: &str =
 
 impl Mistake {
     /// In `line`.
-    pub(super) fn at(line: usize, what: What) -> Self {
+    pub(super) fn at(line: usize, what: MistakeKind) -> Self {
         Self {
             line: Some(line),
             message: what.to_string(),
@@ -88,7 +88,7 @@ impl Mistake {
     }
 
     /// Of the whole text.
-    pub(super) fn of_all(what: What) -> Self {
+    pub(super) fn of_all(what: MistakeKind) -> Self {
         Self {
             line: None,
             message: what.to_string(),

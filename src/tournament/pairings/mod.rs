@@ -11,7 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::files::plain;
-pub use mistake::{Mistake, What};
+pub use mistake::{Mistake, MistakeKind};
 
 /// A player as the tags name one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ impl Pairings {
         }
         pairings.boards = check::by_board(seated, &mut wrong);
         if wrong.is_empty() && pairings.boards.is_empty() {
-            wrong.push(Mistake::of_all(What::NoGames { round }));
+            wrong.push(Mistake::of_all(MistakeKind::NoGames { round }));
         }
         wrong.sort_by_key(|mistake| mistake.line);
         wrong.truncate(MOST_MISTAKES);
@@ -233,7 +233,10 @@ mod tests {
         let text = "board,white,black\n1,A,B\n2,C,D\n3,E,F\n4,G,H\n5,I,J\n";
         let checked = Pairings::check(text, 1, Some(3));
         assert_eq!((checked.wrong.len(), checked.pairings.boards.len()), (0, 5));
-        assert_eq!(checked.noted[0].what, What::BoardsWithoutMoves { from: 4, to: 5 });
+        assert_eq!(
+            checked.noted[0].what,
+            MistakeKind::BoardsWithoutMoves { from: 4, to: 5 }
+        );
     }
 
     #[test]

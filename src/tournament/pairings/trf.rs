@@ -9,7 +9,7 @@ use super::{
     MAX_BOARDS, Pairing, Player,
     check::{Seated, is_name},
     filled,
-    mistake::{Mistake, What},
+    mistake::{Mistake, MistakeKind},
 };
 
 /// Columns of the first round, from 0, and columns for each round.
@@ -43,14 +43,14 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
         // Columns are characters, and names have letters beyond ASCII.
         let chars: Vec<char> = text.chars().collect();
         let Some((number, entry)) = entry(line, &chars, round) else {
-            wrong.push(Mistake::at(line, What::LineNoPlayer));
+            wrong.push(Mistake::at(line, MistakeKind::LineNoPlayer));
             continue;
         };
         if !is_name(&entry.player.name) {
             let (column, text) = ("15-47".to_owned(), entry.player.name);
-            wrong.push(Mistake::at(line, What::ColumnShifted { column, text }));
+            wrong.push(Mistake::at(line, MistakeKind::ColumnShifted { column, text }));
         } else if let Some(first) = entries.get(&number).map(|entry| entry.line) {
-            wrong.push(Mistake::at(line, What::NumberTwice { number, first }));
+            wrong.push(Mistake::at(line, MistakeKind::NumberTwice { number, first }));
         } else {
             entries.insert(number, entry);
         }
@@ -69,7 +69,7 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
 fn elsewhere(number: u32, entry: &Entry, entries: &BTreeMap<u32, Entry>) -> Option<Mistake> {
     let (opponent, white) = entry.game.filter(|(opponent, _)| *opponent != 0)?;
     let theirs = entries.get(&opponent).and_then(|entry| entry.game);
-    let what = What::OpponentElsewhere {
+    let what = MistakeKind::OpponentElsewhere {
         player: entry.player.name.clone(),
         opponent,
     };
@@ -175,7 +175,7 @@ fn boards(entries: &BTreeMap<u32, Entry>) -> Vec<Seated> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Pairings, PairingsError, What};
+    use super::super::{MistakeKind, Pairings, PairingsError};
 
     fn parse(text: &str, round: u32) -> Result<Pairings, PairingsError> {
         Pairings::parse(text, round)
@@ -254,27 +254,27 @@ mod tests {
             &black(2, "a", 1).replace("12345670002", "           "),
         );
         assert!(
-            line == Some(3) && matches!(what, What::PlayerTwice { first: 2, .. }),
+            line == Some(3) && matches!(what, MistakeKind::PlayerTwice { first: 2, .. }),
             "{what:?}"
         );
         let (line, what) = wrong(&white("2100"), &black(2, "B", 0));
         assert!(
-            line == Some(2) && matches!(what, What::ColumnShifted { .. }),
+            line == Some(2) && matches!(what, MistakeKind::ColumnShifted { .. }),
             "{what:?}"
         );
         let (line, what) = wrong(&white("A"), &black(1, "B", 1));
         assert!(
-            line == Some(3) && matches!(what, What::NumberTwice { first: 2, .. }),
+            line == Some(3) && matches!(what, MistakeKind::NumberTwice { first: 2, .. }),
             "{what:?}"
         );
         let (line, what) = wrong(&white("A"), &black(2, "B", 0));
         assert!(
-            line == Some(2) && matches!(what, What::OpponentElsewhere { opponent: 2, .. }),
+            line == Some(2) && matches!(what, MistakeKind::OpponentElsewhere { opponent: 2, .. }),
             "{what:?}"
         );
         let (line, what) = wrong(&white("A").replace("2100", "21OO"), &black(2, "B", 1));
         assert!(
-            line == Some(2) && matches!(what, What::RatingNoNumber { .. }),
+            line == Some(2) && matches!(what, MistakeKind::RatingNoNumber { .. }),
             "{what:?}"
         );
     }

@@ -4,6 +4,7 @@ mod entered;
 mod evening;
 mod in_step;
 mod kings;
+mod parked;
 mod set_up;
 
 use super::*;
@@ -56,7 +57,7 @@ fn correct(ply: u32, delete: u32, insert: &[&str]) -> Correct {
     }
 }
 
-/// A man goes from one square of the wire to another, and the clock is pressed.
+/// A piece goes from one square of the wire to another, and the clock is pressed.
 fn play(watcher: &mut Watcher, at: u64, (from, to, man): (u8, u8, u8), lever: Lever) {
     hear(
         watcher,
@@ -154,117 +155,6 @@ fn an_offence_while_the_result_was_wrong_is_said_when_it_is_taken_back() {
 fn a_game_without_a_result_has_none_to_take_back() {
     let mut watcher = after_e4();
     assert_eq!(refused(&mut watcher, 6000, resume()), "refused");
-}
-
-#[test]
-fn a_post_mortem_is_no_part_of_a_game_and_no_game() {
-    let mut watcher = after_e4_under(named());
-    drained(&mut watcher);
-    set_up_anew(&mut watcher, 10_000);
-    let events = drained(&mut watcher);
-    let [asked] = &events[..] else {
-        panic!("{events:?}")
-    };
-    assert!(
-        matches!(&asked.body, Body::Notice { code, .. } if code == notice::SET_UP_WITHOUT_RESULT),
-        "{asked:?}"
-    );
-    // Somebody shows something without a clock.
-    for (at, (from, to, man)) in [(20_000, (52, 36, 1)), (24_000, E5)] {
-        show(&mut watcher, at, from, PieceCode::EMPTY);
-        show(&mut watcher, at + 400, to, PieceCode(man));
-    }
-    hear(&mut watcher, 40_000, Message::NoClock);
-    assert_eq!(uci(&watcher), ["e2e4"], "the old game is as it was");
-    do_it(&mut watcher, 50_000, Command::result(GameResult::BlackWins));
-    let first = drained(&mut watcher);
-    let ended = first
-        .iter()
-        .find(|event| matches!(event.body, Body::GameEnded { .. }));
-    assert_eq!(ended.and_then(|event| event.game), Some(1), "{first:?}");
-    let begun = |events: &[Event]| {
-        let is_begun = |event: &Event| matches!(event.body, Body::GameStarted { .. });
-        events.iter().any(is_begun)
-    };
-    assert!(!begun(&first), "what was shown is no game: {first:?}");
-    // It goes on, and is nobody's game either; the next array begins one.
-    show(&mut watcher, 52_000, 62, PieceCode::EMPTY);
-    show(&mut watcher, 52_400, 45, PieceCode(3));
-    hear(&mut watcher, 60_000, Message::NoClock);
-    assert!(!begun(&drained(&mut watcher)));
-    let squares = initial_men();
-    hear(&mut watcher, 70_000, Message::Dump(&squares));
-    hear(&mut watcher, 90_000, clock(Lever::LeftHigh));
-    play(&mut watcher, 91_000, (51, 35, 1), Lever::RightHigh);
-    assert_eq!(watcher.game().game, Some(2));
-    assert_eq!(uci(&watcher), ["d2d4"]);
-}
-
-#[test]
-fn a_game_that_is_played_by_the_clock_needs_nobody_to_say_so() {
-    let mut watcher = after_e4_under(named());
-    set_up_anew(&mut watcher, 10_000);
-    drained(&mut watcher);
-    hear(&mut watcher, 20_000, clock(Lever::LeftHigh));
-    play(&mut watcher, 21_000, (52, 36, 1), Lever::RightHigh);
-    play(&mut watcher, 24_000, E5, Lever::LeftHigh);
-    play(&mut watcher, 27_000, NF3, Lever::RightHigh);
-    play(&mut watcher, 30_000, (1, 18, 9), Lever::LeftHigh);
-    let events = drained(&mut watcher);
-    let ended = events
-        .iter()
-        .position(|event| matches!(event.body, Body::GameEnded { .. }));
-    let begun = events
-        .iter()
-        .position(|event| matches!(event.body, Body::GameStarted { .. }));
-    assert!(ended < begun && ended.is_some(), "{events:?}");
-    assert_eq!(moves_of(&events), ["e2e4", "e7e5", "g1f3", "b8c6"]);
-    assert_eq!(watcher.game().game, Some(2));
-}
-
-#[test]
-fn a_board_that_was_set_up_by_mistake_goes_on_with_its_game() {
-    let mut watcher = after_e4_under(named());
-    set_up_anew(&mut watcher, 10_000);
-    show(&mut watcher, 20_000, 52, PieceCode::EMPTY);
-    show(&mut watcher, 20_300, 36, PieceCode(1));
-    do_it(&mut watcher, 22_000, resume());
-    hear(&mut watcher, 23_000, clock(Lever::RightHigh));
-    drained(&mut watcher);
-    play(&mut watcher, 24_000, E5, Lever::LeftHigh);
-    assert_eq!(uci(&watcher), ["e2e4", "e7e5"]);
-    assert_eq!(watcher.game().game, Some(1));
-}
-
-#[test]
-fn a_next_game_that_began_while_its_board_was_parked_is_found_after_a_restart() {
-    let mut watcher = after_e4_under(named());
-    set_up_anew(&mut watcher, 10_000);
-    let mut watcher = Watcher::new(named(), Some(watcher.snapshot()));
-    watcher.handle_link_up(Millis(20_000), "port");
-    let squares = initial_men();
-    hear(&mut watcher, 20_100, Message::Dump(&squares));
-    hear(&mut watcher, 22_000, clock(Lever::LeftHigh));
-    play(&mut watcher, 24_000, (52, 36, 1), Lever::RightHigh);
-    play(&mut watcher, 27_000, E5, Lever::LeftHigh);
-    play(&mut watcher, 30_000, NF3, Lever::RightHigh);
-    play(&mut watcher, 33_000, (1, 18, 9), Lever::LeftHigh);
-    assert_eq!(watcher.game().game, Some(2));
-    assert_eq!(uci(&watcher), ["e2e4", "e7e5", "g1f3", "b8c6"]);
-}
-
-#[test]
-fn a_record_that_is_corrected_while_the_board_is_parked_costs_the_next_game_nothing() {
-    let mut watcher = after_e4_under(named());
-    set_up_anew(&mut watcher, 10_000);
-    hear(&mut watcher, 20_000, clock(Lever::LeftHigh));
-    play(&mut watcher, 21_000, (52, 36, 1), Lever::RightHigh);
-    do_it(&mut watcher, 23_000, Command::Correct(correct(2, 0, &["c5"])));
-    assert_eq!(uci(&watcher), ["e2e4", "c7c5"]);
-    play(&mut watcher, 24_000, E5, Lever::LeftHigh);
-    do_it(&mut watcher, 27_000, Command::NewGame);
-    assert_eq!(watcher.game().game, Some(2));
-    assert_eq!(uci(&watcher), ["e2e4", "e7e5"]);
 }
 
 fn named() -> Settings {

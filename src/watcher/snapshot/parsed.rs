@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    dgt::Squares,
     time::Millis,
-    watcher::memory::{Squares, squares_of_text, squares_to_text},
+    watcher::onboard_log::{squares_of_text, squares_to_text},
 };
 
 /// A number that is no larger than `MOST`.
@@ -13,9 +14,9 @@ use crate::{
 pub(in crate::watcher) struct UpTo<const MOST: u64>(u64);
 
 /// Half-moves: more than any game has.
-pub(in crate::watcher) type Plies = UpTo<1_000_000>;
+pub(in crate::watcher) type SavedPlies = UpTo<1_000_000>;
 /// Games of a board, offences of a player.
-pub(super) type Count = UpTo<1_000_000_000>;
+pub(super) type SavedCount = UpTo<1_000_000_000>;
 /// A time of the watcher in milliseconds, as a double tells it exactly.
 type Moment = UpTo<{ 1 << 53 }>;
 
@@ -45,26 +46,26 @@ impl<const MOST: u64> From<UpTo<MOST>> for u64 {
     }
 }
 
-impl From<usize> for Plies {
+impl From<usize> for SavedPlies {
     fn from(plies: usize) -> Self {
         Self::of(plies as u64)
     }
 }
 
-impl From<Plies> for usize {
-    fn from(plies: Plies) -> Self {
+impl From<SavedPlies> for usize {
+    fn from(plies: SavedPlies) -> Self {
         plies.0 as Self
     }
 }
 
-impl From<u32> for Count {
+impl From<u32> for SavedCount {
     fn from(count: u32) -> Self {
         Self::of(count.into())
     }
 }
 
-impl From<Count> for u32 {
-    fn from(count: Count) -> Self {
+impl From<SavedCount> for u32 {
+    fn from(count: SavedCount) -> Self {
         count.0 as Self
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, CastlingMode, Color, Square, fen::Fen, uci::UciMove};
 
-use super::parsed::{Count, Plies, Shown, When};
+use super::parsed::{SavedCount, SavedPlies, Shown, When};
 use crate::{
-    board::{Act, Bill, Code, Item, Line, PlyKind, Sensed, Stand, weight},
+    board::{Bill, Code, IllegalAct, Item, Line, PlyKind, Sensed, Stand, weight},
     dgt::ClockSide,
     event::{ClockState, CompletedBy, GameResult},
     laws::{IrregularityKind, Side},
@@ -15,12 +15,12 @@ use crate::{
     watcher::{
         Table,
         accuse::promotion_ways,
+        case_file::CaseFile,
         clock::Presses,
+        doubt::Overruled,
         flags::Flags,
         game::{Ended, Game, Made, Open, names},
-        matter::Matter,
-        overruled::Overruled,
-        recall::Whole,
+        recall::WholeRecord,
     },
 };
 
@@ -50,7 +50,7 @@ pub(super) struct SavedGame {
     open: Vec<SavedOpen>,
     #[serde(default)]
     closed: Vec<SavedOpen>,
-    offences: [Count; 2],
+    offences: [SavedCount; 2],
     result: Option<GameResult>,
     /// The pieces were set up anew while it had no result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -72,7 +72,7 @@ pub(super) struct SavedGame {
     clock_used: bool,
     /// What stood on the board when the record was last whole: half-moves then, and the squares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    whole: Option<(Plies, Shown)>,
+    whole: Option<(SavedPlies, Shown)>,
     /// The last presses before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pressed: Option<SavedPresses>,
@@ -97,7 +97,7 @@ struct SavedUnread {
     /// Squares on which a piece was not read that was read elsewhere, and how often.
     silent: Vec<(Index, u8)>,
     /// Pieces of which was said that they are not read, with how many like them were read then.
-    pieces: Vec<(Code, Plies)>,
+    pieces: Vec<(Code, SavedPlies)>,
     /// Squares that read nothing for a while.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     healed: Vec<Index>,
@@ -105,14 +105,14 @@ struct SavedUnread {
     noticed: Vec<Index>,
     /// Half-moves that have been looked at for it.
     #[serde(default)]
-    looked: Plies,
+    looked: SavedPlies,
     /// A piece is not read and has moved.
     moved: bool,
     /// A piece was not read where it went.
     #[serde(default)]
     strayed: bool,
     /// Half-moves when a gap was told that nothing has borne out.
-    gap: Option<Plies>,
+    gap: Option<SavedPlies>,
     /// Pieces may stand on the board that the record does not know.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     absent: bool,
@@ -121,10 +121,10 @@ struct SavedUnread {
     corrected: bool,
     /// Half-moves of the record when it was last corrected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    corrected_at: Option<Plies>,
+    corrected_at: Option<SavedPlies>,
     /// The half-move that cannot be told and would be an offence if the board read all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    excused: Option<Plies>,
+    excused: Option<SavedPlies>,
 }
 
 impl SavedUnread {
@@ -210,7 +210,7 @@ struct SavedPly {
     at: When,
     /// What an illegal act left on the board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    act: Option<Act>,
+    act: Option<IllegalAct>,
     /// The position that an arbiter accepted after it, where it is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     accepted: Option<String>,
@@ -233,15 +233,15 @@ struct SavedOpen {
     id: String,
     kind: IrregularityKind,
     offender: Option<Side>,
-    ply: Plies,
+    ply: SavedPlies,
     target: Option<String>,
     ruled: Option<String>,
-    act: Option<Act>,
+    act: Option<IllegalAct>,
     counted: bool,
     may_stand: bool,
     #[serde(default)]
     said: When,
-    matter: Box<Matter>,
+    matter: Box<CaseFile>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     by_hand: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -318,7 +318,7 @@ impl SavedGame {
         game.ended_by_hand = (self.confirmed || self.shown) && self.result.is_some();
         game.flags = self.flags.clone();
         game.clock_used = self.clock_used;
-        game.recall.whole = self.whole.as_ref().map(|(plies, shown)| Whole {
+        game.recall.whole = self.whole.as_ref().map(|(plies, shown)| WholeRecord {
             plies: (*plies).into(),
             squares: shown.0,
             pressed: self.pressed.map(|(left, times)| Presses {

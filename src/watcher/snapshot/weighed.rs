@@ -13,15 +13,14 @@ use super::{
         gap::Unbridged,
         touch::{Hands, SavedHands},
     },
-    parsed::{Hex, Plies},
+    parsed::{Hex, SavedPlies},
 };
 use crate::{
     board::{KeptLines, KeptSensed, Placement, Sensed},
-    dgt::PieceCode,
+    dgt::{PieceCode, Squares},
     event::ClockState,
     laws::Side,
     time::Millis,
-    watcher::memory::Squares,
 };
 
 /// See the module.
@@ -32,7 +31,7 @@ pub(super) struct Weighed {
     sensed: KeptSensed,
     lines: KeptLines,
     /// Half-moves of the record before the lines.
-    base: Plies,
+    base: SavedPlies,
     began: Millis,
     read_since: Millis,
     /// The press that is being judged, and later ones.

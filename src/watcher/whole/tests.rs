@@ -3,7 +3,7 @@
 use crate::{
     dgt::PieceCode,
     event::{Body, Event},
-    families::{Board, Protocol, chesslink::frame::frame},
+    families::{BoardEnd, Protocol, chesslink::frame::frame},
     time::Millis,
     watcher::{Settings, Watcher, testing::initial_men},
 };
@@ -16,7 +16,7 @@ const HAND_MS: u64 = 400;
 /// A board, what stands on it, and who watches it.
 struct Bench {
     watcher: Watcher,
-    board: Box<dyn Board>,
+    board: Box<dyn BoardEnd>,
     squares: [PieceCode; 64],
     /// Its line is towards Black.
     turned: bool,

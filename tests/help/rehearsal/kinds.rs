@@ -1,6 +1,6 @@
 //! The kinds of games that are made up, and what goes wrong in each.
 
-use dgt2mqtt::sim::mess::{self, Fault, Faults, Game};
+use dgt2mqtt::sim::mess::{self, Fault, FaultRates, SimulatedGame};
 use fastrand::Rng;
 
 /// What hands, and clocks, do in every game that is not tidy.
@@ -49,7 +49,7 @@ pub(crate) fn chosen(names: &str) -> Result<Vec<Kind>, String> {
 
 impl Kind {
     /// The game of this seed, another one for each kind, and what goes wrong in it.
-    pub(crate) fn game(&self, seed: u64) -> (Faults, Game) {
+    pub(crate) fn game(&self, seed: u64) -> (FaultRates, SimulatedGame) {
         let own = self
             .name
             .bytes()
@@ -70,11 +70,11 @@ fn may_meet(fault: Fault) -> bool {
 }
 
 /// What goes wrong in the game of this seed.
-fn faults(kind: &Kind, seed: u64) -> Faults {
+fn faults(kind: &Kind, seed: u64) -> FaultRates {
     let mut rng = Rng::with_seed(seed ^ 0x5eed);
     let tidy = kind.fault.is_none() && !kind.mixed && !kind.on_line;
     let mut faults = if tidy {
-        Faults::default()
+        FaultRates::default()
     } else {
         USUAL_HANDS.parse().unwrap()
     };

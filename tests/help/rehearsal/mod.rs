@@ -13,9 +13,9 @@ use dgt2mqtt::{
     event::Event,
     families::Protocol,
     sim::{
-        board::Identity,
-        mess::Game,
-        player::{Output, Pace, Player},
+        board::SimulatedIdentity,
+        mess::SimulatedGame,
+        player::{Output, Pace, PlayedBoard},
         whole::cues_of,
     },
     time::Millis,
@@ -77,7 +77,7 @@ impl Line {
 
 struct Loop {
     watcher: Watcher,
-    player: Player,
+    player: PlayedBoard,
     line: Line,
     up: bool,
     now: Millis,
@@ -95,21 +95,21 @@ struct Weighed {
 }
 
 /// Lets a watcher follow `game`.
-pub(crate) fn rehearse(game: &Game) -> Rehearsal {
+pub(crate) fn rehearse(game: &SimulatedGame) -> Rehearsal {
     play(game, Protocol::Dgt, None)
 }
 
 /// The same on a board that speaks `protocol`.
-pub(crate) fn rehearse_on(protocol: Protocol, game: &Game) -> Rehearsal {
+pub(crate) fn rehearse_on(protocol: Protocol, game: &SimulatedGame) -> Rehearsal {
     play(game, protocol, None)
 }
 
 /// The same, and it is kept what the watcher weighed.
-pub(crate) fn rehearse_and_weigh(game: &Game) -> Rehearsal {
+pub(crate) fn rehearse_and_weigh(game: &SimulatedGame) -> Rehearsal {
     play(game, Protocol::Dgt, Some(Weighed::default()))
 }
 
-fn play(game: &Game, protocol: Protocol, weighed: Option<Weighed>) -> Rehearsal {
+fn play(game: &SimulatedGame, protocol: Protocol, weighed: Option<Weighed>) -> Rehearsal {
     let settings = Settings {
         gateway: "soak".into(),
         board: "1".into(),
@@ -125,10 +125,10 @@ fn play(game: &Game, protocol: Protocol, weighed: Option<Weighed>) -> Rehearsal 
         speed: 1.0,
         wait: false,
     };
-    let identity = Identity::synthetic(1);
+    let identity = SimulatedIdentity::synthetic(1);
     let mut player = match protocol.family() {
-        Some(family) => Player::staged(cues_of(family, &game.cues), identity, pace).of(family),
-        None => Player::staged(game.cues.clone(), identity, pace),
+        Some(family) => PlayedBoard::staged(cues_of(family, &game.cues), identity, pace).of(family),
+        None => PlayedBoard::staged(game.cues.clone(), identity, pace),
     };
     // The host is there from the first.
     player.handle_connect(Millis(0));

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, ops::AddAssign};
 use dgt2mqtt::{
     event::{Body, Certainty, Event, MoveMade},
     laws::IrregularityKind,
-    sim::mess::{Known, Truth},
+    sim::mess::{Knowable, Truth},
     watcher::{Account, explain::Hypothesis},
 };
 
@@ -251,7 +251,7 @@ fn is_right(truth: &Truth, made: &MoveMade) -> Option<bool> {
         return Some(false);
     };
     match really.known {
-        Known::Fully => Some(is_told(really, &made.uci)),
+        Knowable::Fully => Some(is_told(really, &made.uci)),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use dgt2mqtt::{
     event::{Body, Certainty, Event, GameResult, Irregularity, Resolution},
     laws::IrregularityKind,
-    sim::mess::{HalfMove, Known, Offence, Truth},
+    sim::mess::{HalfMove, Knowable, Offence, Truth},
 };
 
 /// Counts of one game or of many.
@@ -106,7 +106,7 @@ impl Record {
     fn right(&self, truth: &Truth) -> usize {
         let mut right = 0;
         while let Some(made) = truth.moves.get(right) {
-            let open = |made: &&HalfMove| made.known == Known::InAnyOrder;
+            let open = |made: &&HalfMove| made.known == Knowable::InAnyOrder;
             let until = right + truth.moves[right..].iter().take_while(open).count();
             if until > right {
                 // In any order, as long as it comes to the same.
@@ -130,7 +130,7 @@ impl Record {
         let asked: Vec<&HalfMove> = truth
             .moves
             .iter()
-            .filter(|made| made.known != Known::Nothing)
+            .filter(|made| made.known != Knowable::Nothing)
             .collect();
         if self.right(truth) == truth.moves.len() {
             return (asked.len(), asked.len());
@@ -157,8 +157,8 @@ impl Record {
 /// Whether `uci` says of a half-move what can be known of it.
 pub(crate) fn is_told(made: &HalfMove, uci: &str) -> bool {
     match made.known {
-        Known::Origin => uci.get(..2) == made.uci.get(..2),
-        Known::Goal => uci.get(2..) == made.uci.get(2..),
+        Knowable::Origin => uci.get(..2) == made.uci.get(..2),
+        Knowable::Goal => uci.get(2..) == made.uci.get(2..),
         _ => uci == made.uci,
     }
 }

@@ -11,7 +11,7 @@ use dgt2mqtt::{
     capture::{Act, Capture, Header, Record},
     dgt::{ClockReading, ClockSide, Message, PieceCode},
     event::Event,
-    sim::clock::Clock,
+    sim::clock::SimulatedClock,
     time::Millis,
     watcher::{Settings, Watcher},
 };
@@ -47,10 +47,10 @@ pub(crate) struct Table {
     pub(crate) past: Vec<Chess>,
     place: Place,
     men: [u8; 64],
-    /// What the board believes; squares in `unread` do not follow the men.
+    /// What the board believes; squares in `unread` do not follow the pieces.
     told: [u8; 64],
     unread: [Option<u8>; 64],
-    clock: Option<Clock>,
+    clock: Option<SimulatedClock>,
     clock_out: bool,
     down: bool,
     records: Vec<Record>,
@@ -71,7 +71,7 @@ impl Table {
             unread: [None; 64],
             clock: place
                 .clock
-                .map(|(each, bonus)| Clock::new(each, bonus).then(place.next_period)),
+                .map(|(each, bonus)| SimulatedClock::new(each, bonus).then(place.next_period)),
             clock_out: false,
             down: false,
             records: Vec::new(),
@@ -102,7 +102,7 @@ impl Table {
 
     pub(crate) fn wait(&mut self, ms: u64) {
         let until = self.now + ms;
-        while let Some(tick) = self.clock.as_ref().and_then(Clock::next_tick) {
+        while let Some(tick) = self.clock.as_ref().and_then(SimulatedClock::next_tick) {
             if tick.0 > until {
                 break;
             }
@@ -154,7 +154,7 @@ impl Table {
         }
     }
 
-    /// A man is put on a square, or taken from it (0).
+    /// A piece is put on a square, or taken from it (0).
     pub(crate) fn put(&mut self, square: Square, man: u8) {
         self.men[usize::from(square)] = man;
         self.notice(square);
@@ -192,7 +192,7 @@ impl Table {
     }
 
     fn reading(&self) -> Option<ClockReading> {
-        self.clock.as_ref().map(Clock::reading)
+        self.clock.as_ref().map(SimulatedClock::reading)
     }
 
     fn show_clock(&mut self) {
@@ -215,7 +215,7 @@ impl Table {
         }
     }
 
-    fn clock_act(&mut self, act: impl FnOnce(&mut Clock, Millis)) {
+    fn clock_act(&mut self, act: impl FnOnce(&mut SimulatedClock, Millis)) {
         let now = Millis(self.now);
         if let Some(clock) = &mut self.clock {
             act(clock, now);
@@ -229,7 +229,7 @@ impl Table {
     }
 
     pub(crate) fn stop(&mut self) {
-        self.clock_act(Clock::stop);
+        self.clock_act(SimulatedClock::stop);
     }
 
     /// The arbiter sets who is to move, adds seconds to White's and Black's times, and starts.
@@ -316,7 +316,7 @@ impl Table {
         self.track(mv);
     }
 
-    /// Hands put the men as `men` says: first away with what is wrong, then back with what is missing.
+    /// Hands put the pieces as `men` says: first away with what is wrong, then back with what is missing.
     pub(crate) fn set_up(&mut self, men: &[u8; 64]) {
         let mut mute: Vec<u8> = Vec::new();
         for away in [true, false] {
@@ -338,7 +338,7 @@ impl Table {
     }
 }
 
-/// The code of a man: P R N B K Q from 1, Black's from 7.
+/// The code of a piece: P R N B K Q from 1, Black's from 7.
 pub(crate) fn code(role: Role, color: Color) -> u8 {
     let index = [
         Role::Pawn,
@@ -354,7 +354,7 @@ pub(crate) fn code(role: Role, color: Color) -> u8 {
     index + 1 + color.fold_wb(0, 6)
 }
 
-/// The men of a position, a1 first.
+/// The pieces of a position, a1 first.
 pub(crate) fn men_of(position: &Chess) -> [u8; 64] {
     std::array::from_fn(|i| {
         let piece = position.board().piece_at(Square::new(i as u32));

@@ -29,13 +29,13 @@ fn field(square: u8, piece: u8) -> LogRecord {
     }
 }
 
-fn model() -> Model {
+fn model() -> BoardModel {
     let mut squares = Box::new([PieceCode::EMPTY; 64]);
     squares[52] = PieceCode(1);
-    Model {
+    BoardModel {
         squares: Some(squares),
         clock: Some(clock(100, 90, Lever::LeftHigh)),
-        ..Model::default()
+        ..BoardModel::default()
     }
 }
 
@@ -119,7 +119,7 @@ fn a_clock_that_was_started_ran_before_what_was_played_on_it() {
         }),
         ClockSaid::Absent => ClockSaid::Absent,
     };
-    let mut model = Model {
+    let mut model = BoardModel {
         clock: Some(standing(Lever::LeftHigh)),
         ..model()
     };
@@ -142,7 +142,7 @@ fn a_press_that_starts_the_clock_is_told_once() {
         running: false,
         ..clock(100, 90, Lever::RightHigh).reading().unwrap()
     };
-    let mut model = Model {
+    let mut model = BoardModel {
         clock: Some(ClockSaid::Reading(standing)),
         ..model()
     };

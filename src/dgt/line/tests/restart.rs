@@ -6,7 +6,7 @@ use crate::dgt::eventlog::{LogRecord, LogRecords};
 impl Rig {
     /// The daemon dies, and another one comes after so long.
     fn is_restarted(&mut self, after: u64) {
-        let boards = self.line.players().iter().filter_map(Player::address);
+        let boards = self.line.players().iter().filter_map(PlayedBoard::address);
         let boards: Vec<_> = boards.filter_map(Address::new).collect();
         self.master = Master::new(
             boards
@@ -83,7 +83,7 @@ fn a_board_that_falls_silent_before_anybody_watches_it_is_gone() {
     let mut rig = Rig::new(2, Troubles::default());
     rig.is_greeted = false;
     rig.run(3000);
-    rig.line = Line::new(Vec::new(), Troubles::default(), 7);
+    rig.line = SimulatedLine::new(Vec::new(), Troubles::default(), 7);
     rig.run(8000);
     assert!(!rig.figures().boards.iter().any(|board| board.is_here));
     assert_eq!(rig.told(0), ["here", "gone"]);

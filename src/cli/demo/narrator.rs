@@ -8,13 +8,13 @@ use crate::{
 };
 
 /// Turns events into text. Colours only for a terminal.
-pub(super) struct Teller {
+pub(super) struct Narrator {
     pub(super) colours: bool,
     /// Titles of the irregularities by the ids of their events.
     open: Vec<(String, String)>,
 }
 
-impl Teller {
+impl Narrator {
     pub(super) fn new(colours: bool) -> Self {
         Self {
             colours,

@@ -3,12 +3,12 @@
 use shakmaty::uci::UciMove;
 
 use super::*;
-use crate::dgt::{ClockReading, ClockTime, Command, Decoder, Heard, Lever, Message, eventlog::LogRecords};
-use crate::sim::board::{Board, Identity};
+use crate::dgt::{ClockReading, ClockTime, Command, Decoder, HostWord, Lever, Message, eventlog::LogRecords};
+use crate::sim::board::{SimulatedBoard, SimulatedIdentity};
 
 /// A board of which the log is read.
 struct Table {
-    board: Board,
+    board: SimulatedBoard,
     stand: Arc<Stand>,
     squares: Squares,
 }
@@ -18,7 +18,7 @@ impl Table {
         let stand = Arc::new(Stand::initial());
         let squares = squares_of(&stand);
         Self {
-            board: Board::new(Identity::synthetic(1), squares, None),
+            board: SimulatedBoard::new(SimulatedIdentity::synthetic(1), squares, None),
             stand,
             squares,
         }
@@ -61,7 +61,7 @@ impl Table {
 
     fn log(&mut self) -> Vec<LogRecord> {
         let mut out = Vec::new();
-        self.board.hear(Heard::Command(Command::EventLog), &mut out);
+        self.board.hear(HostWord::Command(Command::EventLog), &mut out);
         let mut records = Vec::new();
         Decoder::new().push(Millis(0), &out, &mut |message| {
             if let Message::EventLog(payload) = message {

@@ -11,12 +11,9 @@ use shakmaty::{Bitboard, Color, Move};
 use super::{clock::Presses, reading::settled};
 use crate::{
     board::{Code, Line, Lines, Orientation, Placement, Stand},
-    dgt::{ClockSide, PieceCode, eventlog::LogRecord},
+    dgt::{ClockSide, PieceCode, Squares, eventlog::LogRecord},
     time::Millis,
 };
-
-/// What stands on each of the board's squares, in its own order.
-pub(super) type Squares = [PieceCode; 64];
 
 /// Squares that may have been told otherwise than the board has them: updates get lost, bytes damaged.
 const MISTOLD: usize = 2;
@@ -46,7 +43,7 @@ struct Reading<'a> {
     known: &'a Squares,
     /// As the board has told so far; what was never told has not changed since `known`.
     squares: Squares,
-    /// Squares told since the power came back, while the men that stand there are being told.
+    /// Squares told since the power came back, while the pieces that stand there are being told.
     counted: Option<u64>,
     steps: Vec<Step>,
     /// The side that was pressed last.
@@ -67,7 +64,7 @@ struct Place {
 /// What happened since the board last stood as `known`, after the presses `pressed` where they are known, and until it last
 /// stood as `present`; none when the log does not tell.
 ///
-/// Men may come back to where they stood: the times of the presses tell which of several such moments it was.
+/// Pieces may come back to where they stood: the times of the presses tell which of several such moments it was.
 pub(super) fn missed(
     records: impl Iterator<Item = LogRecord>,
     known: &Squares,
@@ -155,7 +152,7 @@ impl Reading<'_> {
         }
     }
 
-    /// After the power came back the board tells the men that stand on it: elsewhere there are none.
+    /// After the power came back the board tells the pieces that stand on it: elsewhere there are none.
     fn all_counted(&mut self) {
         if let Some(counted) = self.counted.take() {
             self.clear(!counted);

@@ -64,7 +64,7 @@ impl Core {
             && array.differing(self.sensed.placement()).count() <= 6
         {
             let started = *setup.started.get_or_insert(now);
-            // A game that begins as it should begins at once. Otherwise a man may be misread, or be
+            // A game that begins as it should begins at once. Otherwise a piece may be misread, or be
             // on its way to its square.
             let moved = setup
                 .lines
@@ -299,7 +299,7 @@ impl Core {
         }
     }
 
-    /// Where no array has shown it the men tell which way round the board lies: each army is nearer to
+    /// Where no array has shown it the pieces tell which way round the board lies: each army is nearer to
     /// its own side. Returns true when the board was read anew for it.
     fn lie_as_likely(&mut self) -> bool {
         let (OrientationSetting::Auto, Some(raw)) = (self.settings.orientation, &self.raw) else {
@@ -386,7 +386,7 @@ impl Core {
         };
         let over = game.result.is_some();
         let seen = self.sensed.placement();
-        // Of most boards the number of men tells, and what they are need not be asked.
+        // Of most boards the number of pieces tells, and what they are need not be asked.
         if seen.occupied().count() != 32 {
             return false;
         }

@@ -21,7 +21,7 @@ use crate::{
 
 /// See the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Matter {
+pub(super) struct CaseFile {
     pub(super) case: Case,
     /// As it was said last.
     pub(super) said: Irregularity,
@@ -45,7 +45,7 @@ pub(super) enum Mate {
     Undetermined,
 }
 
-impl Matter {
+impl CaseFile {
     /// What the Laws prescribe.
     pub(super) fn ruling(&self, ctx: &Ctx<'_>) -> Ruling {
         let mut ruling = decide(&self.case, &ctx.settings.contested);
@@ -83,7 +83,7 @@ impl Game {
     pub(super) fn advice(
         &self,
         ctx: &Ctx<'_>,
-        matter: &Matter,
+        matter: &CaseFile,
         ply: usize,
         target: Option<(&str, Color)>,
     ) -> Advice {
@@ -104,7 +104,7 @@ impl Game {
     fn times(
         &self,
         ctx: &Ctx<'_>,
-        matter: &Matter,
+        matter: &CaseFile,
         ply: usize,
         turn: Option<Color>,
         ruling: &Ruling,

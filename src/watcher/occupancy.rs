@@ -1,4 +1,4 @@
-//! What only concerns boards that do not know their men: a promotion that was another than was
+//! What only concerns boards that do not know their pieces: a promotion that was another than was
 //! taken for granted, and what occupation alone can prove.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::{
 
 /// The board must have been at rest this long before what was said of a promotion is doubted.
 const DOUBT_MS: u64 = 1500;
-/// Without a clock nobody says that a move is over: a man must stand this long where no legal
+/// Without a clock nobody says that a move is over: a piece must stand this long where no legal
 /// half-move puts it.
 const ILLEGAL_MS: u64 = 10_000;
 
@@ -40,7 +40,7 @@ const OTHERWISE: [Role; 4] = [Role::Queen, Role::Knight, Role::Rook, Role::Bisho
 
 impl Core {
     /// White moves first: a first move that is one of White's only when the board lies the other way
-    /// round says that it does. The array looks the same from both sides where men are not known.
+    /// round says that it does. The array looks the same from both sides where pieces are not known.
     pub(super) fn lie_by_first_move(&mut self, now: Millis) {
         let (OrientationSetting::Auto, Some(raw)) = (self.settings.orientation, &self.raw) else {
             return;
@@ -72,7 +72,7 @@ impl Core {
 }
 
 impl Game {
-    /// Men stand where no line has any: what was taken for granted may be wrong, or somebody has
+    /// Pieces stand where no line has any: what was taken for granted may be wrong, or somebody has
     /// made an illegal move.
     pub(super) fn look_for_unfelt(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best();
@@ -213,7 +213,7 @@ impl Game {
         }
     }
 
-    /// One man stands where none may go, and nothing innocent explains it. Nobody pressed a clock, so
+    /// One piece stands where none may go, and nothing innocent explains it. Nobody pressed a clock, so
     /// that it is never certain.
     fn felt_illegal(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best().clone();

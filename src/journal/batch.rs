@@ -1,0 +1,156 @@
+//! What goes down in one transaction.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{Connection, params};
+
+use super::entry::{AppendError, CommandRecord, OutboxRow};
+use crate::event::Event;
+
+/// An accepted event on its way to the disk.
+#[derive(Clone, Debug)]
+pub(crate) struct NewRow {
+    pub(crate) row: OutboxRow,
+    pub(crate) id: String,
+    pub(crate) game: Option<u32>,
+    pub(crate) created_ms: i64,
+}
+
+/// A command with its position, its board (empty for the gateway's own) and time.
+#[derive(Clone, Debug)]
+pub(crate) struct NewCommand {
+    pub(crate) n: u64,
+    pub(crate) board: String,
+    pub(crate) record: CommandRecord,
+    pub(crate) received_ms: i64,
+}
+
+/// What goes down in one transaction.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) rows: Vec<NewRow>,
+    /// Per board: last `seq` and, if it changed, the snapshot.
+    pub(crate) snapshots: BTreeMap<String, (u64, Option<String>)>,
+    pub(crate) commands: Vec<NewCommand>,
+    /// Positions of those rows that commands led to.
+    pub(crate) commanded: BTreeSet<u64>,
+    pub(crate) acked: BTreeSet<u64>,
+}
+
+impl Batch {
+    /// True when there is something that must be durable now; acknowledgements may wait.
+    pub(crate) fn is_urgent(&self) -> bool {
+        !self.rows.is_empty() || !self.snapshots.is_empty() || !self.commands.is_empty()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.is_urgent() && self.acked.is_empty()
+    }
+
+    pub(super) fn write_events(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut insert = connection.prepare_cached(
+            "INSERT INTO events (n, board, seq, id, type, game, json, created_ms, acked)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?;
+        for new in &self.rows {
+            let row = &new.row;
+            insert.execute(params![
+                row.n,
+                row.board,
+                row.seq,
+                new.id,
+                row.kind,
+                new.game,
+                String::from_utf8_lossy(&row.json),
+                new.created_ms,
+                self.acked.contains(&row.n)
+            ])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_snapshots(&self, connection: &Connection, now_ms: i64) -> rusqlite::Result<()> {
+        let mut resume = connection.prepare_cached(
+            "INSERT INTO snapshots (board, last_seq, json, written_ms) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (board) DO UPDATE SET last_seq = excluded.last_seq,
+             json = coalesce(excluded.json, json), written_ms = excluded.written_ms",
+        )?;
+        for (board, (last_seq, json)) in &self.snapshots {
+            resume.execute(params![board, last_seq, json, now_ms])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_commands(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut command = connection.prepare_cached(
+            "INSERT OR REPLACE INTO commands (n, board, ref, verb, payload, reply, received_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?;
+        for new in &self.commands {
+            let record = &new.record;
+            command.execute(params![
+                new.n,
+                new.board,
+                record.reference,
+                record.verb,
+                record.payload,
+                record.reply,
+                new.received_ms
+            ])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_acknowledgements(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut ack = connection.prepare_cached("UPDATE events SET acked = 1 WHERE n = ?1")?;
+        for n in &self.acked {
+            ack.execute([n])?;
+        }
+        Ok(())
+    }
+}
+
+/// The events of `board` as rows behind `position`; each goes on from `last_seq`, which follows them.
+pub(super) fn numbered(
+    board: &str,
+    events: Vec<Event>,
+    last_seq: &mut u64,
+    position: u64,
+    now_ms: i64,
+) -> Result<Vec<NewRow>, AppendError> {
+    let mut rows = Vec::with_capacity(events.len());
+    for (n, event) in (position + 1..).zip(events) {
+        if event.board != board {
+            return Err(AppendError::OtherBoard {
+                board: board.to_owned(),
+                id: event.id,
+            });
+        }
+        if event.seq != *last_seq + 1 {
+            return Err(AppendError::OutOfSequence {
+                board: board.to_owned(),
+                last: *last_seq,
+                got: event.seq,
+            });
+        }
+        *last_seq = event.seq;
+        let json = serde_json::to_vec(&event).map_err(|error| AppendError::Unwritable {
+            id: event.id.clone(),
+            reason: error.to_string(),
+        })?;
+        rows.push(NewRow {
+            row: OutboxRow {
+                n,
+                board: board.to_owned(),
+                seq: event.seq,
+                kind: event.body.type_name().to_owned(),
+                json: json.into(),
+                is_secured: true,
+            },
+            id: event.id,
+            game: event.game,
+            created_ms: now_ms,
+        });
+    }
+    Ok(rows)
+}
