@@ -83,9 +83,9 @@ services() {
     within apt-get install --yes /root/new.deb >>"$work/apt.log" 2>&1 || fail "$name: the update fails under systemd"
     [ "$(within systemctl show --property MainPID --value dgt2mqtt)" != "$pid" ] || fail "$name: the update has not restarted the daemon"
     # shellcheck disable=SC2016 # the inner shell fills these in
-    within timeout "$PATIENCE" sh -c 'until [ "$(STATE_DIRECTORY=/var/lib/dgt2mqtt dgt2mqtt journal | grep -c "\"game_ended\"")" = 2 ]; do sleep 1; done' ||
+    within timeout "$PATIENCE" sh -c 'until [ "$(dgt2mqtt journal | grep -c "\"game_ended\"")" = 2 ]; do sleep 1; done' ||
         fail "$name: the games do not end after the update"
-    within env STATE_DIRECTORY=/var/lib/dgt2mqtt dgt2mqtt journal >"$work/$name.jsonl"
+    within dgt2mqtt journal >"$work/$name.jsonl"
     jq --slurp --exit-status 'group_by(.board) | length == 2 and all(
         map(.seq) == [range(1; length + 1)] and
         (map(select(.type == "game_started" or .type == "game_ended") | [.type, .game, .result]) == [["game_started", 1, null], ["game_ended", 1, "1-0"]]))' \
@@ -137,7 +137,7 @@ lifecycle() {
     for file in "$config" "$root/etc/dgt2mqtt/dgt2mqtt.example.toml"; do
         grep -q '# mine' "$file" || fail "$1: the update lost what was written into $file"
     done
-    events=$(inside "$root" env STATE_DIRECTORY=/var/lib/dgt2mqtt dgt2mqtt journal | wc -l)
+    events=$(inside "$root" dgt2mqtt journal | wc -l)
     [ "$events" = 20 ] || fail "$1: the update left $events events of 20"
     say "$1: updated, with the journal and the configuration"
 

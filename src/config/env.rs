@@ -1,6 +1,14 @@
 //! The environment as a value, so that tests need not change that of the process.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// The configuration that the unit's daemon reads, and its state folder.
+pub(crate) const OF_THE_UNIT: &str = "/etc/dgt2mqtt/dgt2mqtt.toml";
+/// See there.
+pub(crate) const STATE_OF_THE_UNIT: &str = "/var/lib/dgt2mqtt";
 
 /// What a variable that overrides a key of the file begins with; `__` separates the levels.
 const PREFIX: &str = "DGT2MQTT__";
@@ -36,13 +44,13 @@ impl Env {
             .map(PathBuf::from)
             .or_else(|| Some(PathBuf::from(self.get("HOME")?).join(".config")));
         candidates.extend(user.map(|folder| folder.join("dgt2mqtt/dgt2mqtt.toml")));
-        candidates.push(PathBuf::from("/etc/dgt2mqtt/dgt2mqtt.toml"));
+        candidates.push(PathBuf::from(OF_THE_UNIT));
         candidates
     }
 
-    /// Where the journal is when the configuration does not say: in the state folder that systemd
-    /// gives, else in that of the user.
-    pub(super) fn default_journal(&self) -> Option<PathBuf> {
+    /// Where the journal is when the configuration `file` does not say: in the state folder that systemd gives, else in
+    /// that of the unit where the unit's configuration is read, else in that of the user.
+    pub(super) fn default_journal(&self, file: &Path) -> Option<PathBuf> {
         const FILE: &str = "journal.sqlite";
         if let Some(folders) = self.get("STATE_DIRECTORY") {
             // systemd separates several folders by colons; the first is ours.
@@ -50,6 +58,10 @@ impl Env {
                 .split(':')
                 .next()
                 .map(|folder| PathBuf::from(folder).join(FILE));
+        }
+        let of_the_unit = Path::new(STATE_OF_THE_UNIT);
+        if file == Path::new(OF_THE_UNIT) && of_the_unit.is_dir() {
+            return Some(of_the_unit.join(FILE));
         }
         let state = match self.get("XDG_STATE_HOME") {
             Some(folder) => PathBuf::from(folder),

@@ -115,6 +115,11 @@ impl<'t> Document<'t> {
         span.start > self.text.len()
     }
 
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// A path as the file means it: relative to where the file lies.
     pub(super) fn resolve(&self, path: &Path) -> PathBuf {
         match self.path.parent() {

@@ -363,7 +363,7 @@ fn journal(raw: RawJournal, document: &mut Document<'_>, env: &Env) -> Option<Jo
     let age = within(raw.max_age_days.as_ref(), 90, 1..=36_500, "days", document);
     let path = match raw.path {
         Some(path) => Some(document.resolve(&path)),
-        None => env.default_journal(),
+        None => env.default_journal(document.path()),
     };
     if path.is_none() {
         document.missing(

@@ -16,18 +16,13 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::{check, names, reach};
 use crate::{
-    config::{BrokerUrl, Config, Env, Id},
+    config::{BrokerUrl, Config, Env, Id, OF_THE_UNIT, STATE_OF_THE_UNIT},
     families::Protocol,
     mqtt::host,
 };
 use ask::Dialog;
 use find::{AtPort, Named, PortCandidate};
 use text::Wanted;
-
-/// Where the unit of the daemon looks.
-const OF_THE_UNIT: &str = "/etc/dgt2mqtt/dgt2mqtt.toml";
-/// Where the daemon keeps its journal there.
-const STATE_OF_THE_UNIT: &str = "/var/lib/dgt2mqtt";
 
 /// What a board by Chessnut wants besides.
 const HID: &str = "Before that: the unit opens no HID devices, among which keyboards are. For the board by Chessnut write\n\n    \
