@@ -50,8 +50,8 @@ impl Table {
 }
 
 impl Core {
-    /// Who sits here from the next game on. A game that has begun keeps its names. One of another round that waits for a
-    /// result after the pieces were set up anew is over, and what was played since is the next game, unless it was only shown.
+    /// Who sits here from the next game on. A game of the same round has the names as they are put right, one of another
+    /// keeps its own. One of another round that waits for a result after the pieces were set up anew is over, and what was played since is the next game, unless it was only shown.
     pub(super) fn set_table(&mut self, now: Millis, table: Table) {
         let Table {
             players,
@@ -59,6 +59,7 @@ impl Core {
             round,
         } = table;
         (self.settings.players, self.settings.event, self.settings.round) = (players, event, round);
+        self.put_names_right();
         let waits = matches!(&self.phase, Phase::Game(game) if game.parked && game.table.round != round);
         if !waits {
             return;
@@ -67,6 +68,18 @@ impl Core {
             game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
         }
         self.leave_parked(now);
+    }
+
+    fn put_names_right(&mut self) {
+        let table = Table::of(&self.settings);
+        if let Phase::Game(game) = &mut self.phase
+            && table.round.is_some()
+            && game.table.round == table.round
+            && game.table != table
+        {
+            game.table = table;
+            self.out.changed.game = true;
+        }
     }
 }
 
@@ -157,9 +170,12 @@ mod tests {
         let mut watcher = first_round();
         set_up_and_play(&mut watcher, 10_000, true);
         assert_eq!(told(&drained(&mut watcher)), ["1 set_up_without_result"]);
-        // Names that are corrected in the same round say nothing of the game.
+        // Names that are corrected in the same round say nothing of the game, which has them from then on.
+        watcher.take_changed();
         watcher.set_table(Millis(30_000), table("Mosse", 1));
         assert_eq!(told(&drained(&mut watcher)), [""; 0]);
+        assert!(watcher.take_changed().game);
+        assert!(watcher.pgn().unwrap().contains("[White \"Mosse\"]"));
         watcher.set_table(Millis(31_000), table("Berg", 2));
         let events = drained(&mut watcher);
         assert_eq!(

@@ -190,6 +190,13 @@ async fn a_round_follows_another_by_commands_and_outlives_a_kill() {
     let begun = arbiter.event("game_started", 1).await;
     assert_eq!((&begun["white"], &begun["round"]), (&json!("Moss"), &json!(1)));
 
+    // A name is put right: the game that goes on has it, too.
+    arbiter.done("pairings", put("Mosse", 1)).await;
+    let is_right = |got: &broker::Got| {
+        got.topic == "dgt2mqtt/gw/board/1/pgn" && got.text().contains("[White \"Mosse\"]")
+    };
+    arbiter.subscriber.wait("the name in the PGN", is_right).await;
+
     // The next round while the game goes on: what has begun keeps its names.
     let state = arbiter.done("next_round", json!({ "force": true })).await;
     assert_eq!(state["closed"], true);
@@ -211,7 +218,7 @@ async fn a_round_follows_another_by_commands_and_outlives_a_kill() {
     });
     until("the file of the first", PATIENCE, || {
         let text = public(1);
-        (text.contains("[White \"Moss\"]") && text.contains("[Result \"1-0\"]")).then_some(())
+        (text.contains("[White \"Mosse\"]") && text.contains("[Result \"1-0\"]")).then_some(())
     });
 
     // A later word of the configuration counts more, an earlier one less.
