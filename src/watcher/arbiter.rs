@@ -220,6 +220,9 @@ impl Game {
         if self.open.len() + self.closed.len() >= MOST_IRREGULARITIES {
             return Err(NotNow::TooManyIrregularities(MOST_IRREGULARITIES).into());
         }
+        if report.game.is_some_and(|game| game != self.number) {
+            return Err(NotNow::PresentGameOnly.into());
+        }
         let kind = report.kind;
         if kind == IrregularityKind::Other && report.note.as_ref().is_none_or(|note| note.as_str().is_empty())
         {

@@ -191,6 +191,9 @@ pub struct Report {
     /// The half-move that it concerns, from 1; 0 before the first. Left out: the one that it must have been.
     #[serde(default)]
     pub ply: Option<u32>,
+    /// Number of the game on this board, which must be the present one: what was seen in another is not written down in it.
+    #[serde(default)]
+    pub game: Option<u32>,
     /// For a draw claim: the half-move that the claimant wrote down and is about to make, as UCI or SAN.
     #[serde(default)]
     pub written_move: Option<String>,
@@ -219,6 +222,7 @@ impl Report {
             next_move_completed: false,
             illegal_position_persists: false,
             ply: None,
+            game: None,
             written_move: None,
             confirmed: None,
             note: None,

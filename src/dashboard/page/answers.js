@@ -54,7 +54,7 @@ export async function retract(board) {
 }
 
 /** What only a person can see. */
-export async function report(board) {
+export async function report(board, game) {
   const kinds = choice("kind", Object.keys(REPORTS).map((kind) => [kind, reportName(kind)]));
   const sides = [["", t("unclear")], ...["white", "black"].map((side, i) => [side, [t(side), board.players[i]].filter(Boolean).join(": ")])];
   const made = board.moves.map((move, i) => [String(i + 1), `${moveName(board.first_ply, i, move)} · ${t("half_move", { n: i + 1 })}`]);
@@ -77,6 +77,7 @@ export async function report(board) {
   ], { send: t("report_button") });
   if (!answer) return;
   const fields = { kind: answer.kind };
+  if (game) fields.game = game.number;
   if (answer.ply) fields.ply = Number(answer.ply);
   if (answer.offender) fields.offender = answer.offender;
   if (answer.note.trim()) fields.note = answer.note;

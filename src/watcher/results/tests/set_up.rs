@@ -42,6 +42,12 @@ fn the_next_game_begins_all_the_same() {
     show(&mut watcher, 32_300, 36, PieceCode(1));
     hear(&mut watcher, 32_600, clock(Lever::RightHigh));
     hear(&mut watcher, 34_000, clock(Lever::RightHigh));
+    // A dialog of the game before was open all the time.
+    let late = Report {
+        game: Some(1),
+        ..Report::of(IrregularityKind::TwoHands, Some(Side::White))
+    };
+    assert_eq!(refused(&mut watcher, 34_500, Command::Report(late)), "refused");
     assert_eq!(
         (watcher.game().game, uci(&watcher)),
         (Some(2), vec!["e2e4".to_owned()])
