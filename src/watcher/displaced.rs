@@ -24,7 +24,7 @@ const THROWN_MS: u64 = 8000;
 /// A reply before the press must be pressed within this time to need no further thought.
 const EARLY_REPLY_MS: u64 = 2500;
 /// The hand that has pressed is not back at the board so soon.
-const BACK_MS: u64 = 350;
+const BACK_MS: u64 = 250;
 /// A piece moved by the side that does not have the move must stay so long.
 const OUT_OF_TURN_MS: u64 = 2500;
 

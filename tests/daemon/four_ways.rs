@@ -361,7 +361,8 @@ fn differences(evening: &Evening) -> Vec<String> {
             .get(&round)
             .and_then(|games| games.get(number as usize - 1));
         of_pgn(&mut found, &name("journal"), journal, &followed, result);
-        if is_last {
+        // A game that nobody came to makes room for the next one.
+        if is_last && !moves.is_empty() {
             let topic = topic.get(&round).and_then(|games| games.first());
             of_pgn(&mut found, &name("its topic"), topic, &followed, result);
             found.compare(&name("tags of its topic"), tags(topic), tags(journal));
