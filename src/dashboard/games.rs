@@ -13,6 +13,8 @@ pub(super) type Players = [Option<String>; 2];
 /// What a game without half-moves takes in memory, and what each of its texts takes besides its letters.
 const OF_GAME: usize = 1024;
 const OF_TEXT: usize = 16;
+/// How a half-move is called that nobody saw.
+const UNNAMED: &str = "0000";
 
 /// A game while its events are read.
 #[derive(Clone, Debug, Default)]
@@ -105,8 +107,12 @@ impl FoldedGame {
                 self.began.clone_from(&event.time);
             }
             Body::Move(made) => {
-                // The record goes on: what was missed is found, or was entered. What nobody saw says nothing of that.
-                if self.asks == Some(notice::GAP_NOT_EXPLAINED) && made.completed_by != CompletedBy::Recovered
+                // The record goes on: what was missed is found, or was entered. What nobody saw says nothing of that, and a
+                // half-move without a name is still missing.
+                let is_missing = || self.moves.iter().any(|made| made.uci == UNNAMED);
+                if self.asks == Some(notice::GAP_NOT_EXPLAINED)
+                    && made.completed_by != CompletedBy::Recovered
+                    && (event.source.is_some() || !is_missing())
                 {
                     self.asks = None;
                 }

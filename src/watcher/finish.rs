@@ -131,7 +131,7 @@ impl Game {
         }
         let shown = self.shown_by_kings(ctx).filter(|shown| shown.result != result);
         let Some(shown) = shown else {
-            self.show_spent = false;
+            self.show_spent &= self.gap;
             return;
         };
         if !self.show_spent && ctx.passed(shown.since, shown.wait_ms) {

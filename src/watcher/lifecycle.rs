@@ -399,6 +399,7 @@ impl Core {
         if !array
             || !over && game.lines.all().iter().any(|line| line.placement().agrees(seen))
             || !over && game.is_to_be_put_right(seen)
+            || !over && game.overruled.as_ref().is_some_and(|shown| shown.is_shown(seen))
         {
             return false;
         }

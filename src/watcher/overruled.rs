@@ -7,9 +7,17 @@ use super::{
     doubt::Overruled,
     game::{Ctx, Game},
 };
+use crate::board::Placement;
 
 /// How long the board must stand otherwise: a piece that is adjusted is back sooner.
 const OTHERWISE_MS: u64 = 1500;
+
+impl Overruled {
+    /// True while it stands on the board.
+    pub(super) fn is_shown(&self, seen: &Placement) -> bool {
+        matches!(self, Self::Shown(then) if then == seen)
+    }
+}
 
 impl Game {
     /// A person has put the record right.
@@ -23,7 +31,8 @@ impl Game {
 
     fn contradicting(&self, ctx: &Ctx<'_>) -> Option<Overruled> {
         let seen = ctx.sensed.placement();
-        let is_before = !self.stand().placement().agrees(seen) && self.earlier(seen).is_some();
+        let is_start = self.start.placement().agrees(seen);
+        let is_before = !self.stand().placement().agrees(seen) && (is_start || self.earlier(seen).is_some());
         is_before.then(|| Overruled::Shown(seen.clone()))
     }
 
@@ -35,14 +44,18 @@ impl Game {
         let Some(Overruled::Shown(then)) = &self.overruled else {
             return false;
         };
-        let stands = then == ctx.sensed.placement();
-        if !stands && (self.stand().placement() == ctx.sensed.placement() || ctx.still_for(OTHERWISE_MS)) {
-            self.overruled = None;
-            return false;
+        let sensed = ctx.sensed;
+        let seen = sensed.placement();
+        let stands = then == seen;
+        if !stands && (self.stand().placement() == seen || ctx.still_for(OTHERWISE_MS)) {
+            // What was entered may be put up half-move by half-move.
+            let goes_on = self.earlier(then) < self.earlier(seen);
+            self.overruled = self.contradicting(ctx).filter(|_| goes_on);
+            return self.overruled.is_some();
         }
-        if stands {
-            self.press = None;
+        if stands && self.press.take().is_some() {
             self.later_presses.clear();
+            self.restart_lines(ctx);
         }
         true
     }

@@ -59,7 +59,7 @@ impl Core {
             round,
         } = table;
         (self.settings.players, self.settings.event, self.settings.round) = (players, event, round);
-        self.put_names_right();
+        self.each(Self::put_names_right);
         let waits = matches!(&self.phase, Phase::Game(game) if game.parked && game.table.round != round);
         if !waits {
             return;
@@ -72,11 +72,14 @@ impl Core {
 
     fn put_names_right(&mut self) {
         let table = Table::of(&self.settings);
-        if let Phase::Game(game) = &mut self.phase
-            && table.round.is_some()
-            && game.table.round == table.round
-            && game.table != table
-        {
+        let Phase::Game(game) = &mut self.phase else {
+            return;
+        };
+        // A second game of the same players with the other colours has the same round.
+        let [white, black] = &game.table.players;
+        let is_exchanged = white != black && table.players == [black.clone(), white.clone()];
+        let is_next = game.result.is_some() && is_exchanged;
+        if table.round.is_some() && game.table.round == table.round && game.table != table && !is_next {
             game.table = table;
             self.out.changed.game = true;
         }

@@ -160,8 +160,10 @@ export class Detail {
       : [act("result", giveResult, t("result")),
         act("resume", takeResultBack, t(isSetUp ? "it_goes_on" : "resume")),
         isSetUp ? act("new_game", newGame, t("new_game")) : null];
+    const isMated = detail.asks === "result_contradicts" && game?.end?.reason === "checkmate";
+    const asks = isMated ? "mate_contradicted" : detail.asks;
     return h("section", { class: "asks", role: "status" },
-      h("h2", {}, t(`asks_${detail.asks}`)), h("p", {}, t(`asks_${detail.asks}_what`, { result: game?.end?.result })),
+      h("h2", {}, t(`asks_${asks}`)), h("p", {}, t(`asks_${asks}_what`, { result: game?.end?.result })),
       h("div", { class: "buttons" }, answers));
   }
 

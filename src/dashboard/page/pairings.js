@@ -20,7 +20,7 @@ function isCyrillic(bytes) {
   let [far, near] = [0, 0];
   for (let i = 1; i < bytes.length; i++) {
     const [one, other] = [bytes[i - 1], bytes[i]];
-    if (isFar(one) && isFar(other)) far += 2;
+    if (isFar(one) && isFar(other)) far += 1;
     else if ((isFar(one) && isNear(other)) || (isNear(one) && isFar(other))) near += 1;
   }
   return far > near;

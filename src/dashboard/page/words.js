@@ -189,6 +189,8 @@ const WORDS = {
   asks_set_up_without_result_what: ["It is kept as it is until somebody says how it ended, that it goes on, or that another game has begun.", "Запись не меняется, пока не сказано, чем партия закончилась, продолжается ли она или началась другая."],
   asks_result_contradicts: ["The board shows a result that contradicts the last ruling", "Результат на доске противоречит последнему решению"],
   asks_result_contradicts_what: ["The board says {result}. Which is it? Enter the result, or take it back.", "На доске {result}. Что верно? Запишите результат или отмените его."],
+  asks_mate_contradicted: ["The kings contradict the mate", "Короли противоречат мату"],
+  asks_mate_contradicted_what: ["The game ended by checkmate, {result}, and the kings in the centre say otherwise. Which is it? Enter the result.", "Партия закончилась матом, {result}, а короли в центре показывают другое. Что верно? Запишите результат."],
   asks_gap_not_explained: ["Moves were missed", "Ходы пропущены"],
   asks_gap_not_explained_what: ["The record stands still. Stop the clock and enter what was played: the game goes on from there. If play goes on first, a new game is taken up from what stands on the board.", "Запись остановилась. Остановите часы и внесите сыгранное: партия продолжится с этого места. Если игра пойдёт раньше, с позиции на доске начнётся новая запись."],
   forfeit: ["Forfeit in the next game…", "Неявка на следующую партию…"],

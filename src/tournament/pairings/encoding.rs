@@ -23,13 +23,30 @@ fn is_cyrillic(bytes: &[u8]) -> bool {
     pairs(|byte| matches!(byte, 0xa8 | 0xb8 | 0xc0..)) > pairs(|byte| byte.is_ascii_alphabetic())
 }
 
-/// The letters of Windows-1251, the number sign and the quotes; what else there is in it stands in no name.
+/// The letters of Windows-1251, of all its languages, the number sign and the quotes; what else there is in it stands in
+/// no name.
 fn windows_1251(byte: u8) -> char {
     match byte {
         0xc0.. => char::from_u32(0x0410 + u32::from(byte) - 0xc0).unwrap_or('?'),
         0xa8 => 'Ё',
         0xb8 => 'ё',
         0xb9 => '№',
+        0xb2 => 'І',
+        0xb3 => 'і',
+        0xaf => 'Ї',
+        0xbf => 'ї',
+        0xaa => 'Є',
+        0xba => 'є',
+        0xa5 => 'Ґ',
+        0xb4 => 'ґ',
+        0xa1 => 'Ў',
+        0xa2 => 'ў',
+        0xa3 => 'Ј',
+        0xbc => 'ј',
+        0x91 => '‘',
+        0x92 => '’',
+        0x93 => '“',
+        0x94 => '”',
         0x96 => '–',
         0x97 => '—',
         other => char::from(other),
@@ -44,6 +61,7 @@ mod tests {
     fn names_of_several_countries_are_read() {
         let cyrillic = b"1,\xc0\xeb\xb8\xf5\xe8\xed \xcf.,\xd2\xe0\xeb\xfc".to_vec();
         assert_eq!(text_of(cyrillic), "1,Алёхин П.,Таль");
+        assert_eq!(text_of(b"1,\xb2\xe2\xe0\xed\xf7\xf3\xea".to_vec()), "1,Іванчук");
         assert_eq!(text_of(b"1,M\xfcller,Sm\xe5".to_vec()), "1,Müller,Små");
         assert_eq!(text_of("1,Алёхин,Müller".into()), "1,Алёхин,Müller");
         assert_eq!(text_of(b"\xf6".to_vec()), "ö");

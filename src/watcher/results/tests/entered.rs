@@ -103,3 +103,43 @@ fn an_earlier_position_that_is_put_up_later_counts() {
     hear(&mut watcher, 30_000, stopped(Lever::LeftHigh));
     assert_eq!(uci(&watcher), ENTERED[..2]);
 }
+
+#[test]
+fn what_was_entered_is_put_up_half_move_by_half_move() {
+    let mut watcher = entered();
+    for (at, square, man) in [(12_000, 62, 0), (12_400, 45, 3)] {
+        show(&mut watcher, at, square, PieceCode(man));
+    }
+    hear(&mut watcher, 18_000, stopped(Lever::LeftHigh));
+    assert_eq!(uci(&watcher), ENTERED, "the knight alone");
+    for (at, square, man) in [(20_000, 1, 0), (20_400, 18, 9)] {
+        show(&mut watcher, at, square, PieceCode(man));
+    }
+    hear(&mut watcher, 26_000, stopped(Lever::LeftHigh));
+    hear(&mut watcher, 27_000, clock(Lever::LeftHigh));
+    hear(&mut watcher, 32_000, clock(Lever::LeftHigh));
+    assert_eq!(uci(&watcher), ENTERED);
+}
+
+#[test]
+fn half_moves_that_are_entered_over_the_array_begin_no_other_game() {
+    let mut watcher = after_e4();
+    hear(&mut watcher, 6000, stopped(Lever::RightHigh));
+    show(&mut watcher, 6500, 36, PieceCode::EMPTY);
+    show(&mut watcher, 6800, 52, PieceCode(1));
+    do_it(
+        &mut watcher,
+        7200,
+        Command::Correct(correct(2, 0, &["e5", "Nf3"])),
+    );
+    for at in [9000, 12_000, 15_000] {
+        hear(&mut watcher, at, stopped(Lever::RightHigh));
+    }
+    assert_eq!(
+        (watcher.game().result, uci(&watcher)),
+        (
+            Some(GameResult::Open),
+            ENTERED[..3].iter().map(|uci| (*uci).to_owned()).collect()
+        )
+    );
+}
