@@ -180,6 +180,19 @@ impl LogRecord {
     }
 }
 
+/// How many of these bytes, as they came, are no part of a log: within a frame only its first byte has bit 7 (protocol 1.4).
+#[must_use]
+pub fn besides_logs<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> usize {
+    let mut in_log = false;
+    let besides = bytes.into_iter().filter(|byte| {
+        if **byte & 0x80 != 0 {
+            in_log = **byte == super::message::id::EVENT_LOG;
+        }
+        !in_log
+    });
+    besides.count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

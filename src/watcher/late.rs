@@ -9,7 +9,7 @@
 
 use super::gathers::{AT_ONCE_MS, Gathers, TOGETHER_MS};
 use crate::{
-    dgt::{ClockReading, Message},
+    dgt::{ClockReading, Message, eventlog::besides_logs},
     time::Millis,
 };
 
@@ -23,8 +23,10 @@ const LUMP: usize = 3;
 const QUIET_MS: u64 = 1000;
 /// A reading of a clock that comes so much after it was shown has waited, and what came before it.
 const OVERDUE_MS: u64 = 300;
-/// A line that says more than this at once, a log besides, was not late: it never stops.
-const MOST_HELD: usize = 2048 + 0x1f00;
+/// A line that says more than this at once, a log apart, was not late: it never stops.
+const MOST_HELD: usize = 2048;
+/// The same with what claims to be a log.
+const MOST_WITH_LOG: usize = MOST_HELD + 0x2000;
 /// Between two changes of squares.
 const FIELD_MS: u64 = 150;
 /// Before a press of the clock.
@@ -122,8 +124,8 @@ impl Late {
     /// Takes bytes that are to be held: they come after a silence, or are `awaited`, and what comes together with them may have
     /// been late. Returns false where there is no reason to.
     pub(super) fn holds(&mut self, now: Millis, bytes: &[u8], awaited: bool) -> bool {
-        let held: usize = self.held.iter().map(|(_, bytes)| bytes.len()).sum();
-        self.floods |= held >= MOST_HELD;
+        let held = || self.held.iter().flat_map(|(_, bytes)| bytes);
+        self.floods |= besides_logs(held()) >= MOST_HELD || held().count() >= MOST_WITH_LOG;
         if self.held.is_empty() && !awaited && !self.is_late(now) || self.floods {
             return false;
         }
@@ -295,6 +297,27 @@ mod tests {
             &Message::Clock(clock(100, 100, Lever::RightHigh)),
         );
         late
+    }
+
+    #[test]
+    fn a_log_may_be_long_and_nothing_else() {
+        let holds = |bytes: &[u8]| {
+            let mut late = late();
+            let chunks = bytes
+                .chunks(64)
+                .take_while(|bytes| late.holds(Millis(60_000), bytes, false));
+            chunks.count() * 64
+        };
+        let mut log = Vec::new();
+        Message::EventLog(&[0x41; 0x1000]).encode(&mut log);
+        assert_eq!(holds(&log), log.len().next_multiple_of(64), "{}", log.len());
+        // Without its end, and a flood of whole boards: the watcher would work on what is held for seconds.
+        assert_eq!(holds(&[&log[..3], &[0; 0x8000]].concat()), MOST_WITH_LOG);
+        let mut boards = Vec::new();
+        while boards.len() < 0x2000 {
+            Message::Dump(&[crate::dgt::PieceCode::EMPTY; 64]).encode(&mut boards);
+        }
+        assert_eq!(holds(&boards), MOST_HELD);
     }
 
     #[test]
