@@ -51,6 +51,10 @@ impl Env {
     /// Where the journal is when the configuration `file` does not say: in the state folder that systemd gives, else in
     /// that of the unit where the unit's configuration is read, else in that of the user.
     pub(super) fn default_journal(&self, file: &Path) -> Option<PathBuf> {
+        self.journal_beside(Path::new(STATE_OF_THE_UNIT).is_dir(), file)
+    }
+
+    fn journal_beside(&self, unit_is_installed: bool, file: &Path) -> Option<PathBuf> {
         const FILE: &str = "journal.sqlite";
         if let Some(folders) = self.get("STATE_DIRECTORY") {
             // systemd separates several folders by colons; the first is ours.
@@ -59,9 +63,8 @@ impl Env {
                 .next()
                 .map(|folder| PathBuf::from(folder).join(FILE));
         }
-        let of_the_unit = Path::new(STATE_OF_THE_UNIT);
-        if file == Path::new(OF_THE_UNIT) && of_the_unit.is_dir() {
-            return Some(of_the_unit.join(FILE));
+        if unit_is_installed && file == Path::new(OF_THE_UNIT) {
+            return Some(Path::new(STATE_OF_THE_UNIT).join(FILE));
         }
         let state = match self.get("XDG_STATE_HOME") {
             Some(folder) => PathBuf::from(folder),
@@ -107,5 +110,33 @@ impl<const N: usize> From<[(&str, &str); N]> for Env {
 impl std::fmt::Debug for Env {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_reads_the_configuration_of_the_unit_finds_its_journal() {
+        let journal = |env: &[(&str, &str)], is_installed, file: &str| {
+            let env: Env = env
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect();
+            let path = env.journal_beside(is_installed, Path::new(file));
+            path.map(|path| path.display().to_string()).unwrap_or_default()
+        };
+        let root = [("HOME", "/root")];
+        let of_the_unit = "/var/lib/dgt2mqtt/journal.sqlite";
+        let of_root = "/root/.local/state/dgt2mqtt/journal.sqlite";
+        assert_eq!(journal(&root, true, OF_THE_UNIT), of_the_unit);
+        assert_eq!(journal(&root, false, OF_THE_UNIT), of_root);
+        assert_eq!(journal(&root, true, "/root/mine.toml"), of_root);
+        let under_systemd = [("HOME", "/root"), ("STATE_DIRECTORY", "/srv/dgt")];
+        assert_eq!(
+            journal(&under_systemd, true, OF_THE_UNIT),
+            "/srv/dgt/journal.sqlite"
+        );
     }
 }

@@ -204,21 +204,33 @@ fn forty_boards_of_classical_games_say_what_each_says_alone() {
     let Some(folder) = folder("captures") else { return };
     let names = named(&folder, |name| name.contains("-standard"), 40);
     assert!(names.len() == 40 && names.iter().any(|name| name.starts_with("cable_gap")));
-    // One in eight of the ways in which boards may answer loses one irregularity: a king that is drawn from a rook.
-    let hall = Hall::seeded(boards(read(&folder, &names)), Troubles::default(), 2);
-    let score = score(&folder, &names, hall);
-    eprintln!(
-        "{}/{} games, {}/{} half-moves, {}/{} irregularities: {:#?}",
-        score.exact, score.captures, score.plies_right, score.plies, score.found, score.offences, score.wrong
-    );
-    assert_eq!(score.false_alarms, 0, "{:#?}", score.wrong);
-    assert_eq!(
-        (score.exact, score.plies_right),
-        (40, score.plies),
-        "{:#?}",
-        score.wrong
-    );
-    assert_eq!(score.found, score.offences, "{:#?}", score.wrong);
+    // One in eight of the ways in which boards may answer loses one irregularity, the first: a king that is drawn from a rook.
+    for (seed, least) in [(1, 0.9), (2, 1.0)] {
+        let hall = Hall::seeded(boards(read(&folder, &names)), Troubles::default(), seed);
+        let score = score(&folder, &names, hall);
+        eprintln!(
+            "{}/{} games, {}/{} half-moves, {}/{} irregularities: {:#?}",
+            score.exact,
+            score.captures,
+            score.plies_right,
+            score.plies,
+            score.found,
+            score.offences,
+            score.wrong
+        );
+        assert_eq!(score.false_alarms, 0, "{:#?}", score.wrong);
+        assert_eq!(
+            (score.exact, score.plies_right),
+            (40, score.plies),
+            "{:#?}",
+            score.wrong
+        );
+        assert!(
+            score.found as f64 >= least * score.offences as f64,
+            "{:#?}",
+            score.wrong
+        );
+    }
 }
 
 /// All captures of the corpus, twelve on a line: what a line costs.
