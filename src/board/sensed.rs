@@ -76,6 +76,15 @@ impl Default for Sensed {
 }
 
 impl Sensed {
+    /// What stood there before anything was watched.
+    pub fn settled(placement: &Placement) -> Self {
+        let mut sensed = Self::default();
+        for square in placement.occupied() {
+            sensed.set(Millis(0), square, placement.at(square));
+        }
+        sensed
+    }
+
     /// A square changed. Returns false when it showed that already.
     pub fn set(&mut self, now: Millis, square: Square, code: Code) -> bool {
         let old = self.placement.at(square);

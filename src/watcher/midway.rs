@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shakmaty::Color;
 
-use super::{clock::Clock, start::castling_of};
+use super::{arrays::castling_of, clock::Clock};
 use crate::{
     board::{Lines, Placement, Sensed, Stand, weight},
     dgt::ClockSide,

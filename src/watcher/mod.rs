@@ -5,54 +5,25 @@
 //! The shell feeds it, then drains `poll_event`, `poll_transmit` and `poll_wish` until they are
 //! empty, then sleeps until `poll_timeout`.
 
-mod accuse;
-mod advice;
-mod after;
-mod arbiter;
+mod arrays;
+mod at_rest;
 mod backlog;
-mod case_file;
-mod cases;
 mod clock;
 pub mod command;
 mod core;
-mod correct;
-mod displaced;
-mod doubt;
-mod ending;
+mod ctx;
 pub mod explain;
-mod fallen;
-mod finish;
-mod flags;
 mod game;
-mod gap;
 mod gathers;
-mod hardware;
-mod in_step;
-mod judge;
 mod late;
-mod lifecycle;
-mod meanwhile;
 mod midway;
 mod not_now;
-mod occupancy;
 mod onboard_log;
 mod outbox;
-mod overruled;
-mod past;
-mod reading;
-mod recall;
-mod results;
-mod settle;
-pub mod snapshot;
-mod start;
 pub mod state;
-mod sure;
 mod table;
 #[cfg(test)]
 mod testing;
-mod touch;
-mod unread;
-mod view;
 mod whole;
 mod wire;
 
@@ -69,12 +40,12 @@ use crate::{
 };
 pub use command::{Command, CommandError, Order, Reply, Report};
 use core::Core;
+pub use core::past::Needed;
+pub use core::snapshot::Snapshot;
 pub use explain::Account;
 pub use gathers::MOST_MS as MOST_GATHERED_MS;
 pub use not_now::NotNow;
 pub use outbox::{Heard, MateQuestion};
-pub use past::Needed;
-pub use snapshot::Snapshot;
 pub use state::{
     BatteryView, BoardInfo, ClockView, GameView, HardwareView, Model, PositionView, StateSet, Status,
 };

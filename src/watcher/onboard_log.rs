@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Color, Move};
 
-use super::{clock::Presses, reading::settled};
+use super::clock::Presses;
 use crate::{
-    board::{Code, Line, Lines, Orientation, Placement, Stand},
+    board::{Code, Line, Lines, Orientation, Placement, Sensed, Stand},
     dgt::{ClockSide, PieceCode, Squares, eventlog::LogRecord},
     time::Millis,
 };
@@ -202,7 +202,7 @@ pub(super) fn played(
     orientation: Orientation,
     white: Option<ClockSide>,
 ) -> Vec<Unseen> {
-    let mut sensed = settled(&orientation.placement(&missed.from));
+    let mut sensed = Sensed::settled(&orientation.placement(&missed.from));
     let mut now = Millis(STEP_MS);
     let mut lines = Lines::new(root.clone(), &sensed, now);
     let presses = missed.steps.iter().any(|step| matches!(step, Step::Press(_)));

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 37] = [
+const FILES: [&str; 39] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -15,32 +15,34 @@ const FILES: [&str; 37] = [
     "board/sensed.rs",
     "board/suspect.rs",
     "board/fall.rs",
-    "watcher/arbiter.rs",
+    "watcher/core/arbiter.rs",
+    "watcher/at_rest.rs",
+    "watcher/ctx.rs",
     "watcher/backlog.rs",
     "watcher/gathers.rs",
     "watcher/late.rs",
-    "watcher/settle.rs",
-    "watcher/flags.rs",
-    "watcher/judge.rs",
-    "watcher/accuse.rs",
-    "watcher/displaced.rs",
-    "watcher/after.rs",
-    "watcher/overruled.rs",
-    "watcher/lifecycle.rs",
-    "watcher/finish.rs",
-    "watcher/gap.rs",
-    "watcher/core.rs",
-    "watcher/game.rs",
-    "watcher/start.rs",
+    "watcher/game/settle.rs",
+    "watcher/game/flags.rs",
+    "watcher/game/judge.rs",
+    "watcher/game/accuse.rs",
+    "watcher/game/displaced.rs",
+    "watcher/game/after.rs",
+    "watcher/game/overruled.rs",
+    "watcher/core/lifecycle.rs",
+    "watcher/game/finish.rs",
+    "watcher/game/gap.rs",
+    "watcher/core/mod.rs",
+    "watcher/game/mod.rs",
+    "watcher/core/start.rs",
     "watcher/midway.rs",
-    "watcher/touch.rs",
-    "watcher/unread.rs",
-    "watcher/doubt.rs",
-    "watcher/fallen.rs",
-    "watcher/occupancy.rs",
+    "watcher/game/touch.rs",
+    "watcher/game/unread.rs",
+    "watcher/game/doubt.rs",
+    "watcher/game/fallen.rs",
+    "watcher/core/occupancy.rs",
     "watcher/onboard_log.rs",
-    "watcher/recall.rs",
-    "watcher/sure.rs",
+    "watcher/game/recall.rs",
+    "watcher/game/sure.rs",
 ];
 
 /// File and name of each constant that is a number, with its value.
@@ -60,6 +62,9 @@ fn constants() -> BTreeMap<(String, String), String> {
                 continue;
             };
             if let ("u64" | "f32" | "usize", Some(value)) = (kind, value.strip_suffix(';')) {
+                // The file of a folder goes by the folder's name.
+                let name_of_file = file.strip_suffix("/mod.rs").map(|folder| format!("{folder}.rs"));
+                let file = name_of_file.as_deref().unwrap_or(file);
                 let file = file.rsplit('/').next().unwrap().to_owned();
                 constants.insert((file, name.to_owned()), value.to_owned());
             }

@@ -12,7 +12,7 @@ const KINDS: &str = "dead-square,lost-update,dead-chip,chip-dies,dead-squares,ca
                      displaced,fallen";
 const GAMES: u64 = 6;
 /// The first seed: the fit has not seen it. Three accusations in these games would be false and certain but for the
-/// signs that `watcher/sure.rs` looks for.
+/// signs that `watcher/game/sure.rs` looks for.
 const SEED: u64 = 620_035;
 
 #[test]

@@ -1,0 +1,243 @@
+//! Arrays: what may stand on a board before a game, and which kind of game begins from it.
+
+use std::sync::Arc;
+
+use shakmaty::{Bitboard, CastlingMode, Color, File, Rank, Square};
+
+use crate::{
+    board::{Code, Lines, Placement, Sensed, Stand},
+    time::Millis,
+};
+
+/// What kind of array a game began from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Array {
+    /// As in 2.3, or with squares that are not read.
+    Standard,
+    /// A Chess960 array.
+    Chess960,
+    /// Pieces stand wrong on these squares.
+    Wrong(Bitboard),
+}
+
+/// What kind of array `placement` is.
+pub(super) fn kind_of(placement: &Placement) -> Array {
+    let differing = placement.differing(&Placement::ARRAY);
+    let wrong: Bitboard = differing
+        .into_iter()
+        .filter(|s| !placement.at(*s).is_empty())
+        .collect();
+    if wrong.is_empty() && differing.count() <= 4 {
+        Array::Standard
+    } else if missing(placement) <= 2 && is_chess960(&mirrored(placement)) {
+        Array::Chess960
+    } else {
+        Array::Wrong(differing)
+    }
+}
+
+/// What is felt on the board, named as if a game began.
+pub(super) fn array_named(seen: &Placement) -> Placement {
+    seen.named_by(&Placement::ARRAY)
+}
+
+/// Pieces that a full array has more.
+fn missing(placement: &Placement) -> usize {
+    32usize.saturating_sub(placement.occupied().count())
+}
+
+/// `placement` with pieces that are not read at home put where the other side's array has them.
+fn mirrored(placement: &Placement) -> Placement {
+    let mut full = placement.clone();
+    for file in 0..8 {
+        for (near, far) in [(0, 7), (7, 0), (1, 6), (6, 1)] {
+            let square = Square::new(near * 8 + file);
+            let other = placement.at(Square::new(far * 8 + file));
+            if let Some(piece) = other.piece().filter(|_| placement.at(square).is_empty()) {
+                full.set(square, Code::from(piece.role.of(!piece.color)));
+            }
+        }
+    }
+    full
+}
+
+/// Nothing stands between the armies, both back ranks are the same, the king between the rooks, the bishops on two colours (II.3 of
+/// the Guidelines on Chess960).
+fn is_chess960(placement: &Placement) -> bool {
+    let rank = |r: u32| -> Vec<u8> { (0..8).map(|f| placement.at(Square::new(r * 8 + f)).0).collect() };
+    let (white, black) = (rank(0), rank(7));
+    if placement.occupied().count() != 32
+        || rank(1) != vec![1; 8]
+        || rank(6) != vec![7; 8]
+        || white.iter().zip(&black).any(|(w, b)| w + 6 != *b)
+    {
+        return false;
+    }
+    let all = |code: u8| {
+        white
+            .iter()
+            .enumerate()
+            .filter(move |(_, c)| **c == code)
+            .map(|(i, _)| i)
+    };
+    let (rooks, bishops): (Vec<_>, Vec<_>) = (all(2).collect(), all(4).collect());
+    let (king, knights, queens) = (all(5).next(), all(3).count(), all(6).count());
+    matches!((&rooks[..], king), ([a, b], Some(k)) if *a < k && k < *b)
+        && matches!(&bishops[..], [a, b] if (a + b) % 2 == 1)
+        && knights == 2
+        && queens == 1
+}
+
+/// By what rule one castles in a game that goes on from `placement`: as in Chess960 where kings and rooks of both players
+/// stand as its arrays have them, and not as the standard one.
+pub(super) fn castling_of(placement: &Placement) -> CastlingMode {
+    let files = |color: Color| {
+        let rank = Bitboard::from_rank(color.fold_wb(Rank::First, Rank::Eighth));
+        let of = |piece| placement.squares_of(Code::from(piece)) & rank;
+        let king = of(color.king()).single_square()?.file();
+        let rooks = of(color.rook());
+        let (first, last) = (rooks.first()?.file(), rooks.last()?.file());
+        (rooks.count() == 2 && first < king && king < last).then_some([first, king, last])
+    };
+    match files(Color::White) {
+        // Rooks in the corners are rather those of a standard game whose kings have moved.
+        Some([File::A, _, File::H]) | None => CastlingMode::Standard,
+        white if white == files(Color::Black) => CastlingMode::Chess960,
+        _ => CastlingMode::Standard,
+    }
+}
+
+/// The position that a game from `placement` starts from.
+pub(super) fn stand_of(placement: &Placement) -> Stand {
+    match kind_of(placement) {
+        Array::Standard => Stand::initial(),
+        Array::Chess960 => Stand::of_placement(&mirrored(placement), Color::White, CastlingMode::Chess960),
+        Array::Wrong(_) => Stand::of_placement(placement, Color::White, CastlingMode::Standard),
+    }
+}
+
+/// True when 32 pieces stand as at a beginning: all pawns at home and nothing between the armies.
+pub(super) fn is_full_array(placement: &Placement) -> bool {
+    let pawns = |color: Color| placement.squares_of(Code::from(color.pawn()));
+    let home = |rank| Bitboard::from_rank(rank);
+    placement.occupied().count() == 32
+        && pawns(Color::White) == home(Rank::Second)
+        && pawns(Color::Black) == home(Rank::Seventh)
+        && (placement.occupied() & !(home(Rank::First) | home(Rank::Eighth))).count() == 16
+}
+
+/// True when a game begins from here as it should.
+pub(super) fn is_proper_array(placement: &Placement) -> bool {
+    is_full_array(placement) && !matches!(kind_of(placement), Array::Wrong(_))
+}
+
+/// True when `placement` could be a position of a game: one king each.
+pub(super) fn is_playable(placement: &Placement) -> bool {
+    let kings = |color: Color| placement.squares_of(Code::from(color.king())).count();
+    kings(Color::White) == 1 && kings(Color::Black) == 1
+}
+
+/// How good an array is: a proper one before a wrong one, more pieces before fewer. More than 32 pieces
+/// are a misreading.
+pub(in crate::watcher) fn rank(placement: &Placement) -> (bool, usize) {
+    let men = placement.occupied().count();
+    let proper = !matches!(kind_of(placement), Array::Wrong(_));
+    if men > 32 { (false, 0) } else { (proper, men) }
+}
+
+/// True when a few half-moves from the standard array explain all that is seen.
+pub(super) fn is_after_first_moves(sensed: &Sensed, now: Millis) -> bool {
+    let lines = Lines::new(Arc::new(Stand::initial()), sensed, now);
+    let best = lines.best();
+    !best.plies.is_empty() && best.differing().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use shakmaty::fen::Fen;
+
+    fn array(placement: &str) -> Placement {
+        let fen: Fen = placement.parse().unwrap();
+        Placement::from(&fen.as_setup().board)
+    }
+
+    #[test]
+    fn the_initial_array_is_standard_even_with_a_square_unread() {
+        assert_eq!(
+            kind_of(&array("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR")),
+            Array::Standard
+        );
+        assert_eq!(
+            kind_of(&array("rnbqkbnr/pppp1ppp/8/8/8/8/PPPPPPPP/RNBQKB1R")),
+            Array::Standard
+        );
+    }
+
+    #[test]
+    fn king_and_queen_exchanged_is_wrong_on_their_squares() {
+        let found = kind_of(&array("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBKQBNR"));
+        assert_eq!(
+            found,
+            Array::Wrong(Bitboard::from_square(Square::D1).with(Square::E1))
+        );
+    }
+
+    #[test]
+    fn chess960_needs_the_king_between_rooks_and_bishops_on_two_colours() {
+        let kind = |rank: &str| {
+            let black = rank.to_lowercase();
+            kind_of(&array(&format!("{black}/pppppppp/8/8/8/8/PPPPPPPP/{rank}")))
+        };
+        assert_eq!(kind("BBQNRKRN"), Array::Chess960);
+        assert_eq!(kind("NRKBBQRN"), Array::Chess960);
+        assert!(
+            matches!(kind("KRBBQNRN"), Array::Wrong(_)),
+            "the king in the corner"
+        );
+        assert!(
+            matches!(kind("BNBQRKRN"), Array::Wrong(_)),
+            "bishops on one colour"
+        );
+    }
+
+    #[test]
+    fn a_game_of_chess960_is_known_by_its_kings_and_rooks() {
+        let of = |placement: &str| castling_of(&array(placement));
+        assert_eq!(of("1rk2r2/pp3ppp/8/8/8/8/PP3PPP/1RK2R2"), CastlingMode::Chess960);
+        assert_eq!(of("r3k2r/pp3ppp/8/8/8/8/PP3PPP/R3K2R"), CastlingMode::Standard);
+        assert_eq!(of("r4rk1/pp3ppp/8/8/8/8/PP3PPP/R4RK1"), CastlingMode::Standard);
+        assert_eq!(of("r2k3r/pp3ppp/8/8/8/8/PP3PPP/R3K2R"), CastlingMode::Standard);
+    }
+
+    #[test]
+    fn a_man_between_the_armies_is_no_array_of_chess960() {
+        let moved = array("rnbqkbnr/pppppppp/8/8/6P1/8/PPPPPP1P/RNBQKBNR");
+        assert!(matches!(kind_of(&moved), Array::Wrong(_)) && after_first_moves(&moved));
+        let spare = array("rnbqkbnr/pppppppp/3K4/8/8/8/PPPPPPPP/RNBQKBNR");
+        assert!(matches!(kind_of(&spare), Array::Wrong(_)) && !after_first_moves(&spare));
+        assert!(!after_first_moves(&Placement::ARRAY));
+    }
+
+    #[test]
+    fn what_cannot_be_followed_from_the_array_is_a_game_from_where_it_stands() {
+        let answered = array("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR");
+        assert!(after_first_moves(&answered));
+        let taken = array("rnbqkbnr/ppp1pppp/8/3P4/8/8/PPPP1PPP/RNBQKBNR");
+        assert!(!after_first_moves(&taken), "nobody saw the pawn on e4");
+    }
+
+    fn after_first_moves(placement: &Placement) -> bool {
+        let mut sensed = Sensed::default();
+        sensed.replace(Millis(0), placement);
+        is_after_first_moves(&sensed, Millis(1000))
+    }
+
+    #[test]
+    fn a_game_needs_one_king_each() {
+        assert!(is_playable(&array("4k3/8/8/8/8/8/8/4K3")));
+        assert!(!is_playable(&array("4k3/8/8/8/8/8/8/8")));
+        assert!(!is_playable(&array("4k3/8/8/8/8/8/8/3KK3")));
+    }
+}

@@ -1,0 +1,344 @@
+//! Commands of the arbiter: they enter by the same door as a reading of the sensors.
+
+use std::sync::Arc;
+
+use shakmaty::{CastlingMode, Color, Position as _};
+
+use super::{Core, Phase, snapshot::stand_of_fen};
+use crate::{
+    board::Stand,
+    event::{Body, ClockState, GameResult},
+    laws::{IrregularityKind, Side},
+    time::Millis,
+    watcher::{
+        arrays::{is_full_array, is_playable, stand_of},
+        at_rest::at_rest,
+        command::{Command, CommandError, Order, Reply, Report},
+        ctx::Ctx,
+        game::Game,
+        game::advice::Finding,
+        not_now::NotNow,
+    },
+};
+
+/// More irregularities than any game has: further ones are not taken from a person.
+const MOST_IRREGULARITIES: usize = 256;
+
+impl Core {
+    /// Carries out what a person wants; what comes of it has the person's name.
+    pub(in crate::watcher) fn carry_out(&mut self, now: Millis, order: Order) -> Result<Reply, CommandError> {
+        self.out.by_command = true;
+        self.out.by = order.by;
+        let done = match order.past {
+            Some(events) => self.command_about(now, order.command, &events).map(Some),
+            None => self.command(now, order.command).map(|()| None),
+        };
+        self.out.by_command = false;
+        self.out.by = None;
+        let past = done?;
+        self.review(now);
+        Ok(past.unwrap_or_else(|| Reply {
+            game: Some(self.game_view()),
+        }))
+    }
+
+    fn command(&mut self, now: Millis, command: Command) -> Result<(), CommandError> {
+        if let Some(asked) = command.game()
+            && !matches!(&self.phase, Phase::Game(game) if game.number == asked)
+            && !(command.is_forfeit() && asked == self.games + 1)
+        {
+            let last = self.games;
+            return Err(CommandError::NoSuchGame { asked, last });
+        }
+        match command {
+            Command::Resync => self.want_dump(),
+            Command::NewGame => self.new_game(now)?,
+            Command::SetPosition { fen } => self.set_position(now, &fen)?,
+            Command::Result { result, reason, game } => self.set_result(now, result, reason, game)?,
+            Command::Resume { reason, .. } => self.take_result_back(now, reason)?,
+            other => {
+                let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
+                let said = ctx.out.seq;
+                let correction = match &other {
+                    Command::Correct(order) => Some(order.clone()),
+                    _ => None,
+                };
+                let is_promotion = matches!(other, Command::Promotion { .. });
+                game.command(&mut ctx, other)?;
+                if game.is_watched() {
+                    self.unwatch_all();
+                } else if self.out.seq != said {
+                    match correction {
+                        Some(order) => self.keep_in_step(now, &order),
+                        None if is_promotion => self.unwatch(),
+                        None => {}
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The game that goes on is over, and a new one starts from what stands on the board.
+    fn new_game(&mut self, now: Millis) -> Result<(), CommandError> {
+        let placement = self.sensed.placement().clone();
+        if self.raw.is_none() || !is_playable(&placement) {
+            return Err(NotNow::NoKings.into());
+        }
+        if matches!(&self.phase, Phase::Game(game) if game.parked) {
+            self.end_game(now, "new_game_by_arbiter");
+            self.next_has_begun(now);
+            if matches!(&self.phase, Phase::Game(game) if game.is_watched()) {
+                return Ok(());
+            }
+        }
+        at_rest(&self.sensed, now)?;
+        self.end_game(now, "new_game_by_arbiter");
+        let stand = if is_full_array(&placement) {
+            stand_of(&placement)
+        } else {
+            let turn = self.clock.running().unwrap_or(Color::White);
+            Stand::of_placement(&placement, turn, CastlingMode::Standard)
+        };
+        self.begin_from(now, Arc::new(stand));
+        Ok(())
+    }
+
+    /// The game's position is another one than the record's.
+    fn set_position(&mut self, now: Millis, fen: &str) -> Result<(), CommandError> {
+        let parsed: shakmaty::fen::Fen = fen
+            .parse()
+            .map_err(|e: shakmaty::fen::ParseFenError| CommandError::BadFen(e.to_string()))?;
+        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            let (placement, turn) = (
+                crate::board::Placement::from(&parsed.as_setup().board),
+                parsed.as_setup().turn,
+            );
+            let known = (0..=game.plies()).rev().find(|ply| {
+                let stand = game.stand_at(*ply);
+                *stand.placement() == placement && stand.turn() == turn
+            });
+            if let Some(ply) = known {
+                game.take_up_again(&mut ctx);
+                game.go_back(&mut ctx, ply, "position_set_by_arbiter");
+                self.unwatch_all();
+                return Ok(());
+            }
+        }
+        let stand = stand_of_fen(fen, CastlingMode::Standard)
+            .filter(|stand| stand.chess().is_some())
+            .ok_or_else(|| CommandError::BadFen("no game can stand in this position".into()))?;
+        self.end_game(now, "position_set_by_arbiter");
+        self.begin_from(now, Arc::new(stand));
+        Ok(())
+    }
+
+    fn begin_from(&mut self, now: Millis, stand: Arc<Stand>) {
+        self.start_game(now, stand);
+        let runs = self.clock.runs();
+        if let Phase::Game(game) = &mut self.phase {
+            game.lines.set_clock_runs(runs);
+            game.clock_used = runs;
+        }
+    }
+
+    fn end_game(&mut self, now: Millis, reason: &str) {
+        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            if game.is_watched() {
+                game.settle_rest(&mut ctx);
+            }
+            game.end(&mut ctx, GameResult::Open, reason);
+        }
+    }
+}
+
+impl Game {
+    fn command(&mut self, ctx: &mut Ctx<'_>, command: Command) -> Result<(), CommandError> {
+        match command {
+            Command::Dismiss { irregularity } => self.dismiss(ctx, irregularity),
+            Command::Accept { irregularity } => self.accept(ctx, &irregularity),
+            Command::Reopen { irregularity } => self.reopen(ctx, irregularity),
+            Command::Note {
+                irregularity,
+                penalty,
+                note,
+            } => self.note(ctx, irregularity, penalty, note.map(Into::into)),
+            Command::Correct(order) => self.correct_record(ctx, &order),
+            Command::RaisedBy { irregularity, by } => self.raised_by(ctx, irregularity, by),
+            Command::Report(report) => self.report(ctx, report),
+            Command::Retract { to_ply } => {
+                let have = self.plies() as u32;
+                if to_ply > have {
+                    return Err(CommandError::NoSuchPly { asked: to_ply, have });
+                }
+                if to_ply < have {
+                    self.take_up_again(ctx);
+                    self.go_back(ctx, to_ply as usize, "retracted_by_arbiter");
+                }
+                Ok(())
+            }
+            Command::Promotion { piece, ply } => self.promoted(ctx, ply, piece.into()),
+            Command::NewGame
+            | Command::SetPosition { .. }
+            | Command::Result { .. }
+            | Command::Resume { .. }
+            | Command::Resync => Ok(()),
+        }
+    }
+
+    /// A game that had ended goes on.
+    fn take_up_again(&mut self, ctx: &mut Ctx<'_>) {
+        if !self.is_watched() {
+            self.result = None;
+            self.show_spent = true;
+            self.parked = false;
+            self.emit(ctx, None, Body::GameResumed { reason: None });
+        }
+    }
+
+    /// What only a person can see is answered with the same kind of ruling.
+    fn report(&mut self, ctx: &mut Ctx<'_>, mut report: Report) -> Result<(), CommandError> {
+        if self.open.len() + self.closed.len() >= MOST_IRREGULARITIES {
+            return Err(NotNow::TooManyIrregularities(MOST_IRREGULARITIES).into());
+        }
+        if report.game.is_some_and(|game| game != self.number) {
+            return Err(NotNow::PresentGameOnly.into());
+        }
+        let kind = report.kind;
+        if kind == IrregularityKind::Other && report.note.as_ref().is_none_or(|note| note.as_str().is_empty())
+        {
+            return Err(NotNow::WordsMissing.into());
+        }
+        let offender = report.offender.map(Color::from);
+        let (ply, offender) = match report.ply {
+            Some(ply) => self.named_half_move(kind, ply, offender)?,
+            None => self.reported_half_move(kind, offender)?,
+        };
+        if matches!(
+            kind,
+            IrregularityKind::ThreefoldClaim | IrregularityKind::FiftyClaim
+        ) {
+            let is_right = self.claim_is_right(kind, report.written_move.as_deref())?;
+            report.claim_correct.get_or_insert(is_right);
+        }
+        if kind == IrregularityKind::FlagFall && report.confirmed == Some(false) {
+            flag_may_have_fallen(ctx.clock.state(), offender)?;
+        }
+        let before = self.stand_at(ply.saturating_sub(1)).clone();
+        let by = offender.unwrap_or_else(|| before.turn());
+        let mut finding = Finding::new(self, by, ply, before, ctx.sensed.placement().clone());
+        finding.kind = kind;
+        finding.offender = offender;
+        finding.at = ctx.now;
+        finding.clock = ctx.clock.state();
+        finding.first_flag = report.first_flag;
+        finding.reported = Some(report);
+        self.accuse(ctx, finding, None);
+        Ok(())
+    }
+
+    /// The half-move that a report names, and by whom it was.
+    fn named_half_move(
+        &self,
+        kind: IrregularityKind,
+        ply: u32,
+        offender: Option<Color>,
+    ) -> Result<(usize, Option<Color>), NotNow> {
+        let (named, have) = (ply as usize, self.plies());
+        if named > have + 1 {
+            return Err(NotNow::HalfMoveNotBegun { ply, have });
+        }
+        // Who made it is known; what nobody made has the offender that is named.
+        let made = named > 0 && !is_of_nobody(kind);
+        Ok((named, offender.or_else(|| made.then(|| self.mover(named)))))
+    }
+
+    /// The half-move that a report speaks of, and by whom it was.
+    fn reported_half_move(
+        &self,
+        kind: IrregularityKind,
+        offender: Option<Color>,
+    ) -> Result<(usize, Option<Color>), NotNow> {
+        use IrregularityKind::*;
+        match kind {
+            // These speak of a half-move that was made.
+            TwoHands | TouchMove | RookFirstCastling | PressWithOtherHand | InvertedRookPromotion => {
+                let last = (1..=self.plies()).rev();
+                let ply = last
+                    .take(2)
+                    .find(|ply| offender.is_none_or(|side| self.mover(*ply) == side));
+                let Some(ply) = ply else {
+                    return Err(NotNow::NoHalfMove);
+                };
+                Ok((ply, Some(self.mover(ply))))
+            }
+            // These were made, or are on the board with nothing on the record yet.
+            IllegalMove | PromotionNotReplaced | WrongColourPromotion | CastlingIncomplete
+                if self.plies() > 0 && offender.is_none_or(|side| self.mover(self.plies()) == side) =>
+            {
+                Ok((self.plies(), Some(self.mover(self.plies()))))
+            }
+            InitialPositionWrong | BoardOrientationWrong | ColoursReversed => Ok((0, offender)),
+            ThreefoldClaim | FiftyClaim => {
+                let turn = self.to_move();
+                if offender.is_some_and(|side| side != turn) {
+                    return Err(NotNow::NotTheirMove);
+                }
+                Ok((self.plies() + 1, Some(turn)))
+            }
+            FlagFall if offender.is_none() => Err(NotNow::OffenderMissing),
+            _ => Ok((self.plies() + 1, offender)),
+        }
+    }
+
+    /// Whether the record bears out a draw claim: in the present position, or in the one that comes of the half-move that the
+    /// claimant wrote down (9.2.1, 9.3.1).
+    fn claim_is_right(&self, kind: IrregularityKind, written: Option<&str>) -> Result<bool, CommandError> {
+        let (stand, before) = match written {
+            Some(written) => (self.after_written(written)?, 1),
+            None => (self.stand().clone(), 0),
+        };
+        Ok(match kind {
+            IrregularityKind::ThreefoldClaim => self.occurrences(&stand).len() + before >= 3,
+            _ => stand.chess().is_some_and(|chess| chess.halfmoves() >= 100),
+        })
+    }
+}
+
+/// True for what is no act of the player to move.
+fn is_of_nobody(kind: IrregularityKind) -> bool {
+    let of_nobody = matches!(
+        kind,
+        IrregularityKind::InitialPositionWrong
+            | IrregularityKind::BoardOrientationWrong
+            | IrregularityKind::ColoursReversed
+            | IrregularityKind::ClockSettingWrong
+            | IrregularityKind::BothFlags
+            | IrregularityKind::DeadPosition
+            | IrregularityKind::Fivefold
+            | IrregularityKind::SeventyFive
+            | IrregularityKind::IllegalPositionObserved
+            | IrregularityKind::DisplacedPieceFound
+    );
+    of_nobody || kind.is_conduct()
+}
+
+/// Refuses where the clock shows time for a player whose flag is said to have fallen.
+fn flag_may_have_fallen(clock: Option<ClockState>, offender: Option<Color>) -> Result<(), CommandError> {
+    let (Some(clock), Some(side)) = (clock, offender) else {
+        return Ok(());
+    };
+    let left = side.fold_wb(clock.white_ms, clock.black_ms);
+    if left == 0 {
+        return Ok(());
+    }
+    let (side, seconds) = (Side::from(side).in_words(), left.div_ceil(1000));
+    Err(CommandError::ContradictsClock(format!(
+        "the clock shows {}:{:02} for {side}",
+        seconds / 60,
+        seconds % 60
+    )))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,412 @@
+//! How an evening at one board goes: a game begins, is over, and the next one is set up.
+
+use std::sync::Arc;
+
+use shakmaty::{CastlingMode, Color};
+
+use super::{
+    Core, Phase,
+    start::{ARRAY_MS, Setup, WRONG_ARRAY_MS},
+};
+use crate::{
+    board::{Lines, Orientation, Placement, Stand},
+    event::{Body, GameResult},
+    time::Millis,
+    watcher::{
+        OrientationSetting, Table,
+        arrays::{
+            Array, array_named, castling_of, is_full_array, is_playable, is_proper_array, kind_of, stand_of,
+        },
+        game::Game,
+        midway::Midway,
+    },
+};
+
+/// A new array must stand this long after a game.
+const NEW_ARRAY_MS: u64 = 1000;
+/// The initial array during a game must stand this long before it means a new one.
+const RESET_MS: u64 = 3000;
+/// Where men are missing or stand between the armies, and more squares are wrong, a game has begun before.
+const MOST_WRONG: usize = 10;
+/// A board that came in mid-game is taken as it stands after this long.
+const MID_GAME_MS: u64 = 1000;
+
+impl Core {
+    /// Whether a game begins.
+    pub(super) fn look_for_start(&mut self, now: Millis) {
+        let Phase::Waiting(setup) = &mut self.phase else {
+            return;
+        };
+        let still = now.since(self.sensed.last_change());
+        if self.raw.is_none() {
+            return;
+        }
+        if still >= ARRAY_MS {
+            setup.note(&self.sensed, now, &self.clock);
+            if still < WRONG_ARRAY_MS {
+                self.look_at(self.sensed.last_change() + WRONG_ARRAY_MS);
+            }
+        } else {
+            self.look_at(self.sensed.last_change() + ARRAY_MS);
+        }
+        if self.clock.runs() {
+            self.start_by_clock(now);
+        } else {
+            self.start_by_moves(now);
+        }
+    }
+
+    fn start_by_clock(&mut self, now: Millis) {
+        let Phase::Waiting(setup) = &mut self.phase else {
+            return;
+        };
+        if let Some(array) = setup.array.clone()
+            && array.differing(self.sensed.placement()).count() <= 6
+        {
+            let started = *setup.started.get_or_insert(now);
+            // A game that begins as it should begins at once. Otherwise a piece may be misread, or be
+            // on its way to its square.
+            let moved = setup
+                .lines
+                .as_ref()
+                .is_some_and(|lines| !lines.best().plies.is_empty());
+            let due = started
+                + if matches!(kind_of(&array), Array::Wrong(_)) && !moved {
+                    WRONG_ARRAY_MS
+                } else {
+                    0
+                };
+            if now < due {
+                self.look_at(due);
+            } else {
+                self.begin(now, &array);
+            }
+            return;
+        }
+        // What stands there is no game from the array that stood there before.
+        if setup.array.take().is_some() {
+            setup.lines = None;
+        }
+        self.start_mid_game(now, 1);
+    }
+
+    /// The daemon came in mid-game. Whose move it is follows from the running clock where its sides
+    /// are known, else from what the players do; without a clock several half-moves in turn must show
+    /// that a game is played at all.
+    fn start_mid_game(&mut self, now: Millis, needed: usize) {
+        let rest = self.sensed.last_change() + MID_GAME_MS;
+        let Phase::Waiting(setup) = &mut self.phase else {
+            return;
+        };
+        if let Some(midway) = &mut setup.midway {
+            midway.hear_clock(&self.clock);
+            midway.tick(now, &self.sensed);
+            if let Some(due) = midway.given_up_at().map(|at| at.max(rest)) {
+                if now < due {
+                    self.look_at(due);
+                } else {
+                    setup.midway = None;
+                }
+            }
+        }
+        let Phase::Waiting(setup) = &mut self.phase else {
+            return;
+        };
+        if setup.midway.is_none() {
+            if now < rest {
+                self.look_at(rest);
+                return;
+            }
+            if !is_playable(self.sensed.placement()) || self.lie_as_likely() {
+                return;
+            }
+            let Phase::Waiting(setup) = &mut self.phase else {
+                return;
+            };
+            setup.midway = Some(Midway::new(&self.sensed, now, &self.clock));
+        }
+        self.take_up_midway(now, needed, rest);
+    }
+
+    /// Takes the game up that goes on, once it is known how.
+    fn take_up_midway(&mut self, now: Millis, needed: usize, rest: Millis) {
+        let Phase::Waiting(setup) = &mut self.phase else {
+            return;
+        };
+        let Some(midway) = &setup.midway else { return };
+        if let (Some(_), Some(turn)) = (self.clock.white_side(), self.clock.running())
+            && midway.is_quiet(now)
+        {
+            let from = midway.from.clone();
+            self.begin_mid_game(now, &from, turn, None);
+            return;
+        }
+        let Some(way) = midway.decided(now, &self.sensed, needed) else {
+            if let Some(at) = midway.deadline(now) {
+                self.look_at(at);
+            }
+            return;
+        };
+        // One half-move may be half of another; after two that fit, hands need not rest.
+        if way.lines.best().plies.len() <= needed && now < rest {
+            self.look_at(rest);
+            return;
+        }
+        let from = midway.from.clone();
+        if let Some(white) = way.white {
+            self.clock.found(white);
+        }
+        self.begin_mid_game(now, &from, way.turn, Some(way.lines));
+    }
+
+    fn start_by_moves(&mut self, now: Millis) {
+        let attached = self.clock.attached == Some(true);
+        let Phase::Waiting(setup) = &mut self.phase else {
+            return;
+        };
+        if setup.array.is_none() {
+            self.start_mid_game(now, 4);
+            return;
+        }
+        let Some(lines) = &mut setup.lines else { return };
+        lines.tick(now, &self.sensed);
+        if lines.best().plies.is_empty() && lines.best().misplaced(&self.sensed).any() {
+            return self.lie_by_first_move(now);
+        }
+        // A clock that stands by will be started; without one the first move starts the game.
+        let needed = if attached { 3 } else { 1 };
+        let best = lines.best();
+        if best.plies.len() < needed || !best.misplaced(&self.sensed).is_empty() {
+            return;
+        }
+        let wait = self.sensed.last_change() + if best.plies.len() > needed { 0 } else { 1500 };
+        if now < wait {
+            self.look_at(wait);
+            return;
+        }
+        let lines = setup.lines.take();
+        if let Some(array) = setup.array.clone() {
+            self.begin(now, &array);
+        }
+        if let (Phase::Game(game), Some(lines)) = (&mut self.phase, lines) {
+            game.take_lines(lines);
+        }
+    }
+
+    /// A game begins from `array`.
+    fn begin(&mut self, now: Millis, array: &Placement) {
+        let stand = Arc::new(stand_of(array));
+        let presses = self.take_presses();
+        let (lines, started) = match &mut self.phase {
+            Phase::Waiting(setup) => (setup.lines.take(), setup.started.unwrap_or(now)),
+            Phase::Game(_) => (None, now),
+        };
+        self.start_game(now, stand);
+        let Phase::Game(game) = &mut self.phase else {
+            return;
+        };
+        if let Some(lines) = lines {
+            game.take_lines(lines);
+        }
+        game.lines.set_clock_runs(self.clock.runs());
+        game.clock_used = self.clock.runs();
+        // The side whose time ran first is White's, unless half-moves had been made before, an odd number.
+        if let Some(counting) = self.clock.counting() {
+            let plies = &game.lines.best().plies;
+            let before = plies.iter().take_while(|ply| !ply.seen || ply.at < started);
+            let moved_before = !before.count().is_multiple_of(2);
+            let whites = presses.len().is_multiple_of(2) != moved_before;
+            self.clock.found(if whites { counting } else { counting.other() });
+        }
+        self.press_again(&presses);
+        let sideways = self.orientation.is_sideways();
+        let reversed = match self.settings.orientation {
+            OrientationSetting::Auto => false,
+            OrientationSetting::Normal => self.orientation == Orientation::Turned,
+            OrientationSetting::Turned => self.orientation == Orientation::Normal,
+        };
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
+        game.begin_unread(&mut ctx);
+        if sideways {
+            game.board_sideways(&mut ctx);
+        } else if reversed {
+            game.colours_reversed(&mut ctx);
+        }
+        if let Array::Wrong(squares) = kind_of(array)
+            && (is_full_array(array) || squares.count() <= MOST_WRONG)
+        {
+            game.array_wrong(&mut ctx, array, squares);
+        }
+    }
+
+    /// The daemon came in mid-game: it tracks from what stood there, by `lines` if half-moves have been seen since.
+    fn begin_mid_game(&mut self, now: Millis, from: &Placement, turn: Color, lines: Option<Lines>) {
+        let stand = Stand::of_placement(from, turn, castling_of(from));
+        let first = lines
+            .as_ref()
+            .and_then(|lines| lines.best().plies.first()?.kind.legal());
+        let stand = first.and_then(|mv| stand.allowing(mv)).unwrap_or(stand);
+        let (in_doubt, absent) = match &self.phase {
+            Phase::Waiting(setup) => (setup.in_doubt, setup.absent),
+            Phase::Game(_) => (false, false),
+        };
+        self.start_game(now, Arc::new(stand));
+        let runs = self.clock.runs();
+        // How a game came about that began in a lump is as little known as what was played in a gap.
+        let read = lines
+            .as_ref()
+            .and_then(|lines| Some(lines.best().plies.first()?.at));
+        let began = read.map_or(self.clock.started_at, |read| read.min(self.clock.started_at));
+        let in_lump = runs && self.lumped.is_some_and(|lumped| began <= lumped);
+        if let Phase::Game(game) = &mut self.phase {
+            game.doubt.gap = (in_doubt || in_lump).then_some(0);
+            game.doubt.absent = absent;
+            game.doubt.shaken |= in_doubt;
+            if let Some(lines) = lines {
+                game.take_lines(lines);
+            }
+            game.lines.set_clock_runs(runs);
+            game.clock_used = runs;
+        }
+        // Of a game that is taken up anew that was said before.
+        if self.orientation.is_sideways()
+            && !in_doubt
+            && let Some((game, mut ctx)) = self.game_and_ctx(now)
+        {
+            game.board_sideways(&mut ctx);
+        }
+    }
+
+    /// The presses that came before the game was seen to have begun.
+    fn take_presses(&mut self) -> Vec<Millis> {
+        match &mut self.phase {
+            Phase::Waiting(setup) => std::mem::take(&mut setup.presses),
+            Phase::Game(_) => Vec::new(),
+        }
+    }
+
+    /// Gives them to the half-moves that were seen meanwhile: the players press in turn, and the
+    /// last press was by the one whose time does not run.
+    fn press_again(&mut self, presses: &[Millis]) {
+        let Some(running) = self.clock.running() else {
+            return;
+        };
+        for (i, at) in presses.iter().enumerate() {
+            let last = (presses.len() - 1 - i).is_multiple_of(2);
+            self.pressed(*at, if last { !running } else { running });
+        }
+    }
+
+    /// Where no array has shown it the pieces tell which way round the board lies: each army is nearer to
+    /// its own side. Returns true when the board was read anew for it.
+    fn lie_as_likely(&mut self) -> bool {
+        let (OrientationSetting::Auto, Some(raw)) = (self.settings.orientation, &self.raw) else {
+            return false;
+        };
+        let likely = Orientation::likely(raw);
+        if self.orientation_shown || likely == self.orientation {
+            return false;
+        }
+        self.turn_to(likely);
+        true
+    }
+
+    pub(super) fn start_game(&mut self, now: Millis, stand: Arc<Stand>) {
+        // It was watched in place of a game that is no more the present one.
+        self.unwatch();
+        self.games += 1;
+        let chess960 = stand.mode() == CastlingMode::Chess960;
+        let fen = stand.fen();
+        let mut game = Game::new(self.games, stand, &self.sensed, now);
+        game.table = Table::of(&self.settings);
+        self.phase = Phase::Game(Box::new(game));
+        let [white, black] = self.settings.players.clone();
+        let (event, round) = (self.settings.event.clone(), self.settings.round);
+        self.emit(
+            now,
+            Body::GameStarted {
+                fen,
+                chess960,
+                white,
+                black,
+                event,
+                round,
+            },
+        );
+    }
+
+    /// What was missed of the game is lost: another begins in the middle.
+    pub(super) fn take_up_anew(&mut self, now: Millis) {
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
+        if game.is_watched() && !game.gap && game.given_up(&mut ctx) {
+            let absent = game.doubt.absent || game.is_board_faulty();
+            game.end(&mut ctx, GameResult::Open, "moves_missed");
+            let setup = Setup {
+                in_doubt: true,
+                absent,
+                ..Setup::default()
+            };
+            self.phase = Phase::Waiting(Box::new(setup));
+            self.look_for_start(now);
+        }
+    }
+
+    /// Whether the next game is being set up: an array after a game, or in the middle of one.
+    pub(super) fn look_for_next(&mut self, now: Millis) {
+        let Phase::Game(game) = &self.phase else {
+            return;
+        };
+        if game.parked || !self.array_stands(now) {
+            return;
+        }
+        let Phase::Game(game) = &self.phase else {
+            return;
+        };
+        let over = game.result.is_some();
+        // Where the next round has been paired nobody analyses.
+        let is_of_the_round = game.table.round == self.settings.round;
+        if !over && is_of_the_round && self.settings.players.iter().any(Option::is_some) {
+            return self.park(now);
+        }
+        if !over && let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
+        }
+        self.phase = Phase::Waiting(Box::default());
+        self.look_for_start(now);
+    }
+
+    /// True where the pieces are set up anew, and have stood so for long enough to mean it.
+    pub(super) fn array_stands(&mut self, now: Millis) -> bool {
+        let Phase::Game(game) = &self.phase else {
+            return false;
+        };
+        let over = game.result.is_some();
+        let seen = self.sensed.placement();
+        // Of most boards the number of pieces tells, and what they are need not be asked.
+        if seen.occupied().count() != 32 {
+            return false;
+        }
+        let named = array_named(seen);
+        let array = if over {
+            is_full_array(&named)
+        } else {
+            game.plies() > 0 && is_proper_array(&named)
+        };
+        if !array
+            || !over && game.lines.all().iter().any(|line| line.placement().agrees(seen))
+            || !over && game.is_to_be_put_right(seen)
+            || !over && game.overruled.as_ref().is_some_and(|shown| shown.is_shown(seen))
+        {
+            return false;
+        }
+        let due = self.sensed.last_change() + if over { NEW_ARRAY_MS } else { RESET_MS };
+        if now < due {
+            self.look_at(due);
+        }
+        now >= due
+    }
+}

@@ -1,0 +1,425 @@
+//! What is played after a result, or after the pieces were set up anew while a result was still to come. Nobody is told
+//! of it, unless an arbiter says that the game went on, or that another has begun: then nothing of it was missed.
+//!
+//! It is watched by the same code as a game, in place of it: what it would say is kept.
+
+use std::{collections::BTreeMap, mem};
+
+use super::{Core, Phase};
+use crate::{
+    dgt::ClockSide,
+    event::{Body, CompletedBy, Event, GameResult, Resolution, notice},
+    time::Millis,
+    watcher::{
+        Table,
+        ctx::Ctx,
+        game::{Game, Open},
+        outbox::Outbox,
+    },
+};
+
+/// Numbers from here on are of events that were not said yet.
+const UNSAID: u64 = 1 << 40;
+/// More than this is no game: it is let go of.
+const MOST_EVENTS: usize = 400;
+/// After so many half-moves that were completed by the clock a game goes on, and no analysis.
+const SURELY_A_GAME: usize = 4;
+
+/// Why something is watched in place of the game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// The game has a result, by a person.
+    Ended,
+    /// The pieces were set up anew, and the game has no result.
+    SetUpAnew,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(in crate::watcher) struct Meanwhile {
+    why: Why,
+    phase: Phase,
+    out: Outbox,
+    games: u32,
+    look_again: Option<Millis>,
+    dump_wanted: bool,
+    sign_wanted: bool,
+    /// White's side of the clock in the game that is over or parked.
+    white_side: Option<ClockSide>,
+}
+
+impl Meanwhile {
+    fn new(why: Why, phase: Phase, games: u32, white_side: Option<ClockSide>) -> Self {
+        Self {
+            why,
+            phase,
+            white_side,
+            out: Outbox {
+                seq: UNSAID,
+                ..Outbox::default()
+            },
+            games,
+            look_again: None,
+            dump_wanted: false,
+            sign_wanted: false,
+        }
+    }
+
+    pub(super) fn look_again(&self) -> Option<Millis> {
+        self.look_again
+    }
+
+    pub(super) fn wants_sign(&self) -> bool {
+        self.sign_wanted
+    }
+
+    fn is_surely_a_game(&self) -> bool {
+        let Phase::Game(game) = &self.phase else {
+            return false;
+        };
+        let pressed = |made: &&crate::watcher::game::Made| made.completed_by == CompletedBy::Clock;
+        self.why == Why::SetUpAnew && game.record.iter().filter(pressed).count() >= SURELY_A_GAME
+    }
+}
+
+impl Core {
+    /// Does the same for the game and for what is watched in place of it.
+    pub(super) fn each(&mut self, mut what: impl FnMut(&mut Self)) {
+        what(self);
+        self.in_meanwhile(what);
+    }
+
+    /// Does it for what is watched in place of a game that a person has ended.
+    pub(super) fn after_the_end(&mut self, what: impl FnOnce(&mut Self)) {
+        let why = self.meanwhile.as_ref().map(|meanwhile| meanwhile.why);
+        if why == Some(Why::Ended) {
+            self.in_meanwhile(what);
+        }
+    }
+
+    fn in_meanwhile(&mut self, what: impl FnOnce(&mut Self)) {
+        let Some(mut meanwhile) = self.meanwhile.take() else {
+            return;
+        };
+        meanwhile.out.before = self.out.before;
+        // Pieces that lie about after a game say nothing of squares, nor presses of sides. The next game has sides of its own.
+        let given_up = self.sensed.given_up();
+        self.exchange(&mut meanwhile);
+        what(self);
+        self.exchange(&mut meanwhile);
+        self.sensed.give_up(given_up);
+        if meanwhile.why == Why::Ended {
+            self.sit_as_before(&meanwhile);
+        }
+        if meanwhile.out.events.len() <= MOST_EVENTS {
+            self.meanwhile = Some(meanwhile);
+        }
+    }
+
+    fn sit_as_before(&mut self, meanwhile: &Meanwhile) {
+        if let Some(side) = meanwhile.white_side
+            && self.clock.white_side() != Some(side)
+        {
+            self.clock.found(side);
+        }
+    }
+
+    fn exchange(&mut self, meanwhile: &mut Meanwhile) {
+        mem::swap(&mut self.phase, &mut meanwhile.phase);
+        mem::swap(&mut self.out, &mut meanwhile.out);
+        mem::swap(&mut self.games, &mut meanwhile.games);
+        mem::swap(&mut self.look_again, &mut meanwhile.look_again);
+        mem::swap(&mut self.dump_wanted, &mut meanwhile.dump_wanted);
+        mem::swap(&mut self.sign_wanted, &mut meanwhile.sign_wanted);
+    }
+
+    /// Looks at what may be decided of it, and whether it has to be watched at all.
+    pub(super) fn review_meanwhile(&mut self, now: Millis) {
+        self.watch_on();
+        let mut again = false;
+        self.in_meanwhile(|core| {
+            core.look_again = None;
+            match core.phase {
+                Phase::Waiting(_) => core.look_for_start(now),
+                Phase::Game(_) => {
+                    core.review_game(now);
+                    again = core.array_stands(now);
+                }
+            }
+        });
+        if again && self.is_parked() {
+            // It was an analysis, or is over without a trace of a clock: what follows is another.
+            self.watch_set_up();
+            self.in_meanwhile(|core| core.look_for_start(now));
+        }
+        if self
+            .meanwhile
+            .as_ref()
+            .is_some_and(|meanwhile| meanwhile.is_surely_a_game())
+        {
+            if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+                game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
+            }
+            self.next_has_begun(now);
+        }
+    }
+
+    fn is_parked(&self) -> bool {
+        matches!(&self.phase, Phase::Game(game) if game.parked)
+    }
+
+    /// What is played after the pieces were set up anew is watched.
+    fn watch_set_up(&mut self) {
+        let waiting = Phase::Waiting(Box::default());
+        let next = Meanwhile::new(Why::SetUpAnew, waiting, self.games, self.clock.white_side());
+        self.meanwhile = Some(Box::new(next));
+    }
+
+    /// A person has given a result, or the pieces were set up anew before a restart: what follows is watched.
+    fn watch_on(&mut self) {
+        if self.is_parked() && self.meanwhile.is_none() {
+            self.watch_set_up();
+        }
+        let Phase::Game(game) = &mut self.phase else {
+            if self
+                .meanwhile
+                .as_ref()
+                .is_some_and(|meanwhile| meanwhile.why == Why::Ended)
+            {
+                self.meanwhile = None;
+            }
+            return;
+        };
+        if mem::take(&mut game.ended_by_hand) && self.meanwhile.is_none() {
+            let mut on = game.clone();
+            on.result = None;
+            on.show_spent = true;
+            let white_side = self.clock.white_side();
+            let on = Meanwhile::new(Why::Ended, Phase::Game(on), self.games, white_side);
+            self.meanwhile = Some(Box::new(on));
+        }
+    }
+
+    /// The record of a game that is over was changed: what is watched in its place goes on from another one. What is watched in
+    /// place of a parked game does not.
+    pub(super) fn unwatch(&mut self) {
+        self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::Ended);
+    }
+
+    /// The game itself is watched again, or nothing is.
+    pub(super) fn unwatch_all(&mut self) {
+        self.meanwhile = None;
+    }
+
+    /// The pieces were set up anew while a result is still to come. A game that nobody analyses goes on with another result than
+    /// none, so an arbiter is asked.
+    pub(super) fn park(&mut self, now: Millis) {
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
+        game.parked = true;
+        let message = "The pieces were set up anew, and the game has no result. It is kept as it is: enter its result, or say that it goes \
+                       on (`resume`), or that a new game has begun (`new_game`). What is played by the clock meanwhile is told then.";
+        game.notice(&mut ctx, notice::SET_UP_WITHOUT_RESULT, message);
+        self.watch_set_up();
+    }
+
+    /// The parked game is over, and what was watched in place of it is the next one. Returns false where nothing was.
+    pub(super) fn next_has_begun(&mut self, now: Millis) -> bool {
+        let Some(mut meanwhile) = self
+            .meanwhile
+            .take_if(|meanwhile| meanwhile.why == Why::SetUpAnew)
+        else {
+            return false;
+        };
+        let table = Table::of(&self.settings);
+        meanwhile
+            .out
+            .events
+            .iter_mut()
+            .for_each(|event| table.name(event));
+        if let Phase::Game(game) = &mut meanwhile.phase {
+            game.table = table;
+        }
+        self.take_over(now, *meanwhile);
+        true
+    }
+
+    /// The parked game is over: what was watched in place of it is the next one. An analysis is none, and nobody hears of it.
+    pub(super) fn leave_parked(&mut self, now: Millis) {
+        if !self.was_analysed() {
+            self.next_has_begun(now);
+            return;
+        }
+        self.meanwhile = None;
+        if let Phase::Game(game) = &mut self.phase {
+            game.parked = false;
+        }
+    }
+
+    /// Whether half-moves were only shown since the pieces were set up: beside a clock that stands, and that nobody pressed,
+    /// though the game was played by it. The first half-move of a game may wait for its press.
+    fn was_analysed(&self) -> bool {
+        let watched = self.meanwhile.as_ref().map(|meanwhile| &meanwhile.phase);
+        let (Phase::Game(parked), Some(Phase::Game(shown))) = (&self.phase, watched) else {
+            return false;
+        };
+        let half_moves = shown.base + shown.lines.best().plies.len();
+        let is_pressed = |made: &crate::watcher::game::Made| made.completed_by == CompletedBy::Clock;
+        parked.clock_used && !self.clock.runs() && half_moves > 1 && !shown.record.iter().any(is_pressed)
+    }
+
+    /// The result was a mistake, or the pieces were put back: the game goes on, with all that was played meanwhile.
+    pub(super) fn game_goes_on(&mut self, now: Millis) {
+        let parked = self
+            .meanwhile
+            .take_if(|meanwhile| meanwhile.why == Why::SetUpAnew);
+        if let Some(mut meanwhile) = self.meanwhile.take() {
+            if let (Phase::Game(said), Phase::Game(on)) = (&self.phase, &mut meanwhile.phase) {
+                on.take_what_was_ruled(said);
+            }
+            return self.take_over(now, *meanwhile);
+        }
+        if let Some(parked) = &parked {
+            self.sit_as_before(parked);
+        }
+        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            game.result = None;
+            game.show_spent = true;
+            game.parked = false;
+            game.restart_lines(&ctx);
+            game.after_gap(&mut ctx);
+        }
+    }
+
+    /// What was watched in place of the game is the game, and all that it would have said is said.
+    fn take_over(&mut self, now: Millis, mut meanwhile: Meanwhile) {
+        let unsaid = mem::take(&mut meanwhile.out.events);
+        self.phase = meanwhile.phase;
+        self.games = meanwhile.games;
+        let mut names = BTreeMap::new();
+        // The players did it, and not the person who says so now.
+        let by_command = mem::take(&mut self.out.by_command);
+        let by = self.out.by.take();
+        for event in unsaid {
+            let unsaid = event.id.clone();
+            let id = self.say_now(now, event, &names);
+            names.insert(unsaid, id);
+        }
+        (self.out.by_command, self.out.by) = (by_command, by);
+        if let Phase::Game(game) = &mut self.phase {
+            for open in game.open.iter_mut().chain(&mut game.closed) {
+                rename(&mut open.id, &names);
+            }
+            self.out.questions.extend(game.open_questions());
+        }
+    }
+
+    /// Says what was kept, under a name of its own; `names` are those of what was said before it. Returns the new one.
+    fn say_now(&mut self, now: Millis, event: Event, names: &BTreeMap<String, String>) -> String {
+        let mut body = event.body;
+        if let Some(case) = case_of(&mut body) {
+            rename(case, names);
+        }
+        // Events tell the daemon's time, in seconds.
+        let at = Millis((event.at.unwrap_or(event.t) * 1000.0).round() as u64) + self.out.before;
+        self.out.emit(&self.settings, event.game, now, Some(at), body)
+    }
+}
+
+fn rename(id: &mut String, names: &BTreeMap<String, String>) {
+    if let Some(name) = names.get(id) {
+        id.clone_from(name);
+    }
+}
+
+/// The irregularity that something is said about.
+pub(super) fn case_of(body: &mut Body) -> Option<&mut String> {
+    match body {
+        Body::IrregularityResolved { irregularity, .. }
+        | Body::IrregularityReopened { irregularity, .. }
+        | Body::CaseNoted { irregularity, .. } => Some(irregularity),
+        Body::RulingAmended(amendment) => Some(&mut amendment.irregularity),
+        _ => None,
+    }
+}
+
+/// Whether an event of this id was not said yet.
+pub(super) fn is_unsaid(id: &str) -> bool {
+    let seq = id.rsplit('/').next().and_then(|seq| seq.parse::<u64>().ok());
+    seq.is_some_and(|seq| seq > UNSAID)
+}
+
+/// True where a person has closed, dismissed or opened again what is otherwise known as `mine`. In a game that is said to be
+/// over nobody else does.
+fn is_ruled_since(mine: &Open, theirs: &Open) -> bool {
+    match (mine.ended.is_some(), theirs.ended.is_some()) {
+        (false, closed) => closed,
+        (true, false) => theirs.by_hand && !mine.by_hand,
+        (true, true) => theirs.is_dismissed() && !mine.is_dismissed(),
+    }
+}
+
+impl Game {
+    /// What a person ruled and reported in the game that was said to be over holds in the one that goes on.
+    fn take_what_was_ruled(&mut self, said: &Self) {
+        for theirs in said.open.iter().chain(&said.closed) {
+            let mine = self
+                .open
+                .iter()
+                .chain(&self.closed)
+                .find(|mine| mine.id == theirs.id);
+            let counted_before = mine.is_some_and(|mine| mine.counted);
+            if mine.is_some_and(|mine| !is_ruled_since(mine, theirs)) {
+                continue;
+            }
+            if let Some(side) = theirs.offender {
+                let count = &mut self.offences[side as usize];
+                *count = (*count + u32::from(theirs.counted)).saturating_sub(u32::from(counted_before));
+            }
+            self.open.retain(|open| open.id != theirs.id);
+            self.closed.retain(|open| open.id != theirs.id);
+            if theirs.ended.is_some() {
+                self.closed.push(theirs.clone());
+            } else {
+                self.open.push(theirs.clone());
+            }
+        }
+    }
+
+    /// What was taken for a result and is held against what is known: why it cannot be right, if it cannot.
+    pub(super) fn contradicts(&self, result: GameResult) -> Option<String> {
+        // What was put right or accepted since holds too, as long as nobody has played on.
+        let holds = |open: &&Open| match &open.ended {
+            None => true,
+            Some(ended) => {
+                matches!(ended.how, Resolution::Restored | Resolution::Stands) && self.plies() <= open.ply
+            }
+        };
+        let last = self.open.iter().chain(&self.closed).filter(holds);
+        let ruled = last.filter_map(|open| {
+            let penalty = &open.matter.said.ruling.penalty;
+            let winner = (penalty.kind == crate::laws::PenaltyKind::Loss).then_some(penalty.to?)?;
+            Some((open.said, &open.matter.said, winner))
+        });
+        let (_, said, winner) = ruled.max_by_key(|(at, ..)| *at)?;
+        if result.winner() == Some(winner) {
+            return None;
+        }
+        Some(format!(
+            "The board says {}, and the last ruling, on {}, says that {} wins: which is it? Enter the result.",
+            result.as_str(),
+            said.kind.as_str(),
+            winner.in_words(),
+        ))
+    }
+
+    /// Ends the game by what the board shows. Where that contradicts what is known, a notice asks first, and the public waits for
+    /// the answer.
+    pub(in crate::watcher) fn end_as_shown(&mut self, ctx: &mut Ctx<'_>, result: GameResult, reason: &str) {
+        if let Some(question) = self.contradicts(result) {
+            self.notice(ctx, notice::RESULT_CONTRADICTS, &question);
+        }
+        self.end(ctx, result, reason);
+    }
+}

@@ -1,0 +1,451 @@
+//! The heart of the watcher: what it holds, presses of the clock and the look at everything that may be
+//! decided. Readings come in by `reading`, events go out by the outbox. Knows no bytes.
+
+mod arbiter;
+mod hardware;
+mod in_step;
+mod lifecycle;
+mod meanwhile;
+mod occupancy;
+pub(super) mod past;
+mod reading;
+mod recall;
+mod results;
+pub(super) mod snapshot;
+mod start;
+mod table;
+mod view;
+
+use shakmaty::Color;
+
+use self::{hardware::Hardware, meanwhile::Meanwhile, start::Setup};
+use crate::{
+    board::{Orientation, Sensed},
+    dgt::{Identity, Squares},
+    event::Body,
+    mate::Verdict,
+    time::Millis,
+    watcher::{
+        OrientationSetting, Settings, Snapshot,
+        clock::{Clock, ClockEvent, Fit},
+        ctx::Ctx,
+        game::{Game, Press},
+        outbox::{Heard, Outbox},
+    },
+};
+
+/// After the clock was stopped, updates that were under way are still taken for a half-move.
+const FREEZE_MS: u64 = 700;
+/// However much time passed before a message that came late, nothing is looked at more often.
+const MOST_LOOKS: usize = 8;
+/// Presses that may wait to be judged.
+const MOST_PRESSES: usize = 4;
+
+/// Where a board is in its evening.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// No game yet, or the next one is being set up.
+    Waiting(Box<Setup>),
+    /// A game goes on, or is over and has not been cleared away.
+    Game(Box<Game>),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) settings: Settings,
+    pub(super) out: Outbox,
+    pub(super) clock: Clock,
+    pub(super) phase: Phase,
+    pub(super) games: u32,
+    /// What the board itself says of its squares; none before it has shown them.
+    pub(super) raw: Option<Squares>,
+    pub(super) orientation: Orientation,
+    /// An array has shown which way round the board lies.
+    pub(super) orientation_shown: bool,
+    pub(super) sensed: Sensed,
+    pub(super) link: Option<String>,
+    pub(super) connected: bool,
+    pub(super) identity: Identity,
+    pub(super) hardware: Hardware,
+    pub(super) gap: bool,
+    pub(super) look_again: Option<Millis>,
+    pub(super) dump_wanted: bool,
+    /// Somebody would be accused, but what excuses him may be on its way: the board is to give a sign of life.
+    pub(super) sign_wanted: bool,
+    /// Until when all that the board said has come.
+    pub(super) told: Millis,
+    /// What is read came together, and nobody knows when each of it happened.
+    pub(super) catches_up: bool,
+    /// Until when what was read last came in one lump, at times that nobody measured.
+    pub(super) lumped: Option<Millis>,
+    /// What is watched in place of a game that is over, or parked.
+    pub(super) meanwhile: Option<Box<Meanwhile>>,
+    /// When anything was last looked at.
+    pub(super) now: Millis,
+}
+
+impl Core {
+    pub(super) fn new(settings: Settings, resume: Option<&Snapshot>) -> Self {
+        let orientation = match settings.orientation {
+            OrientationSetting::Turned => Orientation::Turned,
+            _ => Orientation::Normal,
+        };
+        let mut core = Self {
+            clock: Clock::new(settings.clock_side),
+            settings,
+            out: Outbox::default(),
+            phase: Phase::Waiting(Box::default()),
+            games: 0,
+            raw: None,
+            orientation,
+            orientation_shown: false,
+            sensed: Sensed::default(),
+            link: None,
+            connected: false,
+            identity: Identity::default(),
+            hardware: Hardware::default(),
+            gap: false,
+            look_again: None,
+            dump_wanted: false,
+            sign_wanted: false,
+            told: Millis(u64::MAX),
+            catches_up: false,
+            lumped: None,
+            meanwhile: None,
+            now: Millis(0),
+        };
+        if let Some(snapshot) = resume {
+            core.resume(snapshot);
+        }
+        core
+    }
+
+    pub(super) fn link_up(&mut self, port: &str) {
+        self.link = Some(port.to_string());
+        self.out.changed.info = true;
+    }
+
+    pub(super) fn link_down(&mut self, now: Millis, reason: &str) {
+        self.link = None;
+        self.unheard();
+        if std::mem::take(&mut self.connected) {
+            self.emit(
+                now,
+                Body::BoardDisconnected {
+                    reason: reason.into(),
+                },
+            );
+            self.out.changed.status = true;
+        }
+    }
+
+    /// What happens now is heard by nobody, until the board is read again.
+    pub(super) fn unheard(&mut self) {
+        self.gap = true;
+        self.clock.gap();
+        self.each(|core| {
+            if let Phase::Game(game) = &mut core.phase {
+                game.gap = true;
+                game.press = None;
+                game.later_presses.clear();
+            }
+        });
+    }
+
+    /// The game that goes on with what a step of it needs; none when none goes on.
+    pub(super) fn game_and_ctx(&mut self, now: Millis) -> Option<(&mut Game, Ctx<'_>)> {
+        let Phase::Game(game) = &mut self.phase else {
+            return None;
+        };
+        let ctx = Ctx {
+            now,
+            settings: &self.settings,
+            sensed: &self.sensed,
+            clock: &self.clock,
+            out: &mut self.out,
+            look_again: &mut self.look_again,
+            dump_wanted: &mut self.dump_wanted,
+            sign_wanted: &mut self.sign_wanted,
+            told: self.told,
+            catches_up: self.catches_up,
+            lumped: self.lumped,
+        };
+        Some((game, ctx))
+    }
+
+    pub(super) fn clock_events(&mut self) {
+        while let Some((at, event)) = self.clock.poll() {
+            self.heard(Heard::Press);
+            match event {
+                ClockEvent::Started => self.each(|core| core.clock_started(at)),
+                ClockEvent::Stopped => self.each(|core| {
+                    if let Some((game, mut ctx)) = core.game_and_ctx(at) {
+                        game.lines.clock_stopped(at, ctx.sensed);
+                        game.propose_times(&mut ctx);
+                    }
+                }),
+                ClockEvent::Pressed(side) => self.each(|core| core.pressed(at, side)),
+            }
+        }
+    }
+
+    pub(super) fn pressed(&mut self, at: Millis, side: Color) {
+        let game = match &mut self.phase {
+            Phase::Game(game) => game,
+            Phase::Waiting(setup) => {
+                if let Some(midway) = &mut setup.midway {
+                    midway.pressed(at, &self.sensed, self.clock.side_of(side));
+                }
+                setup.presses.push(at);
+                let old = setup.presses.len().saturating_sub(8);
+                setup.presses.drain(..old);
+                return;
+            }
+        };
+        if !game.is_watched() {
+            return;
+        }
+        if game.bounced(at, side, &self.sensed) {
+            return;
+        }
+        let fit = Fit::of(game.lines.best(), side, at);
+        if fit.is_some_and(|fit| self.clock.fits(fit)) {
+            // The sides of the clock were taken the wrong way round.
+            let Phase::Game(game) = &mut self.phase else {
+                return;
+            };
+            game.press = None;
+            return;
+        }
+        game.lines.press(at, &self.sensed, side);
+        let press = Press {
+            side,
+            at,
+            clock: self.clock.state(),
+            rest: None,
+        };
+        if game.press.is_none() {
+            game.press = Some(press);
+        } else if game.later_presses.len() < MOST_PRESSES {
+            game.later_presses.push_back(press);
+        }
+    }
+
+    fn clock_started(&mut self, at: Millis) {
+        let Some((game, mut ctx)) = self.game_and_ctx(at) else {
+            return;
+        };
+        game.lines.frozen = false;
+        game.lines.set_clock_runs(true);
+        game.clock_used = true;
+        if let Some(side) = ctx.clock.running() {
+            game.sprang_back(side);
+        }
+        if game.is_watched() && !game.gap && !game.is_overruled(&mut ctx) {
+            game.started_again(&mut ctx);
+            game.lines.grow_all(at, ctx.sensed);
+        }
+    }
+
+    /// A game goes on, and what was heard is a part of it.
+    pub(super) fn heard(&mut self, heard: Heard) {
+        if matches!(&self.phase, Phase::Game(game) if game.is_watched()) {
+            self.out.heard = self.out.heard.max(Some(heard));
+        }
+    }
+
+    /// What comes now happened some time ago, in this order, the last of it at `until`.
+    pub(super) fn unmeasured(&mut self, until: Millis) {
+        // A line that always gathers has an allowance of its own.
+        if self.sensed.slack() == 0 {
+            self.lumped = Some(until);
+        }
+        self.each(|core| {
+            if let Phase::Game(game) = &mut core.phase {
+                game.doubt.shaken = true;
+            }
+        });
+    }
+
+    /// Presses are not to be expected any more: the clock is gone.
+    pub(super) fn thaw(&mut self, _now: Millis) {
+        self.each(|core| {
+            if let Phase::Game(game) = &mut core.phase {
+                game.lines.frozen = false;
+                game.lines.set_clock_runs(false);
+                game.press = None;
+            }
+        });
+    }
+
+    /// Looks at everything that may be decided by now.
+    pub(super) fn review(&mut self, now: Millis) {
+        self.now = now;
+        self.out.waits.clear();
+        // Until nothing more follows: how often one looks must not matter.
+        for _ in 0..4 {
+            let said = self.out.seq;
+            self.look_again = None;
+            self.clock.tick(now);
+            self.clock_events();
+            match &mut self.phase {
+                Phase::Waiting(_) => {
+                    self.sign_wanted = false;
+                    self.look_for_start(now);
+                }
+                Phase::Game(_) => {
+                    self.review_game(now);
+                    self.take_up_anew(now);
+                    self.look_for_next(now);
+                }
+            }
+            if self.out.seq != said {
+                self.note_whole();
+            }
+            // Before a game what is noted in one look counts in the next.
+            if self.out.seq == said && matches!(self.phase, Phase::Game(_)) {
+                break;
+            }
+        }
+        self.review_meanwhile(now);
+    }
+
+    pub(super) fn review_game(&mut self, now: Millis) {
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
+        if !game.is_watched() {
+            *ctx.sign_wanted = false;
+            game.look_for_contradicted_mate(&mut ctx);
+            return;
+        }
+        if let Some(stopped) = ctx.clock.stopped_at
+            && game.clock_used
+            && !game.lines.frozen
+            && ctx.passed(stopped, FREEZE_MS)
+        {
+            game.lines.frozen = true;
+        }
+        game.lines.tick(now, ctx.sensed);
+        if game.gap {
+            *ctx.sign_wanted = false;
+            return;
+        }
+        if game.is_overruled(&mut ctx) {
+            *ctx.sign_wanted = false;
+            game.look_for_flags(&mut ctx);
+            return;
+        }
+        // What waits to be said of a press is said before the record goes on.
+        if std::mem::take(ctx.sign_wanted) {
+            game.judge(&mut ctx);
+        }
+        if !*ctx.sign_wanted {
+            game.settle(&mut ctx);
+        }
+        game.look_for_log(&mut ctx);
+        game.look_for_round_trip(&ctx);
+        game.try_gap_again(&mut ctx);
+        game.take_up_what_stands(&mut ctx);
+        game.judge(&mut ctx);
+        game.look_for_falls(&mut ctx);
+        game.look_after(&mut ctx);
+        game.look_for_unfelt(&mut ctx);
+        game.look_for_flags(&mut ctx);
+        game.look_for_result(&mut ctx);
+        game.look_for_dead_squares(&mut ctx);
+        game.look_for_unread(&mut ctx);
+        game.look_at_excused(&mut ctx);
+        game.look_at_doubt();
+        let silent = game.unread.squares;
+        self.sensed.give_up(silent);
+    }
+
+    /// Nothing more will come.
+    pub(super) fn finish(&mut self, mut now: Millis) -> Millis {
+        self.told = Millis(u64::MAX);
+        // What waits for time to pass is given it, within a bound.
+        let end = now + 30_000;
+        self.review(now);
+        self.unwatch_all();
+        while let Some(at) = self.deadline().filter(|at| *at <= end) {
+            now = at.max(now);
+            self.review(now);
+        }
+        if let Some((game, mut ctx)) = self.game_and_ctx(now)
+            && game.is_watched()
+            && !game.gap
+        {
+            game.settle_rest(&mut ctx);
+        }
+        now
+    }
+
+    /// Time passes until `until`: what becomes due meanwhile is looked at when it does, about.
+    pub(super) fn pass(&mut self, until: Millis) {
+        for _ in 0..MOST_LOOKS {
+            let Some(due) = self.deadline().filter(|due| *due < until) else {
+                return;
+            };
+            self.review(due.max(self.now + 1));
+        }
+    }
+
+    /// Asks to be called again at `at`, or before if that was asked for.
+    pub(super) fn look_at(&mut self, at: Millis) {
+        self.look_again = Some(self.look_again.map_or(at, |known| known.min(at)));
+    }
+
+    pub(super) fn deadline(&self) -> Option<Millis> {
+        let meanwhile = self
+            .meanwhile
+            .as_ref()
+            .and_then(|meanwhile| meanwhile.look_again());
+        [self.look_again, self.clock.deadline(), meanwhile]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    pub(super) fn mate_answered(&mut self, now: Millis, irregularity: &str, verdict: &Verdict) {
+        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            game.mate_answered(&mut ctx, irregularity, verdict);
+        }
+    }
+
+    pub(super) fn take_dump_wanted(&mut self) -> bool {
+        std::mem::take(&mut self.dump_wanted)
+    }
+
+    /// All that the board said before `then` has come: what waited for that is decided.
+    pub(super) fn tell_until(&mut self, then: Millis) {
+        self.told = then;
+        if self.wants_sign() {
+            self.review(then);
+        }
+    }
+
+    /// The board is to give a sign of life.
+    pub(super) fn wants_sign(&self) -> bool {
+        let meanwhile = self.meanwhile.as_ref();
+        self.sign_wanted || meanwhile.is_some_and(|meanwhile| meanwhile.wants_sign())
+    }
+
+    /// What was played before the board is read again is not known.
+    pub(super) fn mark_gap(&mut self) {
+        self.gap = true;
+    }
+
+    pub(super) fn want_dump(&mut self) {
+        self.dump_wanted = true;
+    }
+
+    pub(super) fn emit(&mut self, now: Millis, body: Body) -> String {
+        let game = match &self.phase {
+            Phase::Game(game) => Some(game.number),
+            Phase::Waiting(_) => None,
+        };
+        self.out.emit(&self.settings, game, now, None, body)
+    }
+}

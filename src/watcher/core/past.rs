@@ -1,0 +1,292 @@
+//! An earlier game of the board, as its events tell it: what a person puts right in it is told by events of that game.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use shakmaty::{CastlingMode, Move, Square, uci::UciMove};
+
+use super::{Core, Phase, snapshot::stand_of_fen};
+use crate::{
+    board::{IllegalAct, PlyKind, Stand},
+    event::{Body, Event, GameResult, MoveMade, Resolution},
+    time::Millis,
+    watcher::{
+        command::{Command, CommandError, Reply},
+        game::Made,
+        game::correct::{RecordChange, in_common, told},
+        not_now::NotNow,
+        state::GameView,
+    },
+};
+
+/// What of the journal a command speaks of that the watcher does not keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Needed {
+    /// The events of the game with this number.
+    Game(u32),
+    /// The events of the game to which the event with this `seq` belongs.
+    GameOf(u64),
+}
+
+/// See the module.
+#[derive(Debug)]
+struct Past {
+    number: u32,
+    start: Arc<Stand>,
+    mode: CastlingMode,
+    made: Vec<Made>,
+    result: Option<GameResult>,
+    cases: BTreeMap<String, Case>,
+}
+
+/// An irregularity of an earlier game, or a suspicion.
+#[derive(Debug, Default)]
+struct Case {
+    ended: Option<Closed>,
+    /// How it had ended when it was dismissed.
+    before: Option<Resolution>,
+}
+
+#[derive(Debug)]
+struct Closed {
+    how: Resolution,
+    by: Option<String>,
+}
+
+impl Past {
+    /// The game that `events` tell of, if they tell its begin.
+    fn of(events: &[Event]) -> Option<Self> {
+        let mut past: Option<Self> = None;
+        for event in events {
+            match (&event.body, &mut past) {
+                (Body::GameStarted { fen, chess960, .. }, None) => {
+                    let mode = CastlingMode::from_chess960(*chess960);
+                    past = Some(Self {
+                        number: event.game?,
+                        start: Arc::new(stand_of_fen(fen, mode)?),
+                        mode,
+                        made: Vec::new(),
+                        result: None,
+                        cases: BTreeMap::new(),
+                    });
+                }
+                (_, Some(past)) if event.game == Some(past.number) => past.take(event),
+                _ => {}
+            }
+        }
+        past
+    }
+
+    fn take(&mut self, event: &Event) {
+        match &event.body {
+            Body::Move(made) => {
+                self.made.truncate((made.ply as usize).saturating_sub(1));
+                if let Some(made) = self.made_of(made) {
+                    self.made.push(made);
+                }
+            }
+            Body::MovesRetracted { to_ply, .. } => self.made.truncate(*to_ply as usize),
+            Body::GameEnded { result, .. } => self.result = Some(*result),
+            Body::GameResumed { .. } => self.result = None,
+            Body::Irregularity(_) => {
+                self.cases.insert(event.id.clone(), Case::default());
+            }
+            Body::IrregularityResolved { irregularity, how } => {
+                if let Some(case) = self.cases.get_mut(irregularity) {
+                    case.before = case.ended.take().map(|closed| closed.how);
+                    case.ended = Some(Closed {
+                        how: *how,
+                        by: event.by.clone(),
+                    });
+                }
+            }
+            Body::IrregularityReopened { irregularity, .. } => {
+                if let Some(case) = self.cases.get_mut(irregularity) {
+                    let by = None;
+                    case.ended = case.before.take().map(|how| Closed { how, by });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn stand(&self) -> &Arc<Stand> {
+        self.made.last().map_or(&self.start, |made| &made.stand)
+    }
+
+    /// A half-move as its event tells it; none where that makes no sense.
+    fn made_of(&self, told: &MoveMade) -> Option<Made> {
+        let before = self.stand();
+        let after = Arc::new(stand_of_fen(&told.fen, self.mode)?);
+        let legal =
+            before.moves().iter().copied().find(|mv: &Move| {
+                !told.illegal && UciMove::from_move(*mv, self.mode).to_string() == told.uci
+            });
+        let kind = legal.map_or_else(
+            || {
+                let square = |range| {
+                    told.uci
+                        .get(range)
+                        .and_then(|name: &str| name.parse::<Square>().ok())
+                };
+                let from_to = square(0..2).zip(square(2..4));
+                PlyKind::Illegal(Box::new(IllegalAct::left(from_to, after.placement())))
+            },
+            PlyKind::Legal,
+        );
+        Some(Made {
+            kind,
+            uci: told.uci.clone(),
+            san: told.san.clone(),
+            stand: after,
+            completed_by: told.completed_by,
+            clock: told.clock,
+            at: Millis(0),
+            accepted: false,
+            landed: true,
+        })
+    }
+
+    fn view(&self, last_seq: u64) -> GameView {
+        let open = self.cases.iter().filter(|(_, case)| case.ended.is_none());
+        GameView {
+            game: Some(self.number),
+            start_fen: Some(self.start.fen()),
+            chess960: self.mode == CastlingMode::Chess960,
+            moves: self.made.iter().map(|made| made.uci.clone()).collect(),
+            san: self.made.iter().map(|made| made.san.clone()).collect(),
+            fen: Some(self.stand().fen()),
+            to_move: Some(self.stand().turn().into()),
+            result: Some(self.result.unwrap_or(GameResult::Open)),
+            open_irregularities: open.map(|(id, _)| id.clone()).collect(),
+            last_seq,
+        }
+    }
+
+    /// What `command` makes of it, as events.
+    fn put_right(&self, command: Command) -> Result<Vec<Body>, CommandError> {
+        match command {
+            Command::Result { result, reason, .. } if self.result == Some(result) && reason.is_none() => {
+                Ok(Vec::new())
+            }
+            Command::Result { result, reason, .. } => Ok(vec![Body::GameEnded {
+                result,
+                reason: "arbiter".into(),
+                note: reason.map(Into::into),
+            }]),
+            Command::Resume { .. } if self.result.is_none() => Err(NotNow::NoResult.into()),
+            Command::Resume { reason, .. } => Ok(vec![Body::GameResumed {
+                reason: reason.map(Into::into),
+            }]),
+            Command::Correct(order) => {
+                let record = RecordChange {
+                    start: &self.start,
+                    mode: self.mode,
+                    made: &self.made,
+                };
+                Ok(self.corrections(&record.corrected(&order)?))
+            }
+            Command::Dismiss { irregularity } => self.close(irregularity, Resolution::Dismissed),
+            Command::Accept { irregularity } => self.close(irregularity, Resolution::Stands),
+            Command::Reopen { irregularity } => {
+                let case = self.case(&irregularity)?;
+                if case.ended.is_none() {
+                    return Err(NotNow::CaseIsOpen.into());
+                }
+                let open = case.before.is_none();
+                Ok(vec![Body::IrregularityReopened { irregularity, open }])
+            }
+            Command::Note {
+                irregularity,
+                penalty,
+                note,
+            } => {
+                self.case(&irregularity)?;
+                Ok(vec![Body::CaseNoted {
+                    irregularity,
+                    penalty,
+                    note: note.map(Into::into),
+                }])
+            }
+            Command::RaisedBy { .. } => Err(NotNow::CaseIsOver.into()),
+            _ => Err(NotNow::PresentGameOnly.into()),
+        }
+    }
+
+    fn case(&self, id: &str) -> Result<&Case, CommandError> {
+        let unknown = || CommandError::UnknownIrregularity(id.to_owned());
+        self.cases.get(id).ok_or_else(unknown)
+    }
+
+    fn close(&self, irregularity: String, how: Resolution) -> Result<Vec<Body>, CommandError> {
+        let case = self.case(&irregularity)?;
+        // What the board closed may still be dismissed: it counts no more.
+        if let Some(closed) = &case.ended
+            && (how != Resolution::Dismissed || closed.how == Resolution::Dismissed)
+        {
+            return Err(CommandError::closed(closed.how, closed.by.clone()));
+        }
+        Ok(vec![Body::IrregularityResolved { irregularity, how }])
+    }
+
+    fn corrections(&self, made: &[Made]) -> Vec<Body> {
+        let kept = in_common(&self.made, made);
+        let mut bodies = Vec::new();
+        if kept < self.made.len() {
+            bodies.push(Body::MovesRetracted {
+                to_ply: kept as u32,
+                reason: "corrected_by_arbiter".into(),
+            });
+        }
+        let new = made.iter().enumerate().skip(kept);
+        bodies.extend(new.map(|(i, made)| told(made, i + 1)));
+        bodies
+    }
+}
+
+impl Core {
+    /// What of the journal `command` speaks of; none where the watcher has it.
+    pub(in crate::watcher) fn needs(&self, command: &Command) -> Option<Needed> {
+        let present = match &self.phase {
+            Phase::Game(game) => Some(game),
+            Phase::Waiting(_) => None,
+        };
+        if let Some(number) = command.game() {
+            let is_present = present.is_some_and(|game| game.number == number);
+            return (!is_present && number <= self.games).then_some(Needed::Game(number));
+        }
+        let id = command.irregularity()?;
+        let is_present = present.is_some_and(|game| {
+            let mut known = game.open.iter().chain(&game.closed);
+            known.any(|open| open.id == id)
+        });
+        let name = format!("{}/{}/", self.settings.gateway, self.settings.board);
+        let seq = id.strip_prefix(&name)?.parse().ok()?;
+        (!is_present).then_some(Needed::GameOf(seq))
+    }
+
+    /// A command about an earlier game, or about a suspicion, which nothing is kept of; `events` tell that game.
+    pub(super) fn command_about(
+        &mut self,
+        now: Millis,
+        command: Command,
+        events: &[Event],
+    ) -> Result<Reply, CommandError> {
+        let Some(past) = Past::of(events) else {
+            return Err(match (command.game(), command.irregularity()) {
+                (None, Some(id)) => CommandError::UnknownIrregularity(id.to_owned()),
+                (asked, _) => CommandError::NoSuchGame {
+                    asked: asked.unwrap_or_default(),
+                    last: self.games,
+                },
+            });
+        };
+        let mut told = events.to_vec();
+        for body in past.put_right(command)? {
+            self.out.emit(&self.settings, Some(past.number), now, None, body);
+            told.extend(self.out.events.back().cloned());
+        }
+        Ok(Reply {
+            game: Past::of(&told).map(|past| past.view(self.out.seq)),
+        })
+    }
+}

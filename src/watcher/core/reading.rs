@@ -1,0 +1,299 @@
+//! What the board says, as it comes: single squares, whole boards, the clock. Each reading is put where
+//! the lines look for it.
+
+use shakmaty::Bitboard;
+
+use super::{Core, Phase, start::Setup};
+use crate::{
+    board::{Code, Orientation, Sensed, bridge},
+    dgt::{Identity, Message, PieceCode},
+    event::Body,
+    time::Millis,
+    watcher::outbox::Heard,
+};
+
+impl Core {
+    /// One message of the board.
+    pub(in crate::watcher) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
+        self.hear(now, identity, matches!(message, Message::Dump(_)));
+        match message {
+            Message::EventLog(payload) => return self.log_told(now, payload),
+            _ => self.spoken(now),
+        }
+        match message {
+            Message::Dump(squares) => self.dump(now, squares),
+            Message::Field { square, piece } => self.field(now, *square, *piece),
+            Message::Clock(reading) => {
+                if self.clock.attached != Some(true) {
+                    self.emit(now, Body::ClockConnected);
+                }
+                self.clock_battery(now, reading.battery_low);
+                self.clock.heard(now, *reading);
+                self.out.changed.clock = true;
+                self.clock_events();
+            }
+            Message::NoClock => {
+                if self.clock.attached == Some(true) {
+                    self.emit(now, Body::ClockDisconnected);
+                }
+                self.clock_battery_gone();
+                self.clock.gone();
+                self.out.changed.clock = true;
+                self.thaw(now);
+            }
+            Message::Battery(battery) => self.battery(now, *battery),
+            lost if *lost == Message::LOST => self.sensed.may_have_lost(now),
+            _ => {}
+        }
+    }
+
+    /// The board answers. It is connected once it shows what stands on it: by then it has said who
+    /// it is, if it ever does.
+    fn hear(&mut self, now: Millis, identity: &Identity, shows: bool) {
+        self.identified(identity);
+        if shows && !self.connected && self.link.is_some() {
+            self.connected = true;
+            self.out.changed.status = true;
+            let firmware = self.identity.firmware.map(|(main, sub)| format!("{main}.{sub}"));
+            let body = Body::BoardConnected {
+                serial: self.identity.serial().map(str::to_string),
+                firmware,
+                port: self.link.clone(),
+            };
+            self.emit(now, body);
+        }
+    }
+
+    /// What the board has said of itself.
+    pub(in crate::watcher) fn identified(&mut self, identity: &Identity) {
+        if self.identity != *identity {
+            self.identity = identity.clone();
+            self.out.changed.info = true;
+        }
+    }
+
+    /// The whole board as a board tells it that says all squares at each change.
+    pub(in crate::watcher) fn whole_board(
+        &mut self,
+        now: Millis,
+        squares: &[PieceCode; 64],
+        identity: &Identity,
+    ) {
+        self.hear(now, identity, true);
+        if self.raw.is_none() || self.gap {
+            self.dump(now, squares);
+        } else if self.raw.replace(*squares) != Some(*squares) {
+            self.scan(now, squares);
+        }
+    }
+
+    /// Squares changed at the same time.
+    fn scan(&mut self, now: Millis, squares: &[PieceCode; 64]) {
+        if self.orient() {
+            return;
+        }
+        let placement = self.orientation.placement(squares);
+        self.each(|core| core.tick_lines(now));
+        let changed = self.sensed.update(now, &placement);
+        self.out.changed.position = true;
+        self.each(|core| core.explain(now, changed));
+    }
+
+    fn tick_lines(&mut self, now: Millis) {
+        if let Phase::Game(game) = &mut self.phase {
+            game.lines.tick(now, &self.sensed);
+        }
+    }
+
+    fn dump(&mut self, now: Millis, squares: &[PieceCode; 64]) {
+        let first = self.raw.replace(*squares).is_none();
+        self.orient();
+        let placement = self.orientation.placement(squares);
+        self.out.changed.position = true;
+        self.each(|core| core.tick_lines(now));
+        let before = self.sensed.placement().clone();
+        let changed = self.sensed.replace(now, &placement);
+        if first {
+            self.sensed = Sensed::settled(&placement);
+        }
+        let gap = std::mem::take(&mut self.gap);
+        if !first && !gap {
+            self.sensed.expect_updates(changed);
+            // Of a board that is read for the first time nothing was lost.
+            self.hardware.lost_updates += u64::from(!changed.is_empty());
+        }
+        self.each(|core| {
+            if let Phase::Game(game) = &mut core.phase
+                && !first
+                && !gap
+            {
+                game.stood_at_press(&before, &placement);
+            }
+            core.reread(now, gap, changed);
+        });
+    }
+
+    /// The whole board was read, and `changed` differs from what was known; after a gap, or for another reason.
+    fn reread(&mut self, now: Millis, gap: bool, changed: Bitboard) {
+        // Where the board stands as it did, nothing was missed.
+        let missed = !changed.is_empty();
+        if let Phase::Game(game) = &mut self.phase
+            && gap
+        {
+            game.gap = missed;
+            game.read_since = now;
+            if missed {
+                game.press = None;
+                game.later_presses.clear();
+            } else {
+                game.stands_as_before();
+            }
+        }
+        let gap = gap && missed;
+        if gap
+            && let Some((game, ctx)) = self.game_and_ctx(now)
+            && game.waits_for_clock(&ctx)
+        {
+            game.lines.frozen = true;
+        }
+        self.recovering(gap);
+        self.explain(now, changed);
+        if gap {
+            self.after_gap(now);
+            self.recovering(false);
+        } else if !changed.is_empty() {
+            self.lost_updates(now);
+        } else if let Phase::Game(game) = &self.phase
+            && game.stand().placement() == self.sensed.placement()
+        {
+            self.sensed.misses_nothing(now);
+        }
+    }
+
+    fn field(&mut self, now: Millis, square: u8, piece: PieceCode) {
+        // Before the first dump nothing is known of the other squares.
+        let Some(raw) = &mut self.raw else {
+            self.dump_wanted = true;
+            return;
+        };
+        raw[usize::from(square & 63)] = piece;
+        if self.orient() {
+            return;
+        }
+        let square = self.orientation.square(square);
+        let (old, new) = (self.sensed.at(square), Code(piece.0));
+        let by_update = self.sensed.seen_at(square).is_some();
+        self.each(|core| {
+            core.tick_lines(now);
+            if let Phase::Game(game) = &mut core.phase
+                && core.clock.stopped_at.is_none()
+            {
+                game.hands.seen(now, square, old, new);
+            }
+        });
+        if self.sensed.set(now, square, new) {
+            self.out.changed.position = true;
+            self.each(|core| core.explain(now, Bitboard::from_square(square)));
+        } else if new.is_empty() && by_update {
+            self.each(|core| {
+                if let Phase::Game(game) = &mut core.phase {
+                    game.lines.left_unseen(now, &core.sensed, square);
+                }
+            });
+        }
+    }
+
+    /// Finds out which way round the board lies while no game goes on. Returns true when the
+    /// board was read anew for it.
+    fn orient(&mut self) -> bool {
+        let idle = match &self.phase {
+            Phase::Waiting(_) => true,
+            Phase::Game(game) => !game.is_watched(),
+        };
+        let (true, Some(raw)) = (idle, &self.raw) else {
+            return false;
+        };
+        // The pieces go before what is configured: set up the other way round they are a matter for
+        // the arbiter (7.2.2, 7.3), and the game is to be followed all the same.
+        let Some(found) = Orientation::of_start(raw) else {
+            return false;
+        };
+        self.orientation_shown = true;
+        if found == self.orientation {
+            return false;
+        }
+        self.turn_to(found);
+        true
+    }
+
+    /// The board lies another way than was thought: it is read anew.
+    pub(super) fn turn_to(&mut self, orientation: Orientation) {
+        self.orientation = orientation;
+        if let Some(raw) = &self.raw {
+            self.sensed = Sensed::settled(&orientation.placement(raw));
+        }
+        self.each(|core| {
+            if let Phase::Waiting(setup) = &mut core.phase {
+                **setup = Setup::default();
+            }
+        });
+    }
+
+    /// Squares changed: the lines are to explain them.
+    fn explain(&mut self, now: Millis, changed: Bitboard) {
+        if changed.is_empty() {
+            return;
+        }
+        self.heard(Heard::Update);
+        match &mut self.phase {
+            Phase::Game(game) => {
+                game.read_again(changed, &self.sensed);
+                game.lines.changed(now, &self.sensed, changed);
+            }
+            Phase::Waiting(setup) => {
+                if let Some(lines) = &mut setup.lines {
+                    lines.changed(now, &self.sensed, changed);
+                }
+                if let Some(midway) = &mut setup.midway {
+                    midway.changed(now, &self.sensed, changed);
+                }
+            }
+        }
+    }
+
+    /// The board is read again after the link was down: what was played meanwhile?
+    fn after_gap(&mut self, now: Millis) {
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
+        game.gap = false;
+        game.hide_as_before(&ctx);
+        if !game.is_watched() {
+            return;
+        }
+        game.after_gap(&mut ctx);
+    }
+
+    /// Half-moves that are found now were made unseen, or not any more.
+    fn recovering(&mut self, yes: bool) {
+        if let Phase::Game(game) = &mut self.phase {
+            game.lines.recovering = yes;
+        }
+    }
+
+    /// A dump differs from what the updates said: some were lost.
+    fn lost_updates(&mut self, now: Millis) {
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
+        if !game.is_watched() || game.lines.frozen {
+            return;
+        }
+        let limits = bridge::Limits {
+            plies: 3,
+            nodes: 20_000,
+            most: 8,
+        };
+        game.bridge_gap(&mut ctx, limits);
+    }
+}

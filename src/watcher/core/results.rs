@@ -1,0 +1,83 @@
+//! Results as an arbiter gives them and takes them back.
+
+use std::sync::Arc;
+
+use super::{Core, Phase};
+use crate::{
+    board::Stand,
+    event::{Body, GameResult},
+    time::Millis,
+    watcher::{
+        command::{Command, CommandError, Note},
+        not_now::NotNow,
+    },
+};
+
+impl Command {
+    /// True for a result that a game may have before it begins.
+    pub(super) fn is_forfeit(&self) -> bool {
+        matches!(self, Self::Result { result, .. } if result.is_forfeit())
+    }
+}
+
+impl Core {
+    /// The present game has this result; a forfeit may be of the next one.
+    pub(super) fn set_result(
+        &mut self,
+        now: Millis,
+        result: GameResult,
+        reason: Option<Note>,
+        number: Option<u32>,
+    ) -> Result<(), CommandError> {
+        let note = reason.map(String::from);
+        if result.is_forfeit() && number == Some(self.games + 1) {
+            return self.forfeit(now, result, note);
+        }
+        let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
+        let parked = game.parked;
+        if game.result == Some(result) && game.confirmed && note.is_none() {
+            return Ok(());
+        }
+        if game.is_watched() {
+            game.settle_rest(&mut ctx);
+        }
+        // A result that the board said, or an earlier one of the arbiter, gives way to this one.
+        game.end_with(&mut ctx, result, "arbiter", note);
+        if parked {
+            game.ended_by_hand = false;
+            self.leave_parked(now);
+        }
+        Ok(())
+    }
+
+    /// A game that nobody came to: it has a number of its own, and no half-moves.
+    fn forfeit(&mut self, now: Millis, result: GameResult, note: Option<String>) -> Result<(), CommandError> {
+        if let Phase::Game(game) = &self.phase
+            && game.result.is_none()
+        {
+            return Err(NotNow::GameGoesOn(game.number).into());
+        }
+        self.start_game(now, Arc::new(Stand::initial()));
+        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            game.end_with(&mut ctx, result, "arbiter", note);
+            // Whoever sits there plays another game.
+            game.ended_by_hand = false;
+        }
+        Ok(())
+    }
+
+    /// The result is taken back, or the pieces were set up anew by mistake: the game goes on.
+    pub(super) fn take_result_back(&mut self, now: Millis, reason: Option<Note>) -> Result<(), CommandError> {
+        let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
+        if game.is_watched() {
+            return Err(NotNow::NoResult.into());
+        }
+        let reason = reason.map(String::from);
+        game.emit(&mut ctx, None, Body::GameResumed { reason });
+        self.game_goes_on(now);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

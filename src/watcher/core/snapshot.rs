@@ -1,0 +1,269 @@
+//! What must survive a restart in mid-game: opaque to the journal, which keeps it as JSON.
+//!
+//! It carries a version. What was written by an older program is read. What was written by a newer one, is damaged or
+//! makes no sense is set aside, as much of it as must be, and a notice says what was lost.
+
+mod parsed;
+mod saved;
+mod weighed;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::{Core, Phase};
+use crate::{
+    board::Orientation,
+    dgt::ClockSide,
+    time::Millis,
+    watcher::{Table, arrays::is_full_array},
+};
+use parsed::SavedCount;
+use parsed::When;
+pub(super) use saved::stand_of_fen;
+use saved::{SavedGame, Wrong};
+use weighed::Weighed;
+
+/// The version that is written. Those before are read: 0, which does not say so, has the same fields.
+const VERSION: u64 = 1;
+
+/// See the module.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(try_from = "Read")]
+pub struct Snapshot {
+    version: Present,
+    /// The last `seq` given out.
+    pub seq: u64,
+    games: SavedCount,
+    orientation: Orientation,
+    /// True when White's side of the clock is the left one.
+    white_left: Option<bool>,
+    game: Option<SavedGame>,
+    /// When it was taken, and what was weighed then.
+    at: When,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weighed: Option<Weighed>,
+    /// What was kept and cannot be used: what it is, why, and what to do.
+    #[serde(skip)]
+    lost: Vec<String>,
+}
+
+/// What is in memory is of the present version.
+#[derive(Clone, Copy, Debug, Default)]
+struct Present;
+
+impl Serialize for Present {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(VERSION)
+    }
+}
+
+/// A snapshot as it is read: nothing holds that it makes sense.
+#[derive(Deserialize)]
+struct Read {
+    #[serde(default)]
+    version: u64,
+    seq: u64,
+    #[serde(default)]
+    games: SavedCount,
+    #[serde(default)]
+    orientation: Orientation,
+    #[serde(default)]
+    white_left: Option<bool>,
+    #[serde(default)]
+    game: Option<SavedGame>,
+    #[serde(default)]
+    at: When,
+    /// The game can do without it.
+    #[serde(default)]
+    weighed: Option<serde_json::Value>,
+}
+
+/// What every version has.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    version: u64,
+}
+
+/// The same, for numbers that go on whatever becomes of the rest.
+#[derive(Default, Deserialize)]
+struct Numbers {
+    #[serde(default)]
+    games: SavedCount,
+}
+
+/// Why a snapshot cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum Unusable {
+    /// Written by a later version of the program.
+    #[error("it has version {found}, this program knows {VERSION}")]
+    Newer { found: u64 },
+    /// It is no snapshot.
+    #[error("it cannot be read: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    /// It is one of a game that cannot have been.
+    #[error("it makes no sense: {0}")]
+    Senseless(#[from] Wrong),
+}
+
+impl TryFrom<Read> for Snapshot {
+    type Error = Unusable;
+
+    fn try_from(read: Read) -> Result<Self, Unusable> {
+        if read.version > VERSION {
+            return Err(Unusable::Newer { found: read.version });
+        }
+        let game = match &read.game {
+            Some(game) => Some(game.restore(read.games.into())?),
+            None => None,
+        };
+        let mut snapshot = Self {
+            version: Present,
+            // What counts is the journal's, which keeps no greater one.
+            seq: read.seq.min(i64::MAX as u64),
+            games: read.games,
+            orientation: read.orientation,
+            white_left: read.white_left,
+            game: read.game,
+            at: read.at,
+            weighed: None,
+            lost: Vec::new(),
+        };
+        match read
+            .weighed
+            .zip(game)
+            .map(|(kept, game)| Weighed::read(kept, game))
+        {
+            Some(Ok(weighed)) => snapshot.weighed = Some(weighed),
+            Some(Err(error)) => snapshot.lost.push(weighed_lost(&error)),
+            None => {}
+        }
+        Ok(snapshot)
+    }
+}
+
+impl Snapshot {
+    /// What the journal kept, if it did, or nothing but the numbers where that cannot be used. Numbers go on after
+    /// `last_seq`, as the journal has it.
+    #[must_use]
+    pub fn kept(text: Option<&str>, last_seq: u64) -> Self {
+        let read = |text: &str| {
+            Self::read(text).unwrap_or_else(|error| {
+                let numbers: Numbers = serde_json::from_str(text).unwrap_or_default();
+                Self {
+                    games: numbers.games,
+                    lost: vec![all_lost(&error, last_seq)],
+                    ..Self::default()
+                }
+            })
+        };
+        Self {
+            seq: last_seq,
+            ..text.map(read).unwrap_or_default()
+        }
+    }
+
+    fn read(text: &str) -> Result<Self, Unusable> {
+        let head: Head = serde_json::from_str(text)?;
+        if head.version > VERSION {
+            return Err(Unusable::Newer { found: head.version });
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// What was kept and cannot be used, in the words of the notice. The watcher gives it.
+    #[must_use]
+    pub fn lost(&self) -> &[String] {
+        &self.lost
+    }
+
+    /// The watcher's time when it was taken, in milliseconds.
+    pub(in crate::watcher) fn taken_at(&self) -> u64 {
+        self.at.0.0
+    }
+}
+
+fn all_lost(error: &Unusable, last_seq: u64) -> String {
+    format!(
+        "What was kept of the game over the restart is set aside: {error}. The game is taken up from what stands on the \
+         board; half-moves, counts of offences and open irregularities from before are known no more. They are in the \
+         events up to number {last_seq}: hold them against the score sheets. Please report it, unless an older program was \
+         started on purpose."
+    )
+}
+
+fn weighed_lost(error: &str) -> String {
+    format!(
+        "What was heard last before the restart is set aside: {error}. The game goes on; a press or a half-move that was \
+         under way then may be missed. Look at the board and the score sheets, and please report it."
+    )
+}
+
+impl Core {
+    pub(in crate::watcher) fn snapshot(&self) -> Snapshot {
+        let game = match &self.phase {
+            Phase::Game(game) => Some(game),
+            Phase::Waiting(_) => None,
+        };
+        Snapshot {
+            version: Present,
+            seq: self.out.seq,
+            games: self.games.into(),
+            orientation: self.orientation,
+            white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
+            at: When(self.now),
+            weighed: Weighed::of(self),
+            game: game.map(|game| SavedGame::of(game)),
+            lost: Vec::new(),
+        }
+    }
+
+    /// Goes on from `snapshot`. What was played since is found when the board is read.
+    pub(super) fn resume(&mut self, snapshot: &Snapshot) {
+        self.out.seq = snapshot.seq;
+        self.games = snapshot.games.into();
+        if self.settings.orientation == crate::watcher::OrientationSetting::Auto {
+            self.orientation = snapshot.orientation;
+        }
+        if let Some(left) = snapshot.white_left {
+            self.clock
+                .found(if left { ClockSide::Left } else { ClockSide::Right });
+        }
+        self.now = Millis(snapshot.taken_at());
+        let Some(saved) = &snapshot.game else { return };
+        self.take_up(saved, snapshot.orientation);
+        if let Phase::Game(game) = &mut self.phase {
+            // What was weighed is of a board that lies as it lay.
+            let weighed = snapshot
+                .weighed
+                .as_ref()
+                .filter(|_| self.orientation == snapshot.orientation);
+            self.lumped = weighed.and_then(|weighed| weighed.lumped);
+            if let Some(Ok((squares, sensed))) = weighed.map(|weighed| weighed.restore(game)) {
+                self.raw = Some(squares);
+                self.sensed = sensed;
+            }
+            game.gap = true;
+            self.out.questions.extend(game.open_questions());
+            self.mark_gap();
+        }
+    }
+
+    /// The game goes on as it was saved. That it makes sense was asked when it was read.
+    fn take_up(&mut self, saved: &SavedGame, orientation: Orientation) {
+        let Ok(mut game) = saved.restore(self.games) else {
+            return;
+        };
+        // A program that did not keep it had the names of the configuration.
+        if saved.table.is_none() {
+            game.table = Table::of(&self.settings);
+        }
+        // An array has shown how the board lies, whatever is configured.
+        if is_full_array(game.start.placement()) {
+            self.orientation = orientation;
+        }
+        self.phase = Phase::Game(Box::new(game));
+    }
+}
+
+#[cfg(test)]
+mod tests;

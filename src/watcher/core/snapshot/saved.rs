@@ -1,0 +1,531 @@
+//! A game as a snapshot keeps it: to JSON, and back where it makes sense.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{Bitboard, CastlingMode, Color, Square, fen::Fen, uci::UciMove};
+
+use super::parsed::{SavedCount, SavedPlies, Shown, When};
+use crate::{
+    board::{Bill, Code, IllegalAct, Item, Line, PlyKind, Sensed, Stand, weight},
+    dgt::ClockSide,
+    event::{ClockState, CompletedBy, GameResult},
+    laws::{IrregularityKind, Side},
+    time::Millis,
+    watcher::{
+        Table,
+        clock::Presses,
+        game::{
+            Ended, Game, Made, Open, accuse::promotion_ways, case_file::CaseFile, doubt::Overruled,
+            flags::Flags, names, recall::WholeRecord,
+        },
+    },
+};
+
+/// What makes no sense in a game that was saved, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {what}")]
+pub(super) struct Wrong {
+    place: String,
+    what: String,
+}
+
+impl Wrong {
+    fn at(place: impl Into<String>, what: impl Into<String>) -> Self {
+        Self {
+            place: place.into(),
+            what: what.into(),
+        }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct SavedGame {
+    start: String,
+    chess960: bool,
+    plies: Vec<SavedPly>,
+    open: Vec<SavedOpen>,
+    #[serde(default)]
+    closed: Vec<SavedOpen>,
+    offences: [SavedCount; 2],
+    result: Option<GameResult>,
+    /// The pieces were set up anew while it had no result.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    parked: bool,
+    /// Who plays it; none where an older program wrote it.
+    #[serde(default)]
+    pub(super) table: Option<Table>,
+    /// The result is by an arbiter.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    confirmed: bool,
+    /// The result is what the board showed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    shown: bool,
+    /// What the board shows is none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    show_spent: bool,
+    #[serde(default)]
+    flags: Flags,
+    clock_used: bool,
+    /// What stood on the board when the record was last whole: half-moves then, and the squares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    whole: Option<(SavedPlies, Shown)>,
+    /// The last presses before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pressed: Option<SavedPresses>,
+    /// What the board shows and a person has said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    overruled: Option<Overruled>,
+    /// What is not read, and what is in doubt because of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unread: Option<SavedUnread>,
+}
+
+/// An index of a square.
+type Index = super::parsed::UpTo<63>;
+
+/// See [`SavedGame::unread`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct SavedUnread {
+    /// Squares whose piece is not read.
+    hidden: Vec<Index>,
+    /// Squares that read nothing.
+    dead: Vec<Index>,
+    /// Squares on which a piece was not read that was read elsewhere, and how often.
+    silent: Vec<(Index, u8)>,
+    /// Pieces of which was said that they are not read, with how many like them were read then.
+    pieces: Vec<(Code, SavedPlies)>,
+    /// Squares that read nothing for a while.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    healed: Vec<Index>,
+    /// Squares of which a notice was given.
+    noticed: Vec<Index>,
+    /// Half-moves that have been looked at for it.
+    #[serde(default)]
+    looked: SavedPlies,
+    /// A piece is not read and has moved.
+    moved: bool,
+    /// A piece was not read where it went.
+    #[serde(default)]
+    strayed: bool,
+    /// Half-moves when a gap was told that nothing has borne out.
+    gap: Option<SavedPlies>,
+    /// Pieces may stand on the board that the record does not know.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    absent: bool,
+    /// The record was corrected, or something came late.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    corrected: bool,
+    /// Half-moves of the record when it was last corrected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    corrected_at: Option<SavedPlies>,
+    /// The half-move that cannot be told and would be an offence if the board read all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    excused: Option<SavedPlies>,
+}
+
+impl SavedUnread {
+    /// What is to be kept; none where nothing is wrong.
+    fn of(game: &Game) -> Option<Self> {
+        let unread = &game.unread;
+        // What was not said yet is found again.
+        let best = game.lines.best();
+        let told = |s: &Square| {
+            let code = best.placement().at(*s);
+            unread.squares.contains(*s) || unread.pieces.iter().any(|(known, _)| *known == code)
+        };
+        let hidden: Bitboard = best.faults().hidden.into_iter().filter(told).collect();
+        let doubted = game.doubt.any() || game.doubt.shaken;
+        let sound = hidden.is_empty() && unread.is_empty() && !doubted && game.noticed.is_empty();
+        (!sound).then(|| Self {
+            hidden: indices(hidden),
+            dead: indices(unread.squares),
+            silent: unread.silent.iter().map(|(s, n)| (index(*s), *n)).collect(),
+            pieces: unread
+                .pieces
+                .iter()
+                .map(|(code, n)| (*code, (*n).into()))
+                .collect(),
+            healed: indices(unread.healed),
+            noticed: indices(game.noticed),
+            looked: unread.looked.into(),
+            moved: game.doubt.unread,
+            strayed: game.doubt.strayed,
+            gap: game.doubt.gap.map(Into::into),
+            absent: game.doubt.absent,
+            corrected: game.doubt.shaken,
+            corrected_at: game.doubt.corrected.map(Into::into),
+            excused: game.doubt.excused.map(Into::into),
+        })
+    }
+
+    fn restore(&self, game: &mut Game) {
+        game.unread.squares = squares(&self.dead);
+        game.unread.silent = self.silent.iter().map(|(i, n)| (square(*i), *n)).collect();
+        game.unread.pieces = self.pieces.iter().map(|(code, n)| (*code, (*n).into())).collect();
+        game.unread.healed = squares(&self.healed);
+        game.noticed = squares(&self.noticed);
+        game.unread.looked = self.looked.into();
+        game.doubt.unread = self.moved;
+        game.doubt.strayed = self.strayed;
+        game.doubt.gap = self.gap.map(Into::into);
+        game.doubt.absent = self.absent;
+        game.doubt.shaken = self.corrected;
+        game.doubt.corrected = self.corrected_at.map(Into::into);
+        game.doubt.excused = self.excused.map(Into::into);
+        game.hidden_before = squares(&self.hidden);
+    }
+}
+
+fn index(square: Square) -> Index {
+    Index::of(u64::from(u32::from(square)))
+}
+
+fn square(index: Index) -> Square {
+    // An index is 63 at the most.
+    Square::new(u64::from(index) as u32 & 63)
+}
+
+fn indices(squares: Bitboard) -> Vec<Index> {
+    squares.into_iter().map(index).collect()
+}
+
+fn squares(indices: &[Index]) -> Bitboard {
+    indices.iter().copied().map(square).collect()
+}
+
+/// Presses: whether the last was on the left; of each side, left first, the seconds shown before and after.
+type SavedPresses = (bool, [Option<(u32, u32)>; 2]);
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedPly {
+    uci: String,
+    how: How,
+    completed_by: CompletedBy,
+    clock: Option<ClockState>,
+    #[serde(default)]
+    at: When,
+    /// What an illegal act left on the board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    act: Option<IllegalAct>,
+    /// The position that an arbiter accepted after it, where it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    accepted: Option<String>,
+    /// Nothing was read where the piece went: where it stands is a guess.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    guessed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum How {
+    Legal,
+    Ruled,
+    Recovered,
+    Illegal,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedOpen {
+    id: String,
+    kind: IrregularityKind,
+    offender: Option<Side>,
+    ply: SavedPlies,
+    target: Option<String>,
+    ruled: Option<String>,
+    act: Option<IllegalAct>,
+    counted: bool,
+    may_stand: bool,
+    #[serde(default)]
+    said: When,
+    matter: Box<CaseFile>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    by_hand: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ended: Option<Ended>,
+}
+
+impl SavedGame {
+    pub(super) fn of(game: &Game) -> Self {
+        Self {
+            start: game.start.fen(),
+            chess960: game.mode == CastlingMode::Chess960,
+            plies: game.record.iter().map(SavedPly::of).collect(),
+            open: game
+                .open
+                .iter()
+                .map(|open| SavedOpen::of(open, game.mode))
+                .collect(),
+            closed: game
+                .closed
+                .iter()
+                .map(|open| SavedOpen::of(open, game.mode))
+                .collect(),
+            offences: game.offences.map(Into::into),
+            result: game.result,
+            parked: game.parked,
+            table: Some(game.table.clone()),
+            confirmed: game.confirmed,
+            shown: game.shown,
+            show_spent: game.show_spent,
+            flags: game.flags.clone(),
+            clock_used: game.clock_used,
+            whole: game
+                .recall
+                .whole
+                .as_ref()
+                .map(|whole| (whole.plies.into(), Shown(whole.squares))),
+            pressed: game
+                .recall
+                .whole
+                .as_ref()
+                .and_then(|whole| whole.pressed)
+                .map(|pressed| (pressed.last == ClockSide::Left, pressed.times)),
+            overruled: game.overruled.clone(),
+            unread: SavedUnread::of(game),
+        }
+    }
+
+    /// The game as it was.
+    pub(super) fn restore(&self, number: u32) -> Result<Game, Wrong> {
+        let mode = if self.chess960 {
+            CastlingMode::Chess960
+        } else {
+            CastlingMode::Standard
+        };
+        let fen = fen(&self.start).map_err(|what| Wrong::at("`start` of the game", what))?;
+        let start = Arc::new(Stand::of_start(fen, mode));
+        let unread = Sensed::default();
+        let mut game = Game::new(number, start, &unread, Millis(0));
+        for (i, saved) in self.plies.iter().enumerate() {
+            let made = saved.restore(game.stand(), mode);
+            game.record
+                .push(made.map_err(|what| Wrong::at(format!("half-move {}", i + 1), what))?);
+        }
+        game.open = restored(&self.open, &game)?;
+        game.closed = restored(&self.closed, &game)?;
+        game.offences = self.offences.map(Into::into);
+        game.result = self.result;
+        game.parked = self.parked;
+        game.table = self.table.clone().unwrap_or_default();
+        game.confirmed = self.confirmed;
+        // What is played on is watched again.
+        game.shown = self.shown;
+        game.show_spent = self.show_spent;
+        game.ended_by_hand = (self.confirmed || self.shown) && self.result.is_some();
+        game.flags = self.flags.clone();
+        game.clock_used = self.clock_used;
+        game.recall.whole = self.whole.as_ref().map(|(plies, shown)| WholeRecord {
+            plies: (*plies).into(),
+            squares: shown.0,
+            pressed: self.pressed.map(|(left, times)| Presses {
+                last: if left { ClockSide::Left } else { ClockSide::Right },
+                times,
+            }),
+        });
+        game.overruled.clone_from(&self.overruled);
+        if let Some(saved) = &self.unread {
+            saved.restore(&mut game);
+        }
+        game.gap = true;
+        game.lines_after_restart(&unread);
+        Ok(game)
+    }
+}
+
+fn restored(saved: &[SavedOpen], game: &Game) -> Result<Vec<Open>, Wrong> {
+    let place = |open: &SavedOpen| format!("irregularity {:?}", open.id);
+    saved
+        .iter()
+        .map(|open| open.restore(game).map_err(|what| Wrong::at(place(open), what)))
+        .collect()
+}
+
+impl Game {
+    /// The lines as they were when the last irregularity was said, or from the record alone.
+    fn lines_after_restart(&mut self, unread: &Sensed) {
+        let now = Millis(0);
+        self.base = self.plies();
+        let stand = self.stand().clone();
+        let line = Line::new(stand.clone(), unread, now);
+        let next = self.plies() + 1;
+        let mut nothing_done = line.clone();
+        if self
+            .open
+            .iter()
+            .any(|open| open.ply == next && open.act.is_some())
+        {
+            // The press that completed the act was found to be no empty one.
+            nothing_done.charge(Item::EmptyPress, weight::EMPTY_PRESS);
+        }
+        let mut lines = vec![nothing_done];
+        for open in self.open.iter().filter(|open| open.ply == next) {
+            if let (Some(mv), Some(act)) = (open.ruled, &open.act) {
+                let ways = promotion_ways(stand.clone(), mv, true, act.clone(), unread, now);
+                lines.extend(ways.into_iter().map(|(mut line, nats)| {
+                    line.charge(Item::PutRight, nats);
+                    line
+                }));
+                continue;
+            }
+            if let (Some(mv), Some(target)) = (open.ruled, &open.target) {
+                lines.push(line.played(PlyKind::Ruled(mv), target.clone(), unread, now, &Bill::default()));
+            }
+            if let Some(act) = &open.act {
+                let left = Arc::new(stand.left_as(&act.placement()));
+                lines.push(line.played(
+                    PlyKind::Illegal(Box::new(act.clone())),
+                    left,
+                    unread,
+                    now,
+                    &Bill::default(),
+                ));
+            }
+        }
+        self.lines.frozen = true;
+        self.lines.reset(now, unread, lines);
+        self.lines.frozen = false;
+    }
+}
+
+impl SavedPly {
+    fn of(made: &Made) -> Self {
+        let (how, act) = match &made.kind {
+            PlyKind::Legal(_) => (How::Legal, None),
+            PlyKind::Ruled(_) => (How::Ruled, None),
+            PlyKind::Recovered(_) => (How::Recovered, None),
+            PlyKind::Illegal(act) | PlyKind::Suspect(act) => (How::Illegal, Some((**act).clone())),
+        };
+        Self {
+            uci: made.uci.clone(),
+            how,
+            completed_by: made.completed_by,
+            clock: made.clock,
+            at: When(made.at),
+            act,
+            guessed: !made.landed,
+            accepted: made.accepted.then(|| made.stand.fen()),
+        }
+    }
+
+    fn restore(&self, before: &Arc<Stand>, mode: CastlingMode) -> Result<Made, String> {
+        let (kind, left) = match (self.how, &self.act) {
+            (How::Illegal, None) => return Err("an illegal act that is not told".to_owned()),
+            (How::Illegal, Some(act)) => {
+                let left = before.left_as(&act.placement());
+                (PlyKind::Illegal(Box::new(act.clone())), left)
+            }
+            (how, _) => {
+                let none = || format!("{:?} is no half-move of {}", self.uci, before.fen());
+                let candidate = before
+                    .candidates()
+                    .find(|c| uci(c.mv, mode) == self.uci)
+                    .ok_or_else(none)?;
+                let kind = match how {
+                    How::Ruled => PlyKind::Ruled(candidate.mv),
+                    How::Recovered => PlyKind::Recovered(candidate.mv),
+                    _ => PlyKind::Legal(candidate.mv),
+                };
+                (kind, before.after(&candidate))
+            }
+        };
+        let (uci, san) = names(before, &kind, mode);
+        if uci != self.uci {
+            return Err(format!("{:?} is not what was done: {uci}", self.uci));
+        }
+        let stand = match &self.accepted {
+            Some(text) => stand(text, mode)?,
+            None => left,
+        };
+        Ok(Made {
+            kind,
+            uci,
+            san,
+            stand: Arc::new(stand),
+            completed_by: self.completed_by,
+            clock: self.clock,
+            at: self.at.0,
+            accepted: self.accepted.is_some(),
+            landed: !self.guessed,
+        })
+    }
+}
+
+impl SavedOpen {
+    fn of(open: &Open, mode: CastlingMode) -> Self {
+        Self {
+            id: open.id.clone(),
+            kind: open.kind,
+            offender: open.offender.map(Into::into),
+            ply: open.ply.into(),
+            target: open.target.as_ref().map(|stand| stand.fen()),
+            ruled: open.ruled.map(|mv| uci(mv, mode)),
+            act: open.act.clone(),
+            counted: open.counted,
+            may_stand: open.may_stand,
+            said: When(open.said),
+            matter: open.matter.clone(),
+            by_hand: open.by_hand,
+            ended: open.ended.clone(),
+        }
+    }
+
+    fn restore(&self, game: &Game) -> Result<Open, String> {
+        let (ply, mode) = (usize::from(self.ply), game.mode);
+        let before = game.stand_at(ply.saturating_sub(1).min(game.plies()));
+        // A half-move that is not possible any more, since the record was corrected, completes nothing.
+        let move_of = |text: &str| before.moves().iter().copied().find(|mv| uci(*mv, mode) == text);
+        let ruled = self.ruled.as_deref().and_then(move_of);
+        if ruled.is_some() && ply == 0 {
+            return Err("a half-move is to complete what was before the first".to_owned());
+        }
+        let target = match &self.target {
+            Some(text) => Some(Arc::new(stand(text, mode)?)),
+            None => None,
+        };
+        Ok(Open {
+            id: self.id.clone(),
+            kind: self.kind,
+            offender: self.offender.map(Color::from),
+            ply,
+            ruled,
+            target,
+            act: self.act.clone(),
+            counted: self.counted,
+            may_stand: self.may_stand,
+            said: self.said.0,
+            matter: self.matter.clone(),
+            by_hand: self.by_hand,
+            ended: self.ended.clone(),
+        })
+    }
+}
+
+fn uci(mv: shakmaty::Move, mode: CastlingMode) -> String {
+    UciMove::from_move(mv, mode).to_string()
+}
+
+/// Moves that a game may have before it is taken up. It may go on for long, and numbers of moves are added up.
+const MOST_MOVES: u32 = u32::MAX / 2;
+
+fn fen(text: &str) -> Result<Fen, String> {
+    let fen: Fen = text
+        .parse()
+        .map_err(|error| format!("{text:?} is no FEN: {error}"))?;
+    let moves = fen.as_setup().fullmoves.get();
+    if moves > MOST_MOVES {
+        return Err(format!("{text:?} is of no game: move {moves}"));
+    }
+    Ok(fen)
+}
+
+fn stand(text: &str, mode: CastlingMode) -> Result<Stand, String> {
+    Ok(Stand::of_setup(fen(text)?.into_setup(), mode))
+}
+
+/// The position of a FEN from outside, playable or not.
+pub(in crate::watcher) fn stand_of_fen(fen: &str, mode: CastlingMode) -> Option<Stand> {
+    let stand = stand(fen, mode).ok()?;
+    (stand.setup().fullmoves.get() <= MOST_MOVES / 2).then_some(stand)
+}

@@ -1,0 +1,139 @@
+//! What is weighed while a game goes on: what the sensors said, the lines that explain it, presses that are not judged
+//! yet, what hands did. It goes into the snapshot as it is, so that after a restart the watcher goes on as if it had never
+//! ended. The game can do without it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    super::{Core, Phase},
+    parsed::{Hex, SavedPlies},
+};
+use crate::{
+    board::{KeptLines, KeptSensed, Placement, Sensed},
+    dgt::{PieceCode, Squares},
+    event::ClockState,
+    laws::Side,
+    time::Millis,
+    watcher::game::{
+        Game, Press,
+        gap::Unbridged,
+        touch::{Hands, SavedHands},
+    },
+};
+
+/// See the module.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Weighed {
+    /// What the board itself says of its squares, a byte each.
+    squares: Hex,
+    sensed: KeptSensed,
+    lines: KeptLines,
+    /// Half-moves of the record before the lines.
+    base: SavedPlies,
+    began: Millis,
+    read_since: Millis,
+    /// The press that is being judged, and later ones.
+    press: Option<SavedPress>,
+    later_presses: Vec<SavedPress>,
+    doubted: Option<Millis>,
+    left_since: Option<Millis>,
+    asked: Option<Millis>,
+    unbridged: Option<Unbridged>,
+    hands: SavedHands,
+    /// Until when what was read came in a lump.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) lumped: Option<Millis>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedPress {
+    side: Side,
+    at: Millis,
+    clock: Option<ClockState>,
+    rest: Option<Placement>,
+}
+
+impl SavedPress {
+    fn of(press: &Press) -> Self {
+        Self {
+            side: press.side.into(),
+            at: press.at,
+            clock: press.clock,
+            rest: press.rest.clone(),
+        }
+    }
+
+    fn restore(&self) -> Press {
+        Press {
+            side: self.side.into(),
+            at: self.at,
+            clock: self.clock,
+            rest: self.rest.clone(),
+        }
+    }
+}
+
+impl Weighed {
+    /// What is to be kept; none where the board was not read yet, or the game is over.
+    pub(super) fn of(core: &Core) -> Option<Self> {
+        let (Phase::Game(game), Some(raw)) = (&core.phase, &core.raw) else {
+            return None;
+        };
+        game.is_watched().then(|| Self {
+            squares: Hex(raw.iter().map(|code| code.0).collect()),
+            sensed: core.sensed.keep(),
+            lines: game.lines.keep(&core.sensed),
+            base: game.base.into(),
+            began: game.began,
+            read_since: game.read_since,
+            press: game.press.as_ref().map(SavedPress::of),
+            later_presses: game.later_presses.iter().map(SavedPress::of).collect(),
+            doubted: game.doubted,
+            left_since: game.left_since,
+            asked: game.asked,
+            unbridged: game.unbridged,
+            hands: SavedHands::of(&game.hands),
+            lumped: core.lumped,
+        })
+    }
+
+    /// What was kept with `game`; else what makes no sense in it.
+    pub(super) fn read(kept: serde_json::Value, mut game: Game) -> Result<Self, String> {
+        let weighed: Self = serde_json::from_value(kept).map_err(|error| error.to_string())?;
+        weighed.restore(&mut game)?;
+        Ok(weighed)
+    }
+
+    /// The game goes on with it. Returns what the board and the sensors said.
+    pub(super) fn restore(&self, game: &mut Game) -> Result<(Squares, Sensed), String> {
+        let codes: Vec<PieceCode> = self.squares.0.iter().copied().map(PieceCode).collect();
+        let squares = Squares::try_from(&codes[..])
+            .map_err(|_| format!("it has {} squares: a board has 64", codes.len()))?;
+        let sensed = self.sensed.restore()?;
+        let base = usize::from(self.base);
+        if base > game.plies() {
+            return Err(format!("it goes on from half-move {base} of {}", game.plies()));
+        }
+        let stand = game.stand_at(base);
+        game.lines = self.lines.restore(stand, &sensed).or_else(|error| {
+            // Explanations besides the record's may begin with another capture en passant.
+            let believed = stand.as_believed().ok_or(error)?;
+            self.lines.restore(&Arc::new(believed), &sensed)
+        })?;
+        game.base = base;
+        game.began = self.began;
+        game.read_since = self.read_since;
+        game.press = self.press.as_ref().map(SavedPress::restore);
+        game.later_presses = self.later_presses.iter().map(SavedPress::restore).collect();
+        game.doubted = self.doubted;
+        game.left_since = self.left_since;
+        game.asked = self.asked;
+        game.unbridged = self.unbridged;
+        game.hands = Hands::from(&self.hands);
+        // The lines know it.
+        game.hidden_before = shakmaty::Bitboard::EMPTY;
+        Ok((squares, sensed))
+    }
+}

@@ -1,0 +1,186 @@
+//! Who sits at the board, and in which round: told before the game, and the next round's while the daemon runs.
+
+use super::{Core, Phase};
+use crate::{event::GameResult, time::Millis, watcher::Table};
+
+impl Core {
+    /// Who sits here from the next game on. A game of the same round has the names as they are put right, one of another
+    /// keeps its own. One of another round that waits for a result after the pieces were set up anew is over, and what was played since is the next game, unless it was only shown.
+    pub(in crate::watcher) fn set_table(&mut self, now: Millis, table: Table) {
+        let Table {
+            players,
+            event,
+            round,
+        } = table;
+        (self.settings.players, self.settings.event, self.settings.round) = (players, event, round);
+        self.each(Self::put_names_right);
+        let waits = matches!(&self.phase, Phase::Game(game) if game.parked && game.table.round != round);
+        if !waits {
+            return;
+        }
+        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
+        }
+        self.leave_parked(now);
+    }
+
+    fn put_names_right(&mut self) {
+        let table = Table::of(&self.settings);
+        let Phase::Game(game) = &mut self.phase else {
+            return;
+        };
+        // A second game of the same players with the other colours has the same round.
+        let [white, black] = &game.table.players;
+        let is_exchanged = white != black && table.players == [black.clone(), white.clone()];
+        let is_next = game.result.is_some() && is_exchanged;
+        if table.round.is_some() && game.table.round == table.round && game.table != table && !is_next {
+            game.table = table;
+            self.out.changed.game = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        dgt::{ClockReading, Lever, Message, PieceCode},
+        event::{Body, Event},
+        watcher::{
+            Settings, Snapshot, Watcher,
+            testing::{after_e4_under, clock, hear, initial_men},
+        },
+    };
+
+    fn table(white: &str, round: u32) -> Table {
+        Table {
+            players: [Some(white.into()), Some("Tal".into())],
+            event: Some("Open".into()),
+            round: Some(round),
+        }
+    }
+
+    fn first_round() -> Watcher {
+        let Table {
+            players,
+            event,
+            round,
+        } = table("Moss", 1);
+        let settings = Settings {
+            players,
+            event,
+            round,
+            ..Settings::default()
+        };
+        let mut watcher = after_e4_under(settings);
+        drained(&mut watcher);
+        watcher
+    }
+
+    fn drained(watcher: &mut Watcher) -> Vec<Event> {
+        std::iter::from_fn(|| watcher.poll_event()).collect()
+    }
+
+    /// The pawn goes home, the initial array stands, and a game is begun with the same move.
+    fn set_up_and_play(watcher: &mut Watcher, at: u64, plays: bool) {
+        let (none, pawn) = (PieceCode::EMPTY, PieceCode(1));
+        let Message::Clock(reading) = clock(Lever::RightHigh) else {
+            unreachable!("it is a reading of the clock")
+        };
+        let stopped = ClockReading {
+            running: false,
+            ..reading
+        };
+        hear(watcher, at - 500, Message::Clock(stopped));
+        let mut show = |at, square, piece| hear(watcher, at, Message::Field { square, piece });
+        show(at, 36, none);
+        show(at + 300, 52, pawn);
+        hear(watcher, at + 6000, Message::Dump(&initial_men()));
+        if plays {
+            hear(watcher, at + 10_000, clock(Lever::LeftHigh));
+            for (after, square, piece) in [(11_000, 52, none), (11_300, 36, pawn)] {
+                hear(watcher, at + after, Message::Field { square, piece });
+            }
+            hear(watcher, at + 11_600, clock(Lever::RightHigh));
+            hear(watcher, at + 13_000, clock(Lever::RightHigh));
+        }
+    }
+
+    /// Game, and what is told of it, in short.
+    fn told(events: &[Event]) -> Vec<String> {
+        let told = |event: &Event| {
+            let game = event.game.unwrap_or_default();
+            match &event.body {
+                Body::GameStarted { white, round, .. } => {
+                    format!("{game} begins: {} {}", white.as_deref().unwrap(), round.unwrap())
+                }
+                Body::GameEnded { result, reason, .. } => format!("{game} {} {reason}", result.as_str()),
+                Body::Move(made) => format!("{game} {}", made.uci),
+                Body::Notice { code, .. } => format!("{game} {code}"),
+                _ => String::new(),
+            }
+        };
+        events.iter().map(told).filter(|told| !told.is_empty()).collect()
+    }
+
+    #[test]
+    fn a_game_that_waits_for_its_result_ends_when_the_next_round_is_paired() {
+        let mut watcher = first_round();
+        set_up_and_play(&mut watcher, 10_000, true);
+        assert_eq!(told(&drained(&mut watcher)), ["1 set_up_without_result"]);
+        // Names that are corrected in the same round say nothing of the game, which has them from then on.
+        watcher.take_changed();
+        watcher.set_table(Millis(30_000), table("Mosse", 1));
+        assert_eq!(told(&drained(&mut watcher)), [""; 0]);
+        assert!(watcher.take_changed().game);
+        assert!(watcher.pgn().unwrap().contains("[White \"Mosse\"]"));
+        watcher.set_table(Millis(31_000), table("Berg", 2));
+        let events = drained(&mut watcher);
+        assert_eq!(
+            told(&events),
+            ["1 * pieces_set_up_anew", "2 begins: Berg 2", "2 e2e4"]
+        );
+        assert!(watcher.pgn().unwrap().contains("[White \"Berg\"]"));
+    }
+
+    #[test]
+    fn a_game_that_has_begun_keeps_its_names_over_a_restart() {
+        let mut watcher = first_round();
+        watcher.set_table(Millis(10_000), table("Berg", 2));
+        let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+        let Table {
+            players,
+            event,
+            round,
+        } = table("Berg", 2);
+        let settings = Settings {
+            players,
+            event,
+            round,
+            ..Settings::default()
+        };
+        let mut again = Watcher::new(settings, Some(Snapshot::kept(Some(&text), 20)));
+        again.set_table(Millis(0), table("Berg", 2));
+        for watcher in [&watcher, &again] {
+            let pgn = watcher.pgn().unwrap();
+            assert!(pgn.contains("[White \"Moss\"]"), "{pgn}");
+            assert!(pgn.contains("[Round \"1"), "{pgn}");
+        }
+        assert_eq!(told(&drained(&mut again)), [""; 0]);
+        // Who sets up the pieces now does it for the next round: nobody is asked.
+        set_up_and_play(&mut watcher, 20_000, true);
+        let events = told(&drained(&mut watcher));
+        assert_eq!(events, ["1 * pieces_set_up_anew", "2 begins: Berg 2", "2 e2e4"]);
+    }
+
+    #[test]
+    fn what_was_put_in_force_before_a_crash_is_told_after_it() {
+        let mut watcher = first_round();
+        set_up_and_play(&mut watcher, 10_000, false);
+        drained(&mut watcher);
+        let text = serde_json::to_string(&watcher.snapshot()).unwrap();
+        let mut again = Watcher::new(Settings::default(), Some(Snapshot::kept(Some(&text), 20)));
+        again.set_table(Millis(0), table("Berg", 2));
+        assert_eq!(told(&drained(&mut again)), ["1 * pieces_set_up_anew"]);
+    }
+}

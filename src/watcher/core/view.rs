@@ -1,0 +1,175 @@
+//! The states of a board, as they are now.
+
+use super::{Core, Phase};
+use shakmaty::{CastlingMode, Color};
+
+use crate::{
+    event::GameResult,
+    families::Protocol,
+    game::{Pgn, PgnMove, PgnStart},
+    time::Millis,
+    watcher::{
+        arrays::array_named,
+        explain::Account,
+        outbox::wall_clock,
+        state::{BoardInfo, GameView, Model, PositionView, Status},
+    },
+};
+
+impl Core {
+    /// What is weighed at `now`; none where no game goes on.
+    pub(in crate::watcher) fn account(&self, now: Millis) -> Option<Account> {
+        match &self.phase {
+            Phase::Game(game) => Some(
+                game.account(&self.sensed, now, None, &self.out)
+                    .waiting_for(&self.out.waits),
+            ),
+            Phase::Waiting(_) => None,
+        }
+    }
+
+    pub(in crate::watcher) fn status(&self) -> Status {
+        if self.connected {
+            Status::Online
+        } else {
+            Status::Offline
+        }
+    }
+
+    pub(in crate::watcher) fn info(&self) -> BoardInfo {
+        let (battery, clock_battery_low) = self.batteries();
+        BoardInfo {
+            battery,
+            clock_battery_low,
+            model: match self.settings.protocol {
+                Protocol::Occ1 => Some(Model::Occ1),
+                Protocol::Chesslink => Some(Model::Chesslink),
+                Protocol::Chessnut => Some(Model::Chessnut),
+                Protocol::Dgt => self.identity.serial().map(Model::of_serial),
+            },
+            serial: self.identity.serial().map(str::to_string),
+            firmware: self.identity.firmware.map(|(main, sub)| format!("{main}.{sub}")),
+            port: self.link.clone(),
+        }
+    }
+
+    pub(in crate::watcher) fn position(&self) -> PositionView {
+        if self.raw.is_none() {
+            return PositionView::default();
+        }
+        let seen = self.sensed.placement();
+        let Phase::Game(game) = &self.phase else {
+            return PositionView {
+                placement: Some(array_named(seen).fen()),
+                ..PositionView::default()
+            };
+        };
+        let stand = game.stand();
+        let placement = Some(seen.named_by(game.lines.best().placement()).fen());
+        let differing = stand.placement().differing(seen);
+        let mut problems: Vec<String> = differing.into_iter().map(|s| format!("square:{s}")).collect();
+        problems.extend(game.open.iter().map(|open| format!("irregularity:{}", open.id)));
+        let fen = differing.is_empty().then(|| stand.fen());
+        PositionView {
+            placement,
+            fen,
+            problems,
+        }
+    }
+
+    pub(in crate::watcher) fn game_view(&self) -> GameView {
+        let Phase::Game(game) = &self.phase else {
+            return GameView {
+                last_seq: self.out.seq,
+                ..GameView::default()
+            };
+        };
+        GameView {
+            game: Some(game.number),
+            start_fen: Some(game.start.fen()),
+            chess960: game.mode == CastlingMode::Chess960,
+            moves: game.record.iter().map(|made| made.uci.clone()).collect(),
+            san: game.record.iter().map(|made| made.san.clone()).collect(),
+            fen: Some(game.stand().fen()),
+            to_move: Some(game.to_move().into()),
+            result: Some(game.result.unwrap_or(GameResult::Open)),
+            open_irregularities: game.open.iter().map(|open| open.id.clone()).collect(),
+            last_seq: self.out.seq,
+        }
+    }
+
+    pub(in crate::watcher) fn pgn(&self) -> Option<String> {
+        let Phase::Game(game) = &self.phase else {
+            return None;
+        };
+        let moves = game.record.iter().enumerate().map(|(i, made)| PgnMove {
+            san: made.san.clone(),
+            uci: made.uci.clone(),
+            fen: made.stand.fen(),
+            clock_ms: made.clock.map(|clock| match game.mover(i + 1) {
+                Color::White => clock.white_ms,
+                Color::Black => clock.black_ms,
+            }),
+            used_ms: None,
+        });
+        let [white, black] = &game.table.players;
+        let began = wall_clock(&self.settings, game.began - self.out.before);
+        let start_fen = game.start.fen();
+        let start = PgnStart {
+            board: &self.settings.board,
+            number: game.number,
+            time: began.as_deref(),
+            players: [white.as_deref(), black.as_deref()],
+            event: game.table.event.as_deref(),
+            round: game.table.round,
+            fen: &start_fen,
+            chess960: game.mode == CastlingMode::Chess960,
+        };
+        let pgn = Pgn {
+            moves: moves.collect(),
+            ..Pgn::begun(&start)
+        };
+        Some(pgn.ended(game.result.unwrap_or(GameResult::Open)).text())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        dgt::{Message, PieceCode},
+        time::Millis,
+        watcher::{Settings, Watcher},
+    };
+
+    #[test]
+    fn the_pgn_has_the_names_of_the_table_and_the_day() {
+        let settings = Settings {
+            board: "7".into(),
+            players: [Some("Zimmer, A.".into()), Some("Berg \"B\"".into())],
+            epoch_ms: Some(1_795_269_600_000),
+            ..Settings::default()
+        };
+        let mut watcher = Watcher::new(settings, None);
+        let mut squares = [PieceCode::EMPTY; 64];
+        for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
+            (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
+            (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
+        }
+        let mut bytes = Vec::new();
+        Message::Dump(&squares).encode(&mut bytes);
+        watcher.handle_link_up(Millis(0), "port");
+        watcher.handle_bytes(Millis(100), &bytes);
+        watcher.handle_timeout(Millis(1000));
+        // A game begins with its first move: e2-e4.
+        for (at, square, piece) in [(5000, 52, PieceCode::EMPTY), (5500, 36, PieceCode(1))] {
+            let mut bytes = Vec::new();
+            Message::Field { square, piece }.encode(&mut bytes);
+            watcher.handle_bytes(Millis(at), &bytes);
+        }
+        watcher.handle_end(Millis(10_000));
+        let pgn = watcher.pgn().unwrap();
+        let tags =
+            "[Date \"2026.11.21\"]\n[Round \"7.1\"]\n[White \"Zimmer, A.\"]\n[Black \"Berg \\\"B\\\"\"]";
+        assert!(pgn.contains(tags), "{pgn}");
+    }
+}

@@ -1,0 +1,256 @@
+//! What is said when the player to move has pressed and no legal half-move explains the board, and
+//! how the lines go on from there.
+
+use std::sync::Arc;
+
+use shakmaty::{Bitboard, Color, Move};
+
+use super::{
+    Game, Press,
+    advice::Finding,
+    judge::{JUDGE_MS, READ_MS, RESTORED, SCAN_MS},
+    names,
+};
+use crate::{
+    board::{
+        Bill, Explanation, IllegalAct, Item, Line, Placement, PlyKind, Sensed, Stand, act::Reason, explain,
+    },
+    event::Certainty,
+    laws::IrregularityKind,
+    time::Millis,
+    watcher::ctx::Ctx,
+};
+
+/// A pawn is replaced by a piece that is not read.
+const SPARE: f32 = 1.0;
+/// A pawn is replaced by nothing, and play goes on.
+const NOTHING_THERE: f32 = 4.0;
+
+impl Game {
+    /// The player to move has pressed and no legal half-move explains the board.
+    pub(super) fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press, seen: Placement) {
+        let stand = self.stand().clone();
+        if stand.turn() != press.side {
+            self.press = None;
+            return;
+        }
+        if self.may_have_lost(ctx, press.at) {
+            return;
+        }
+        let explanation = explain(&stand, &seen);
+        let mut finding = Finding::new(self, press.side, self.plies() + 1, stand.clone(), seen);
+        finding.at = press.at;
+        finding.clock = press.clock;
+        match explanation {
+            // The opponent has pressed since: it was for what went before.
+            Explanation::Nothing if self.record.last().is_some_and(|last| press.at < last.at) => {
+                self.press = None;
+                self.lines.forget_presses();
+            }
+            Explanation::Nothing => {
+                finding.kind = IrregularityKind::PressWithoutMove;
+                finding.target = Some(stand.clone());
+                self.press = None;
+                self.accuse(ctx, finding, None);
+                let line = Line::new(stand, ctx.sensed, ctx.now);
+                self.rebase(ctx, vec![(line, 0.0)]);
+            }
+            Explanation::PawnNotReplaced { queen, seen } => {
+                // A pawn that has gone since may have been exchanged for a piece that is not read.
+                let now = ctx.sensed.at(queen.to());
+                let seen = seen && now == finding.seen.at(queen.to());
+                if now.is_empty() {
+                    finding.seen.set(queen.to(), now);
+                }
+                finding.certainty = if seen {
+                    Certainty::Certain
+                } else {
+                    Certainty::Probable
+                };
+                self.accuse_promotion(ctx, finding, IrregularityKind::PromotionNotReplaced, queen);
+            }
+            Explanation::WrongColour { meant } => {
+                self.accuse_promotion(ctx, finding, IrregularityKind::WrongColourPromotion, meant);
+            }
+            Explanation::CastlingIncomplete { castling } => {
+                finding.kind = IrregularityKind::CastlingIncomplete;
+                finding.squares = stand.placement().differing(&finding.seen);
+                finding.act = Some(names(&stand, &PlyKind::Legal(castling), self.mode).0);
+                finding.target = Some(stand);
+                self.press = None;
+                self.accuse(ctx, finding, None);
+                let next = self.announced();
+                self.lines.keep_to(next, castling, ctx.now, ctx.sensed);
+            }
+            Explanation::Illegal(act) => self.accuse_illegal(ctx, finding, act, press.at),
+            Explanation::Legal | Explanation::OnlyMissing(_) => {
+                // In a hand, or an update was lost: a later reading will tell.
+                ctx.at(ctx.now + 500);
+            }
+        }
+    }
+
+    fn accuse_promotion(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        mut finding: Finding,
+        kind: IrregularityKind,
+        meant: Move,
+    ) {
+        let before = finding.before.clone();
+        let Some(candidate) = before.candidates().find(|c| c.mv == meant) else {
+            return;
+        };
+        finding.kind = kind;
+        let uci = names(&before, &PlyKind::Legal(meant), self.mode).0;
+        finding.act = Some(if kind == IrregularityKind::PromotionNotReplaced {
+            uci[..4].to_string()
+        } else {
+            uci
+        });
+        finding.squares = Bitboard::from_square(meant.to());
+        finding.target = Some(Arc::new(before.after(&candidate)));
+        finding.ruled = Some(meant);
+        let act = IllegalAct::left(meant.from().map(|from| (from, meant.to())), &finding.seen);
+        self.press = None;
+        self.accuse(ctx, finding, Some(&act));
+        let ruled = self.open.last().and_then(|open| open.ruled);
+        let ways = promotion_ways(before, meant, ruled.is_some(), act, ctx.sensed, ctx.now);
+        self.rebase(ctx, ways);
+    }
+
+    fn accuse_illegal(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, act: IllegalAct, pressed: Millis) {
+        let before = finding.before.clone();
+        let differing = before.placement().differing(&finding.seen);
+        let late = match (act.from_to(), act.reason) {
+            // Once the press is made the opponent, whose time runs, may be making his move.
+            (Some((from, to)), Reason::OpponentsPieceMoved) => {
+                let (left, came) = (ctx.sensed.since(from), ctx.sensed.since(to));
+                left.min(came) > pressed || left.max(came) > pressed + READ_MS
+            }
+            (Some(_), _) => false,
+            // What changed long after the press is not what was pressed for: the opponent is at work.
+            (None, _) => {
+                let after = |s| ctx.sensed.since(s) > pressed + SCAN_MS;
+                differing.into_iter().any(after) || !ctx.passed(pressed, 2 * JUDGE_MS)
+            }
+        };
+        if late {
+            ctx.at(ctx.now + 300);
+            return;
+        }
+        self.find_illegal(&mut finding, &act);
+        let left = Arc::new(before.left_as(&act.placement()));
+        self.press = None;
+        self.accuse(ctx, finding, Some(&act));
+        let base = Line::new(before, ctx.sensed, ctx.now);
+        let stands = base.played(
+            PlyKind::Illegal(Box::new(act)),
+            left,
+            ctx.sensed,
+            ctx.now,
+            &Bill::default(),
+        );
+        self.rebase(ctx, vec![(base, RESTORED), (stands, 0.0)]);
+    }
+
+    /// What is said of an illegal act.
+    pub(super) fn find_illegal(&self, finding: &mut Finding, act: &IllegalAct) {
+        let before = &finding.before;
+        let differing = before.placement().differing(&finding.seen);
+        finding.kind = IrregularityKind::IllegalMove;
+        finding.reason = Some(act.reason);
+        finding.act = act.uci();
+        finding.squares = act
+            .from_to()
+            .map_or(differing, |(a, b)| Bitboard::from_square(a).with(b));
+        finding.target = Some(before.clone());
+        if act.from_to().is_none() {
+            finding.certainty = Certainty::Probable;
+        }
+    }
+
+    /// The lines go on from the record with these alternatives.
+    pub(in crate::watcher) fn rebase(&mut self, ctx: &mut Ctx<'_>, lines: Vec<(Line, f32)>) {
+        self.base = self.plies();
+        let mut fresh = Vec::new();
+        for (mut line, cost) in lines {
+            line.charge(Item::PutRight, cost);
+            fresh.push(line);
+        }
+        self.reset_lines(ctx, fresh);
+        for press in &self.later_presses {
+            self.lines.press(press.at, ctx.sensed, press.side);
+        }
+    }
+
+    /// The board lies sideways (7.2.2).
+    pub(in crate::watcher) fn board_sideways(&mut self, ctx: &mut Ctx<'_>) {
+        let finding = self.found_at_start(ctx, IrregularityKind::BoardOrientationWrong);
+        self.accuse(ctx, finding, None);
+    }
+
+    /// The armies stand the other way round than the table is set for (7.3). Whether the players
+    /// have changed their seats with them, the board cannot see.
+    pub(in crate::watcher) fn colours_reversed(&mut self, ctx: &mut Ctx<'_>) {
+        let mut finding = self.found_at_start(ctx, IrregularityKind::ColoursReversed);
+        finding.certainty = Certainty::Probable;
+        self.accuse(ctx, finding, None);
+    }
+
+    /// The array is wrong (7.2.1).
+    pub(in crate::watcher) fn array_wrong(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        array: &Placement,
+        squares: Bitboard,
+    ) {
+        let mut finding = self.found_at_start(ctx, IrregularityKind::InitialPositionWrong);
+        finding.seen = array.clone();
+        finding.squares = squares;
+        self.accuse(ctx, finding, None);
+    }
+
+    /// Something of the start that nobody in particular has done.
+    fn found_at_start(&self, ctx: &Ctx<'_>, kind: IrregularityKind) -> Finding {
+        let seen = ctx.sensed.placement().clone();
+        let mut finding = Finding::new(self, Color::White, 0, self.start.clone(), seen);
+        finding.kind = kind;
+        finding.offender = None;
+        finding.at = ctx.now;
+        finding.clock = ctx.clock.state();
+        finding
+    }
+}
+
+/// How play may go on from `before` after a pawn was not replaced and `act` was left: the half-move `meant` is made by
+/// ruling where that is prescribed, the act stands, or a piece that is not read came for the pawn.
+pub(in crate::watcher) fn promotion_ways(
+    before: Arc<Stand>,
+    meant: Move,
+    is_ruled: bool,
+    act: IllegalAct,
+    sensed: &Sensed,
+    now: Millis,
+) -> Vec<(Line, f32)> {
+    let nothing = Bill::default();
+    let left = Arc::new(before.left_as(&act.placement()));
+    let target = Arc::new(before.after(&before.candidate(meant)));
+    let base = Line::new(before, sensed, now);
+    let put_right = if is_ruled {
+        base.played(PlyKind::Ruled(meant), target.clone(), sensed, now, &nothing)
+    } else {
+        base.clone()
+    };
+    let unread = !act.stood_on(meant.to()) && !sensed.is_felt();
+    let mut ways = vec![(put_right, if unread { 3.0 * SPARE } else { RESTORED })];
+    if unread {
+        // A queen of another set may stand there, which is not read: the opponent's reply will tell.
+        let spare = base.played(PlyKind::Legal(meant), target, sensed, now, &nothing);
+        ways.push((spare.with_unread(meant.to(), sensed), SPARE));
+    }
+    let stands = base.played(PlyKind::Illegal(Box::new(act)), left, sensed, now, &nothing);
+    // Nobody replies to a promotion where nothing stands.
+    ways.push((stands, if unread { NOTHING_THERE } else { 0.0 }));
+    ways
+}

@@ -1,0 +1,258 @@
+//! From what was found to what the arbiter is told: the case, its ruling, the target, the words.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use shakmaty::{Bitboard, Color, Move};
+
+use super::{
+    Game, Open,
+    case_file::{CaseFile, Mate, depends_on_mate},
+};
+use crate::{
+    board::{IllegalAct, Placement, Stand, act::Reason},
+    event::{Advice, Body, Certainty, ClockState, Irregularity},
+    laws::{
+        Case, Facts, FirstFlag, IrregularityKind, PositionRuling, RaisedBy, decide,
+        offence::{self, Window},
+        options::{Alert, MateAskedIn},
+    },
+    mate::cannot_mate_quick,
+    time::Millis,
+    watcher::{command::Report, ctx::Ctx},
+};
+
+/// What was found at the board, before the law is asked.
+#[derive(Clone, Debug)]
+pub(in crate::watcher) struct Finding {
+    pub(in crate::watcher) kind: IrregularityKind,
+    pub(in crate::watcher) offender: Option<Color>,
+    pub(super) ply: usize,
+    pub(in crate::watcher) certainty: Certainty,
+    pub(in crate::watcher) reason: Option<Reason>,
+    pub(in crate::watcher) act: Option<String>,
+    pub(in crate::watcher) squares: Bitboard,
+    /// The position before the act.
+    pub(super) before: Arc<Stand>,
+    /// What stood on the board.
+    pub(super) seen: Placement,
+    /// How the board is to stand, where something is to be put right.
+    pub(in crate::watcher) target: Option<Arc<Stand>>,
+    /// The half-move that the ruling completes.
+    pub(super) ruled: Option<Move>,
+    pub(in crate::watcher) at: Millis,
+    pub(in crate::watcher) clock: Option<ClockState>,
+    /// Whose flag fell first, where both are down.
+    pub(in crate::watcher) first_flag: FirstFlag,
+    /// What a person said of it; none where the sensors found it.
+    pub(in crate::watcher) reported: Option<Report>,
+}
+
+impl Finding {
+    pub(in crate::watcher) fn new(
+        game: &Game,
+        by: Color,
+        ply: usize,
+        before: Arc<Stand>,
+        seen: Placement,
+    ) -> Self {
+        debug_assert!(ply <= game.plies() + 1);
+        Self {
+            kind: IrregularityKind::IllegalMove,
+            offender: Some(by),
+            ply,
+            certainty: Certainty::Certain,
+            reason: None,
+            act: None,
+            squares: Bitboard::EMPTY,
+            before,
+            seen,
+            target: None,
+            ruled: None,
+            at: Millis(0),
+            clock: None,
+            first_flag: FirstFlag::Unknown,
+            reported: None,
+        }
+    }
+
+    /// The event of it, ruling and words left out.
+    fn as_said(&self, offence_number: u32) -> Irregularity {
+        Irregularity {
+            kind: self.kind,
+            offender: self.offender.map(Into::into),
+            ply: self.ply as u32,
+            certainty: self.certainty,
+            articles: Vec::new(),
+            squares: self.squares.into_iter().map(|s| s.to_string()).collect(),
+            act: self.act.clone(),
+            reason: self.reason.map(|r| r.as_str().to_string()),
+            fen_before: self.before.fen(),
+            placement: self.seen.fen(),
+            clock: self.clock,
+            offence_number,
+            ruling: Advice::none(),
+            text: BTreeMap::new(),
+            note: self
+                .reported
+                .as_ref()
+                .and_then(|report| report.note.clone())
+                .map(Into::into),
+        }
+    }
+}
+
+/// The four kinds that share the count of 7.5.5.
+pub(super) fn counts(kind: IrregularityKind) -> bool {
+    matches!(
+        kind,
+        IrregularityKind::IllegalMove
+            | IrregularityKind::PromotionNotReplaced
+            | IrregularityKind::PressWithoutMove
+            | IrregularityKind::TwoHands
+    )
+}
+
+impl Game {
+    /// Says an irregularity with what the Laws prescribe, and keeps it open where something is to
+    /// be put right. Returns its id.
+    pub(in crate::watcher) fn accuse(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        mut finding: Finding,
+        act: Option<&IllegalAct>,
+    ) -> String {
+        let is_advice = finding.certainty == Certainty::Suspected;
+        finding.certainty = self.how_sure(ctx, &finding);
+        let counted = counts(finding.kind) && finding.certainty != Certainty::Suspected;
+        let offence_number = match finding.offender {
+            Some(side) if counts(finding.kind) => self.offences[side as usize] + 1,
+            _ => 0,
+        };
+        let case = self.case(ctx, &finding, offence_number);
+        let ruled = decide(&case, &ctx.settings.contested).position;
+        let back = matches!(
+            ruled,
+            PositionRuling::ReinstateBefore | PositionRuling::LastIdentifiable
+        );
+        if back && finding.ruled.take().is_some() {
+            // In 1997 the half-move is taken back: no ruling completes it.
+            finding.target = Some(finding.before.clone());
+        }
+        if back && finding.reported.is_some() {
+            finding.target.get_or_insert_with(|| finding.before.clone());
+        }
+        let mut matter = self.matter(ctx, &finding, case);
+        let target = finding.target.as_ref().map(|stand| (stand.fen(), stand.turn()));
+        let target = target.as_ref().map(|(fen, turn)| (fen.as_str(), *turn));
+        let advice = self.advice(ctx, &matter, finding.ply, target);
+        matter.said.articles.clone_from(&advice.articles);
+        matter.said.ruling = advice;
+        matter.put_into_words(ctx);
+        let body = Body::Irregularity(Box::new(matter.said.clone()));
+        let id = self.emit(ctx, Some(finding.at), body);
+        if counted && let Some(side) = finding.offender {
+            self.offences[side as usize] += 1;
+        }
+        // What is suspected only because something may be missing is as open as what is sure: it is not said again.
+        if is_advice {
+            return id;
+        }
+        self.open.push(Open {
+            id: id.clone(),
+            kind: finding.kind,
+            offender: finding.offender,
+            ply: finding.ply,
+            target: finding.target,
+            ruled: finding.ruled,
+            act: act.cloned(),
+            counted,
+            // What a person has raised does not stand because of a later reply.
+            may_stand: counted && !matter.raised && offence::rule(&matter.case).window != Window::GameEnd,
+            said: ctx.now,
+            by_hand: finding.reported.is_some(),
+            ended: None,
+            matter: Box::new(matter),
+        });
+        if let Some(question) = self.open.last().and_then(|open| self.question(open)) {
+            ctx.out.questions.push_back(question);
+        }
+        id
+    }
+
+    fn case(&self, ctx: &Ctx<'_>, finding: &Finding, offence_number: u32) -> Case {
+        let mut facts = Facts::new(finding.kind, finding.offender.map(Into::into));
+        facts.offence_number = offence_number;
+        facts.moves_completed = self.moves_completed();
+        facts.opponent_has_replied = self.is_answered(finding.offender, finding.ply);
+        facts.last_period = self.in_last_period(ctx);
+        facts.first_flag = finding.first_flag;
+        facts.game_over = self.result.is_some();
+        if let Some(reported) = &finding.reported {
+            facts.concurrent.clone_from(&reported.concurrent);
+            facts.claim_correct = reported.claim_correct;
+            facts.opponent_touched_piece = reported.opponent_touched_piece;
+            facts.players_agree = reported.players_agree;
+            facts.response_to = reported.response_to;
+            facts.observed = reported.observed;
+            facts.next_move_completed = reported.next_move_completed;
+            facts.illegal_position_persists = reported.illegal_position_persists;
+            facts.prescribed_moves_done = finding.offender.is_some_and(|side| {
+                finding.kind == IrregularityKind::FlagFall && self.period_is_complete(ctx, side)
+            });
+        }
+        let mut case = Case {
+            edition: ctx.settings.laws,
+            time_control: ctx.settings.time_control,
+            supervision: ctx.settings.supervision,
+            facts,
+        };
+        let unraised = ctx.settings.contested.alert_unsupervised == Alert::NotRaised;
+        if unraised && finding.reported.is_none() && case.is_unsupervised() {
+            case.facts.raised_by = RaisedBy::Nobody;
+        }
+        case
+    }
+
+    /// The matter of `case`, its ruling still to be made. Where it depends on whether the opponent can
+    /// mate, and no quick proof says that he cannot, that is a question for later.
+    fn matter(&self, ctx: &Ctx<'_>, finding: &Finding, mut case: Case) -> CaseFile {
+        let mut mate = Mate::Known;
+        let loser = match finding.kind {
+            IrregularityKind::BothFlags => finding.first_flag.side().map(Color::from),
+            _ => finding.offender,
+        };
+        // In the position that the article puts on the board (7.5.5); at a flag in the present one.
+        let after = ctx.settings.contested.mate_asked_in == MateAskedIn::TargetPosition;
+        let judged = finding.target.as_ref().filter(|_| after);
+        let judged = judged.unwrap_or(&finding.before);
+        if let (Some(loser), Some(chess)) = (loser, judged.chess())
+            && depends_on_mate(&case, ctx)
+        {
+            if cannot_mate_quick(chess, !loser) {
+                case.facts.opponent_can_mate = false;
+            } else {
+                mate = Mate::Asked(judged.fen());
+            }
+        }
+        let offence_number = case.facts.offence_number;
+        CaseFile {
+            case,
+            mate,
+            increment_ms: finding
+                .offender
+                .map_or(0, |side| self.increment_of(ctx, finding, side)),
+            raised: finding.reported.is_some(),
+            said: finding.as_said(offence_number),
+        }
+    }
+
+    /// What the press after the act gave the offender, where it was his last press.
+    fn increment_of(&self, ctx: &Ctx<'_>, finding: &Finding, offender: Color) -> u64 {
+        let pressed = counts(finding.kind) || finding.kind == IrregularityKind::CastlingIncomplete;
+        if pressed && self.plies() <= finding.ply {
+            ctx.clock.gained(offender)
+        } else {
+            0
+        }
+    }
+}

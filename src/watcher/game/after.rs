@@ -1,0 +1,284 @@
+//! What follows an irregularity: the board put right, an earlier position put up again.
+
+use std::sync::Arc;
+
+use shakmaty::Color;
+
+use super::{Game, Open};
+use crate::{
+    board::{Bill, Line, Placement, Ply, PlyKind},
+    event::{CompletedBy, Resolution},
+    laws::IrregularityKind,
+    watcher::{
+        arrays::{array_named, is_proper_array},
+        ctx::Ctx,
+    },
+};
+
+/// The target must stand this long before it is taken as restored.
+const RESTORED_MS: u64 = 400;
+/// An earlier position must stand this long, the clock being stopped.
+const TAKEN_BACK_MS: u64 = 1500;
+/// The clock running for the player who takes his half-move back.
+const GIVEN_BACK_MS: u64 = 400;
+/// Without a clock it must stand longer: a hand may pass through it.
+const TAKEN_BACK_CLOCKLESS_MS: u64 = 6000;
+/// A press without a move is put right when the offender's time runs again.
+const SETTLE_MS: u64 = 700;
+
+impl Game {
+    /// Looks whether something open has been put right.
+    pub(in crate::watcher) fn look_after(&mut self, ctx: &mut Ctx<'_>) {
+        let mut i = 0;
+        while i < self.open.len() {
+            if self.is_restored(ctx, i) {
+                self.restore(ctx, i);
+            } else if let Some(ply) = self.another_piece(ctx, i) {
+                self.take_as_promoted(ctx, i, &ply);
+            } else {
+                i += 1;
+            }
+        }
+        self.taken_back(ctx);
+    }
+
+    fn is_restored(&self, ctx: &mut Ctx<'_>, i: usize) -> bool {
+        let open = &self.open[i];
+        let Some(target) = &open.target else { return false };
+        // Half-moves have been played since: only going back can restore it.
+        let later = self.plies() > self.plies_at_restoration(open);
+        if later || !self.is_shown(target.placement(), ctx.sensed.placement()) {
+            return false;
+        }
+        if open.kind == IrregularityKind::PressWithoutMove {
+            return ctx.clock.running() == open.offender && ctx.passed(open.said, SETTLE_MS);
+        }
+        ctx.still_for(RESTORED_MS)
+    }
+
+    /// A pawn seemed not to be replaced because nothing was read there, and now another piece than the
+    /// queen of the ruling is, the clock being stopped: a rook was upside down (4.4.4).
+    fn another_piece(&self, ctx: &mut Ctx<'_>, i: usize) -> Option<Ply> {
+        let open = &self.open[i];
+        let (queen, act) = (open.ruled?, open.act.as_ref()?);
+        if open.by_hand
+            || ctx.clock.stopped_at.is_none()
+            || open.ply != self.plies() + 1
+            || act.stood_on(queen.to())
+        {
+            return None;
+        }
+        let before = self.stand();
+        let made = before.candidates().find(|c| {
+            (c.mv.from(), c.mv.to()) == (queen.from(), queen.to())
+                && c.mv != queen
+                && before.after(c).placement() == ctx.sensed.placement()
+        })?;
+        let after = Arc::new(before.after(&made));
+        let line = Line::new(before.clone(), ctx.sensed, ctx.now);
+        let line = line.played(
+            PlyKind::Legal(made.mv),
+            after,
+            ctx.sensed,
+            ctx.now,
+            &Bill::default(),
+        );
+        let rests = ctx.still_for(TAKEN_BACK_MS);
+        line.plies.last().filter(|_| rests).cloned()
+    }
+
+    /// The pawn was replaced after all: there was no offence.
+    fn take_as_promoted(&mut self, ctx: &mut Ctx<'_>, i: usize, ply: &Ply) {
+        self.withdraw(ctx, i);
+        self.announce(ctx, ply, CompletedBy::Ruling);
+        self.restart_lines(ctx);
+    }
+
+    /// Half-moves on the record when the target of `open` stands on the board.
+    fn plies_at_restoration(&self, open: &Open) -> usize {
+        match open.kind {
+            IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound => open.ply,
+            _ => open.ply.saturating_sub(1),
+        }
+    }
+
+    /// The target of an open irregularity stands on the board.
+    fn restore(&mut self, ctx: &mut Ctx<'_>, i: usize) {
+        let open = self.open[i].clone();
+        let ruled = open.ruled.and_then(|mv| {
+            let best = self.lines.all().iter().find(|l| {
+                l.plies
+                    .last()
+                    .is_some_and(|p| matches!(p.kind, PlyKind::Ruled(m) if m == mv))
+            });
+            best.cloned()
+        });
+        self.resolve(ctx, i, Resolution::Restored);
+        match ruled {
+            Some(line) => self.reset_lines(ctx, vec![line]),
+            None if matches!(
+                open.kind,
+                IrregularityKind::IllegalMove
+                    | IrregularityKind::PressWithoutMove
+                    | IrregularityKind::CastlingIncomplete
+            ) || open
+                .target
+                .as_ref()
+                .is_some_and(|t| t.placement() == self.stand().placement()) =>
+            {
+                self.restart_lines(ctx);
+            }
+            None => {}
+        }
+    }
+
+    /// An earlier position of the game was put up again: a takeback, or a ruling.
+    fn taken_back(&mut self, ctx: &mut Ctx<'_>) {
+        if !self.is_watched() || self.plies() == 0 {
+            return;
+        }
+        let wait = match (ctx.clock.stopped_at, ctx.clock.runs()) {
+            (Some(_), _) => TAKEN_BACK_MS,
+            (None, true) if self.is_given_back(ctx) => GIVEN_BACK_MS,
+            (None, true) => return,
+            (None, false) => TAKEN_BACK_CLOCKLESS_MS,
+        };
+        let seen = ctx.sensed.placement();
+        if self.explains(seen) {
+            return;
+        }
+        if let Some(ruled) = self.ruled_since_answered(seen) {
+            if ctx.still_for(wait) {
+                self.carry_out(ctx, ruled);
+            }
+            return;
+        }
+        let Some(ply) = self.earlier(seen) else { return };
+        if ctx.still_for(wait) {
+            if ctx.clock.runs() {
+                self.pardon(ctx, ply);
+            }
+            self.go_back(ctx, ply, "position_put_up_again");
+        }
+    }
+
+    /// The opponent has given the move back by the clock, without a half-move of his own, and the board stands as before the
+    /// last half-move: the players have agreed to take it back.
+    fn is_given_back(&self, ctx: &Ctx<'_>) -> bool {
+        let ply = self.plies();
+        let given = |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply == ply + 1;
+        self.open.iter().any(given)
+            && ctx.clock.running() == Some(self.mover(ply))
+            && self.earlier(ctx.sensed.placement()) == Some(ply - 1)
+    }
+
+    /// Nobody has offended who gave the move back.
+    fn pardon(&mut self, ctx: &mut Ctx<'_>, from: usize) {
+        let given =
+            |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply > from && !open.by_hand;
+        while let Some(i) = self.open.iter().position(given) {
+            self.withdraw(ctx, i);
+        }
+    }
+
+    /// The open irregularity whose target `seen` shows, where a ruling completes the half-move and
+    /// the opponent has answered what stood there instead.
+    fn ruled_since_answered(&self, seen: &Placement) -> Option<usize> {
+        self.open.iter().position(|open| {
+            let shown = open.target.as_ref().is_some_and(|t| t.placement() == seen);
+            open.ruled.is_some() && open.ply <= self.plies() && shown
+        })
+    }
+
+    /// Goes back to before an irregularity and on with what the ruling prescribes.
+    fn carry_out(&mut self, ctx: &mut Ctx<'_>, index: usize) {
+        let open = self.open[index].clone();
+        self.go_back(ctx, open.ply - 1, "position_put_up_again");
+        let (Some(mv), Some(target)) = (open.ruled, open.target) else {
+            return;
+        };
+        let before = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
+        let ruled = before.played(PlyKind::Ruled(mv), target, ctx.sensed, ctx.now, &Bill::default());
+        self.reset_lines(ctx, vec![ruled]);
+    }
+
+    /// True when a line that goes on from the whole record shows what is seen.
+    fn explains(&self, seen: &Placement) -> bool {
+        let said = &self.record[self.base..];
+        let keeps = |line: &Line| {
+            line.plies.len() >= said.len()
+                && line
+                    .plies
+                    .iter()
+                    .zip(said)
+                    .all(|(ply, made)| ply.kind.same_as(&made.kind))
+        };
+        self.lines
+            .all()
+            .iter()
+            .any(|line| self.is_shown(line.placement(), seen) && keeps(line))
+    }
+
+    /// The last earlier position of the game that `seen` shows. The initial array means a new game,
+    /// unless an irregularity is to be put right there.
+    pub(super) fn earlier(&self, seen: &Placement) -> Option<usize> {
+        let array = is_proper_array(&array_named(seen));
+        let least = usize::from(array && !self.is_to_be_put_right(seen));
+        (least..self.plies())
+            .rev()
+            .find(|ply| self.is_shown(self.stand_at(*ply).placement(), seen))
+    }
+
+    /// True where `seen` is what an irregularity is to be put right to, as long as hardly anybody has played on: an array that
+    /// is set up in a long game begins another one, whatever was reported of its first half-moves.
+    pub(in crate::watcher) fn is_to_be_put_right(&self, seen: &Placement) -> bool {
+        let is_recent = |open: &&Open| self.plies() <= open.ply + 1;
+        let mut targets = self
+            .open
+            .iter()
+            .filter(is_recent)
+            .filter_map(|open| open.target.as_ref());
+        targets.any(|target| target.placement().agrees(seen))
+    }
+
+    /// Goes back to the position after `ply` half-moves.
+    pub(in crate::watcher) fn go_back(&mut self, ctx: &mut Ctx<'_>, ply: usize, reason: &str) {
+        self.retract(ctx, ply, reason);
+        self.hands = super::touch::Hands::default();
+        self.unbridged = None;
+        let concerned = |o: &Open| !o.kind.is_conduct() && (o.ply == ply + 1 || o.ply > ply && !o.by_hand);
+        while let Some(i) = self.open.iter().position(concerned) {
+            let to_before = self.open[i].ply == ply + 1;
+            let how = if to_before {
+                Resolution::Restored
+            } else {
+                Resolution::Superseded
+            };
+            self.resolve(ctx, i, how);
+        }
+        // What was told of a gap, and is taken back, is in doubt no more.
+        self.doubt.gap = self.doubt.gap.filter(|told| *told <= ply);
+        self.restart_lines(ctx);
+        // What is not read is not read there either.
+        if self.is_shown(self.stand().placement(), ctx.sensed.placement()) {
+            let unread = self.lines.best().differing();
+            self.lines.hide(unread, ctx.now, ctx.sensed);
+        }
+    }
+
+    /// The clock was started again: what stands on the board now counts.
+    pub(in crate::watcher) fn started_again(&mut self, ctx: &mut Ctx<'_>) {
+        if self.explains(ctx.sensed.placement()) {
+            return;
+        }
+        let back = self.earlier(ctx.sensed.placement());
+        if let Some(ply) = back {
+            self.go_back(ctx, ply, "position_put_up_again");
+        }
+    }
+
+    /// Whose move it is.
+    pub(in crate::watcher) fn to_move(&self) -> Color {
+        self.stand().turn()
+    }
+}

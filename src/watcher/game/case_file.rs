@@ -1,0 +1,271 @@
+//! What was said of an irregularity with the case behind it, and how its ruling changes: the mate
+//! that was looked for, the arbiter's word on who raised it, what was played since.
+
+use shakmaty::{CastlingMode, Chess, Color};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Game, Open};
+use crate::{
+    event::{Advice, Amendment, Body, ClockState, Irregularity, Why},
+    laws::{
+        Case, IrregularityKind, Occurrence, Penalty, PenaltyKind, PositionRuling, Ruling, Side,
+        clock_proposal::{self, ClockHistory, Proposal},
+        decide, words,
+    },
+    mate::Verdict,
+    watcher::{ctx::Ctx, outbox::MateQuestion},
+};
+
+/// See the module.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::watcher) struct CaseFile {
+    pub(super) case: Case,
+    /// As it was said last.
+    pub(in crate::watcher) said: Irregularity,
+    /// What the press gave the offender, in milliseconds.
+    pub(super) increment_ms: u64,
+    pub(super) mate: Mate,
+    /// A person has raised it, or said that nobody does.
+    pub(super) raised: bool,
+}
+
+/// Whether the offender's opponent can mate, as far as the ruling depends on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Mate {
+    /// It is known, or makes no difference.
+    #[default]
+    Known,
+    /// It is being found out, in this position (FEN).
+    Asked(String),
+    /// A bound was met: nobody can say.
+    Undetermined,
+}
+
+impl CaseFile {
+    /// What the Laws prescribe.
+    pub(super) fn ruling(&self, ctx: &Ctx<'_>) -> Ruling {
+        let mut ruling = decide(&self.case, &ctx.settings.contested);
+        if self.mate == Mate::Undetermined && depends_on_mate(&self.case, ctx) {
+            ruling.penalty = Penalty {
+                kind: PenaltyKind::Arbiter,
+                seconds: 0,
+                to: None,
+            };
+        }
+        ruling
+    }
+
+    /// The words for what is said now.
+    pub(super) fn put_into_words(&mut self, ctx: &Ctx<'_>) {
+        let alone = self.case.is_unsupervised() && !self.raised;
+        let occurrence = Occurrence::of(&self.said, ctx.settings.laws)
+            .raised_by_system(alone)
+            .first_flag(self.case.facts.first_flag.side())
+            .mate_undetermined(self.mate == Mate::Undetermined);
+        self.said.text = words(&occurrence);
+    }
+}
+
+/// True where the ruling is another one if the offender's opponent cannot mate.
+pub(super) fn depends_on_mate(case: &Case, ctx: &Ctx<'_>) -> bool {
+    let mut other = case.clone();
+    other.facts.opponent_can_mate = !case.facts.opponent_can_mate;
+    let options = &ctx.settings.contested;
+    decide(case, options) != decide(&other, options)
+}
+
+impl Game {
+    /// The advice on a matter of half-move `ply`, with the times as the clock stands.
+    pub(super) fn advice(
+        &self,
+        ctx: &Ctx<'_>,
+        matter: &CaseFile,
+        ply: usize,
+        target: Option<(&str, Color)>,
+    ) -> Advice {
+        let ruling = matter.ruling(ctx);
+        let proposal = self.times(ctx, matter, ply, target.map(|(_, turn)| turn), &ruling);
+        Advice {
+            penalty: ruling.penalty,
+            position: ruling.position,
+            articles: ruling.articles,
+            target_fen: target.map(|(fen, _)| fen.to_owned()),
+            clock_proposal: proposal.map(|p| p.clock),
+            clock_alternative: proposal.and_then(|p| p.alternative),
+            clock_working: proposal.map(|p| p.working),
+            provisional: matches!(matter.mate, Mate::Asked(_)),
+        }
+    }
+
+    fn times(
+        &self,
+        ctx: &Ctx<'_>,
+        matter: &CaseFile,
+        ply: usize,
+        turn: Option<Color>,
+        ruling: &Ruling,
+    ) -> Option<Proposal> {
+        let history = ClockHistory {
+            at_press: matter.said.clock?,
+            increment_ms: matter.increment_ms,
+            present: ctx.clock.state(),
+        };
+        let offender = matter.case.facts.offender;
+        match matter.case.facts.irregularity {
+            IrregularityKind::IllegalMove
+            | IrregularityKind::PromotionNotReplaced
+            | IrregularityKind::PressWithoutMove
+            | IrregularityKind::TwoHands
+            | IrregularityKind::CastlingIncomplete => {
+                let offender = offender?;
+                if self.plies() > ply && ruling.position != PositionRuling::ReplaceWithQueen {
+                    let moves = (self.plies() - ply + 2) / 2;
+                    return clock_proposal::later(
+                        self.clock_before(ply),
+                        ctx.clock.state()?,
+                        offender,
+                        moves as u32,
+                        ruling,
+                    );
+                }
+                clock_proposal::at_once(&history, offender, ruling)
+            }
+            IrregularityKind::ThreefoldClaim | IrregularityKind::FiftyClaim => {
+                clock_proposal::at_once(&history, offender?, ruling)
+            }
+            IrregularityKind::PiecesDisplaced => Some(clock_proposal::give_back(
+                &history,
+                offender?,
+                matter.case.edition,
+            )),
+            IrregularityKind::DisplacedPieceFound
+            | IrregularityKind::WrongColourPromotion
+            | IrregularityKind::MovedOutOfTurn => {
+                Some(clock_proposal::unchanged(history.at_press, Side::from(turn?)))
+            }
+            _ => None,
+        }
+    }
+
+    /// What the clock showed in the position before half-move `ply`.
+    fn clock_before(&self, ply: usize) -> Option<ClockState> {
+        self.record.get(ply.checked_sub(2)?)?.clock
+    }
+
+    /// Half-moves were played or taken back: what that changes in open rulings.
+    pub(super) fn played_on(&mut self, ctx: &mut Ctx<'_>) {
+        let made = self.moves_completed();
+        for i in 0..self.open.len() {
+            let answered = self.is_answered(self.open[i].offender, self.open[i].ply);
+            let matter = &mut self.open[i].matter;
+            let facts = &mut matter.case.facts;
+            facts.moves_completed = made;
+            // What a person has raised in time is not too late because of a later half-move.
+            if !matter.raised {
+                facts.opponent_has_replied = answered;
+            }
+            self.amend(ctx, i, Why::Played);
+        }
+    }
+
+    /// The opponent of `offender` has made a half-move after his act of half-move `ply`.
+    pub(super) fn is_answered(&self, offender: Option<Color>, ply: usize) -> bool {
+        offender
+            .is_some_and(|offender| (ply.max(1)..=self.plies()).any(|later| self.mover(later) != offender))
+    }
+
+    /// The clock was stopped: times are proposed for what was found before half-moves were played.
+    pub(in crate::watcher) fn propose_times(&mut self, ctx: &mut Ctx<'_>) {
+        for i in 0..self.open.len() {
+            if self.plies() > self.open[i].ply {
+                self.amend(ctx, i, Why::ClockStopped);
+            }
+        }
+    }
+
+    /// Says the ruling on an open irregularity anew, if it is another one.
+    pub(super) fn amend(&mut self, ctx: &mut Ctx<'_>, index: usize, why: Why) {
+        let open = &self.open[index];
+        let (matter, before) = (&open.matter, &open.matter.said.ruling);
+        let target = before.target_fen.clone();
+        let turn = open.target.as_ref().map(|stand| stand.turn());
+        let advice = self.advice(ctx, matter, open.ply, target.as_deref().zip(turn));
+        let same = (advice.penalty, advice.position) == (before.penalty, before.position)
+            && advice.articles == before.articles
+            && advice.provisional == before.provisional;
+        let timely = advice.clock_proposal == before.clock_proposal
+            && advice.clock_alternative == before.clock_alternative;
+        if same && (timely || why != Why::ClockStopped) {
+            return;
+        }
+        let mut matter = (*open.matter).clone();
+        matter.said.articles.clone_from(&advice.articles);
+        matter.said.offence_number = matter.case.facts.offence_number;
+        matter.said.ruling = advice;
+        matter.put_into_words(ctx);
+        let amendment = Amendment {
+            irregularity: open.id.clone(),
+            why,
+            articles: matter.said.articles.clone(),
+            offence_number: matter.said.offence_number,
+            ruling: matter.said.ruling.clone(),
+            text: matter.said.text.clone(),
+        };
+        *self.open[index].matter = matter;
+        self.emit(ctx, None, Body::RulingAmended(Box::new(amendment)));
+    }
+
+    /// It is known whether the opponent of the offender can mate.
+    pub(in crate::watcher) fn mate_answered(&mut self, ctx: &mut Ctx<'_>, id: &str, verdict: &Verdict) {
+        let Some(i) = self.open.iter().position(|open| open.id == id) else {
+            return;
+        };
+        let matter = &mut self.open[i].matter;
+        if !matches!(matter.mate, Mate::Asked(_)) {
+            return;
+        }
+        matter.mate = match verdict {
+            Verdict::Undetermined(_) => Mate::Undetermined,
+            Verdict::Winnable(_) | Verdict::Unwinnable(_) => Mate::Known,
+        };
+        matter.case.facts.opponent_can_mate = !matches!(verdict, Verdict::Unwinnable(_));
+        self.amend(ctx, i, Why::MateChecked);
+    }
+
+    /// The questions that are still to be answered, as after a restart.
+    pub(in crate::watcher) fn open_questions(&self) -> Vec<MateQuestion> {
+        self.open.iter().filter_map(|open| self.question(open)).collect()
+    }
+
+    /// The question on which the ruling of `open` depends, if one does.
+    pub(super) fn question(&self, open: &Open) -> Option<MateQuestion> {
+        let Mate::Asked(fen) = &open.matter.mate else {
+            return None;
+        };
+        let facts = &open.matter.case.facts;
+        let loser = match facts.irregularity {
+            IrregularityKind::BothFlags => facts.first_flag.side(),
+            _ => facts.offender,
+        };
+        MateQuestion::of(&open.id, fen, self.mode, Color::from(loser?.opponent()))
+    }
+}
+
+impl MateQuestion {
+    /// The question whether `winner` can mate in the position of `fen`.
+    fn of(irregularity: &str, fen: &str, mode: CastlingMode, winner: Color) -> Option<Self> {
+        let fen: shakmaty::fen::Fen = fen.parse().ok()?;
+        let position: Chess = fen
+            .into_position(mode)
+            .or_else(shakmaty::PositionError::ignore_too_much_material)
+            .or_else(shakmaty::PositionError::ignore_impossible_check)
+            .ok()?;
+        Some(Self {
+            irregularity: irregularity.to_owned(),
+            position,
+            winner,
+        })
+    }
+}

@@ -1,0 +1,178 @@
+//! Cases as an arbiter closes them, opens them again, and writes down what was done.
+
+use std::sync::Arc;
+
+use super::{Game, advice::counts};
+use crate::{
+    board::PlyKind,
+    event::{Body, CompletedBy, Resolution, Why},
+    laws::{
+        IrregularityKind, Penalty, RaisedBy,
+        offence::{self, Window},
+    },
+    watcher::{at_rest::at_rest, command::CommandError, ctx::Ctx, not_now::NotNow},
+};
+
+impl Game {
+    /// The place of an open irregularity.
+    fn find_open(&self, id: &str) -> Result<usize, CommandError> {
+        if let Some(i) = self.open.iter().position(|open| open.id == id) {
+            return Ok(i);
+        }
+        let ended = self.closed.iter().find(|open| open.id == id);
+        Err(match ended.and_then(|open| open.ended.clone()) {
+            Some(ended) => CommandError::closed(ended.how, ended.by),
+            None => CommandError::UnknownIrregularity(id.to_owned()),
+        })
+    }
+
+    /// There was no offence, also where it is over.
+    pub(in crate::watcher) fn dismiss(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
+        let over = self
+            .closed
+            .iter()
+            .position(|open| open.id == id && !open.is_dismissed());
+        let Some(i) = over else {
+            let i = self.find_open(&id)?;
+            self.resolve(ctx, i, Resolution::Dismissed);
+            return Ok(());
+        };
+        let open = self.closed[i].clone();
+        self.uncount(ctx, &open);
+        let closed = &mut self.closed[i];
+        closed.counted = false;
+        if let Some(ended) = &mut closed.ended {
+            ended.before = Some(ended.how);
+            ended.how = Resolution::Dismissed;
+            ended.counted = open.counted;
+            ended.by.clone_from(&ctx.out.by);
+        }
+        let body = Body::IrregularityResolved {
+            irregularity: id,
+            how: Resolution::Dismissed,
+        };
+        self.emit(ctx, None, body);
+        Ok(())
+    }
+
+    /// What was said of its end is taken back. What was dismissed after it had ended is over again, and counts; everything else
+    /// is open, and only a person closes it.
+    pub(in crate::watcher) fn reopen(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
+        let Some(i) = self.closed.iter().position(|open| open.id == id) else {
+            self.find_open(&id)?;
+            return Err(NotNow::CaseIsOpen.into());
+        };
+        let mut again = self.closed.remove(i);
+        let Some(ended) = again.ended.take() else {
+            return Err(CommandError::UnknownIrregularity(id));
+        };
+        let is_open = ended.before.is_none();
+        let body = Body::IrregularityReopened {
+            irregularity: id,
+            open: is_open,
+        };
+        self.emit(ctx, None, body);
+        if ended.counted && !again.counted {
+            again.counted = true;
+            self.count_again(ctx, &again);
+        }
+        match ended.before {
+            Some(how) => {
+                again.ended = Some(super::Ended {
+                    how,
+                    before: None,
+                    ..ended
+                });
+                self.closed.push(again);
+            }
+            None => {
+                again.by_hand = true;
+                self.open.push(again);
+            }
+        }
+        Ok(())
+    }
+
+    /// What was done about it is written down.
+    pub(in crate::watcher) fn note(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        irregularity: String,
+        penalty: Option<Penalty>,
+        note: Option<String>,
+    ) -> Result<(), CommandError> {
+        let mut known = self.open.iter().chain(&self.closed);
+        if !known.any(|open| open.id == irregularity) {
+            return Err(CommandError::UnknownIrregularity(irregularity));
+        }
+        if penalty.is_none() && note.is_none() {
+            return Err(NotNow::NothingToNote.into());
+        }
+        let body = Body::CaseNoted {
+            irregularity,
+            penalty,
+            note,
+        };
+        self.emit(ctx, None, body);
+        Ok(())
+    }
+
+    /// The position stands as it is on the board: an illegal move enters the record, displaced
+    /// pieces stay where they are.
+    pub(in crate::watcher) fn accept(&mut self, ctx: &mut Ctx<'_>, id: &str) -> Result<(), CommandError> {
+        let i = self.find_open(id)?;
+        let open = self.open[i].clone();
+        if open.ply == self.plies() + 1 && open.act.is_some() {
+            let line = self.lines.all().iter().find(|line| {
+                line.plies
+                    .first()
+                    .is_some_and(|ply| matches!(ply.kind, PlyKind::Illegal(_)))
+            });
+            if let Some(ply) = line.and_then(|line| line.plies.first().cloned()) {
+                self.announce(ctx, &ply, CompletedBy::Ruling);
+            }
+        } else if matches!(
+            open.kind,
+            IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound
+        ) && open.ply == self.plies()
+        {
+            at_rest(ctx.sensed, ctx.now)?;
+            let stand = Arc::new(self.stand().with_placement(ctx.sensed.placement()));
+            if let Some(made) = self.record.last_mut() {
+                made.stand = stand;
+                made.accepted = true;
+            }
+        }
+        if counts(open.kind) && !open.counted {
+            // What was only suspected counts once a person says that it happened.
+            self.open[i].counted = true;
+            self.count_again(ctx, &open);
+        }
+        self.resolve(ctx, i, Resolution::Stands);
+        self.restart_lines(ctx);
+        Ok(())
+    }
+
+    /// A person has raised it, or nobody does: the ruling is made anew.
+    pub(in crate::watcher) fn raised_by(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        id: String,
+        by: RaisedBy,
+    ) -> Result<(), CommandError> {
+        if self.closed.iter().any(|open| open.id == id) {
+            return Err(NotNow::CaseIsOver.into());
+        }
+        let Some(i) = self.open.iter().position(|open| open.id == id) else {
+            return Err(CommandError::UnknownIrregularity(id));
+        };
+        let open = &mut self.open[i];
+        open.matter.raised = by != RaisedBy::Nobody;
+        open.matter.case.facts.raised_by = by;
+        // What was raised in time does not stand because of a later reply.
+        let until_reply = offence::rule(&open.matter.case).window != Window::GameEnd;
+        open.may_stand = open.counted && until_reply && by == RaisedBy::Nobody;
+        self.amend(ctx, i, Why::RaisedBy);
+        Ok(())
+    }
+}

@@ -1,0 +1,261 @@
+//! The record put right by a person: half-moves are taken out and put in, those after them follow as they were.
+
+use std::sync::Arc;
+
+use shakmaty::{CastlingMode, Square, uci::UciMove};
+
+use super::{Game, Made, names};
+use crate::{
+    board::{Code, IllegalAct, PlyKind, Stand},
+    event::{Body, CompletedBy, MoveMade, Resolution},
+    time::Millis,
+    watcher::{
+        command::{CommandError, Correct},
+        ctx::Ctx,
+        not_now::NotNow,
+    },
+};
+
+/// Half-moves that one command may put in.
+const MOST_INSERTED: usize = 600;
+
+/// What a person puts into a record or takes out.
+pub(in crate::watcher) struct RecordChange<'a> {
+    pub(in crate::watcher) start: &'a Arc<Stand>,
+    pub(in crate::watcher) mode: CastlingMode,
+    pub(in crate::watcher) made: &'a [Made],
+}
+
+impl RecordChange<'_> {
+    fn stand_at(&self, ply: usize) -> &Arc<Stand> {
+        match ply.checked_sub(1).and_then(|i| self.made.get(i)) {
+            Some(made) => &made.stand,
+            None => self.start,
+        }
+    }
+
+    /// The half-moves as `order` has them.
+    ///
+    /// # Errors
+    /// Where a half-move does not exist or cannot be played.
+    pub(in crate::watcher) fn corrected(&self, order: &Correct) -> Result<Vec<Made>, CommandError> {
+        let have = self.made.len();
+        let (ply, delete) = (order.ply as usize, order.delete as usize);
+        if ply == 0 || ply > have + 1 {
+            return Err(NotNow::PlyOutside { have, most: have + 1 }.into());
+        }
+        if delete > have - (ply - 1) {
+            return Err(NotNow::TooManyTakenOut { have, delete, ply }.into());
+        }
+        if order.insert.len() > MOST_INSERTED {
+            return Err(NotNow::TooManyPutIn {
+                given: order.insert.len(),
+                most: MOST_INSERTED,
+            }
+            .into());
+        }
+        let mut made = self.made[..ply - 1].to_vec();
+        let mut stand = self.stand_at(ply - 1).clone();
+        let at = made.last().map_or(Millis(0), |made| made.at);
+        for text in &order.insert {
+            let entered = self.entered(&stand, text, order.illegal, at);
+            let Some(entered) = entered else {
+                return Err(no_move(
+                    made.len() + 1,
+                    text,
+                    &stand,
+                    "give another, or send `illegal`: true with its UCI where an illegal move stands",
+                ));
+            };
+            stand = entered.stand.clone();
+            made.push(entered);
+        }
+        for old in &self.made[ply - 1 + delete..] {
+            match follows(old, &stand) {
+                Some(next) => {
+                    stand = next.stand.clone();
+                    made.push(next);
+                }
+                None if order.drop_rest => break,
+                None => {
+                    return Err(no_move(
+                        made.len() + 1,
+                        &old.uci,
+                        &stand,
+                        "it does not follow any more; change it, too, or send `drop_rest`: true",
+                    ));
+                }
+            }
+        }
+        Ok(made)
+    }
+
+    /// A half-move that a person enters; none where it cannot be played.
+    fn entered(&self, stand: &Arc<Stand>, text: &str, illegal: bool, at: Millis) -> Option<Made> {
+        let (kind, after) = match legal(stand, text, self.mode) {
+            Some(found) => found,
+            None if illegal => carried(stand, text)?,
+            None => return None,
+        };
+        let (uci, san) = names(stand, &kind, self.mode);
+        Some(Made {
+            kind,
+            uci,
+            san,
+            stand: Arc::new(after),
+            completed_by: CompletedBy::Ruling,
+            clock: None,
+            at,
+            accepted: false,
+            landed: true,
+        })
+    }
+}
+
+fn no_move(ply: usize, uci: &str, stand: &Stand, remedy: &'static str) -> CommandError {
+    CommandError::NoMove {
+        ply: ply as u32,
+        uci: uci.chars().take(20).collect(),
+        fen: stand.fen(),
+        remedy,
+    }
+}
+
+/// The legal half-move that is called so, as UCI or SAN.
+fn legal(stand: &Stand, text: &str, mode: CastlingMode) -> Option<(PlyKind, Stand)> {
+    let bare = |san: &str| {
+        san.trim()
+            .trim_end_matches(['+', '#', '!', '?'])
+            .replace('0', "O")
+    };
+    let called = |mv| {
+        UciMove::from_move(mv, mode).to_string() == text.trim()
+            || bare(&stand.san(mv).to_string()) == bare(text)
+    };
+    let found = stand.candidates().find(|candidate| called(candidate.mv))?;
+    Some((PlyKind::Legal(found.mv), stand.after(&found)))
+}
+
+/// A piece that is carried where it may not go.
+fn carried(stand: &Stand, uci: &str) -> Option<(PlyKind, Stand)> {
+    let square = |range| {
+        uci.trim()
+            .get(range)
+            .and_then(|name: &str| name.parse::<Square>().ok())
+    };
+    let (from, to) = (square(0..2)?, square(2..4)?);
+    let piece = stand.placement().at(from);
+    if piece.is_empty() || from == to || uci.trim().len() > 4 {
+        return None;
+    }
+    let mut left = stand.placement().clone();
+    left.set(from, Code::EMPTY);
+    left.set(to, piece);
+    let act = IllegalAct::left(Some((from, to)), &left);
+    Some((PlyKind::Illegal(Box::new(act)), stand.left_as(&left)))
+}
+
+/// The half-move of a record played again from `stand`; none where it cannot be.
+pub(super) fn follows(old: &Made, stand: &Arc<Stand>) -> Option<Made> {
+    let after = match &old.kind {
+        PlyKind::Legal(mv) | PlyKind::Ruled(mv) | PlyKind::Recovered(mv) => {
+            let found = stand.candidates().find(|candidate| candidate.mv == *mv)?;
+            stand.after(&found)
+        }
+        PlyKind::Illegal(act) | PlyKind::Suspect(act) => {
+            let (from, to) = act.from_to()?;
+            carried(stand, &format!("{from}{to}"))?.1
+        }
+    };
+    let (uci, san) = names(stand, &old.kind, stand.mode());
+    Some(Made {
+        uci,
+        san,
+        stand: Arc::new(after),
+        accepted: false,
+        ..old.clone()
+    })
+}
+
+/// How many half-moves two records have in common.
+pub(in crate::watcher) fn in_common(one: &[Made], other: &[Made]) -> usize {
+    let same = |(a, b): &(&Made, &Made)| a.uci == b.uci && a.stand.fen() == b.stand.fen();
+    one.iter().zip(other).take_while(same).count()
+}
+
+/// A half-move as its event tells it.
+pub(in crate::watcher) fn told(made: &Made, ply: usize) -> Body {
+    Body::Move(MoveMade {
+        ply: ply as u32,
+        uci: made.uci.clone(),
+        san: made.san.clone(),
+        fen: made.stand.fen(),
+        completed_by: made.completed_by,
+        clock: made.clock,
+        illegal: made.san.is_none(),
+    })
+}
+
+impl Game {
+    /// The position after a half-move that was written down and not made.
+    pub(in crate::watcher) fn after_written(&self, written: &str) -> Result<Arc<Stand>, CommandError> {
+        let found = legal(self.stand(), written, self.mode);
+        let remedy = "give the half-move that was written down, as UCI or SAN";
+        found
+            .map(|(_, after)| Arc::new(after))
+            .ok_or_else(|| no_move(self.plies() + 1, written, self.stand(), remedy))
+    }
+
+    /// A person puts the record right. The sensors go on from there.
+    pub(in crate::watcher) fn correct_record(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        order: &Correct,
+    ) -> Result<(), CommandError> {
+        let record = RecordChange {
+            start: &self.start,
+            mode: self.mode,
+            made: &self.record,
+        };
+        let mut made = record.corrected(order)?;
+        let kept = in_common(&self.record, &made);
+        if kept == made.len() && kept == self.plies() {
+            return Ok(());
+        }
+        self.retract(ctx, kept, "corrected_by_arbiter");
+        for next in made.drain(kept..) {
+            let (at, body) = (next.at, told(&next, self.plies() + 1));
+            self.record.push(next);
+            self.emit(ctx, Some(at), body);
+        }
+        self.shift_cases(ctx, order);
+        self.hands = super::touch::Hands::default();
+        self.unbridged = None;
+        self.restart_lines(ctx);
+        self.overrule(ctx);
+        self.played_on(ctx);
+        if self.result.is_none() {
+            self.end_by_position(ctx);
+        }
+        Ok(())
+    }
+
+    /// Open cases belong to half-moves that may have another number now, or be no more.
+    fn shift_cases(&mut self, ctx: &mut Ctx<'_>, order: &Correct) {
+        let (from, inserted) = (order.ply as usize, order.insert.len());
+        let deleted = order.delete as usize;
+        for open in self.open.iter_mut().chain(&mut self.closed) {
+            if open.ply >= from + deleted {
+                open.ply = open.ply + inserted - deleted;
+            }
+        }
+        let last = self.plies() + 1;
+        let beyond = |open: &super::Open| open.ply > last && !open.by_hand;
+        while let Some(i) = self.open.iter().position(beyond) {
+            self.resolve(ctx, i, Resolution::Superseded);
+        }
+        for open in self.open.iter_mut().chain(&mut self.closed) {
+            open.ply = open.ply.min(last);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Positions that end the game by themselves (5.1.1, 5.2.1, 5.2.2, 9.6), as far as the edition in
+//! force has them; and those that only allow a claim, which are for the arbiter to know.
+
+use std::cell::LazyCell;
+
+use shakmaty::Position;
+
+use super::Game;
+use crate::{
+    board::Stand,
+    event::{GameResult, notice},
+    laws::{Case, Facts, IrregularityKind, PenaltyKind, decide},
+    mate::is_dead_quick,
+    watcher::ctx::Ctx,
+};
+
+impl Game {
+    /// Ends the game where the last half-move did.
+    pub(super) fn end_by_position(&mut self, ctx: &mut Ctx<'_>) {
+        let stand = self.stand().clone();
+        let Some(chess) = stand.chess() else { return };
+        if stand.is_mate_or_stalemate() {
+            if chess.is_check() {
+                let result = chess.turn().fold_wb(GameResult::BlackWins, GameResult::WhiteWins);
+                self.end(ctx, result, "checkmate");
+            } else {
+                self.end(ctx, GameResult::Draw, "stalemate");
+            }
+        } else if is_dead_quick(chess) {
+            self.end(ctx, GameResult::Draw, "dead_position");
+        } else if chess.halfmoves() >= 150 && draws(ctx, IrregularityKind::SeventyFive, false) {
+            self.end(ctx, GameResult::Draw, "seventy_five_moves");
+        } else {
+            if chess.halfmoves() == 100 {
+                let message = "Fifty moves by each side without a capture or pawn move (9.3).";
+                self.notice(ctx, notice::FIFTY_MOVES, message);
+            }
+            if chess.halfmoves() >= 4 {
+                self.repetition(ctx, &stand);
+            }
+        }
+    }
+
+    fn repetition(&mut self, ctx: &mut Ctx<'_>, stand: &Stand) {
+        let plies = self.occurrences(stand);
+        let consecutive = plies.len() >= 5 && plies[plies.len() - 5..].windows(2).all(|w| w[1] - w[0] == 4);
+        if plies.len() >= 5 && draws(ctx, IrregularityKind::Fivefold, consecutive) {
+            self.end(ctx, GameResult::Draw, "fivefold_repetition");
+        } else if plies.len() == 3 {
+            let message = "The position has occurred three times (9.2).";
+            self.notice(ctx, notice::THREEFOLD_REPETITION, message);
+        }
+    }
+
+    /// The half-moves after which the position of `stand` stood on the board (9.2.3).
+    pub(in crate::watcher) fn occurrences(&self, stand: &Stand) -> Vec<usize> {
+        // Placements tell nearly all positions apart; the key is long.
+        let key = LazyCell::new(|| stand.repetition_key());
+        let same = |other: &Stand| {
+            std::ptr::eq(other, stand)
+                || other.placement() == stand.placement() && other.repetition_key() == *key
+        };
+        (0..=self.plies())
+            .filter(|ply| same(self.stand_at(*ply)))
+            .collect()
+    }
+}
+
+/// True where the Laws in force draw the game for it.
+fn draws(ctx: &Ctx<'_>, kind: IrregularityKind, consecutive: bool) -> bool {
+    let mut facts = Facts::new(kind, None);
+    facts.consecutive = consecutive;
+    let case = Case {
+        edition: ctx.settings.laws,
+        time_control: ctx.settings.time_control,
+        supervision: ctx.settings.supervision,
+        facts,
+    };
+    decide(&case, &ctx.settings.contested).penalty.kind == PenaltyKind::Draw
+}

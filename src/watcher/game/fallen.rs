@@ -1,0 +1,112 @@
+//! Pieces that fell or were displaced while a player moved and were not in their places when he pressed (7.4, 7.6): said
+//! once that is clearly the likeliest explanation.
+
+use super::{Game, advice::Finding};
+use crate::{
+    board::{Fall, Faults},
+    event::{Certainty, Resolution},
+    laws::IrregularityKind,
+    watcher::ctx::Ctx,
+};
+
+/// How likely it must be that pieces fell.
+const LIKELY: f64 = 0.8;
+/// How likely to be a suspicion, where the piece came back: a square that does not read for a while looks the same.
+const POSSIBLE: f64 = 0.1;
+/// So many half-moves may be read that are not in the record yet.
+const AHEAD: usize = 1;
+/// And how likely to be more than a suspicion, where nothing bears it out but that the piece came back by and by, as to a
+/// square that had not read for a while.
+const CLEAR: f64 = 0.95;
+
+impl Game {
+    /// Looks whether pieces that are missing fell, and whose hand it was.
+    pub(in crate::watcher) fn look_for_falls(&mut self, ctx: &mut Ctx<'_>) {
+        let stands = ctx.clock.stopped_at.is_some();
+        let Some((fall, probability)) = self.lines.likeliest_fall(ctx.now, ctx.sensed, stands) else {
+            return;
+        };
+        // What may be an early reply is looked at as such while it stands there.
+        if fall.may_be_reply() && !fall.is_over() {
+            return;
+        }
+        let enough = if fall.is_over() { POSSIBLE } else { LIKELY };
+        if probability < enough || !self.is_watched() || self.is_unproven(ctx, Some(fall.pressed)) {
+            return;
+        }
+        // Where the record lags behind what was read, it is not sure enough to accuse by.
+        let ahead = self.lines.best().plies.len() > self.announced() + AHEAD;
+        if ahead || !self.on_record() {
+            return;
+        }
+        // A board whose squares come and go needs no sleeve to explain another.
+        let stopped = ctx.clock.stopped_at.is_some_and(|at| at >= fall.pressed);
+        if !stopped && (self.unread.healed & !fall.homes()).any() {
+            return;
+        }
+        if let Some(ply) = self.ply_pressed_at(self.lines.best(), fall.pressed)
+            && ply <= self.plies()
+            && self.mover(ply) == fall.by
+            && !self.displaced_at(ply)
+            && ctx.is_told(ctx.now, 0)
+        {
+            // How long a piece was gone is not known where nobody measured when it came back.
+            let measured = ctx.lumped.is_none_or(|lumped| lumped < fall.pressed);
+            let borne_out = fall.is_borne_out() && probability >= LIKELY;
+            let clear =
+                !fall.is_over() || measured && !fall.may_be_reply() && (borne_out || probability >= CLEAR);
+            self.accuse_of_fall(ctx, &fall, ply, clear);
+        }
+    }
+
+    /// True when it was said of half-move `ply` that pieces were displaced, or something else that is put right with them.
+    fn displaced_at(&self, ply: usize) -> bool {
+        let displaced = [
+            IrregularityKind::PiecesDisplaced,
+            IrregularityKind::DisplacedPieceFound,
+            IrregularityKind::CastlingIncomplete,
+            IrregularityKind::PromotionNotReplaced,
+        ];
+        let mut known = self.open.iter().chain(&self.closed);
+        known.any(|open| !open.is_dismissed() && open.ply == ply && displaced.contains(&open.kind))
+    }
+
+    fn accuse_of_fall(&mut self, ctx: &mut Ctx<'_>, fall: &Fall, ply: usize, clear: bool) {
+        self.unread.healed &= !fall.homes();
+        let target = self.stand_at(ply).clone();
+        let faults = Faults {
+            fall: Some(*fall),
+            ..Faults::default()
+        };
+        let mut seen = target.placement().clone();
+        for square in fall.squares() {
+            seen.set(square, faults.shown(square, seen.at(square)));
+        }
+        let before = self.stand_at(ply - 1).clone();
+        let mut finding = Finding::new(self, fall.by, ply, before, seen);
+        finding.kind = IrregularityKind::PiecesDisplaced;
+        // A piece that is merely missing may be in a hand, or not read. One that left after the press may have been taken
+        // along by the opponent's hand.
+        finding.certainty = if !clear {
+            Certainty::Suspected
+        } else if fall.pieces().any(|piece| piece.lies.is_some()) && !fall.left_late {
+            Certainty::Certain
+        } else {
+            Certainty::Probable
+        };
+        finding.at = fall.pressed;
+        finding.clock = self.record[ply - 1].clock;
+        finding.squares = fall.squares();
+        finding.target = Some(target);
+        let id = self.accuse(ctx, finding, None);
+        if !clear {
+            // Nothing is open; it is said once.
+            self.lines.forget_fall(fall);
+        }
+        if fall.is_over()
+            && let Some(index) = self.open.iter().position(|open| open.id == id)
+        {
+            self.resolve(ctx, index, Resolution::Restored);
+        }
+    }
+}

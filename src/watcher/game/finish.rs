@@ -1,0 +1,288 @@
+//! The end of a game as the board shows it: both kings on centre squares, or a special piece.
+
+use shakmaty::{Bitboard, Color, Position, Role, Square};
+
+use super::Game;
+use crate::{
+    board::{Code, PlyKind, Sensed, Stand},
+    event::{CompletedBy, GameResult, notice},
+    time::Millis,
+    watcher::ctx::Ctx,
+};
+
+/// Why a game ended that ended as the board showed it.
+const KINGS: &str = "kings_in_the_centre";
+const SPECIAL_PIECE: &str = "special_piece";
+
+/// Whether a game that ended for `reason` ended as the board showed it.
+pub(super) fn is_shown(reason: &str) -> bool {
+    matches!(reason, KINGS | SPECIAL_PIECE)
+}
+
+/// The kings must stand in the centre for this long.
+const KINGS_MS: u64 = 1200;
+/// The same where the board does not know that they are kings.
+const FELT_KINGS_MS: u64 = 3000;
+/// A king that stood this long was moved there as a move of the game.
+const STOOD_MS: u64 = 1500;
+/// A special piece must stand for this long: they also occur as misreadings.
+const SPECIAL_MS: u64 = 3000;
+
+/// Where the king of `color` was seen last.
+fn king(sensed: &Sensed, color: Color) -> Option<Square> {
+    let seen = sensed.placement().squares_of(Code::from(color.king()));
+    seen.into_iter().max_by_key(|s| sensed.since(*s))
+}
+
+/// The squares of both kings in the centre as a board shows them that does not know its pieces: both
+/// have left their squares, and two pieces have come to centre squares since.
+fn felt_kings(stand: &Stand, sensed: &Sensed) -> Option<[Square; 2]> {
+    let mut there = Bitboard::EMPTY;
+    let mut gone = Millis(u64::MAX);
+    for color in Color::ALL {
+        let home = stand.board().king_of(color)?;
+        if sensed.at(home).is_empty() {
+            gone = gone.min(sensed.since(home));
+        } else if CENTRE.contains(home) {
+            there.add(home);
+        } else {
+            return None;
+        }
+    }
+    let came = |s: &Square| sensed.at(*s) == Code::MAN && sensed.since(*s) >= gone;
+    there |= CENTRE.into_iter().filter(came).collect::<Bitboard>();
+    let mut squares = there.into_iter();
+    match (squares.next(), squares.next(), squares.next()) {
+        (Some(a), Some(b), None) => Some([a, b]),
+        _ => None,
+    }
+}
+
+/// The four squares in the middle.
+const CENTRE: Bitboard = Bitboard(0x0000_0018_1800_0000);
+
+/// The result that both kings on centre squares stand for (protocol section 7), if they do. Two
+/// centre squares touch, so that no position of a game looks like it.
+pub(super) fn kings_say(sensed: &Sensed) -> Option<GameResult> {
+    let shown = |color: Color| {
+        CENTRE
+            .into_iter()
+            .any(|s| sensed.at(s) == Code::from(color.king()))
+    };
+    if !shown(Color::White) || !shown(Color::Black) {
+        return None;
+    }
+    let kings = [king(sensed, Color::White)?, king(sensed, Color::Black)?];
+    kings.iter().all(|s| CENTRE.contains(*s)).then(|| meaning(kings))
+}
+
+/// What two kings in the centre mean: whose king is on which of the squares does not matter.
+fn meaning(kings: [Square; 2]) -> GameResult {
+    match kings.map(Square::is_light) {
+        [true, true] => GameResult::WhiteWins,
+        [false, false] => GameResult::BlackWins,
+        _ => GameResult::Draw,
+    }
+}
+
+/// A result as the board shows it.
+struct Shown {
+    result: GameResult,
+    since: Millis,
+    /// For so long it must be shown.
+    wait_ms: u64,
+    by_kings: bool,
+}
+
+impl Game {
+    /// Looks whether the board says that the game is over.
+    pub(in crate::watcher) fn look_for_result(&mut self, ctx: &mut Ctx<'_>) {
+        if !self.is_watched() {
+            return;
+        }
+        let shown: Vec<_> = self
+            .shown_by_kings(ctx)
+            .into_iter()
+            .chain(self.shown_by_piece(ctx))
+            .collect();
+        if self.show_spent {
+            self.show_spent = !shown.is_empty() || self.gap;
+            return;
+        }
+        let Some(shown) = shown
+            .into_iter()
+            .find(|shown| ctx.passed(shown.since, shown.wait_ms))
+        else {
+            return;
+        };
+        if shown.by_kings {
+            return self.end_by_kings(ctx, shown.result);
+        }
+        self.settle_rest(ctx);
+        self.end_as_shown(ctx, shown.result, SPECIAL_PIECE);
+    }
+
+    /// Looks whether the kings contradict a mate. The mate stands (5.1.1); a notice asks once who has erred.
+    pub(in crate::watcher) fn look_for_contradicted_mate(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(result) = self.result.filter(|_| !self.confirmed && !self.shown) else {
+            return;
+        };
+        if !self.stand().chess().is_some_and(Position::is_checkmate) {
+            return;
+        }
+        let shown = self.shown_by_kings(ctx).filter(|shown| shown.result != result);
+        let Some(shown) = shown else {
+            self.show_spent &= self.gap;
+            return;
+        };
+        if !self.show_spent && ctx.passed(shown.since, shown.wait_ms) {
+            self.show_spent = true;
+            let question = format!(
+                "The board says {}, and the game ended by checkmate, {}: which is it? Enter the result.",
+                shown.result.as_str(),
+                result.as_str(),
+            );
+            self.notice(ctx, notice::RESULT_CONTRADICTS, &question);
+        }
+    }
+
+    fn shown_by_kings(&self, ctx: &Ctx<'_>) -> Option<Shown> {
+        let felt = ctx.sensed.is_felt();
+        let (result, since, wait_ms) =
+            if let Some(kings) = felt.then(|| felt_kings(self.stand(), ctx.sensed)).flatten() {
+                let [one, other] = kings.map(|s| ctx.sensed.since(s));
+                (meaning(kings), one.max(other), FELT_KINGS_MS)
+            } else {
+                let since = |color| king(ctx.sensed, color).map_or(ctx.now, |s| ctx.sensed.since(s));
+                let both = since(Color::White).max(since(Color::Black));
+                (kings_say(ctx.sensed)?, both, KINGS_MS)
+            };
+        Some(Shown {
+            result,
+            since,
+            wait_ms,
+            by_kings: true,
+        })
+    }
+
+    fn shown_by_piece(&self, ctx: &Ctx<'_>) -> Vec<Shown> {
+        if !ctx.sensed.placement().shows_special() {
+            return Vec::new();
+        }
+        let meanings = [
+            (13, GameResult::Draw),
+            (14, GameResult::WhiteWins),
+            (15, GameResult::BlackWins),
+        ];
+        let shown = |(code, result)| {
+            let square = ctx.sensed.placement().squares_of(Code(code)).single_square()?;
+            let since = ctx.sensed.since(square);
+            (since > self.began).then_some(Shown {
+                result,
+                since,
+                wait_ms: SPECIAL_MS,
+                by_kings: false,
+            })
+        };
+        meanings.into_iter().filter_map(shown).collect()
+    }
+
+    /// The kings stand in the centre: steps of theirs on the way are no moves of the game.
+    fn end_by_kings(&mut self, ctx: &mut Ctx<'_>, result: GameResult) {
+        let mut keep = self.plies();
+        while keep > 0 && keep + 2 > self.plies() && self.is_step_to_centre(ctx, keep - 1) {
+            keep -= 1;
+        }
+        self.retract(ctx, keep, "kings_to_the_centre");
+        self.settle_before_kings(ctx);
+        self.end_as_shown(ctx, result, KINGS);
+    }
+
+    /// A king's move at the end of the record that nobody pressed for, on to the centre square where
+    /// the king stands now, or on its way there just before.
+    fn is_step_to_centre(&self, ctx: &Ctx<'_>, index: usize) -> bool {
+        let made = &self.record[index];
+        let Some(shakmaty::Move::Normal {
+            role: Role::King, to, ..
+        }) = made.kind.legal()
+        else {
+            return false;
+        };
+        let color = self.mover(index + 1);
+        let stays = king(ctx.sensed, color) == Some(to);
+        made.completed_by != CompletedBy::Clock && (stays || ctx.sensed.since(to).since(made.at) < STOOD_MS)
+    }
+
+    /// The king stood where the half-move put it for a while before it went on to the centre.
+    fn stood(&self, ctx: &Ctx<'_>, ply: &crate::board::Ply) -> bool {
+        let Some(to) = ply.kind.legal().map(shakmaty::Move::to) else {
+            return false;
+        };
+        ctx.sensed.at(to).is_empty() && ctx.sensed.since(to).since(ply.at) >= STOOD_MS
+    }
+
+    /// Half-moves that were made before the kings went up and had not been said yet.
+    fn settle_before_kings(&mut self, ctx: &mut Ctx<'_>) {
+        let best = self.lines.best().clone();
+        let from = self.announced();
+        if !self.on_record() {
+            return;
+        }
+        let last_pressed = best.plies.rposition(|p| p.pressed.is_some());
+        for (i, ply) in best.plies.iter().enumerate().skip(from) {
+            let king = matches!(
+                ply.kind,
+                PlyKind::Legal(shakmaty::Move::Normal { role: Role::King, .. })
+            );
+            let vouched = last_pressed.is_some_and(|last| i <= last) || self.stood(ctx, ply);
+            if (king && !vouched) || ply.kind.legal().is_none() {
+                break;
+            }
+            let by = if ply.pressed.is_some() {
+                CompletedBy::Clock
+            } else {
+                CompletedBy::Stillness
+            };
+            self.announce(ctx, ply, by);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::board::Placement;
+
+    fn said(white: Square, black: Square) -> Option<GameResult> {
+        let mut placement = Placement::default();
+        placement.set(white, Code::from(Color::White.king()));
+        placement.set(black, Code::from(Color::Black.king()));
+        let mut sensed = Sensed::default();
+        sensed.replace(Millis(0), &placement);
+        kings_say(&sensed)
+    }
+
+    #[test]
+    fn kings_on_light_squares_mean_that_white_won() {
+        assert_eq!(said(Square::E4, Square::D5), Some(GameResult::WhiteWins));
+        assert_eq!(said(Square::D5, Square::E4), Some(GameResult::WhiteWins));
+    }
+
+    #[test]
+    fn kings_on_dark_squares_mean_that_black_won() {
+        assert_eq!(said(Square::D4, Square::E5), Some(GameResult::BlackWins));
+    }
+
+    #[test]
+    fn kings_on_one_of_each_colour_mean_a_draw() {
+        assert_eq!(said(Square::E4, Square::E5), Some(GameResult::Draw));
+        assert_eq!(said(Square::D4, Square::D5), Some(GameResult::Draw));
+    }
+
+    #[test]
+    fn one_king_in_the_centre_means_nothing() {
+        assert_eq!(said(Square::E4, Square::E6), None);
+        assert_eq!(said(Square::E1, Square::E8), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! Flags that fall, and the half-moves that were made in time.
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{Bitboard, Color};
+
+use super::{Game, advice::Finding};
+use crate::{
+    event::{Body, Certainty, ClockState, notice},
+    game::periods::Progress,
+    laws::{FirstFlag, IrregularityKind, MovesCompleted},
+    time::Millis,
+    watcher::ctx::Ctx,
+};
+
+/// A fallen flag is spoken of after this time, and later while half-moves are to be said first.
+const FLAG_MS: u64 = 300;
+const FLAG_OWED_MS: u64 = 2500;
+
+/// What is known of the flags of a game. Each pair is White's and Black's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::watcher) struct Flags {
+    /// Its fall was said to be one.
+    said: [bool; 2],
+    /// It is down at the end of a period whose moves were made.
+    harmless: [bool; 2],
+    /// When it was first seen down.
+    #[serde(skip)]
+    seen: [Option<Millis>; 2],
+    progress: Progress,
+}
+
+fn made_by(side: Color, made: MovesCompleted) -> u32 {
+    match side {
+        Color::White => made.white,
+        Color::Black => made.black,
+    }
+}
+
+fn time_of(clock: &ClockState, side: Color) -> u64 {
+    side.fold_wb(clock.white_ms, clock.black_ms)
+}
+
+impl Game {
+    /// Flags that have fallen (6.9). Half-moves that were pressed for before go on the record first.
+    pub(in crate::watcher) fn look_for_flags(&mut self, ctx: &mut Ctx<'_>) {
+        self.follow_periods(ctx);
+        let down: Vec<Color> = ctx.clock.flags().collect();
+        for side in Color::ALL {
+            let seen = &mut self.flags.seen[side as usize];
+            if down.contains(&side) {
+                seen.get_or_insert(ctx.now);
+                continue;
+            }
+            *seen = None;
+            self.flags.harmless[side as usize] = false;
+            // The arbiter gave time, and play goes on: the next flag is another one.
+            if ctx.clock.counting().is_some() && ctx.clock.state().is_some_and(|c| time_of(&c, side) > 0) {
+                self.flags.said[side as usize] = false;
+            }
+        }
+        let mut in_order = down;
+        in_order.sort_by_key(|side| self.flags.seen[*side as usize]);
+        for side in in_order {
+            self.look_at_flag(ctx, side);
+        }
+    }
+
+    /// The flag of `side` is down: it is spoken of once half-moves that are owed are on the record.
+    fn look_at_flag(&mut self, ctx: &mut Ctx<'_>, side: Color) {
+        let i = side as usize;
+        let harmless = self.period_is_complete(ctx, side);
+        let said = self.flags.said[i] || harmless && self.flags.harmless[i];
+        let Some(at) = self.flags.seen[i].filter(|_| !said && self.is_watched()) else {
+            return;
+        };
+        let owed = self.owes_half_moves();
+        if ctx.passed(at, if owed { FLAG_OWED_MS } else { FLAG_MS }) {
+            if harmless {
+                self.period_ended(ctx, side, at);
+            } else {
+                self.flag_fell(ctx, side, at);
+            }
+        }
+    }
+
+    /// The moves of the period that ends with the flag of `side` are made (6.4).
+    pub(super) fn period_is_complete(&self, ctx: &Ctx<'_>, side: Color) -> bool {
+        let made = made_by(side, self.moves_completed());
+        self.flags.progress.complete(&ctx.settings.periods, side, made)
+    }
+
+    /// True while half-moves that were pressed for are not on the record yet.
+    fn owes_half_moves(&self) -> bool {
+        let mut ahead = self.lines.best().plies.iter().skip(self.announced());
+        ahead.any(|ply| ply.pressed.is_some())
+    }
+
+    /// The flag says nothing: its period is over, and its moves were made (6.4).
+    fn period_ended(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {
+        let made = made_by(side, self.moves_completed());
+        self.flags.harmless[side as usize] = true;
+        let message = format!("the flag of {side} is down; the {made} moves due in the period are made");
+        self.emit(ctx, Some(at), Body::notice(notice::PERIOD_COMPLETE, message));
+    }
+
+    fn flag_fell(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {
+        let other = !side as usize;
+        // Two flags in one reading: the clock does not tell which was the first.
+        let together = !self.flags.said[other]
+            && self.flags.seen[other] == Some(at)
+            && !self.period_is_complete(ctx, !side);
+        let other_first = self.flags.said[other];
+        self.flags.said[side as usize] = true;
+        self.flags.said[other] |= together;
+        let seen = ctx.sensed.placement().clone();
+        let mut finding = Finding::new(self, side, self.plies() + 1, self.stand().clone(), seen);
+        finding.kind = IrregularityKind::FlagFall;
+        if other_first || together {
+            finding.kind = IrregularityKind::BothFlags;
+            finding.offender = None;
+            finding.first_flag = match !side {
+                _ if together => FirstFlag::Unknown,
+                Color::White => FirstFlag::White,
+                Color::Black => FirstFlag::Black,
+            };
+        }
+        finding.at = at;
+        finding.clock = ctx.clock.state();
+        // Moves from before the daemon came in, or unseen ones, may have completed the period.
+        let counted = self.began_at_a_known_move() && self.unbridged.is_none();
+        if !ctx.settings.periods.is_empty() && !counted {
+            finding.certainty = Certainty::Probable;
+        }
+        self.accuse(ctx, finding, None);
+    }
+
+    /// False for a game that was taken up as it stood, without a word from the arbiter.
+    fn began_at_a_known_move(&self) -> bool {
+        const HOME: Bitboard = Bitboard(0xffff_0000_0000_ffff);
+        self.start.setup().fullmoves.get() > 1 || self.start.placement().occupied() == HOME
+    }
+
+    /// Notes the main time that the clock adds for a new period.
+    fn follow_periods(&mut self, ctx: &Ctx<'_>) {
+        let Some(clock) = ctx.clock.state().filter(|_| !ctx.settings.periods.is_empty()) else {
+            return;
+        };
+        let made = self.moves_completed();
+        for (side, ms) in [(Color::White, clock.white_ms), (Color::Black, clock.black_ms)] {
+            let periods = &ctx.settings.periods;
+            self.flags.progress.shows(periods, side, made_by(side, made), ms);
+        }
+    }
+
+    /// True when both players are known to be in the last period.
+    pub(super) fn in_last_period(&self, ctx: &Ctx<'_>) -> bool {
+        let mut sides = Color::ALL.into_iter();
+        sides.all(|side| self.flags.progress.is_last(&ctx.settings.periods, side))
+    }
+}

@@ -1,0 +1,475 @@
+//! The game at one board: its record, the lines that go on from it, what is open.
+
+mod account;
+pub(in crate::watcher) mod accuse;
+pub(in crate::watcher) mod advice;
+mod after;
+pub(in crate::watcher) mod case_file;
+mod cases;
+pub(in crate::watcher) mod correct;
+mod displaced;
+pub(in crate::watcher) mod doubt;
+mod ending;
+mod fallen;
+mod finish;
+pub(in crate::watcher) mod flags;
+pub(in crate::watcher) mod gap;
+mod judge;
+mod overruled;
+pub(in crate::watcher) mod recall;
+pub(in crate::watcher) mod settle;
+mod sure;
+pub(in crate::watcher) mod touch;
+mod unread;
+
+use std::{collections::VecDeque, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{CastlingMode, Color, Move, uci::UciMove};
+
+use self::finish::is_shown;
+use crate::{
+    board::{IllegalAct, Lines, PlyKind, Sensed, Stand},
+    event::{Body, ClockState, CompletedBy, GameResult, MoveMade, Resolution, Why},
+    laws::{IrregularityKind, MovesCompleted, options::Count},
+    time::Millis,
+    watcher::{Table, ctx::Ctx},
+};
+
+/// A half-move of the record.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub(super) kind: PlyKind,
+    pub(super) uci: String,
+    pub(super) san: Option<String>,
+    pub(super) stand: Arc<Stand>,
+    pub(super) completed_by: CompletedBy,
+    pub(super) clock: Option<ClockState>,
+    pub(super) at: Millis,
+    /// An arbiter accepted that something stood otherwise after it than it leads to.
+    pub(super) accepted: bool,
+    /// The piece was read where it went.
+    pub(super) landed: bool,
+}
+
+/// An irregularity that is not over.
+#[derive(Clone, Debug)]
+pub(super) struct Open {
+    pub(super) id: String,
+    pub(super) kind: IrregularityKind,
+    pub(super) offender: Option<Color>,
+    pub(super) ply: usize,
+    /// How the board is to stand.
+    pub(super) target: Option<Arc<Stand>>,
+    /// The half-move that the ruling completes (a queen for an unreplaced pawn).
+    pub(super) ruled: Option<Move>,
+    /// What was left on the board, where it may come to stand.
+    pub(super) act: Option<IllegalAct>,
+    /// It counts among the offences of 7.5.5.
+    pub(super) counted: bool,
+    /// The law lets it stand once the opponent has replied.
+    pub(super) may_stand: bool,
+    /// When it was said.
+    pub(super) said: Millis,
+    /// The case behind it, and what was said of it last.
+    pub(super) matter: Box<case_file::CaseFile>,
+    /// A person reported or reopened it: only a person closes it.
+    pub(super) by_hand: bool,
+    /// How it ended; none while it is open.
+    pub(super) ended: Option<Ended>,
+}
+
+impl Open {
+    /// An arbiter said that there was no offence.
+    pub(super) fn is_dismissed(&self) -> bool {
+        let ended = self.ended.as_ref();
+        ended.is_some_and(|ended| ended.how == Resolution::Dismissed)
+    }
+}
+
+/// How an irregularity ended, and what it was before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ended {
+    pub(super) how: Resolution,
+    /// The name of the person who ended it, where it is known.
+    pub(super) by: Option<String>,
+    /// It counted among the offences before.
+    pub(super) counted: bool,
+    /// It had ended before, and was dismissed later.
+    pub(super) before: Option<Resolution>,
+}
+
+/// A press that has not been judged yet.
+#[derive(Clone, Debug)]
+pub(super) struct Press {
+    pub(super) side: Color,
+    pub(super) at: Millis,
+    pub(super) clock: Option<ClockState>,
+    /// What stood on the board when it had come to rest after the press.
+    pub(super) rest: Option<crate::board::Placement>,
+}
+
+/// The game at one board.
+#[derive(Clone, Debug)]
+pub(super) struct Game {
+    pub(super) number: u32,
+    /// Who plays it, and in which round.
+    pub(super) table: Table,
+    pub(super) mode: CastlingMode,
+    pub(super) start: Arc<Stand>,
+    /// When it began, or the daemon did.
+    pub(super) began: Millis,
+    pub(super) record: Vec<Made>,
+    pub(super) lines: Lines,
+    /// How many half-moves of the record lie before the lines' base.
+    pub(super) base: usize,
+    pub(super) open: Vec<Open>,
+    /// Irregularities that are over: an arbiter may still dismiss them, or open them again.
+    pub(super) closed: Vec<Open>,
+    /// Offences of 7.5 acted upon, White's and Black's.
+    pub(super) offences: [u32; 2],
+    /// The press that is being judged.
+    pub(super) press: Option<Press>,
+    /// Presses that came before that was done, the oldest first.
+    pub(super) later_presses: VecDeque<Press>,
+    pub(super) result: Option<GameResult>,
+    /// The pieces were set up anew while a result was still to come: nothing more is said of the game until an arbiter
+    /// says what was meant.
+    pub(super) parked: bool,
+    /// A person has just ended it: what follows is to be watched.
+    pub(super) ended_by_hand: bool,
+    /// The result is what the board showed.
+    pub(super) shown: bool,
+    /// What the board shows now was taken for a result already: it is none again before it has stood otherwise.
+    pub(super) show_spent: bool,
+    /// The result is by an arbiter.
+    pub(super) confirmed: bool,
+    /// Since when another line than the record's is the best.
+    pub(super) doubted: Option<Millis>,
+    /// Since when the best line has not been the record's, by however little.
+    pub(super) left_since: Option<Millis>,
+    /// Squares of which a notice was given that they are not read.
+    pub(super) noticed: shakmaty::Bitboard,
+    /// Squares whose piece was not read before a restart.
+    pub(super) hidden_before: shakmaty::Bitboard,
+    /// Why the record may be wrong.
+    pub(super) doubt: doubt::Doubt,
+    /// What is known of pieces and squares that are not read.
+    pub(super) unread: unread::Unread,
+    pub(super) flags: flags::Flags,
+    /// The clock has run in this game.
+    pub(super) clock_used: bool,
+    /// What hands did, for suspicions.
+    pub(super) hands: touch::Hands,
+    /// The link was broken and the board has not been read since.
+    pub(super) gap: bool,
+    /// When the board was last read for the first time: at the start, or after a gap.
+    pub(super) read_since: Millis,
+    /// A gap in the record that is not explained yet.
+    pub(super) unbridged: Option<gap::Unbridged>,
+    /// The press on whose account the board was last asked what stands on it.
+    pub(super) asked: Option<Millis>,
+    /// What the board shows and a person has said otherwise.
+    pub(super) overruled: Option<doubt::Overruled>,
+    /// What the board may be asked about it.
+    pub(super) recall: recall::Recall,
+}
+
+impl Game {
+    pub(super) fn new(number: u32, start: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
+        let lines = Lines::new(start.clone(), sensed, now);
+        Self {
+            number,
+            table: Table::default(),
+            mode: start.mode(),
+            start,
+            began: now,
+            record: Vec::new(),
+            lines,
+            base: 0,
+            open: Vec::new(),
+            closed: Vec::new(),
+            offences: [0; 2],
+            press: None,
+            later_presses: VecDeque::new(),
+            result: None,
+            parked: false,
+            ended_by_hand: false,
+            shown: false,
+            show_spent: false,
+            confirmed: false,
+            doubted: None,
+            left_since: None,
+            noticed: shakmaty::Bitboard::EMPTY,
+            hidden_before: shakmaty::Bitboard::EMPTY,
+            doubt: doubt::Doubt::default(),
+            unread: unread::Unread::default(),
+            flags: flags::Flags::default(),
+            clock_used: false,
+            hands: touch::Hands::default(),
+            gap: false,
+            read_since: now,
+            unbridged: None,
+            asked: None,
+            overruled: None,
+            recall: recall::Recall::default(),
+        }
+    }
+
+    /// Half-move `made` of the record if it was `mv`, played on `before`.
+    pub(super) fn made_otherwise(&self, made: &Made, before: &Stand, mv: Move, after: Arc<Stand>) -> Made {
+        let kind = PlyKind::Legal(mv);
+        let (uci, san) = names(before, &kind, self.mode);
+        Made {
+            kind,
+            uci,
+            san,
+            stand: after,
+            ..made.clone()
+        }
+    }
+
+    /// Completed half-moves.
+    pub(super) fn plies(&self) -> usize {
+        self.record.len()
+    }
+
+    /// Moves that each player has completed, by the number of the move that the game was taken up at.
+    pub(super) fn moves_completed(&self) -> MovesCompleted {
+        let before = self.start.setup().fullmoves.get() - 1;
+        let black_began = u32::from(self.start.turn() == Color::Black);
+        let plies = self.plies() as u32 + black_began;
+        MovesCompleted {
+            white: before + plies.div_ceil(2),
+            black: before + plies / 2,
+        }
+    }
+
+    /// The position after `ply` half-moves of the record.
+    pub(super) fn stand_at(&self, ply: usize) -> &Arc<Stand> {
+        match ply.checked_sub(1).and_then(|i| self.record.get(i)) {
+            Some(made) => &made.stand,
+            None => &self.start,
+        }
+    }
+
+    /// The position after the last half-move of the record.
+    pub(super) fn stand(&self) -> &Arc<Stand> {
+        self.stand_at(self.plies())
+    }
+
+    /// How many half-moves of the lines are in the record already.
+    pub(super) fn announced(&self) -> usize {
+        self.plies() - self.base
+    }
+
+    /// Emits an event of this game.
+    pub(super) fn emit(&self, ctx: &mut Ctx<'_>, at: Option<Millis>, body: Body) -> String {
+        if ctx.out.accounts.is_some() {
+            let account = self.account(ctx.sensed, ctx.now, Some(ctx.out.seq + 1), ctx.out);
+            ctx.out.accounts.get_or_insert_default().push_back(account);
+        }
+        ctx.out.emit(ctx.settings, Some(self.number), ctx.now, at, body)
+    }
+
+    /// Adds a half-move to the record and says so.
+    pub(super) fn announce(&mut self, ctx: &mut Ctx<'_>, ply: &crate::board::Ply, completed_by: CompletedBy) {
+        let shown = ply.kind.legal().filter(|_| self.record.is_empty());
+        if let Some(start) = shown.and_then(|mv| self.start.allowing(mv)) {
+            self.start = Arc::new(start);
+        }
+        let before = self.stand().clone();
+        let (uci, san) = names(&before, &ply.kind, self.mode);
+        let clock = ctx.clock.state();
+        let made = Made {
+            kind: ply.kind.clone(),
+            uci,
+            san,
+            stand: ply.stand.clone(),
+            completed_by,
+            clock,
+            at: ply.pressed.unwrap_or(ply.at),
+            accepted: false,
+            landed: ply.landed,
+        };
+        let body = Body::Move(MoveMade {
+            ply: self.plies() as u32 + 1,
+            uci: made.uci.clone(),
+            san: made.san.clone(),
+            fen: made.stand.fen(),
+            completed_by,
+            clock,
+            illegal: made.san.is_none(),
+        });
+        let at = made.at;
+        self.record.push(made);
+        self.emit(ctx, Some(at), body);
+    }
+
+    /// Half-moves after the first `to` no longer count.
+    pub(super) fn retract(&mut self, ctx: &mut Ctx<'_>, to: usize, reason: &str) {
+        if to >= self.plies() {
+            return;
+        }
+        if reason == "correction" {
+            self.doubt.shaken = true;
+            self.doubt.corrected = Some(self.plies());
+        }
+        self.record.truncate(to);
+        self.base = self.base.min(to);
+        self.emit(
+            ctx,
+            None,
+            Body::MovesRetracted {
+                to_ply: to as u32,
+                reason: reason.into(),
+            },
+        );
+    }
+
+    /// What is open and may have to be put right on the board.
+    pub(super) fn open_at_board(&self) -> impl Iterator<Item = &Open> {
+        self.open.iter().filter(|open| !open.kind.is_conduct())
+    }
+
+    /// An open irregularity is over.
+    pub(super) fn resolve(&mut self, ctx: &mut Ctx<'_>, index: usize, how: Resolution) {
+        let mut open = self.open.remove(index);
+        let body = Body::IrregularityResolved {
+            irregularity: open.id.clone(),
+            how,
+        };
+        self.emit(ctx, None, body);
+        // What stands was not acted on.
+        let counts = match how {
+            Resolution::Dismissed => false,
+            Resolution::Stands => {
+                !open.may_stand || ctx.settings.contested.offences_not_acted_on == Count::Counted
+            }
+            Resolution::Restored | Resolution::Superseded => true,
+        };
+        let counted = open.counted;
+        if !counts {
+            self.uncount(ctx, &open);
+            open.counted = false;
+        }
+        open.ended = Some(Ended {
+            how,
+            by: ctx.out.by.clone(),
+            counted,
+            before: None,
+        });
+        self.closed.push(open);
+    }
+
+    /// There was no offence in what an open irregularity was said to be.
+    pub(super) fn withdraw(&mut self, ctx: &mut Ctx<'_>, index: usize) {
+        let open = self.open[index].clone();
+        self.open[index].counted = false;
+        self.uncount(ctx, &open);
+        self.resolve(ctx, index, Resolution::Superseded);
+    }
+
+    /// It does not count among the offences (7.5.5), and later ones of the player have one less before them.
+    pub(super) fn uncount(&mut self, ctx: &mut Ctx<'_>, gone: &Open) {
+        let Some(side) = gone.offender.filter(|_| gone.counted) else {
+            return;
+        };
+        let count = &mut self.offences[side as usize];
+        *count = count.saturating_sub(1);
+        let number = gone.matter.case.facts.offence_number;
+        for i in 0..self.open.len() {
+            let later = &mut self.open[i];
+            let facts = &mut later.matter.case.facts;
+            if later.offender == Some(side) && later.counted && facts.offence_number > number {
+                facts.offence_number -= 1;
+                self.amend(ctx, i, Why::OffenceCount);
+            }
+        }
+    }
+
+    /// It counts among the offences again, and later ones of the player have one more before them.
+    pub(super) fn count_again(&mut self, ctx: &mut Ctx<'_>, again: &Open) {
+        let Some(side) = again.offender else { return };
+        self.offences[side as usize] += 1;
+        let number = again.matter.case.facts.offence_number;
+        for i in 0..self.open.len() {
+            let later = &mut self.open[i];
+            let facts = &mut later.matter.case.facts;
+            let is_later = later.id != again.id && later.said >= again.said;
+            if later.offender == Some(side) && later.counted && is_later && facts.offence_number >= number {
+                facts.offence_number += 1;
+                self.amend(ctx, i, Why::OffenceCount);
+            }
+        }
+    }
+
+    /// True while it is watched: it has no result, and is not parked.
+    pub(super) fn is_watched(&self) -> bool {
+        self.result.is_none() && !self.parked
+    }
+
+    /// Sets the lines to what goes on from the record alone.
+    pub(super) fn restart_lines(&mut self, ctx: &Ctx<'_>) {
+        let line = crate::board::Line::new(self.stand().clone(), ctx.sensed, ctx.now);
+        self.base = self.plies();
+        self.reset_lines(ctx, vec![line]);
+        self.doubted = None;
+    }
+
+    /// Replaces the lines. What was not read before is not read now either.
+    pub(super) fn reset_lines(&mut self, ctx: &Ctx<'_>, lines: Vec<crate::board::Line>) {
+        let hidden = self.lines.best().faults().hidden;
+        self.lines.reset(ctx.now, ctx.sensed, lines);
+        if hidden.any() {
+            self.lines.hide(hidden, ctx.now, ctx.sensed);
+        }
+    }
+
+    /// The game ended.
+    pub(super) fn end(&mut self, ctx: &mut Ctx<'_>, result: GameResult, reason: &str) {
+        if self.result.is_none() {
+            self.end_with(ctx, result, reason, None);
+        }
+    }
+
+    /// The game ended, or ended otherwise than was said, with a person's word on it.
+    pub(super) fn end_with(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        result: GameResult,
+        reason: &str,
+        note: Option<String>,
+    ) {
+        self.result = Some(result);
+        self.parked = false;
+        self.confirmed = reason == "arbiter";
+        self.shown = is_shown(reason);
+        self.ended_by_hand = self.confirmed || self.shown;
+        self.press = None;
+        self.later_presses.clear();
+        self.emit(
+            ctx,
+            None,
+            Body::GameEnded {
+                result,
+                reason: reason.into(),
+                note,
+            },
+        );
+    }
+}
+
+/// UCI and SAN of a half-move; an illegal act has no SAN.
+pub(super) fn names(before: &Stand, kind: &PlyKind, mode: CastlingMode) -> (String, Option<String>) {
+    match kind {
+        PlyKind::Illegal(act) | PlyKind::Suspect(act) => {
+            // An act that no single move describes has the null move for a name.
+            (act.uci().unwrap_or_else(|| "0000".into()), None)
+        }
+        PlyKind::Legal(mv) | PlyKind::Ruled(mv) | PlyKind::Recovered(mv) => {
+            let uci = UciMove::from_move(*mv, mode).to_string();
+            (uci, Some(before.san(*mv).to_string()))
+        }
+    }
+}

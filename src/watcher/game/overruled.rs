@@ -1,0 +1,59 @@
+//! A board that stands as before what a person has entered.
+//!
+//! An arbiter may enter half-moves that nobody has made on the board yet. That it shows the position before them is no
+//! takeback: the record is the arbiter's, and the board is heard again once it has stood otherwise.
+
+use super::{Game, doubt::Overruled};
+use crate::{board::Placement, watcher::ctx::Ctx};
+
+/// How long the board must stand otherwise: a piece that is adjusted is back sooner.
+const OTHERWISE_MS: u64 = 1500;
+
+impl Overruled {
+    /// True while it stands on the board.
+    pub(in crate::watcher) fn is_shown(&self, seen: &Placement) -> bool {
+        matches!(self, Self::Shown(then) if then == seen)
+    }
+}
+
+impl Game {
+    /// A person has put the record right.
+    pub(super) fn overrule(&mut self, ctx: &Ctx<'_>) {
+        self.overruled = if self.gap {
+            Some(Overruled::Next)
+        } else {
+            self.contradicting(ctx)
+        };
+    }
+
+    fn contradicting(&self, ctx: &Ctx<'_>) -> Option<Overruled> {
+        let seen = ctx.sensed.placement();
+        let is_start = self.start.placement().agrees(seen);
+        let is_before = !self.stand().placement().agrees(seen) && (is_start || self.earlier(seen).is_some());
+        is_before.then(|| Overruled::Shown(seen.clone()))
+    }
+
+    /// True while the board is not heard. Nobody can have pressed for what it shows.
+    pub(in crate::watcher) fn is_overruled(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        if self.overruled == Some(Overruled::Next) {
+            self.overruled = self.contradicting(ctx);
+        }
+        let Some(Overruled::Shown(then)) = &self.overruled else {
+            return false;
+        };
+        let sensed = ctx.sensed;
+        let seen = sensed.placement();
+        let stands = then == seen;
+        if !stands && (self.stand().placement() == seen || ctx.still_for(OTHERWISE_MS)) {
+            // What was entered may be put up half-move by half-move.
+            let goes_on = self.earlier(then) < self.earlier(seen);
+            self.overruled = self.contradicting(ctx).filter(|_| goes_on);
+            return self.overruled.is_some();
+        }
+        if stands && self.press.take().is_some() {
+            self.later_presses.clear();
+            self.restart_lines(ctx);
+        }
+        true
+    }
+}

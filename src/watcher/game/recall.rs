@@ -1,0 +1,267 @@
+//! After a gap that leaves half-moves open the board is asked for its log, and what it tells goes into the
+//! record: what was said meanwhile for want of better is corrected.
+
+use super::Game;
+use crate::{
+    board::{Bill, Line, Orientation, PlyKind},
+    dgt::{ClockSide, Squares, eventlog::LogRecords},
+    time::Millis,
+    watcher::{
+        clock::Presses,
+        ctx::Ctx,
+        onboard_log::{self, Missed, Unseen},
+    },
+};
+
+/// A log takes 8.3 s on a slow line, and the request may have to wait for the greeting.
+const LOG_MS: u64 = 15_000;
+/// A board that tells its log says nothing else. One that speaks this long after the request is not about to.
+const SILENT_MS: u64 = 2500;
+
+/// What is needed to ask a board for what was missed.
+#[derive(Clone, Debug, Default)]
+pub(in crate::watcher) struct Recall {
+    /// The record when it was last known to be whole.
+    pub(in crate::watcher) whole: Option<WholeRecord>,
+    log: Log,
+    /// Half-moves are open, and wait for the log.
+    open: bool,
+    /// The board stands as it did before a gap, and the clock has not told yet whether the pieces have moved and
+    /// come back.
+    unproven: bool,
+}
+
+/// How far the board's log is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Log {
+    /// Nobody has missed anything since the last gap.
+    #[default]
+    Unneeded,
+    /// The board is to be asked for it.
+    Wanted,
+    /// The board was asked for it at this time, and may have said something else since.
+    Asked { at: Millis, speaks: bool },
+    /// The board told it after this gap, or was not asked because it has none.
+    Over,
+    /// This board does not tell its log.
+    Mute,
+}
+
+impl Log {
+    /// It may still come.
+    fn is_awaited(self) -> bool {
+        matches!(self, Self::Wanted | Self::Asked { .. })
+    }
+}
+
+/// A record without a gap.
+#[derive(Clone, Debug)]
+pub(in crate::watcher) struct WholeRecord {
+    /// Its half-moves.
+    pub(in crate::watcher) plies: usize,
+    /// What stood on the board then.
+    pub(in crate::watcher) squares: Squares,
+    /// The last presses before, where they were heard.
+    pub(in crate::watcher) pressed: Option<Presses>,
+}
+
+impl Recall {
+    /// Whether the board is to be asked for its log now. Only a board of DGT's has one.
+    pub(in crate::watcher) fn take_wanted(&mut self, now: Millis, has_log: bool) -> bool {
+        if self.log != Log::Wanted {
+            return false;
+        }
+        self.log = if has_log {
+            Log::Asked {
+                at: now,
+                speaks: false,
+            }
+        } else {
+            Log::Over
+        };
+        has_log
+    }
+
+    /// The board said something that is not its log.
+    pub(in crate::watcher) fn spoken(&mut self, now: Millis) {
+        if let Log::Asked { at, speaks } = &mut self.log {
+            *speaks |= now.since(*at) >= SILENT_MS;
+        }
+    }
+}
+
+impl Game {
+    /// The record is whole as far as is known, and what stands on the board goes with it.
+    pub(in crate::watcher) fn note_whole(&mut self, raw: &Squares, pressed: Option<Presses>) {
+        if !self.gap && self.unbridged.is_none() && !self.recall.log.is_awaited() && !self.recall.unproven {
+            self.recall.whole = Some(WholeRecord {
+                plies: self.plies(),
+                squares: *raw,
+                pressed,
+            });
+        }
+    }
+
+    /// The board, which shows `raw` now, tells its log.
+    pub(in crate::watcher) fn log_told(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        payload: &[u8],
+        orientation: Orientation,
+        raw: Option<Squares>,
+    ) {
+        // Somebody else may ask for it too.
+        if !matches!(self.recall.log, Log::Asked { .. }) {
+            return;
+        }
+        self.recall.log = Log::Over;
+        let (Some(whole), Some(present)) = (self.recall.whole.take(), raw) else {
+            return;
+        };
+        if !self.is_watched() {
+            return;
+        }
+        let missed = onboard_log::missed(LogRecords::new(payload), &whole.squares, whole.pressed, &present);
+        let told = missed.and_then(|missed| self.unseen(ctx, &whole, &missed, orientation));
+        match told {
+            Some(path) => self.recall_moves(ctx, whole.plies, &path),
+            None => self.log_useless(ctx, "does not fit what stood on the board"),
+        }
+    }
+
+    /// A gap: nothing was asked for yet.
+    pub(super) fn recall_anew(&mut self) {
+        if self.recall.log != Log::Mute {
+            self.recall.log = Log::Unneeded;
+        }
+        self.recall.open = false;
+    }
+
+    /// After a gap the board stands as it did before. The clock will tell whether that is all.
+    pub(in crate::watcher) fn stands_as_before(&mut self) {
+        self.recall.unproven = self.clock_used;
+    }
+
+    /// Asks for the log where the clock has been pressed although the board stands as it did before a gap: pieces may
+    /// have moved and come back.
+    pub(in crate::watcher) fn look_for_round_trip(&mut self, ctx: &Ctx<'_>) {
+        if !self.recall.unproven {
+            return;
+        }
+        let pressed = self.recall.whole.as_ref().and_then(|whole| whole.pressed);
+        let gone_on = match pressed {
+            Some(pressed) if ctx.clock.attached != Some(false) => ctx.clock.has_gone_on(pressed),
+            _ => Some(false),
+        };
+        let Some(gone_on) = gone_on else { return };
+        self.recall.unproven = false;
+        if gone_on {
+            self.recall_anew();
+            self.want_log(false);
+        }
+    }
+
+    /// The board is to be asked for what was missed, unless it was. Where half-moves are `open` they wait for it;
+    /// else they are said, and corrected where it says otherwise.
+    pub(super) fn want_log(&mut self, open: bool) {
+        let recall = &mut self.recall;
+        recall.open |= open;
+        if recall.whole.is_some() && recall.log == Log::Unneeded {
+            recall.log = Log::Wanted;
+        }
+    }
+
+    /// What was found by search waits while the log may be on its way.
+    pub(super) fn awaits_log(&self, ctx: &mut Ctx<'_>) -> bool {
+        let recall = &self.recall;
+        if !recall.open {
+            return false;
+        }
+        match recall.log {
+            Log::Wanted => true,
+            Log::Asked { at, speaks: false } => !ctx.passed(at, LOG_MS),
+            _ => false,
+        }
+    }
+
+    /// The log may still come.
+    pub(super) fn recalls(&self) -> bool {
+        self.recall.log.is_awaited()
+    }
+
+    /// Does not wait for ever.
+    pub(in crate::watcher) fn look_for_log(&mut self, ctx: &mut Ctx<'_>) {
+        if let Log::Asked { at, .. } = self.recall.log
+            && ctx.passed(at, LOG_MS)
+        {
+            self.recall.log = Log::Mute;
+            self.log_useless(ctx, "has not come");
+        }
+    }
+
+    fn log_useless(&mut self, ctx: &mut Ctx<'_>, why: &str) {
+        if !self.recall.open {
+            return;
+        }
+        let message = format!(
+            "The board was asked for its log, which {why}: half-moves that were missed stay as they were found, or open."
+        );
+        self.notice(ctx, crate::event::notice::BOARD_LOG_USELESS, &message);
+    }
+
+    /// The half-moves that the log tells, if they lead to what stands there.
+    fn unseen(
+        &self,
+        ctx: &Ctx<'_>,
+        whole: &WholeRecord,
+        missed: &Missed,
+        orientation: Orientation,
+    ) -> Option<Vec<Unseen>> {
+        if whole.plies > self.plies() {
+            return None;
+        }
+        let root = self.stand_at(whole.plies);
+        let white: Option<ClockSide> = ctx.clock.white_side();
+        let path = onboard_log::played(root, missed, orientation, white);
+        onboard_log::leads_to(&path, root, ctx.sensed.placement()).then_some(path)
+    }
+
+    /// The half-moves after the first `whole` of the record were those of `path`.
+    fn recall_moves(&mut self, ctx: &mut Ctx<'_>, whole: usize, path: &[Unseen]) {
+        self.unbridged = None;
+        let said = &self.record[whole..];
+        let right = path
+            .iter()
+            .zip(said)
+            .take_while(|(unseen, made)| made.kind.legal() == Some(unseen.mv))
+            .count();
+        if right == path.len() {
+            // What was said is right, and the board may have gone on.
+            self.doubt.gap = None;
+            return;
+        }
+        self.doubt.gap = None;
+        self.retract(ctx, whole + right, "correction");
+        self.press = None;
+        self.later_presses.clear();
+        self.hands = super::touch::Hands::default();
+        let mut line = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
+        let turn = ctx.clock.running();
+        for unseen in &path[right..] {
+            let pressed = turn.is_some_and(|turn| turn == unseen.stand.turn());
+            let kind = if unseen.completed || pressed {
+                PlyKind::Recovered(unseen.mv)
+            } else {
+                PlyKind::Legal(unseen.mv)
+            };
+            line = line.played(kind, unseen.stand.clone(), ctx.sensed, ctx.now, &Bill::default());
+        }
+        for k in 0..line.plies.len() {
+            // The board itself says where each piece went.
+            line.plies[k].landed = true;
+        }
+        self.base = self.plies();
+        self.doubted = None;
+        self.reset_lines(ctx, vec![line]);
+    }
+}

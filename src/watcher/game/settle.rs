@@ -1,0 +1,401 @@
+//! When a half-move is sure enough to be said, and when what was said must be taken back.
+
+use shakmaty::{Bitboard, Color};
+
+use super::{Game, Open, judge::judged_after};
+use crate::{
+    board::{Ply, PlyKind, Sensed, candidate::Candidate},
+    event::{CompletedBy, Resolution},
+    laws::IrregularityKind,
+    time::Millis,
+    watcher::ctx::Ctx,
+};
+
+/// How much worse every other explanation must be, `ms` after the half-move: what has not been
+/// contradicted for a while is believed on less.
+fn margin(ms: u64) -> f32 {
+    match ms {
+        0..1200 => 1.4,
+        1200..2000 => 0.7,
+        2000..2500 => 0.3,
+        // Two explanations as good as each other: the first is as likely.
+        _ => -0.01,
+    }
+}
+
+/// What is due is looked at within this time.
+const REVIEW_MS: u64 = 100;
+/// A piece that slid on would have been read further on by then: a scan, and the line.
+const SLIDE_MS: u64 = 300;
+/// After a press for a half-move that has been answered.
+const AFTER_REPLIED_MS: u64 = 500;
+/// After a press, how long late updates are waited for when the half-move's own squares are not yet as they should be.
+const AFTER_PRESS_UNTIDY_MS: u64 = 1500;
+/// After so long the board is asked what stands on it, where the piece has not been seen where it went.
+const ASK_MS: u64 = 500;
+/// How long a half-move waits whose piece has not been seen where it went.
+const UNSEEN_MS: u64 = 15_000;
+/// After a reply without a press.
+const AFTER_REPLY_MS: u64 = 1200;
+/// Without a clock, how long the board must be still.
+const STILL_MS: u64 = 6000;
+/// With a stopped clock.
+const STOPPED_MS: u64 = 3000;
+/// What a ruling prescribes must have stood for this long.
+const RULED_MS: u64 = 400;
+/// After a half-move that ends the game by itself.
+const AFTER_MATE_MS: u64 = 1500;
+/// How much better another line must be, and for how long, before what was said is taken back.
+const CORRECTION: f32 = 2.5;
+const CORRECTION_MS: u64 = 1500;
+/// A likelier line than the record's is believed after so long, however little likelier it is.
+const LEFT_MS: u64 = 10_000;
+/// For so many half-moves it stays open where a piece went that was not read there.
+const GUESSED: usize = 24;
+/// Half-moves of the record that stay open to correction.
+pub(in crate::watcher) const REVISABLE: usize = 3;
+
+impl Game {
+    /// Says every half-move that is sure enough.
+    pub(in crate::watcher) fn settle(&mut self, ctx: &mut Ctx<'_>) {
+        self.correct(ctx);
+        while self.is_watched() && self.on_record() {
+            let k = self.announced();
+            let best = self.lines.best();
+            let Some(ply) = best.plies.get(k).cloned() else {
+                break;
+            };
+            let margin = margin(ctx.now.since(ply.pressed.unwrap_or(ply.at)));
+            if !self.lines.agree_on(k, ctx.now, ctx.sensed, margin) {
+                ctx.at(ctx.now + 150);
+                break;
+            }
+            let Some(completed_by) = self.completed(ctx, k, &ply) else {
+                break;
+            };
+            self.say(ctx, &ply, completed_by);
+        }
+        let announced = self.announced();
+        let settled = announced.saturating_sub(REVISABLE);
+        let closed = settled
+            .min(self.held(ctx))
+            .min(self.guessed(ctx.sensed))
+            .min(self.kept());
+        if closed > 0 {
+            self.note_landings(closed);
+            self.lines.advance(closed);
+            self.base += closed;
+        }
+    }
+
+    /// How many half-moves of the record the best line keeps.
+    fn kept(&self) -> usize {
+        let (plies, said) = (&self.lines.best().plies, &self.record[self.base..]);
+        let both = plies.len().min(said.len());
+        let pairs = plies
+            .backwards()
+            .skip(plies.len() - both)
+            .zip(said[..both].iter().rev());
+        let unlike = pairs
+            .enumerate()
+            .filter(|(_, (ply, made))| !ply.kind.same_as(&made.kind));
+        unlike.last().map_or(both, |(from_end, _)| both - 1 - from_end)
+    }
+
+    /// The first half-move of the lines whose piece was not read where it went while other explanations have another one:
+    /// what is read later tells which of them it was.
+    fn guessed(&self, sensed: &Sensed) -> usize {
+        let plies = &self.lines.best().plies;
+        let said = plies.len().min(self.announced());
+        let numbered = plies
+            .backwards()
+            .zip((0..plies.len()).rev())
+            .skip(plies.len() - said);
+        let gone = |ply: &Ply| {
+            let to = ply.kind.from_to().map(|(_, to)| to);
+            // In a hand, or it slid on.
+            to.is_some_and(|to| sensed.at(to).is_empty() && !self.lines.best().placement().at(to).is_empty())
+        };
+        let open = |(ply, k): &(&Ply, usize)| (!ply.landed || gone(ply)) && !self.lines.share(*k);
+        let open = numbered.take(GUESSED).filter(open).map(|(_, k)| k);
+        open.last().unwrap_or(usize::MAX)
+    }
+
+    /// What completes the half-move `ply`, number `k` of the best line, if something does by now.
+    fn completed(&mut self, ctx: &mut Ctx<'_>, k: usize, ply: &Ply) -> Option<CompletedBy> {
+        let best = self.lines.best();
+        let reply = best.plies.get(k + 1);
+        if !ply.seen && self.lost_track() {
+            return None;
+        }
+        let by = match ply.kind {
+            PlyKind::Ruled(mv) if !ctx.sensed.is_felt() && ctx.sensed.at(mv.to()).is_empty() => {
+                return None;
+            }
+            PlyKind::Ruled(_) if best.differing().is_empty() || reply.is_some() => {
+                return ctx.still_for(RULED_MS).then_some(CompletedBy::Ruling);
+            }
+            PlyKind::Ruled(_) => return None,
+            PlyKind::Recovered(_) if reply.is_none() && self.is_under_way(ctx, ply) => ply.pressed,
+            PlyKind::Recovered(_) => {
+                let waits = self.awaits_log(ctx) || self.lost_track();
+                return (!waits).then_some(CompletedBy::Recovered);
+            }
+            // An accusation is more than a half-move: see `judge`.
+            PlyKind::Suspect(_) => return None,
+            PlyKind::Illegal(_) => None,
+            PlyKind::Legal(_) => ply.pressed,
+        };
+        if let Some(pressed) = by {
+            // A reply shows that the updates are through.
+            // What stood wrong before is no part of this half-move, but for a rook that has not castled with its king.
+            let castled = ply.kind.legal().filter(|mv| mv.is_castle());
+            let own = castled.map_or(Bitboard::EMPTY, Candidate::touched);
+            let fresh = |s| ctx.sensed.since(s) >= ply.began || own.contains(s);
+            let through = if best.misplaced(ctx.sensed).into_iter().any(fresh) {
+                // What lies about may be an offence: that is judged first.
+                let judged = judged_after(ctx) + REVIEW_MS;
+                ctx.passed(pressed.max(ply.at), judged.max(AFTER_PRESS_UNTIDY_MS))
+            } else if reply.is_some_and(|reply| reply.at < pressed) {
+                // The press may be for the reply.
+                ctx.passed(pressed, AFTER_REPLIED_MS)
+            } else {
+                reply.is_some() || !best.may_slide_on(k) || ctx.passed(ply.at, SLIDE_MS)
+            };
+            if !through {
+                ctx.wait_for("updates of the half-move that may be under way");
+                return None;
+            }
+            if !self.was_seen(ctx, k, pressed) {
+                ctx.wait_for("the piece to be read where it went");
+                return None;
+            }
+            return Some(CompletedBy::Clock);
+        }
+        if let Some(reply) = reply {
+            let since = reply.pressed.unwrap_or(reply.at).max(reply.at);
+            return ctx.passed(since, AFTER_REPLY_MS).then_some(CompletedBy::Reply);
+        }
+        if matches!(ply.kind, PlyKind::Illegal(_)) || !best.differing().is_empty() {
+            return None;
+        }
+        if ply.stand.is_mate_or_stalemate() {
+            return ctx
+                .passed(ply.at, AFTER_MATE_MS)
+                .then_some(CompletedBy::Stillness);
+        }
+        if ctx.clock.runs() {
+            return None;
+        }
+        if let Some(stopped) = ctx.clock.stopped_at {
+            // Where something is open an arbiter is at work.
+            let at_work = self.open_at_board().next().is_some();
+            let settled = !at_work && ctx.passed(stopped, STOPPED_MS) && ctx.still_for(STOPPED_MS);
+            return settled.then_some(CompletedBy::Stillness);
+        }
+        ctx.still_for(STILL_MS).then_some(CompletedBy::Stillness)
+    }
+
+    /// False while the piece of half-move `k` has not been seen where it went: an update may be
+    /// lost, and the next dump or what is played next tells where it stands.
+    fn was_seen(&mut self, ctx: &mut Ctx<'_>, k: usize, pressed: Millis) -> bool {
+        let best = self.lines.best();
+        let before = match k.checked_sub(1) {
+            Some(i) => &best.plies[i].stand,
+            None => self.stand_at(self.base),
+        };
+        let after = best.plies[k].stand.placement();
+        let unseen = before.placement().differing(after).into_iter().any(|square| {
+            // What vanished after the press was lifted by the opponent.
+            !after.at(square).is_empty()
+                && best.placement().at(square) == after.at(square)
+                && !best.expects(square).is_empty()
+                && ctx.sensed.at(square).is_empty()
+                && ctx.sensed.since(square) <= pressed
+        });
+        let played_on = best.plies.len() > k + 2;
+        if unseen && ctx.passed(pressed, ASK_MS) {
+            self.ask(ctx, pressed);
+        }
+        !unseen
+            || played_on
+            || ctx.sensed.last_dump().is_some_and(|dump| dump > pressed)
+            || ctx.passed(pressed, UNSEEN_MS)
+    }
+
+    /// Says one half-move and what follows from it.
+    pub(in crate::watcher) fn say(&mut self, ctx: &mut Ctx<'_>, ply: &Ply, completed_by: CompletedBy) {
+        let illegal = matches!(ply.kind, PlyKind::Illegal(_));
+        if !illegal {
+            self.replaced_unread(ctx, ply);
+            self.unread_before(ctx, ply);
+            self.restored_by_play(ctx, completed_by);
+        }
+        self.announce(ctx, ply, completed_by);
+        self.promotion_taken_for_granted(ctx, ply);
+        if illegal || matches!(ply.kind, PlyKind::Ruled(_)) {
+            // What was done about an irregularity is past doubt.
+            self.lines.advance(self.announced());
+            self.base = self.plies();
+        }
+        if let PlyKind::Ruled(mv) = ply.kind
+            && let Some(i) = self.open.iter().position(|o| o.ruled == Some(mv))
+        {
+            self.resolve(ctx, i, Resolution::Restored);
+        }
+        if illegal {
+            self.stands_by_reply(ctx);
+        } else {
+            self.suspect(ctx, ply);
+            self.end_by_position(ctx);
+        }
+        self.played_on(ctx);
+    }
+
+    /// The opponent has answered an illegal half-move: it enters the record.
+    pub(super) fn say_illegal(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
+        self.say(ctx, ply, CompletedBy::Reply);
+    }
+
+    /// Play goes on from before an irregularity: it was put right without the board having stood
+    /// as it was for long.
+    fn restored_by_play(&mut self, ctx: &mut Ctx<'_>, completed_by: CompletedBy) {
+        let next = self.plies() + 1;
+        while let Some(i) = self.open.iter().position(|o| {
+            o.ply == next
+                && o.target.is_some()
+                && matches!(
+                    o.kind,
+                    IrregularityKind::IllegalMove
+                        | IrregularityKind::PressWithoutMove
+                        | IrregularityKind::CastlingIncomplete
+                        | IrregularityKind::MovedOutOfTurn
+                )
+        }) {
+            let answered = matches!(completed_by, CompletedBy::Reply | CompletedBy::Recovered);
+            if self.open[i].kind == IrregularityKind::PressWithoutMove && answered {
+                // He had moved before he pressed, and it was not read.
+                let open = self.open[i].clone();
+                self.open[i].counted = false;
+                self.uncount(ctx, &open);
+            }
+            self.resolve(ctx, i, Resolution::Restored);
+        }
+    }
+
+    /// A pawn that seemed not to be replaced was replaced by a piece that is not read: there was no offence.
+    fn replaced_unread(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
+        let next = self.plies() + 1;
+        let replaced = |open: &Open| {
+            matches!((ply.kind.legal(), open.ruled), (Some(mv), Some(ruled)) if mv.to() == ruled.to())
+                && matches!(ply.kind, PlyKind::Legal(_))
+                && open.ply == next
+                && !open.by_hand
+        };
+        while let Some(i) = self.open.iter().position(replaced) {
+            self.withdraw(ctx, i);
+        }
+    }
+
+    /// The opponent has replied to an illegal move: where the law says so, it stands.
+    fn stands_by_reply(&mut self, ctx: &mut Ctx<'_>) {
+        let ply = self.plies();
+        if let Some(i) = self.open.iter().position(|o| o.ply == ply && o.may_stand) {
+            self.resolve(ctx, i, Resolution::Stands);
+        }
+    }
+
+    /// A notice for the operator.
+    pub(in crate::watcher) fn notice(&self, ctx: &mut Ctx<'_>, code: &'static str, message: &str) {
+        self.emit(ctx, None, crate::event::Body::notice(code, message));
+    }
+
+    /// Takes back what was said when another line is clearly better for a while.
+    fn correct(&mut self, ctx: &mut Ctx<'_>) {
+        let k = self.announced();
+        let said = &self.record[self.base..];
+        let keeps = |line: &crate::board::Line| {
+            line.plies.len() >= k
+                && line
+                    .plies
+                    .iter()
+                    .zip(said)
+                    .all(|(ply, made)| ply.kind.same_as(&made.kind))
+        };
+        let best = self.lines.best();
+        if keeps(best) {
+            self.doubted = None;
+            self.left_since = None;
+            return;
+        }
+        // What was whole before a gap the board's log will tell.
+        let whole = self.recall.whole.as_ref().map_or(0, |whole| whole.plies);
+        if self.recalls() && self.base + self.kept() < whole {
+            return;
+        }
+        let left = *self.left_since.get_or_insert(ctx.now);
+        let long = !ctx.sensed.is_felt() && ctx.passed(left, LEFT_MS);
+        let best_total = best.total(ctx.sensed, ctx.now);
+        let kept = self.lines.all().iter().find(|line| keeps(line));
+        let clear =
+            long || kept.is_none_or(|line| line.total(ctx.sensed, ctx.now) >= best_total + CORRECTION);
+        if !clear {
+            self.doubted = None;
+            return;
+        }
+        let since = *self.doubted.get_or_insert(ctx.now);
+        if ctx.passed(since, CORRECTION_MS) {
+            let to = self.base + self.kept();
+            self.doubted = None;
+            self.left_since = None;
+            self.withdraw_since(ctx, to);
+            self.retract(ctx, to, "correction");
+        }
+    }
+
+    /// What was said of half-moves after the first `ply` was said of a game that was not played.
+    fn withdraw_since(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
+        let told = |open: &Open| open.ply > ply + 1 && open.target.is_some() && !open.by_hand;
+        while let Some(i) = self.open.iter().position(told) {
+            self.withdraw(ctx, i);
+        }
+    }
+
+    /// Nothing more will come, or the game is over: what the best line says and the board shows is
+    /// taken as played.
+    pub(in crate::watcher) fn settle_rest(&mut self, ctx: &mut Ctx<'_>) {
+        self.settle(ctx);
+        while self.is_watched() && self.on_record() {
+            let k = self.announced();
+            let best = self.lines.best();
+            let Some(ply) = best.plies.get(k).cloned() else {
+                break;
+            };
+            let last = k + 1 == best.plies.len();
+            let unsettled = matches!(ply.kind, PlyKind::Illegal(_)) || !best.misplaced(ctx.sensed).is_empty();
+            if last && unsettled || matches!(ply.kind, PlyKind::Suspect(_)) {
+                break;
+            }
+            let by = match (ply.pressed, last) {
+                (Some(_), _) => CompletedBy::Clock,
+                (None, false) => CompletedBy::Reply,
+                (None, true) => CompletedBy::Stillness,
+            };
+            self.say(ctx, &ply, by);
+        }
+    }
+
+    /// True when the record's half-moves are those of the best line.
+    pub(in crate::watcher) fn on_record(&self) -> bool {
+        self.kept() == self.announced()
+    }
+
+    /// The player who made half-move `ply` (from 1).
+    pub(in crate::watcher) fn mover(&self, ply: usize) -> Color {
+        if ply % 2 == 1 {
+            self.start.turn()
+        } else {
+            !self.start.turn()
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Pieces without a working chip and squares that read nothing: what is known of them, and what is said of them.
+
+use shakmaty::{Bitboard, Move, Role, Square};
+
+use super::{Game, Made};
+use crate::{
+    board::{Code, Placement, Ply, Sensed},
+    event::notice,
+    watcher::ctx::Ctx,
+};
+
+/// So often a piece must have vanished on a square and come out of it before the square is known to read nothing.
+const PROVED: u8 = 2;
+
+/// A piece that has been gone for so long before its half-move was in no hand.
+const GONE_MS: u64 = 3000;
+/// A piece that was taken so long after it was pressed for would have been read before.
+const TAKEN_LATE_MS: u64 = 1000;
+/// For so many half-moves it is remembered that a piece was not read where it went.
+const HELD: usize = 40;
+
+/// What is known of the hardware, for one game.
+#[derive(Clone, Debug, Default)]
+pub(in crate::watcher) struct Unread {
+    /// Squares on which a piece was not read that was read elsewhere, and how often.
+    pub(in crate::watcher) silent: Vec<(Square, u8)>,
+    /// Half-moves of the record that have been looked at.
+    pub(in crate::watcher) looked: usize,
+    /// Pieces of which was said that they are not read, with how many like them were read then.
+    pub(in crate::watcher) pieces: Vec<(Code, usize)>,
+    /// Squares that read nothing, whatever stands there.
+    pub(in crate::watcher) squares: Bitboard,
+    /// Squares that read nothing for a while and then the piece that had stood there all the time.
+    pub(in crate::watcher) healed: Bitboard,
+}
+
+impl Unread {
+    /// True when nothing is known to be wrong.
+    pub(in crate::watcher) fn is_empty(&self) -> bool {
+        self.silent.is_empty() && self.pieces.is_empty() && self.squares.is_empty() && self.healed.is_empty()
+    }
+}
+
+impl Game {
+    /// `squares` changed, which the lines do not know yet: was a piece read again that had not been for a while?
+    pub(in crate::watcher) fn read_again(&mut self, squares: Bitboard, sensed: &Sensed) {
+        let best = self.lines.best();
+        let hidden = squares & best.faults().hidden;
+        let stands = |s: &Square| sensed.at(*s) == best.placement().at(*s);
+        self.unread.healed |= hidden.into_iter().filter(stands).collect::<Bitboard>();
+    }
+
+    /// What was not read before a restart is not read after it.
+    pub(in crate::watcher) fn hide_as_before(&mut self, ctx: &Ctx<'_>) {
+        let hidden = std::mem::take(&mut self.hidden_before);
+        if hidden.any() {
+            self.lines.hide(hidden, ctx.now, ctx.sensed);
+        }
+    }
+
+    /// Pieces that are missing from the array that the game begins from are not read: nobody holds one in a hand then.
+    pub(in crate::watcher) fn begin_unread(&mut self, ctx: &mut Ctx<'_>) {
+        let expected = self.lines.best().placement().occupied() & self.start.placement().occupied();
+        let missing = self.lines.best().differing() & expected & !ctx.sensed.placement().occupied();
+        if missing.is_empty() || ctx.sensed.is_felt() {
+            return;
+        }
+        self.lines.hide(missing, ctx.now, ctx.sensed);
+        for square in missing {
+            self.piece_not_read(ctx, square);
+        }
+    }
+
+    /// True when `seen` shows `placement`, but for pieces and squares that are known not to be read.
+    pub(super) fn is_shown(&self, placement: &Placement, seen: &Placement) -> bool {
+        let mut codes: Vec<Code> = self.unread.pieces.iter().map(|(code, _)| *code).collect();
+        let unread = |s: Square| {
+            let known = codes.iter().position(|code| *code == placement.at(s));
+            seen.at(s).is_empty()
+                && (self.unread.squares.contains(s) || known.map(|i| codes.swap_remove(i)).is_some())
+        };
+        placement.differing(seen).into_iter().all(unread)
+    }
+
+    /// Says once that the piece on `square` is not read.
+    fn piece_not_read(&mut self, ctx: &mut Ctx<'_>, square: Square) {
+        let code = self.lines.best().placement().at(square);
+        self.name_unread(ctx, square, code);
+    }
+
+    fn name_unread(&mut self, ctx: &mut Ctx<'_>, square: Square, code: Code) {
+        let Some(piece) = code.piece() else { return };
+        if self.noticed.contains(square) || self.unread.pieces.iter().any(|(known, _)| *known == code) {
+            return;
+        }
+        self.noticed.add(square);
+        let read = ctx.sensed.placement().squares_of(code).count();
+        self.unread.pieces.push((code, read));
+        let colour = if piece.color.is_white() { "White" } else { "Black" };
+        let message = format!(
+            "{colour}'s {} on {square} is not read: its chip may be dead. Its half-moves are told where something proves \
+             them; until then the likeliest is told, completed by `recovered`.",
+            name(piece.role)
+        );
+        self.notice(ctx, notice::PIECE_NOT_READ, &message);
+    }
+
+    /// The first `n` half-moves of the lines are settled: which of their pieces were read where they went?
+    pub(super) fn note_landings(&mut self, n: usize) {
+        let settled = self.record[self.base..]
+            .iter_mut()
+            .zip(self.lines.best().plies.iter().take(n));
+        for (made, ply) in settled {
+            made.landed |= ply.landed;
+        }
+    }
+
+    /// True when a piece was taken where it had stood for long without being read: it may stand elsewhere.
+    fn taken_unread(&self) -> bool {
+        let held = self.plies().saturating_sub(HELD);
+        let went_to = |made: &Made| made.kind.from_to().map(|(_, to)| to);
+        let taken_late = |i: &usize| {
+            let (made, square) = (&self.record[*i], went_to(&self.record[*i]));
+            let taken = self.record[i + 1..].iter().find(|later| went_to(later) == square);
+            square.is_some() && taken.is_some_and(|taken| taken.at.since(made.at) >= TAKEN_LATE_MS)
+        };
+        let mut unlanded = (held..self.plies()).filter(|i| !self.record[*i].landed);
+        unlanded.any(|i| taken_late(&i))
+    }
+
+    /// Squares whose piece is not read, and may stand elsewhere as well: nothing told where it went.
+    pub(super) fn strayed(&self, sensed: &Sensed) -> Bitboard {
+        let stand = self.stand().placement();
+        let unlanded = self.record.iter().rev().take(HELD).filter(|made| !made.landed);
+        let went = unlanded.filter_map(|made| made.kind.legal());
+        let squares: Bitboard = went.filter(|mv| !mv.is_castle()).map(Move::to).collect();
+        let unread = |s: &Square| sensed.at(*s) != stand.at(*s) && !stand.at(*s).is_empty();
+        (squares & !self.unread.squares)
+            .into_iter()
+            .filter(unread)
+            .collect()
+    }
+
+    /// A half-move is said whose piece had not been read for a while before, and is not read where it went.
+    pub(super) fn unread_before(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
+        let from = ply.kind.legal().and_then(Move::from).filter(|_| !ply.landed);
+        let Some(from) = from else { return };
+        let gone = ctx.sensed.at(from).is_empty() && ctx.sensed.since(from) + GONE_MS <= ply.at;
+        if gone && !ctx.sensed.is_felt() {
+            let code = self.stand().placement().at(from);
+            self.name_unread(ctx, from, code);
+        }
+    }
+
+    /// Looks what the last half-moves told of pieces that are not read and of squares that read nothing.
+    pub(in crate::watcher) fn look_for_unread(&mut self, ctx: &mut Ctx<'_>) {
+        if ctx.sensed.is_felt() {
+            return;
+        }
+        self.unread.squares &= !ctx.sensed.placement().occupied();
+        let strayed = self.strayed(ctx.sensed);
+        self.doubt.strayed = strayed.any() || self.taken_unread();
+        for square in strayed & self.lines.best().faults().hidden {
+            // A square that one piece came out of has swallowed the next.
+            if self.unread.silent.iter().any(|(known, _)| *known == square) {
+                self.square_was_silent(ctx, square);
+            }
+        }
+        let strayed = strayed & !self.unread.squares;
+        if let Some(square) = (strayed & self.lines.best().faults().hidden).first() {
+            self.piece_not_read(ctx, square);
+            self.doubt.unread = true;
+        }
+        let read = |(code, then): &(Code, usize)| ctx.sensed.placement().squares_of(*code).count() > *then;
+        self.unread.pieces.retain(|piece| !read(piece));
+        self.doubt.unread &= !self.unread.pieces.is_empty();
+        let settled = self.base;
+        self.unread.looked = self.unread.looked.min(settled);
+        while self.unread.looked < settled {
+            let index = self.unread.looked;
+            self.unread.looked += 1;
+            if let Some(square) = self.came_out_of(index) {
+                self.square_was_silent(ctx, square);
+            }
+        }
+    }
+
+    /// The square that the piece of half-move `index` of the record came from, if it was not read there and is read where
+    /// it went.
+    fn came_out_of(&self, index: usize) -> Option<Square> {
+        let made = &self.record[index];
+        let from = made.kind.legal().and_then(Move::from).filter(|_| made.landed)?;
+        let arrived = self.record[..index].iter().rev().find_map(|made| {
+            let mv = made.kind.legal()?;
+            (mv.to() == from).then_some(made.landed)
+        });
+        (arrived == Some(false)).then_some(from)
+    }
+
+    fn square_was_silent(&mut self, ctx: &mut Ctx<'_>, square: Square) {
+        let known = self.unread.silent.iter().position(|(s, _)| *s == square);
+        let known = known.unwrap_or_else(|| {
+            self.unread.silent.push((square, 0));
+            self.unread.silent.len() - 1
+        });
+        let times = &mut self.unread.silent[known].1;
+        *times = times.saturating_add(1);
+        if *times >= PROVED && !self.unread.squares.contains(square) {
+            self.unread.squares.add(square);
+            if !self.noticed.contains(square) {
+                self.noticed.add(square);
+                let message = format!("Nothing is read on {square}, whatever stands there.");
+                self.notice(ctx, notice::SQUARE_NOT_READ, &message);
+            }
+        }
+    }
+}
+
+fn name(role: Role) -> &'static str {
+    match role {
+        Role::Pawn => "pawn",
+        Role::Knight => "knight",
+        Role::Bishop => "bishop",
+        Role::Rook => "rook",
+        Role::Queen => "queen",
+        Role::King => "king",
+    }
+}
