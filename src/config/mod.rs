@@ -35,7 +35,7 @@ pub use dashboard::{MAX_NAME, Person, Role, is_name, is_token};
 pub use env::Env;
 pub(crate) use env::{OF_THE_UNIT, STATE_OF_THE_UNIT};
 pub use problem::{ConfigError, Problem, ProblemPlace, Problems};
-pub use value::{BaseTopic, BrokerUrl, Id, PortName, Secret};
+pub use value::{BaseTopic, BrokerUrl, Id, PortName, Secret, ValueError};
 
 use crate::{
     files::plain,

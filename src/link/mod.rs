@@ -23,7 +23,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub(crate) use allowance::Allowance;
 pub use ask::{ask, hear_position};
 pub use backoff::Backoff;
+pub use denied::{Denied, Node, Owner};
 pub use error::OpenError;
+pub use playback::Playback;
 pub(crate) use probe::same_number;
 pub use source::{LineMember, LinkSource, PortMatch, SourceSyntaxError};
 
