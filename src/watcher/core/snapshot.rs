@@ -4,6 +4,7 @@
 //! makes no sense is set aside, as much of it as must be, and a notice says what was lost.
 
 mod parsed;
+mod record;
 mod saved;
 mod weighed;
 
@@ -18,7 +19,7 @@ use crate::{
 };
 use parsed::SavedCount;
 use parsed::When;
-pub(super) use saved::stand_of_fen;
+pub(super) use record::stand_of_fen;
 use saved::{SavedGame, Wrong};
 use weighed::Weighed;
 
