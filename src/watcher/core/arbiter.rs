@@ -7,7 +7,7 @@ use shakmaty::{CastlingMode, Color, Position as _};
 use super::{Core, Phase, snapshot::stand_of_fen};
 use crate::{
     board::Stand,
-    event::{Body, ClockState, GameResult},
+    event::{Body, Certainty, ClockState, GameResult},
     laws::{IrregularityKind, Side},
     time::Millis,
     watcher::{
@@ -16,7 +16,7 @@ use crate::{
         command::{Command, CommandError, Order, Reply, Report},
         ctx::Ctx,
         game::Game,
-        game::advice::Finding,
+        game::advice::{Finding, Scene},
         not_now::NotNow,
     },
 };
@@ -225,12 +225,14 @@ impl Game {
             flag_may_have_fallen(ctx.clock.state(), offender)?;
         }
         let before = self.stand_at(ply.saturating_sub(1)).clone();
-        let by = offender.unwrap_or_else(|| before.turn());
-        let mut finding = Finding::new(self, by, ply, before, ctx.sensed.placement().clone());
-        finding.kind = kind;
-        finding.offender = offender;
-        finding.at = ctx.now;
-        finding.clock = ctx.clock.state();
+        let scene = Scene {
+            ply,
+            before,
+            seen: ctx.sensed.placement().clone(),
+            at: ctx.now,
+            clock: ctx.clock.state(),
+        };
+        let mut finding = Finding::new(kind, Certainty::Certain, offender, scene);
         finding.first_flag = report.first_flag;
         finding.reported = Some(report);
         self.accuse(ctx, finding, None);

@@ -15,7 +15,7 @@ use crate::{
         OrientationSetting,
         command::CommandError,
         ctx::Ctx,
-        game::advice::Finding,
+        game::advice::{Finding, Scene},
         game::settle::REVISABLE,
         game::{Game, Made},
         not_now::NotNow,
@@ -238,14 +238,19 @@ impl Game {
             }
             self.say(ctx, made, CompletedBy::Reply);
         }
-        let mut finding = Finding::new(self, stand.turn(), ply, stand.clone(), seen.clone());
-        finding.kind = IrregularityKind::IllegalMove;
-        finding.certainty = Certainty::Probable;
+        let scene = Scene {
+            ply,
+            before: stand.clone(),
+            seen: seen.clone(),
+            at: ctx.sensed.since(to),
+            clock: None,
+        };
+        let kind = IrregularityKind::IllegalMove;
+        let mut finding = Finding::new(kind, Certainty::Probable, Some(stand.turn()), scene);
         finding.reason = Some(act.reason);
         finding.act = act.uci();
         finding.squares = [from, to].into_iter().collect();
         finding.target = Some(stand.clone());
-        finding.at = ctx.sensed.since(to);
         self.accuse(ctx, finding, Some(&act));
         let left = Arc::new(stand.left_as(&act.placement()));
         let base = Line::new(stand, ctx.sensed, ctx.now);

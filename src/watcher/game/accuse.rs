@@ -7,7 +7,7 @@ use shakmaty::{Bitboard, Color, Move};
 
 use super::{
     Game, Press,
-    advice::Finding,
+    advice::{Finding, Scene},
     judge::{JUDGE_MS, READ_MS, RESTORED, SCAN_MS},
     names,
 };
@@ -38,9 +38,14 @@ impl Game {
             return;
         }
         let explanation = explain(&stand, &seen);
-        let mut finding = Finding::new(self, press.side, self.plies() + 1, stand.clone(), seen);
-        finding.at = press.at;
-        finding.clock = press.clock;
+        let by = press.side;
+        let mut scene = Scene {
+            ply: self.plies() + 1,
+            before: stand.clone(),
+            seen,
+            at: press.at,
+            clock: press.clock,
+        };
         match explanation {
             // The opponent has pressed since: it was for what went before.
             Explanation::Nothing if self.record.last().is_some_and(|last| press.at < last.at) => {
@@ -48,7 +53,8 @@ impl Game {
                 self.lines.forget_presses();
             }
             Explanation::Nothing => {
-                finding.kind = IrregularityKind::PressWithoutMove;
+                let kind = IrregularityKind::PressWithoutMove;
+                let mut finding = Finding::new(kind, Certainty::Certain, Some(by), scene);
                 finding.target = Some(stand.clone());
                 self.press = None;
                 self.accuse(ctx, finding, None);
@@ -58,22 +64,26 @@ impl Game {
             Explanation::PawnNotReplaced { queen, seen } => {
                 // A pawn that has gone since may have been exchanged for a piece that is not read.
                 let now = ctx.sensed.at(queen.to());
-                let seen = seen && now == finding.seen.at(queen.to());
+                let seen = seen && now == scene.seen.at(queen.to());
                 if now.is_empty() {
-                    finding.seen.set(queen.to(), now);
+                    scene.seen.set(queen.to(), now);
                 }
-                finding.certainty = if seen {
+                let certainty = if seen {
                     Certainty::Certain
                 } else {
                     Certainty::Probable
                 };
-                self.accuse_promotion(ctx, finding, IrregularityKind::PromotionNotReplaced, queen);
+                let kind = IrregularityKind::PromotionNotReplaced;
+                self.accuse_promotion(ctx, Finding::new(kind, certainty, Some(by), scene), queen);
             }
             Explanation::WrongColour { meant } => {
-                self.accuse_promotion(ctx, finding, IrregularityKind::WrongColourPromotion, meant);
+                let kind = IrregularityKind::WrongColourPromotion;
+                let finding = Finding::new(kind, Certainty::Certain, Some(by), scene);
+                self.accuse_promotion(ctx, finding, meant);
             }
             Explanation::CastlingIncomplete { castling } => {
-                finding.kind = IrregularityKind::CastlingIncomplete;
+                let kind = IrregularityKind::CastlingIncomplete;
+                let mut finding = Finding::new(kind, Certainty::Certain, Some(by), scene);
                 finding.squares = stand.placement().differing(&finding.seen);
                 finding.act = Some(names(&stand, &PlyKind::Legal(castling), self.mode).0);
                 finding.target = Some(stand);
@@ -82,7 +92,7 @@ impl Game {
                 let next = self.announced();
                 self.lines.keep_to(next, castling, ctx.now, ctx.sensed);
             }
-            Explanation::Illegal(act) => self.accuse_illegal(ctx, finding, act, press.at),
+            Explanation::Illegal(act) => self.accuse_illegal(ctx, by, scene, act),
             Explanation::Legal | Explanation::OnlyMissing(_) => {
                 // In a hand, or an update was lost: a later reading will tell.
                 ctx.at(ctx.now + 500);
@@ -90,20 +100,13 @@ impl Game {
         }
     }
 
-    fn accuse_promotion(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        mut finding: Finding,
-        kind: IrregularityKind,
-        meant: Move,
-    ) {
+    fn accuse_promotion(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, meant: Move) {
         let before = finding.before.clone();
         let Some(candidate) = before.candidates().find(|c| c.mv == meant) else {
             return;
         };
-        finding.kind = kind;
         let uci = names(&before, &PlyKind::Legal(meant), self.mode).0;
-        finding.act = Some(if kind == IrregularityKind::PromotionNotReplaced {
+        finding.act = Some(if finding.kind == IrregularityKind::PromotionNotReplaced {
             uci[..4].to_string()
         } else {
             uci
@@ -119,9 +122,9 @@ impl Game {
         self.rebase(ctx, ways);
     }
 
-    fn accuse_illegal(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, act: IllegalAct, pressed: Millis) {
-        let before = finding.before.clone();
-        let differing = before.placement().differing(&finding.seen);
+    fn accuse_illegal(&mut self, ctx: &mut Ctx<'_>, by: Color, scene: Scene, act: IllegalAct) {
+        let (before, pressed) = (scene.before.clone(), scene.at);
+        let differing = before.placement().differing(&scene.seen);
         let late = match (act.from_to(), act.reason) {
             // Once the press is made the opponent, whose time runs, may be making his move.
             (Some((from, to)), Reason::OpponentsPieceMoved) => {
@@ -139,7 +142,7 @@ impl Game {
             ctx.at(ctx.now + 300);
             return;
         }
-        self.find_illegal(&mut finding, &act);
+        let finding = Finding::illegal(by, &act, scene);
         let left = Arc::new(before.left_as(&act.placement()));
         self.press = None;
         self.accuse(ctx, finding, Some(&act));
@@ -152,22 +155,6 @@ impl Game {
             &Bill::default(),
         );
         self.rebase(ctx, vec![(base, RESTORED), (stands, 0.0)]);
-    }
-
-    /// What is said of an illegal act.
-    pub(super) fn find_illegal(&self, finding: &mut Finding, act: &IllegalAct) {
-        let before = &finding.before;
-        let differing = before.placement().differing(&finding.seen);
-        finding.kind = IrregularityKind::IllegalMove;
-        finding.reason = Some(act.reason);
-        finding.act = act.uci();
-        finding.squares = act
-            .from_to()
-            .map_or(differing, |(a, b)| Bitboard::from_square(a).with(b));
-        finding.target = Some(before.clone());
-        if act.from_to().is_none() {
-            finding.certainty = Certainty::Probable;
-        }
     }
 
     /// The lines go on from the record with these alternatives.
@@ -186,15 +173,14 @@ impl Game {
 
     /// The board lies sideways (7.2.2).
     pub(in crate::watcher) fn board_sideways(&mut self, ctx: &mut Ctx<'_>) {
-        let finding = self.found_at_start(ctx, IrregularityKind::BoardOrientationWrong);
+        let finding = self.found_at_start(ctx, IrregularityKind::BoardOrientationWrong, Certainty::Certain);
         self.accuse(ctx, finding, None);
     }
 
     /// The armies stand the other way round than the table is set for (7.3). Whether the players
     /// have changed their seats with them, the board cannot see.
     pub(in crate::watcher) fn colours_reversed(&mut self, ctx: &mut Ctx<'_>) {
-        let mut finding = self.found_at_start(ctx, IrregularityKind::ColoursReversed);
-        finding.certainty = Certainty::Probable;
+        let finding = self.found_at_start(ctx, IrregularityKind::ColoursReversed, Certainty::Probable);
         self.accuse(ctx, finding, None);
     }
 
@@ -205,21 +191,23 @@ impl Game {
         array: &Placement,
         squares: Bitboard,
     ) {
-        let mut finding = self.found_at_start(ctx, IrregularityKind::InitialPositionWrong);
+        let mut finding =
+            self.found_at_start(ctx, IrregularityKind::InitialPositionWrong, Certainty::Certain);
         finding.seen = array.clone();
         finding.squares = squares;
         self.accuse(ctx, finding, None);
     }
 
     /// Something of the start that nobody in particular has done.
-    fn found_at_start(&self, ctx: &Ctx<'_>, kind: IrregularityKind) -> Finding {
-        let seen = ctx.sensed.placement().clone();
-        let mut finding = Finding::new(self, Color::White, 0, self.start.clone(), seen);
-        finding.kind = kind;
-        finding.offender = None;
-        finding.at = ctx.now;
-        finding.clock = ctx.clock.state();
-        finding
+    fn found_at_start(&self, ctx: &Ctx<'_>, kind: IrregularityKind, certainty: Certainty) -> Finding {
+        let scene = Scene {
+            ply: 0,
+            before: self.start.clone(),
+            seen: ctx.sensed.placement().clone(),
+            at: ctx.now,
+            clock: ctx.clock.state(),
+        };
+        Finding::new(kind, certainty, None, scene)
     }
 }
 

@@ -47,20 +47,39 @@ pub(in crate::watcher) struct Finding {
     pub(in crate::watcher) reported: Option<Report>,
 }
 
+/// Where and when something was found.
+#[derive(Clone, Debug)]
+pub(in crate::watcher) struct Scene {
+    /// The half-move that it is about; 0 for the start.
+    pub(in crate::watcher) ply: usize,
+    /// The position before the act.
+    pub(in crate::watcher) before: Arc<Stand>,
+    /// What stood on the board.
+    pub(in crate::watcher) seen: Placement,
+    pub(in crate::watcher) at: Millis,
+    pub(in crate::watcher) clock: Option<ClockState>,
+}
+
 impl Finding {
+    /// Nothing is known of it yet but what is told here.
     pub(in crate::watcher) fn new(
-        game: &Game,
-        by: Color,
-        ply: usize,
-        before: Arc<Stand>,
-        seen: Placement,
+        kind: IrregularityKind,
+        certainty: Certainty,
+        offender: Option<Color>,
+        scene: Scene,
     ) -> Self {
-        debug_assert!(ply <= game.plies() + 1);
-        Self {
-            kind: IrregularityKind::IllegalMove,
-            offender: Some(by),
+        let Scene {
             ply,
-            certainty: Certainty::Certain,
+            before,
+            seen,
+            at,
+            clock,
+        } = scene;
+        Self {
+            kind,
+            offender,
+            ply,
+            certainty,
             reason: None,
             act: None,
             squares: Bitboard::EMPTY,
@@ -68,11 +87,29 @@ impl Finding {
             seen,
             target: None,
             ruled: None,
-            at: Millis(0),
-            clock: None,
+            at,
+            clock,
             first_flag: FirstFlag::Unknown,
             reported: None,
         }
+    }
+
+    /// An illegal act of `by`.
+    pub(super) fn illegal(by: Color, act: &IllegalAct, scene: Scene) -> Self {
+        let certainty = if act.from_to().is_none() {
+            Certainty::Probable
+        } else {
+            Certainty::Certain
+        };
+        let mut finding = Self::new(IrregularityKind::IllegalMove, certainty, Some(by), scene);
+        finding.reason = Some(act.reason);
+        finding.act = act.uci();
+        finding.squares = act.from_to().map_or_else(
+            || finding.before.placement().differing(&finding.seen),
+            |(a, b)| Bitboard::from_square(a).with(b),
+        );
+        finding.target = Some(finding.before.clone());
+        finding
     }
 
     /// The event of it, ruling and words left out.

@@ -5,7 +5,7 @@ use shakmaty::{Bitboard, Color, Move};
 
 use super::{
     Game, Press,
-    advice::Finding,
+    advice::{Finding, Scene},
     judge::{GIVE_UP_MS, REST_MS},
 };
 use crate::{
@@ -83,16 +83,21 @@ impl Game {
         }
         let before = self.stand_at(ply - 1).clone();
         let base = self.stand_at(self.base).clone();
-        let mut finding = Finding::new(self, press.side, ply, before, ctx.sensed.placement().clone());
-        finding.kind = IrregularityKind::PiecesDisplaced;
+        let scene = Scene {
+            ply,
+            before,
+            seen: ctx.sensed.placement().clone(),
+            at: press.at,
+            clock: press.clock,
+        };
         // A reply whose press was not heard looks the same where nobody knows how fast it was.
-        finding.certainty = if slack == 0 {
+        let certainty = if slack == 0 {
             Certainty::Probable
         } else {
             Certainty::Suspected
         };
-        finding.at = press.at;
-        finding.clock = press.clock;
+        let kind = IrregularityKind::PiecesDisplaced;
+        let mut finding = Finding::new(kind, certainty, Some(press.side), scene);
         finding.squares = Bitboard::from_square(from).with(to);
         finding.target = Some(self.stand().clone());
         self.accuse(ctx, finding, None);
@@ -134,11 +139,15 @@ impl Game {
             return;
         }
         let stand = best.stand.clone();
-        let seen = ctx.sensed.placement().clone();
-        let mut finding = Finding::new(self, us, ply, stand.clone(), seen);
-        finding.kind = IrregularityKind::MovedOutOfTurn;
-        finding.at = ctx.sensed.since(to);
-        finding.clock = ctx.clock.state();
+        let scene = Scene {
+            ply,
+            before: stand.clone(),
+            seen: ctx.sensed.placement().clone(),
+            at: ctx.sensed.since(to),
+            clock: ctx.clock.state(),
+        };
+        let kind = IrregularityKind::MovedOutOfTurn;
+        let mut finding = Finding::new(kind, Certainty::Certain, Some(us), scene);
         finding.squares = Bitboard::from_square(from).with(to);
         finding.act = Some(format!("{from}{to}"));
         finding.target = Some(stand);

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use shakmaty::Square;
 
-use super::{Game, Made, Open, advice::Finding};
+use super::{
+    Game, Made, Open,
+    advice::{Finding, Scene},
+};
 use crate::{
     board::{Bill, IllegalAct, Line, Placement, PlyKind},
     event::{CompletedBy, notice},
@@ -256,9 +259,15 @@ impl Game {
         }
         let (at, clock, left) = (made.at, made.clock, made.stand.placement().clone());
         let before = self.stand_at(ply - 1).clone();
-        let mut finding = Finding::new(self, before.turn(), ply, before, left);
-        (finding.at, finding.clock) = (at, clock);
-        self.find_illegal(&mut finding, &act);
+        let by = before.turn();
+        let scene = Scene {
+            ply,
+            before,
+            seen: left,
+            at,
+            clock,
+        };
+        let finding = Finding::illegal(by, &act, scene);
         self.doubt.excused = None;
         self.accuse(ctx, finding, Some(&act));
     }

@@ -1,7 +1,10 @@
 //! Pieces that fell or were displaced while a player moved and were not in their places when he pressed (7.4, 7.6): said
 //! once that is clearly the likeliest explanation.
 
-use super::{Game, advice::Finding};
+use super::{
+    Game,
+    advice::{Finding, Scene},
+};
 use crate::{
     board::{Fall, Faults},
     event::{Certainty, Resolution},
@@ -83,19 +86,24 @@ impl Game {
             seen.set(square, faults.shown(square, seen.at(square)));
         }
         let before = self.stand_at(ply - 1).clone();
-        let mut finding = Finding::new(self, fall.by, ply, before, seen);
-        finding.kind = IrregularityKind::PiecesDisplaced;
         // A piece that is merely missing may be in a hand, or not read. One that left after the press may have been taken
         // along by the opponent's hand.
-        finding.certainty = if !clear {
+        let certainty = if !clear {
             Certainty::Suspected
         } else if fall.pieces().any(|piece| piece.lies.is_some()) && !fall.left_late {
             Certainty::Certain
         } else {
             Certainty::Probable
         };
-        finding.at = fall.pressed;
-        finding.clock = self.record[ply - 1].clock;
+        let scene = Scene {
+            ply,
+            before,
+            seen,
+            at: fall.pressed,
+            clock: self.record[ply - 1].clock,
+        };
+        let kind = IrregularityKind::PiecesDisplaced;
+        let mut finding = Finding::new(kind, certainty, Some(fall.by), scene);
         finding.squares = fall.squares();
         finding.target = Some(target);
         let id = self.accuse(ctx, finding, None);

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Color};
 
-use super::{Game, advice::Finding};
+use super::{
+    Game,
+    advice::{Finding, Scene},
+};
 use crate::{
     event::{Body, Certainty, ClockState, notice},
     game::periods::Progress,
@@ -112,24 +115,31 @@ impl Game {
         let other_first = self.flags.said[other];
         self.flags.said[side as usize] = true;
         self.flags.said[other] |= together;
-        let seen = ctx.sensed.placement().clone();
-        let mut finding = Finding::new(self, side, self.plies() + 1, self.stand().clone(), seen);
-        finding.kind = IrregularityKind::FlagFall;
-        if other_first || together {
-            finding.kind = IrregularityKind::BothFlags;
-            finding.offender = None;
+        let scene = Scene {
+            ply: self.plies() + 1,
+            before: self.stand().clone(),
+            seen: ctx.sensed.placement().clone(),
+            at,
+            clock: ctx.clock.state(),
+        };
+        let (kind, offender) = if other_first || together {
+            (IrregularityKind::BothFlags, None)
+        } else {
+            (IrregularityKind::FlagFall, Some(side))
+        };
+        // Moves from before the daemon came in, or unseen ones, may have completed the period.
+        let counted = self.began_at_a_known_move() && self.unbridged.is_none();
+        let certainty = if ctx.settings.periods.is_empty() || counted {
+            Certainty::Certain
+        } else {
+            Certainty::Probable
+        };
+        let mut finding = Finding::new(kind, certainty, offender, scene);
+        if other_first && !together {
             finding.first_flag = match !side {
-                _ if together => FirstFlag::Unknown,
                 Color::White => FirstFlag::White,
                 Color::Black => FirstFlag::Black,
             };
-        }
-        finding.at = at;
-        finding.clock = ctx.clock.state();
-        // Moves from before the daemon came in, or unseen ones, may have completed the period.
-        let counted = self.began_at_a_known_move() && self.unbridged.is_none();
-        if !ctx.settings.periods.is_empty() && !counted {
-            finding.certainty = Certainty::Probable;
         }
         self.accuse(ctx, finding, None);
     }

@@ -3,7 +3,10 @@
 
 use shakmaty::Color;
 
-use super::{Game, Press, advice::Finding};
+use super::{
+    Game, Press,
+    advice::{Finding, Scene},
+};
 use crate::{
     board::{Explanation, Item, Line, Placement, PlyKind, Sensed, act::Reason, explain},
     time::Millis,
@@ -141,11 +144,15 @@ impl Game {
             return true;
         }
         let (side, before) = (!stand.turn(), self.stand().clone());
-        let mut finding = Finding::new(self, side, self.plies() + 1, before, stand.placement().clone());
         let press = self.press.take_if(|press| press.at == pressed);
-        finding.at = pressed;
-        finding.clock = press.map_or_else(|| ctx.clock.state(), |press| press.clock);
-        self.find_illegal(&mut finding, &act);
+        let scene = Scene {
+            ply: self.plies() + 1,
+            before,
+            seen: stand.placement().clone(),
+            at: pressed,
+            clock: press.map_or_else(|| ctx.clock.state(), |press| press.clock),
+        };
+        let finding = Finding::illegal(side, &act, scene);
         self.lines.advance(k);
         self.base = self.plies();
         self.accuse(ctx, finding, Some(&act));

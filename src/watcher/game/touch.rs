@@ -4,7 +4,10 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, CastlingMode, Color, Move, Square};
 
-use super::{Game, advice::Finding};
+use super::{
+    Game,
+    advice::{Finding, Scene},
+};
 use crate::{
     board::{Code, Ply, kept::KeptSquare},
     event::Certainty,
@@ -201,13 +204,14 @@ impl Game {
         at: Millis,
     ) {
         let n = self.plies();
-        let before = self.stand_at(n - 1).clone();
-        let seen = ctx.sensed.placement().clone();
-        let mut finding = Finding::new(self, by, n, before, seen);
-        finding.kind = kind;
-        finding.certainty = Certainty::Suspected;
-        finding.at = at;
-        finding.clock = ctx.clock.state();
+        let scene = Scene {
+            ply: n,
+            before: self.stand_at(n - 1).clone(),
+            seen: ctx.sensed.placement().clone(),
+            at,
+            clock: ctx.clock.state(),
+        };
+        let mut finding = Finding::new(kind, Certainty::Suspected, Some(by), scene);
         finding.squares = squares;
         finding.act = (kind == IrregularityKind::TwoHands).then(|| self.record[n - 1].uci.clone());
         self.accuse(ctx, finding, None);
