@@ -3,6 +3,7 @@
 //! While the journal writes, the task goes on reading, so that bytes get the time at which they
 //! came. States are published and commands answered only after the events behind them are kept.
 
+mod command;
 mod kept;
 mod line;
 #[cfg(test)]
@@ -26,7 +27,6 @@ use super::{
     commands::BoardCommand,
     hardware::HardwareViews,
     heartbeat::Pulse,
-    history,
     losses::Losses,
     mates::{Mates, Turn},
     ports::{PortClaim, Ports},
@@ -41,12 +41,12 @@ use super::{
 use crate::{
     capture::Act,
     config::Id,
-    event::{Event, notice},
+    event::notice,
     journal::{AppendError, Journal, Notice},
     link::{Allowance, Backoff, Io, LinkSource, Opened},
     mqtt::{BoardState, CommandReply, PublisherHandle, StateKey, Topics},
     time::Millis,
-    watcher::{HardwareView, Needed, Settings, Snapshot, StateSet, Status, Table, Watcher},
+    watcher::{HardwareView, Settings, Snapshot, StateSet, Status, Table, Watcher},
 };
 
 /// First and longest delay between attempts to open the link, and when it counts as good.
@@ -55,8 +55,6 @@ const BACKOFF_MS: (u64, u64, u64) = (250, 10_000, 5_000);
 const TICK: Duration = Duration::from_secs(2);
 /// Bytes that are handled in one go: the other boards wait meanwhile.
 const AT_ONCE: usize = 128;
-/// A command that leads to more events than these counts as several: a long record that is put right is told anew.
-const EVENTS_OF_A_COMMAND: usize = 100;
 /// Bytes to the board that may wait: more means that the port takes nothing any more.
 const MAX_UNSENT: usize = 512;
 
@@ -406,46 +404,6 @@ impl BoardTask {
                 () = stop.cancelled() => return Ok(String::new()),
             }
         }
-    }
-
-    async fn command(&mut self, command: BoardCommand) {
-        let board = self.plan.id.to_string();
-        if let Some(answer) = command.answered_before(&self.shared.journal, &board).await {
-            self.shared.publisher.reply(answer);
-            return;
-        }
-        let past = match self.watcher.needs(&command.command) {
-            Some(needed) => match self.read_past(needed).await {
-                Ok(events) => Some(events),
-                Err(reason) => {
-                    let refused = command.answer.refused("journal_unreadable", &reason);
-                    return self.shared.publisher.reply(refused);
-                }
-            },
-            None => None,
-        };
-        let now = self.now();
-        if let Some(wait_s) = self.quota.wait_s(now) {
-            let refused = command.refuse_flood(&self.quota, wait_s, &board);
-            self.shared.publisher.reply(refused);
-            return;
-        }
-        let (reply, record) = command.carry_out(&mut self.watcher, &board, now, past);
-        self.replies.push(reply);
-        self.changed |= self.watcher.take_changed();
-        let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
-        for _ in events.chunks(EVENTS_OF_A_COMMAND) {
-            self.quota.spend(now);
-        }
-        self.append(events, Some(record)).await;
-    }
-
-    /// The events of a game that the watcher does not keep, read off this thread.
-    async fn read_past(&self, needed: Needed) -> Result<Vec<Event>, String> {
-        let (path, board) = (self.shared.journal_path.clone(), self.plan.id.to_string());
-        let reading = tokio::task::spawn_blocking(move || history::game(&path, &board, &needed));
-        let read = beating(&self.pulse, reading).await;
-        read.unwrap_or_else(|error| Err(error.to_string()))
     }
 
     /// Tells the watcher who sits here from the next game on.
