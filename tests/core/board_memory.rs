@@ -179,7 +179,7 @@ fn six_half_moves_are_bridged_without_a_log_where_only_one_order_explains_them()
 }
 
 #[test]
-fn men_that_move_and_come_back_while_nobody_listens_are_in_the_record() {
+fn pieces_that_move_and_come_back_while_nobody_listens_are_in_the_record() {
     let moves =
         "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f3g5 f6g8 g5f3 g8f6 f1e1 b7b5 a4b3 d7d6 c2c3 e8g8";
     let moves: Vec<_> = moves.split_whitespace().collect();
