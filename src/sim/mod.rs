@@ -15,6 +15,7 @@ pub mod player;
 pub mod port;
 #[cfg(feature = "daemon")]
 pub mod pty;
+pub mod rehearsal;
 pub mod sensors;
 #[cfg(feature = "daemon")]
 pub mod serve;
