@@ -4,7 +4,7 @@
 use std::{env, path::Path};
 
 use dgt2mqtt::{
-    capture::Capture,
+    capture::{Capture, replay::settings_of},
     dgt::{bus::BusCommand, line::budget},
     event::{Body, Event},
     sim::{
@@ -22,7 +22,7 @@ use dgt2mqtt::{
     watcher::{MOST_GATHERED_MS, Settings},
 };
 
-use crate::table::{
+use crate::told::{
     self,
     collection::{captures, folder},
     score::{Run, Score, capture, truth},
@@ -41,7 +41,7 @@ fn hall(captures: Vec<Capture>, troubles: Troubles) -> LineRehearsal {
 fn boards(captures: Vec<Capture>) -> Vec<(PlayedBoard, Settings)> {
     let gathered = budget::gathered_ms(captures.len() as u64).min(MOST_GATHERED_MS);
     let boards = captures.into_iter().enumerate().map(|(n, capture)| {
-        let mut settings = table::settings(&capture, &n.to_string());
+        let mut settings = settings_of(&capture.header, &n.to_string());
         settings.gathered_ms = gathered;
         let player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(n as u16), Pace::default());
         (player, settings)
@@ -144,7 +144,7 @@ fn twelve_boards_on_a_bad_line_say_what_each_says_alone() {
     let captures = read(&folder, &names);
     let alone: Vec<_> = captures
         .iter()
-        .map(|capture| stands(&table::events(capture, "1")))
+        .map(|capture| stands(&told::events(capture, "1")))
         .collect();
     let mut hall = bad_hall(captures, 1);
     hall.run(END);
@@ -372,7 +372,7 @@ fn twelve_fixtures_on_one_line_say_what_each_says_alone() {
     }
     let mut hall = hall(captures.clone(), Troubles::default());
     hall.run(Millis(3_600_000));
-    let alone = captures.iter().map(|capture| told(&table::events(capture, "1")));
+    let alone = captures.iter().map(|capture| told(&told::events(capture, "1")));
     let wrong: Vec<_> = FIXTURES
         .iter()
         .zip(alone)

@@ -4,10 +4,8 @@
 
 #[path = "../../fuzz/checks/mod.rs"]
 mod checks;
-#[path = "../help/felt.rs"]
-mod felt;
-#[path = "../help/table/mod.rs"]
-mod table;
+#[path = "../help/told/mod.rs"]
+mod told;
 
 mod board_memory;
 mod cli_replay;

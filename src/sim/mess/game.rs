@@ -4,10 +4,10 @@ use fastrand::Rng;
 use shakmaty::{CastlingMode, Chess, Color, Move, Position, PositionError, Rank, Role, Setup, Square};
 
 use super::{
+    super::hand::figure::men_of,
     director::Director,
     fallen,
     fault::{Fault, FaultRates},
-    figure::men_of,
     playout::{Taste, choose},
     stage::Stage,
     tempo::Tempo,

@@ -106,6 +106,8 @@ pub struct Rehearsal {
     kept: Option<Option<Snapshot>>,
     /// When it is looked next what is weighed, where that is asked for.
     looks: Option<Millis>,
+    /// When all of the game has been heard.
+    over: Option<Millis>,
     told: Rehearsed,
 }
 
@@ -134,6 +136,7 @@ impl Rehearsal {
             rng: Rng::with_seed(0),
             kept: None,
             looks: None,
+            over: None,
             told: Rehearsed::default(),
         };
         rehearsal.start(None);
@@ -185,6 +188,16 @@ impl Rehearsal {
 
     /// Lets happen what happens until `end`.
     pub fn run_until(&mut self, end: Millis) {
+        self.run(|_| end);
+        self.now = end;
+    }
+
+    /// The same until all of the game has been heard, but no longer than until `latest`.
+    pub fn run_out(&mut self, latest: Millis) {
+        self.run(|rehearsal| rehearsal.over.map_or(latest, |over| over.min(latest)));
+    }
+
+    fn run(&mut self, end: impl Fn(&Self) -> Millis) {
         loop {
             self.settle();
             let due = [
@@ -192,12 +205,11 @@ impl Rehearsal {
                 self.next_of_watcher(),
                 self.player.poll_timeout(),
             ];
-            match due.into_iter().flatten().min().filter(|due| *due <= end) {
+            match due.into_iter().flatten().min().filter(|due| *due <= end(self)) {
                 Some(due) => self.step(self.now.max(due)),
                 None => break,
             }
         }
-        self.now = end;
     }
 
     /// The daemon is killed, and is there again at `back`: what it knows is what it kept with its last event.
@@ -280,6 +292,8 @@ impl Rehearsal {
                 self.carry_out(output);
             } else if self.watcher.as_mut().and_then(Watcher::poll_wish).is_some() {
                 self.told.given_up.push(self.now);
+                self.link(false);
+                self.link(true);
             } else {
                 break;
             }
@@ -314,7 +328,8 @@ impl Rehearsal {
                 self.harm(&mut bytes);
                 self.wire.send(self.now, bytes);
             }
-            Output::Send(_) | Output::Over => {}
+            Output::Send(_) => {}
+            Output::Over => self.over = Some(self.now.max(Millis(self.wire.free.div_ceil(1000)))),
             Output::Unplug => self.link(false),
             Output::Plug => self.link(true),
         }
