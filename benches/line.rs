@@ -4,9 +4,6 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a benchmark measures time and stops at what it does not expect
 
-#[path = "../tests/help/rail.rs"]
-mod rail;
-
 use std::time::Instant;
 
 use dgt2mqtt::{
@@ -15,10 +12,10 @@ use dgt2mqtt::{
     sim::{
         line::Troubles,
         mess::{self, Fault, FaultRates, SimulatedGame},
+        rehearsal::line::LineRehearsal,
     },
     time::Millis,
 };
-use rail::Hall;
 
 /// Boards and milliseconds of a round.
 const AIMS: [(u64, u64); 3] = [(12, 800), (24, 1600), (40, 2700)];
@@ -38,9 +35,10 @@ fn main() {
     let mut missed = false;
     for (boards, aim) in AIMS {
         let computed = budget::cycle_us(boards, true, budget::USUAL_ANSWER_MS) / 1000;
-        let mut hall = Hall::of_games(
+        let mut hall = LineRehearsal::of_games(
             &games(boards, &FaultRates::default().with(Fault::Blitz)),
             Troubles::default(),
+            1,
         );
         hall.run(Millis(PLAYING[0]));
         hall.figures();
@@ -51,7 +49,7 @@ fn main() {
         missed |= computed > aim || cycle > aim;
     }
     let games = games(12, &FaultRates::default().with(Fault::Rapid));
-    let mut hall = Hall::of_games(&games, Troubles::default());
+    let mut hall = LineRehearsal::of_games(&games, Troubles::default(), 1);
     let start = Instant::now();
     hall.run(Millis(8 * 3_600_000));
     let took = start.elapsed();

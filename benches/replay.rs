@@ -14,7 +14,7 @@ use dgt2mqtt::{
     capture::{Capture, Header, replay::replay},
     sim::{
         games,
-        hands::{HandAct, Manner, perform},
+        tabletop::{Manner, TableSetting, Tabletop},
     },
     watcher::{Settings, Watcher},
 };
@@ -98,15 +98,17 @@ fn long_game() -> Capture {
     let moves = std::iter::repeat_with(|| games::made_up(&mut rng))
         .find(|moves| moves.len() >= 120)
         .unwrap();
-    let mut acts = vec![HandAct::Wait(2000), HandAct::Start(shakmaty::Color::White, 0, 0)];
-    for mv in &moves {
-        acts.extend([HandAct::Wait(LENGTH_MS / moves.len() as u64), HandAct::Play(*mv)]);
-    }
-    acts.push(HandAct::Stop);
-    let manner = Manner {
-        seed: 5,
+    let mut table = Tabletop::new(TableSetting {
+        manner: Manner::human(5),
         clock: Some((150 * 60_000, 30_000)),
-        turned: false,
-    };
-    perform(&manner, &acts, Header::default()).unwrap()
+        ..TableSetting::default()
+    });
+    table.wait(2000);
+    table.start(shakmaty::Color::White, 0, 0);
+    for mv in &moves {
+        table.wait(LENGTH_MS / moves.len() as u64);
+        table.play(*mv).unwrap();
+    }
+    table.stop();
+    table.finish(Header::default())
 }

@@ -8,12 +8,12 @@ use std::{env, fs};
 use dgt2mqtt::{
     capture::{Act, Capture, Header, Record},
     dgt::{Message, PieceCode},
-    sim::hands::{self, Manner},
+    sim::tabletop::{Manner, TableSetting, Tabletop},
     time::Millis,
     watcher::{Settings, Watcher},
 };
 use divan::{Bencher, counter::ItemsCount};
-use shakmaty::{Chess, Color, Position};
+use shakmaty::{Color, Position};
 
 fn main() {
     // Who asks for one benchmark by name wants no other work done: a profiler would see it.
@@ -38,26 +38,22 @@ fn print_held() {
 /// A long game of tidy hands: random legal half-moves, each pressed.
 fn tidy() -> Capture {
     let mut random = fastrand::Rng::with_seed(1);
-    let mut acts = vec![
-        hands::HandAct::Wait(1200),
-        hands::HandAct::Start(Color::White, 0, 0),
-    ];
-    let mut position = Chess::default();
+    let mut table = Tabletop::new(TableSetting {
+        manner: Manner::human(1),
+        ..TableSetting::default()
+    });
+    table.wait(1200);
+    table.start(Color::White, 0, 0);
     for _ in 0..240 {
-        let moves = position.legal_moves();
+        let moves = table.position().legal_moves();
         let quiet: Vec<_> = moves.iter().filter(|mv| !mv.is_capture()).collect();
-        let Some(mv) = random.choice(&quiet).copied() else {
+        let Some(mv) = random.choice(&quiet) else { break };
+        table.wait(600);
+        if table.play(**mv).is_err() {
             break;
-        };
-        acts.extend([hands::HandAct::Wait(600), hands::HandAct::Play(*mv)]);
-        position.play_unchecked(*mv);
+        }
     }
-    let manner = Manner {
-        seed: 1,
-        clock: Some((5_400_000, 30_000)),
-        turned: false,
-    };
-    hands::perform(&manner, &acts, Header::default()).unwrap_or_default()
+    table.finish(Header::default())
 }
 
 /// An hour of random updates, five a second, on a board that a game has begun on.

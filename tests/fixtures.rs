@@ -2,15 +2,14 @@
 //! captures of the scripts and the events anew, but never events that contradict what a script expects.
 #![allow(clippy::unwrap_used)]
 
-#[path = "help/table/mod.rs"]
-mod table;
+#[path = "help/told/mod.rs"]
+mod told;
 
 use std::{collections::BTreeSet, env, fs, panic::catch_unwind, path::PathBuf};
 
-use dgt2mqtt::capture::Capture;
-use table::{
-    events,
-    script::{self, Script},
+use dgt2mqtt::{capture::Capture, sim::script::Script};
+use told::{
+    events, played, scripts,
     summary::{rulings, summary},
 };
 
@@ -42,13 +41,13 @@ fn is_kept(name: &str, text: &str) -> bool {
 fn captures_not_kept(scripts: &[Script]) -> Vec<&str> {
     let differing = scripts
         .iter()
-        .filter(|s| !is_kept(&format!("{}.dgtcap", s.name), &s.capture().to_string()));
+        .filter(|s| !is_kept(&format!("{}.dgtcap", s.name), &played(s).to_string()));
     differing.map(|s| s.name.as_str()).collect()
 }
 
 #[test]
 fn the_captures_are_those_of_the_scripts() {
-    let scripts = script::read_all(&folder().join("scripts"));
+    let scripts = scripts();
     let unique: BTreeSet<_> = scripts.iter().map(|s| &s.name).collect();
     assert_eq!(unique.len(), scripts.len(), "a name is used twice");
     let differing = captures_not_kept(&scripts);
@@ -62,8 +61,8 @@ fn the_captures_are_those_of_the_scripts() {
 #[test]
 fn what_comes_out_is_what_the_scripts_expect() {
     let mut wrong = Vec::new();
-    for script in script::read_all(&folder().join("scripts")) {
-        let said = catch_unwind(|| summary(&events(&script.capture(), &script.name)))
+    for script in scripts() {
+        let said = catch_unwind(|| summary(&events(&played(&script), &script.name)))
             .unwrap_or_else(|_| vec!["panicked".into()]);
         if said != script.expected {
             let (wanted, said) = (script.expected.join(" "), said.join(" "));
@@ -80,8 +79,8 @@ fn what_comes_out_is_what_the_scripts_expect() {
 #[test]
 fn the_rulings_are_those_the_scripts_expect() {
     let mut wrong = Vec::new();
-    for script in script::read_all(&folder().join("scripts")) {
-        let said = rulings(&events(&script.capture(), &script.name));
+    for script in scripts() {
+        let said = rulings(&events(&played(&script), &script.name));
         if !script.rulings.is_empty() && said != script.rulings {
             let (wanted, said) = (script.rulings.join("\n    "), said.join("\n    "));
             wrong.push(format!(
@@ -95,7 +94,7 @@ fn the_rulings_are_those_the_scripts_expect() {
 
 #[test]
 fn every_event_is_exactly_as_kept() {
-    let scripts = script::read_all(&folder().join("scripts"));
+    let scripts = scripts();
     if updating() {
         captures_not_kept(&scripts);
     }
@@ -124,7 +123,7 @@ fn every_event_is_exactly_as_kept() {
 fn every_file_has_its_counterpart() {
     let captures = names(".dgtcap");
     assert_eq!(names(".jsonl"), captures);
-    let scripts = script::read_all(&folder().join("scripts"));
+    let scripts = scripts();
     let orphans: Vec<_> = scripts.iter().filter(|s| !captures.contains(&s.name)).collect();
     assert!(orphans.is_empty(), "{orphans:?}");
 }

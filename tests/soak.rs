@@ -2,11 +2,6 @@
 //! panics, nothing grows, nobody is accused wrongly. How to run the long one: `README.md` beside this file.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test panics, measures time and uses all cores
 
-#[path = "help/rail.rs"]
-mod rail;
-#[path = "help/rehearsal/mod.rs"]
-mod rehearsal;
-
 use std::{
     env, fs,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -20,15 +15,15 @@ use dgt2mqtt::{
     sim::{
         line::Troubles,
         mess::{self, Fault, FaultRates, Knowable},
+        rehearsal::{
+            Rehearsed,
+            kinds::{self, GameKind},
+            line::LineRehearsal,
+            rehearse,
+            verdict::Judgement,
+        },
     },
     time::Millis,
-};
-use rail::Hall;
-use rehearsal::{
-    Rehearsal,
-    kinds::{self, Kind},
-    rehearse,
-    verdict::Verdict,
 };
 
 /// What a restart needs to know of one game, in bytes: much more means that something grows.
@@ -44,9 +39,9 @@ const PARTLY_KNOWN: [Fault; 2] = [Fault::DeadSquares, Fault::GapLong];
 const LEAST_FOUND: f64 = 99.0;
 
 /// One game; what is wrong with it is printed, and kept where `DGT2MQTT_SOAK_DIR` says.
-fn game(kind: &Kind, seed: u64) -> Verdict {
+fn game(kind: &GameKind, seed: u64) -> Judgement {
     let (faults, game) = kind.game(seed);
-    let play: fn(&mess::SimulatedGame) -> Rehearsal = if kind.on_line { over_line } else { rehearse };
+    let play: fn(&mess::SimulatedGame) -> Rehearsed = if kind.on_line { over_line } else { rehearse };
     let told = catch_unwind(AssertUnwindSafe(|| play(&game)));
     let Ok(rehearsal) = told else {
         panic!("{} {seed} ({faults}): the watcher panics", kind.name);
@@ -57,7 +52,7 @@ fn game(kind: &Kind, seed: u64) -> Verdict {
         "{} {seed}: a snapshot of {size} bytes",
         kind.name
     );
-    let verdict = Verdict::of(&game.truth, &rehearsal.events);
+    let verdict = Judgement::of(&game.truth, &rehearsal.events);
     if let Some(directory) = env::var_os("DGT2MQTT_SOAK_DIR")
         && (!verdict.faults.is_empty() || env::var_os("DGT2MQTT_SOAK_ALL").is_some())
     {
@@ -69,25 +64,24 @@ fn game(kind: &Kind, seed: u64) -> Verdict {
 }
 
 /// The game on a line with eleven boards on which nothing is played.
-fn over_line(game: &mess::SimulatedGame) -> Rehearsal {
+fn over_line(game: &mess::SimulatedGame) -> Rehearsed {
     let mut games = vec![game.clone(); 12];
     for idle in &mut games[1..] {
         idle.cues.truncate(2);
     }
-    let mut hall = Hall::of_games(&games, Troubles::default());
+    let mut hall = LineRehearsal::of_games(&games, Troubles::default(), 1);
     hall.run(Millis(8 * 3_600_000));
     let seat = &mut hall.seats[0];
-    Rehearsal {
+    Rehearsed {
         capture: seat.capture(game.header.clone()),
         snapshot: seat.snapshot(),
         events: std::mem::take(&mut seat.events),
-        accounts: Vec::new(),
-        between: Vec::new(),
+        ..Rehearsed::default()
     }
 }
 
 /// The truth beside the verdict, to be read.
-fn story(faults: &FaultRates, game: &mess::SimulatedGame, verdict: &Verdict) -> String {
+fn story(faults: &FaultRates, game: &mess::SimulatedGame, verdict: &Judgement) -> String {
     let mut lines = vec![faults.to_string(), String::new()];
     lines.extend(verdict.faults.iter().map(|fault| format!("- {fault}")));
     lines.push(String::new());
@@ -105,10 +99,10 @@ fn story(faults: &FaultRates, game: &mess::SimulatedGame, verdict: &Verdict) -> 
 }
 
 /// So many games of each kind, on so many threads.
-fn soak(kinds: &[Kind], games: usize, seed: u64, threads: usize) -> Vec<Verdict> {
+fn soak(kinds: &[GameKind], games: usize, seed: u64, threads: usize) -> Vec<Judgement> {
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut verdicts = vec![Verdict::default(); kinds.len()];
+        let mut verdicts = vec![Judgement::default(); kinds.len()];
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= games * kinds.len() {
@@ -124,7 +118,7 @@ fn soak(kinds: &[Kind], games: usize, seed: u64, threads: usize) -> Vec<Verdict>
     };
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut all = vec![Verdict::default(); kinds.len()];
+        let mut all = vec![Judgement::default(); kinds.len()];
         for worker in workers {
             for (sum, part) in all.iter_mut().zip(worker.join().unwrap()) {
                 *sum += part;
@@ -141,7 +135,7 @@ fn percent(part: usize, whole: usize) -> String {
     format!("{:.2}", 100.0 * part as f64 / whole as f64)
 }
 
-fn row(name: &str, v: &Verdict) -> String {
+fn row(name: &str, v: &Judgement) -> String {
     let per_10k = 1e4 * v.accused_falsely as f64 / v.plies.max(1) as f64;
     let waited = if v.found == 0 {
         "-".to_owned()
@@ -164,12 +158,12 @@ fn row(name: &str, v: &Verdict) -> String {
     )
 }
 
-fn print(kinds: &[Kind], verdicts: &[Verdict]) -> Verdict {
+fn print(kinds: &[GameKind], verdicts: &[Judgement]) -> Judgement {
     println!(
         "| kind | games | half-moves | right, % | followed, % | games right, % | false (in 10,000) | found | after, s | corrections | \
          results wrong | unexplained |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
-    let mut all = Verdict::default();
+    let mut all = Judgement::default();
     for (kind, verdict) in kinds.iter().zip(verdicts) {
         println!("{}", row(&kind.name, verdict));
         all += verdict.clone();
@@ -215,7 +209,7 @@ fn messy_games_are_followed() {
             falsely < MOST_FALSE,
             "{falsely:.1} false accusations in 10,000 half-moves"
         );
-        let mut known = Verdict::default();
+        let mut known = Judgement::default();
         for (kind, verdict) in kinds.iter().zip(&verdicts) {
             if !kind.fault.is_some_and(|fault| PARTLY_KNOWN.contains(&fault)) {
                 known += verdict.clone();

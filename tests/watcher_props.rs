@@ -8,8 +8,8 @@ mod gathered;
 mod late;
 #[path = "watcher_props/restarts.rs"]
 mod restarts;
-#[path = "help/table/mod.rs"]
-mod table;
+#[path = "help/told/mod.rs"]
+mod told;
 
 use std::fmt;
 

@@ -4,8 +4,6 @@
 mod logit;
 mod moments;
 mod options;
-#[path = "../../tests/help/rehearsal/mod.rs"]
-mod rehearsal;
 
 use std::{
     sync::{
@@ -15,9 +13,9 @@ use std::{
     thread,
 };
 
+use dgt2mqtt::sim::rehearsal::{kinds::GameKind, rehearse_and_weigh, reliability::Reliability};
 use logit::{Fitted, Moment};
 use options::Options;
-use rehearsal::{kinds::Kind, rehearse_and_weigh, reliability::Reliability};
 
 /// What some games say.
 #[derive(Default)]
@@ -27,7 +25,7 @@ struct Played {
 }
 
 /// Plays `games` games of each of `kinds` from seed `first` on, on as many threads as there are processors.
-fn play(kinds: &[Kind], first: u64, games: usize) -> Played {
+fn play(kinds: &[GameKind], first: u64, games: usize) -> Played {
     let next = AtomicUsize::new(0);
     let all = Mutex::new(Vec::new());
     let work = || {
@@ -68,7 +66,7 @@ fn threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn play_one(kind: &Kind, seed: u64) -> Played {
+fn play_one(kind: &GameKind, seed: u64) -> Played {
     let (_, game) = kind.game(seed);
     let rehearsal = rehearse_and_weigh(&game);
     let mut said = Reliability::of(&game.truth, &rehearsal);

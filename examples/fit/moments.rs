@@ -4,20 +4,20 @@ use dgt2mqtt::{
     board::Item,
     event::Body,
     laws::IrregularityKind,
-    sim::mess::{Knowable, Offence, Truth},
+    sim::{
+        mess::{Knowable, Offence, Truth},
+        rehearsal::Rehearsed,
+    },
     watcher::{Account, explain::Hypothesis},
 };
 
-use crate::{
-    logit::{Moment, Rival},
-    rehearsal::Rehearsal,
-};
+use crate::logit::{Moment, Rival};
 
 /// Read from the board and the clock so long after it happened, in milliseconds.
 const READ_MS: u64 = 600;
 
 /// The moments of a game at which something was decided or looked at, with what was weighed.
-pub(crate) fn of(truth: &Truth, rehearsal: &Rehearsal) -> Vec<Moment> {
+pub(crate) fn of(truth: &Truth, rehearsal: &Rehearsed) -> Vec<Moment> {
     let mut record: Vec<String> = Vec::new();
     let (mut moments, mut games) = (Vec::new(), 0);
     let mut between = rehearsal.between.iter().peekable();

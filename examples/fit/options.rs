@@ -1,6 +1,6 @@
 //! What the fit is asked to do.
 
-use crate::rehearsal::kinds::{self, Kind};
+use dgt2mqtt::sim::rehearsal::kinds::{self, GameKind};
 
 /// Seeds from here on never enter the fit.
 pub(crate) const HELD_FROM: u64 = 600_001;
@@ -64,9 +64,9 @@ impl Options {
     }
 
     /// The kinds that are held out, and the others.
-    pub(crate) fn kinds(&self) -> Result<(Vec<Kind>, Vec<Kind>), String> {
+    pub(crate) fn kinds(&self) -> Result<(Vec<GameKind>, Vec<GameKind>), String> {
         let held = kinds::chosen(&self.hold)?;
-        let is_held = |kind: &Kind| held.iter().any(|other| other.name == kind.name);
+        let is_held = |kind: &GameKind| held.iter().any(|other| other.name == kind.name);
         let open = kinds::all().into_iter().filter(|kind| !is_held(kind)).collect();
         Ok((held, open))
     }

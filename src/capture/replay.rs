@@ -1,14 +1,14 @@
 //! Drives a watcher through a capture: the same calls at the same times as the gateway makes.
 
-use super::{Act, Capture};
+use super::{Act, Capture, Header};
 use crate::{
     event::Event,
     mate::{Budget, can_mate},
     time::Millis,
-    watcher::{Account, Watcher},
+    watcher::{Account, Settings, Watcher},
 };
 
-/// What the watcher is told of the port when there is none.
+/// What the watcher is told of gateway and port when there are none.
 const PORT: &str = "replay";
 
 /// What comes out of a run, in order.
@@ -18,6 +18,23 @@ pub enum Outcome {
     Event(Box<Event>, Option<Account>),
     /// What is weighed at a moment that was asked for; none where no game goes on.
     Moment(Millis, Option<Account>),
+}
+
+/// How a capture with this header is watched; a board that has no id there is called `board`.
+#[must_use]
+pub fn settings_of(header: &Header, board: &str) -> Settings {
+    Settings {
+        gateway: PORT.to_owned(),
+        board: header.board().unwrap_or(board).to_owned(),
+        protocol: header.protocol().unwrap_or_default(),
+        laws: header.laws().unwrap_or_default(),
+        time_control: header.time_control().unwrap_or_default(),
+        supervision: header.supervision().unwrap_or_default(),
+        gathered_ms: header.gathered_ms().unwrap_or_default(),
+        periods: header.periods().to_vec(),
+        epoch_ms: header.epoch_ms(),
+        ..Settings::default()
+    }
 }
 
 /// Runs `watcher` through `capture` and hands each event to `sink` in order, as [`replay`] does, and besides what is weighed

@@ -14,7 +14,7 @@ use super::names;
 use crate::{
     capture::{
         Capture, is_board_id,
-        replay::{Outcome, replay, replay_explained},
+        replay::{Outcome, replay, replay_explained, settings_of},
     },
     event::{Body, Event},
     laws::{Edition, Supervision, TimeControl},
@@ -123,25 +123,15 @@ impl Replay {
     }
 
     fn settings(&self, path: &Path, capture: &Capture) -> Settings {
-        let header = &capture.header;
-        let own = || header.board().map_or_else(|| id_from_name(path), str::to_owned);
+        let said = settings_of(&capture.header, &id_from_name(path));
         Settings {
-            gateway: "replay".to_owned(),
-            board: self.board.clone().unwrap_or_else(own),
-            protocol: self.protocol.or_else(|| header.protocol()).unwrap_or_default(),
-            laws: self.laws.or_else(|| header.laws()).unwrap_or_default(),
-            time_control: self
-                .time_control
-                .or_else(|| header.time_control())
-                .unwrap_or_default(),
-            supervision: self
-                .supervision
-                .or_else(|| header.supervision())
-                .unwrap_or_default(),
-            gathered_ms: self.gathered.or_else(|| header.gathered_ms()).unwrap_or_default(),
-            periods: header.periods().to_vec(),
-            epoch_ms: header.epoch_ms(),
-            ..Settings::default()
+            board: self.board.clone().unwrap_or(said.board),
+            protocol: self.protocol.unwrap_or(said.protocol),
+            laws: self.laws.unwrap_or(said.laws),
+            time_control: self.time_control.unwrap_or(said.time_control),
+            supervision: self.supervision.unwrap_or(said.supervision),
+            gathered_ms: self.gathered.unwrap_or(said.gathered_ms),
+            ..said
         }
     }
 }

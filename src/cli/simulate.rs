@@ -27,7 +27,7 @@ use crate::{
         port::Socket,
         serve::{Serving, Station},
         slave::Slave,
-        whole::{cues_of, told_by},
+        whole::told_by,
     },
     watcher::Protocol,
 };
@@ -210,15 +210,7 @@ impl Simulate {
         if let (Some(boards), Some(faults)) = (self.boards, &self.faults) {
             let messy = |number: u16| {
                 let seed = self.seed.wrapping_add(u64::from(number));
-                let game = mess::play(faults, seed);
-                let identity = SimulatedIdentity::synthetic(number + 1);
-                match self.protocol.family() {
-                    Some(family) => {
-                        PlayedBoard::staged(cues_of(family, &game.cues), identity, pace).of(family)
-                    }
-                    None if game.log => PlayedBoard::staged(game.cues, identity, pace),
-                    None => PlayedBoard::staged(game.cues, identity, pace).without_log(),
-                }
+                mess::play(faults, seed).player(self.protocol.family(), number + 1, pace)
             };
             return Ok((0..boards).map(messy).collect());
         }

@@ -1,10 +1,13 @@
 //! Games to be played by simulated hands: from PGN, or made up.
 
 use fastrand::Rng;
-use shakmaty::{Chess, Move, Position, san::San};
+use shakmaty::{Chess, Color, Move, Position, san::San};
 
-use super::hands::{HandAct, Manner, ScriptError, perform};
-use crate::capture::{Capture, Header};
+use super::tabletop::{Manner, NotLegal, TableSetting, Tabletop};
+use crate::{
+    board::Orientation,
+    capture::{Capture, Header},
+};
 
 /// Half-moves of a game that is made up, at most.
 const LONGEST: usize = 120;
@@ -94,24 +97,27 @@ pub fn made_up(rng: &mut Rng) -> Vec<Move> {
 ///
 /// # Errors
 /// When the moves are not legal.
-pub fn play(moves: &[Move], header: Header, seed: u64) -> Result<Capture, ScriptError> {
+pub fn play(moves: &[Move], header: Header, seed: u64) -> Result<Capture, NotLegal> {
     let mut rng = Rng::with_seed(seed);
-    let mut acts = vec![
-        HandAct::Wait(rng.u64(1000..4000)),
-        HandAct::Start(shakmaty::Color::White, 0, 0),
-    ];
-    for mv in moves {
-        acts.push(HandAct::Wait(rng.u64(1500..12_000)));
-        acts.push(HandAct::Play(*mv));
-    }
-    acts.push(HandAct::Wait(2000));
-    acts.push(HandAct::Stop);
-    let manner = Manner {
-        seed,
+    let mut table = Tabletop::new(TableSetting {
+        manner: Manner::human(seed),
         clock: Some((25 * 60_000, 10_000)),
-        turned: rng.bool(),
-    };
-    perform(&manner, &acts, header)
+        orientation: if rng.bool() {
+            Orientation::Turned
+        } else {
+            Orientation::Normal
+        },
+        ..TableSetting::default()
+    });
+    table.wait(rng.u64(1000..4000));
+    table.start(Color::White, 0, 0);
+    for mv in moves {
+        table.wait(rng.u64(1500..12_000));
+        table.play(*mv)?;
+    }
+    table.wait(2000);
+    table.stop();
+    Ok(table.finish(header))
 }
 
 #[cfg(test)]

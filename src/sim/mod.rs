@@ -1,12 +1,15 @@
-//! A simulated board, its clock and the hands at them: for the demo, for load tests, and for people
-//! without hardware. It marks itself as simulated and never sends another's identification. What opens ports or asks a
+//! Hands, boards, clocks, cables and lines, and watchers that rehearse with them: for the demo, for load tests, for the
+//! project's own tests, and for people without hardware. A [`script`] or a game is played at a [`tabletop`]; a [`mess`] is
+//! made up as a whole, since its hands overlap; both use one [`hand`]. A [`player`] is the board at the other end of a wire.
+//!
+//! It marks itself as simulated and never sends another's identification. What opens ports or asks a
 //! clock is the daemon's.
 
 pub mod board;
 pub mod clock;
 pub mod games;
 pub mod gathered;
-pub mod hands;
+pub mod hand;
 pub mod line;
 pub mod mess;
 mod other;
@@ -15,9 +18,13 @@ pub mod player;
 pub mod port;
 #[cfg(feature = "daemon")]
 pub mod pty;
+pub mod rehearsal;
+pub mod script;
 pub mod sensors;
 #[cfg(feature = "daemon")]
 pub mod serve;
+pub mod shown;
 pub mod slave;
 pub mod story;
+pub mod tabletop;
 pub mod whole;

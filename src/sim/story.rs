@@ -1,14 +1,11 @@
 //! The game of the demo: Réti - Tartakower, Vienna 1910, as it might have gone with an arbiter near by.
 
-use shakmaty::{Color, Square};
-
 use super::{
-    games::{PgnError, from_pgn},
-    hands::{HandAct, Manner, ScriptError, perform},
+    script::{ScriptError, parse},
+    tabletop::Manner,
 };
 use crate::{
-    capture::{Capture, Header},
-    event::GameResult,
+    capture::Capture,
     laws::{IrregularityKind, Side},
 };
 
@@ -24,112 +21,27 @@ pub const IRREGULARITIES: [(IrregularityKind, Side, u32); 4] = [
     (IrregularityKind::MovedOutOfTurn, Side::White, 16),
 ];
 
-/// A story that cannot be told.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StoryError {
-    /// The game cannot be read.
-    #[error(transparent)]
-    Pgn(#[from] PgnError),
-    /// The hands cannot do it.
-    #[error(transparent)]
-    Script(#[from] ScriptError),
-}
+/// What is done at the table, in the notation of the fixtures.
+const SCRIPT: &str = "== vienna-1910
+    board: demo
+    laws: 2023
+    time-control: standard
+    +100 start:w e2e4 c7c6 d2d4 d7d5 b1c3
+    +450 press +2200 stop +1500 start:b+120 d5e4 c3e4 g8f6 d1d3 e7e5 d4e5
+    d8a5- +120 -b8,n@c7 +40 press +2200 stop +1200 put-back +1200 start:w
+    c1g5!- +250 press +2200 stop +1200 put-back +1200 start:w/120 c1d2 a5e5 e1c1
+    d3d8!- +4500 stop +1000 put-back +1200 start:b f6e4 d3d8 e8d8 d2g5 d8c7 g5d8
+    +900 stop +800 -e4 -c1 +200 K@e4 +300 -c7 +200 k@d5 +1500";
+//  Black presses before he has moved: two minutes for White. The queen's way to a5 leads over the knight. White does not
+//  see the check: two minutes for Black. White has seen the mate and cannot wait for the reply. The kings say the result.
 
 /// The story as a capture of about three quarters of a minute.
 ///
 /// # Errors
 /// None unless the texts above are changed.
-pub fn capture(seed: u64) -> Result<Capture, StoryError> {
-    let mut header = Header::default();
-    // Keys that are valid wherever they come from: see `Header::push`.
-    for (key, value) in [("board", "demo"), ("laws", "2023"), ("time-control", "standard")] {
-        header
-            .push(key, value)
-            .map_err(|e| ScriptError::Illegal(e.to_string()))?;
-    }
-    let manner = Manner {
-        seed,
-        clock: Some((90 * 60_000, 30_000)),
-        turned: false,
-    };
-    Ok(perform(&manner, &acts()?, header)?)
-}
-
-fn acts() -> Result<Vec<HandAct>, StoryError> {
-    let moves = from_pgn(PGN)?.concat();
-    let mut acts = vec![HandAct::Wait(1200), HandAct::Start(Color::White, 0, 0)];
-    for (ply, mv) in (1..).zip(moves) {
-        acts.push(HandAct::Wait(450));
-        match ply {
-            // Black presses before he has moved: two minutes for White.
-            6 => acts.extend([
-                HandAct::Press,
-                HandAct::Wait(2200),
-                HandAct::Stop,
-                HandAct::Wait(1500),
-                HandAct::Start(Color::Black, 120, 0),
-            ]),
-            // The queen's way to a5 leads over the knight.
-            12 => {
-                acts.extend([
-                    HandAct::Move(mv),
-                    HandAct::Wait(120),
-                    HandAct::Knock(Square::B8, Some(Square::C7)),
-                ]);
-                acts.extend([
-                    HandAct::Wait(250),
-                    HandAct::Press,
-                    HandAct::Wait(2200),
-                    HandAct::Stop,
-                    HandAct::Wait(1200),
-                ]);
-                acts.extend([
-                    HandAct::PutBack,
-                    HandAct::Wait(1200),
-                    HandAct::Start(Color::White, 0, 0),
-                ]);
-                continue;
-            }
-            // White does not see the check: two minutes for Black.
-            13 => {
-                acts.extend([
-                    HandAct::Carry(Square::C1, Square::G5),
-                    HandAct::Wait(250),
-                    HandAct::Press,
-                ]);
-                acts.extend([HandAct::Wait(2200), HandAct::Stop, HandAct::Wait(1200)]);
-                acts.extend([
-                    HandAct::PutBack,
-                    HandAct::Wait(1200),
-                    HandAct::Start(Color::White, 0, 120),
-                ]);
-            }
-            // White has seen the mate and cannot wait for the reply.
-            16 => {
-                acts.extend([
-                    HandAct::Carry(Square::D3, Square::D8),
-                    HandAct::Wait(4500),
-                    HandAct::Stop,
-                    HandAct::Wait(1000),
-                ]);
-                acts.extend([
-                    HandAct::PutBack,
-                    HandAct::Wait(1200),
-                    HandAct::Start(Color::Black, 0, 0),
-                ]);
-            }
-            _ => {}
-        }
-        acts.extend([HandAct::Wait(150), HandAct::Play(mv)]);
-    }
-    acts.extend([
-        HandAct::Wait(900),
-        HandAct::Stop,
-        HandAct::Wait(800),
-        HandAct::Result(GameResult::WhiteWins),
-        HandAct::Wait(1500),
-    ]);
-    Ok(acts)
+pub fn capture(seed: u64) -> Result<Capture, ScriptError> {
+    let script = parse(SCRIPT).into_iter().next().unwrap_or_default();
+    script.play(Manner::human(seed))
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! A board of another family: what it would have said of a game that was recorded on, or made up for, a DGT board. It has no clock.
 
-use super::player::{Cue, Delivery};
+use super::{
+    player::{Cue, Delivery},
+    shown::ShownBoard,
+};
 use crate::{
     capture::{Act, Capture, Header, HeaderError, Record},
-    dgt::{Decoder, Message, PieceCode},
+    dgt::Squares,
     families::Family,
     time::Millis,
 };
@@ -39,8 +42,7 @@ pub fn told_by(family: &Family, capture: &Capture) -> Result<Capture, HeaderErro
 pub fn cues_of(family: &Family, cues: &[Cue]) -> Vec<Cue> {
     let mut teller = Teller {
         board: (family.board)(),
-        decoder: Decoder::new(),
-        squares: [PieceCode::EMPTY; 64],
+        shown: ShownBoard::default(),
         told: None,
         followed: false,
         cues: Vec::new(),
@@ -56,9 +58,8 @@ pub fn cues_of(family: &Family, cues: &[Cue]) -> Vec<Cue> {
 
 struct Teller {
     board: Box<dyn crate::families::BoardEnd>,
-    decoder: Decoder,
-    squares: [PieceCode; 64],
-    told: Option<(Millis, [PieceCode; 64])>,
+    shown: ShownBoard,
+    told: Option<(Millis, Squares)>,
     /// What happened while the cable was out is known.
     followed: bool,
     cues: Vec<Cue>,
@@ -69,10 +70,10 @@ impl Teller {
         let at = cue.record.at;
         match &cue.record.act {
             Act::FromBoard(bytes) if !bytes.is_empty() && cue.way != Delivery::Noise => {
-                self.follow(at, bytes);
+                self.followed |= self.shown.hear(at, bytes);
                 self.repeat(at);
                 // An update that is lost is told when something else changes, or when all is told again.
-                let changed = self.told.is_none_or(|(_, told)| told != self.squares);
+                let changed = self.told.is_none_or(|(_, told)| told != self.shown.squares);
                 if changed && cue.way == Delivery::Plain {
                     self.say(at);
                 }
@@ -95,15 +96,6 @@ impl Teller {
         }
     }
 
-    fn follow(&mut self, at: Millis, bytes: &[u8]) {
-        let (squares, followed) = (&mut self.squares, &mut self.followed);
-        self.decoder.push(at, bytes, &mut |message| match message {
-            Message::Dump(all) => (*squares, *followed) = (*all, true),
-            Message::Field { square, piece } => (squares[usize::from(square)], *followed) = (piece, true),
-            _ => {}
-        });
-    }
-
     /// What was said last is said again until `until`.
     fn repeat(&mut self, until: Millis) {
         while let Some((at, told)) = self.told.filter(|(at, _)| until.since(*at) > REPEAT_MS) {
@@ -112,10 +104,10 @@ impl Teller {
     }
 
     fn say(&mut self, at: Millis) {
-        self.tell(at, self.squares);
+        self.tell(at, self.shown.squares);
     }
 
-    fn tell(&mut self, at: Millis, squares: [PieceCode; 64]) {
+    fn tell(&mut self, at: Millis, squares: Squares) {
         self.told = Some((at, squares));
         let act = Act::FromBoard(self.board.tell(&squares));
         self.cues.push(Cue::plain(Record { at, act }));

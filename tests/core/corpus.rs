@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use dgt2mqtt::{capture::Capture, sim::gathered::gathered};
 
-use crate::table::{
+use crate::told::{
     self,
     collection::{captures, folder},
     score::{Run, Score, capture, truth},
@@ -19,7 +19,7 @@ fn run(folder: &Path, name: &str) -> Run {
 fn run_as(folder: &Path, name: &str, line: impl Fn(Capture) -> Capture) -> Run {
     Run {
         truth: truth(folder, name),
-        events: table::events(&line(capture(folder, name)), "1"),
+        events: told::events(&line(capture(folder, name)), "1"),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::{env, path::Path};
 
 use dgt2mqtt::{
-    capture::Capture,
+    capture::{Capture, replay::settings_of},
     dgt::{bus::BusCommand, line::budget},
     event::{Body, Event},
     sim::{
@@ -12,30 +12,36 @@ use dgt2mqtt::{
         line::Troubles,
         mess::Fault,
         player::{Pace, PlayedBoard},
+        rehearsal::{
+            kinds,
+            line::{LineRehearsal, address},
+            verdict::Judgement,
+        },
     },
     time::Millis,
     watcher::{MOST_GATHERED_MS, Settings},
 };
 
-use crate::{
-    rail::{Hall, address},
-    rehearsal::{kinds, verdict::Verdict},
-    table::{
-        self,
-        collection::{captures, folder},
-        score::{Run, Score, capture, truth},
-    },
+use crate::told::{
+    self,
+    collection::{captures, folder},
+    score::{Run, Score, capture, truth},
 };
 
+/// What goes wrong on a line comes from a seed; `DGT2MQTT_SEED` sets it.
+pub fn troubles_seed() -> u64 {
+    env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap())
+}
+
 /// These captures on one line, each watched as the gateway does.
-fn hall(captures: Vec<Capture>, troubles: Troubles) -> Hall {
-    Hall::new(boards(captures), troubles)
+fn hall(captures: Vec<Capture>, troubles: Troubles) -> LineRehearsal {
+    LineRehearsal::new(boards(captures), troubles, troubles_seed())
 }
 
 fn boards(captures: Vec<Capture>) -> Vec<(PlayedBoard, Settings)> {
     let gathered = budget::gathered_ms(captures.len() as u64).min(MOST_GATHERED_MS);
     let boards = captures.into_iter().enumerate().map(|(n, capture)| {
-        let mut settings = table::settings(&capture, &n.to_string());
+        let mut settings = settings_of(&capture.header, &n.to_string());
         settings.gathered_ms = gathered;
         let player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(n as u16), Pace::default());
         (player, settings)
@@ -47,12 +53,12 @@ fn boards(captures: Vec<Capture>) -> Vec<(PlayedBoard, Settings)> {
 const END: Millis = Millis(8 * 3_600_000);
 
 /// Plays the captures of `names` on one line, held against the truth beside them.
-fn score(folder: &Path, names: &[String], mut hall: Hall) -> Score {
+fn score(folder: &Path, names: &[String], mut hall: LineRehearsal) -> Score {
     hall.run(END);
     held_against_truth(folder, names, &mut hall)
 }
 
-fn held_against_truth(folder: &Path, names: &[String], hall: &mut Hall) -> Score {
+fn held_against_truth(folder: &Path, names: &[String], hall: &mut LineRehearsal) -> Score {
     let mut score = Score::default();
     for (name, seat) in names.iter().zip(&mut hall.seats) {
         let events = std::mem::take(&mut seat.events);
@@ -91,13 +97,13 @@ const TWELVE: [&str; 12] = [
 
 /// These captures on a line where one answer of a hundred is damaged, and where for a while another program asks, too: more seldom on a
 /// line of many boards, which has less time to spare.
-fn bad_hall(captures: Vec<Capture>, seed: u64) -> Hall {
+fn bad_hall(captures: Vec<Capture>, seed: u64) -> LineRehearsal {
     let troubles = Troubles {
         noise: 0.01,
         ..Troubles::default()
     };
     let count = captures.len();
-    let mut hall = Hall::seeded(boards(captures), troubles, seed);
+    let mut hall = LineRehearsal::new(boards(captures), troubles, seed);
     let pause = count as u64 * 57 / 4;
     for n in 0..200 {
         let to = address(n % count);
@@ -138,7 +144,7 @@ fn twelve_boards_on_a_bad_line_say_what_each_says_alone() {
     let captures = read(&folder, &names);
     let alone: Vec<_> = captures
         .iter()
-        .map(|capture| stands(&table::events(capture, "1")))
+        .map(|capture| stands(&told::events(capture, "1")))
         .collect();
     let mut hall = bad_hall(captures, 1);
     hall.run(END);
@@ -206,7 +212,7 @@ fn forty_boards_of_classical_games_say_what_each_says_alone() {
     assert!(names.len() == 40 && names.iter().any(|name| name.starts_with("cable_gap")));
     // One in eight of the ways in which boards may answer loses one irregularity, the first: a king that is drawn from a rook.
     for (seed, least) in [(1, 0.9), (2, 1.0)] {
-        let hall = Hall::seeded(boards(read(&folder, &names)), Troubles::default(), seed);
+        let hall = LineRehearsal::new(boards(read(&folder, &names)), Troubles::default(), seed);
         let score = score(&folder, &names, hall);
         eprintln!(
             "{}/{} games, {}/{} half-moves, {}/{} irregularities: {:#?}",
@@ -267,14 +273,14 @@ fn made_up_games_of_all_kinds_accuse_nobody_falsely() {
         .iter()
         .filter(|kind| kind.fault != Some(Fault::Gathered) && !kind.on_line)
         .collect();
-    let (mut all, mut wrong) = (Verdict::default(), Vec::new());
+    let (mut all, mut wrong) = (Judgement::default(), Vec::new());
     for seed in 0..if is_full { 8 } else { 1 } {
         for kinds in kinds.chunks(12).take(if is_full { usize::MAX } else { 1 }) {
             let games: Vec<_> = kinds.iter().map(|kind| kind.game(seed).1).collect();
-            let mut hall = Hall::of_games(&games, Troubles::default());
+            let mut hall = LineRehearsal::of_games(&games, Troubles::default(), troubles_seed());
             hall.run(END);
             for ((kind, game), seat) in kinds.iter().zip(&games).zip(&hall.seats) {
-                let verdict = Verdict::of(&game.truth, &seat.events);
+                let verdict = Judgement::of(&game.truth, &seat.events);
                 wrong.extend(
                     verdict
                         .faults
@@ -366,7 +372,7 @@ fn twelve_fixtures_on_one_line_say_what_each_says_alone() {
     }
     let mut hall = hall(captures.clone(), Troubles::default());
     hall.run(Millis(3_600_000));
-    let alone = captures.iter().map(|capture| told(&table::events(capture, "1")));
+    let alone = captures.iter().map(|capture| told(&told::events(capture, "1")));
     let wrong: Vec<_> = FIXTURES
         .iter()
         .zip(alone)

@@ -4,27 +4,29 @@
 use std::env;
 
 use dgt2mqtt::{
-    sim::{line::Troubles, mess::Fault},
+    sim::{
+        line::Troubles,
+        mess::Fault,
+        rehearsal::{
+            kinds::{self, GameKind},
+            line::LineRehearsal,
+            verdict::Judgement,
+        },
+    },
     time::Millis,
 };
 
-use crate::{
-    rail::Hall,
-    rehearsal::{
-        kinds::{self, Kind},
-        verdict::Verdict,
-    },
-};
+use crate::line_games::troubles_seed;
 
 /// Games of these kinds on one line that somebody else asks for a while in their midst, and who is said to be at fault in them.
-fn play(kinds: &[Kind], seed: u64) -> (Verdict, u64) {
+fn play(kinds: &[GameKind], seed: u64) -> (Judgement, u64) {
     let games: Vec<_> = kinds.iter().map(|kind| kind.game(seed).1).collect();
-    let mut hall = Hall::of_games(&games, Troubles::default());
+    let mut hall = LineRehearsal::of_games(&games, Troubles::default(), troubles_seed());
     hall.is_asked_by_another(seed, Millis(60_000), Millis(400_000));
     hall.run(Millis(8 * 3_600_000));
-    let mut all = Verdict::default();
+    let mut all = Judgement::default();
     for ((kind, game), seat) in kinds.iter().zip(&games).zip(&hall.seats) {
-        let mut verdict = Verdict::of(&game.truth, &seat.events);
+        let mut verdict = Judgement::of(&game.truth, &seat.events);
         for fault in &mut verdict.faults {
             *fault = format!("{} {seed}: {fault}", kind.name);
         }
@@ -42,7 +44,7 @@ fn nobody_is_accused_because_another_program_asks_for_changes() {
         .into_iter()
         .filter(|kind| kind.fault != Some(Fault::Gathered) && !kind.on_line)
         .collect();
-    let (mut all, mut unasked) = (Verdict::default(), 0);
+    let (mut all, mut unasked) = (Judgement::default(), 0);
     for seed in if is_full { 100..108 } else { 100..101 } {
         for kinds in kinds.chunks(12).take(if is_full { usize::MAX } else { 2 }) {
             let (verdict, heard) = play(kinds, seed);

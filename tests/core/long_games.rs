@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use dgt2mqtt::sim::script::parse;
 use shakmaty::{Chess, Move, Position, Role, uci::UciMove};
 
-use crate::table::{events, script, summary::summary};
+use crate::told::{events, played, summary::summary};
 
 /// True for a half-move that takes nothing, moves no pawn and says nothing to the other king.
 fn is_quiet(at: &Chess, by: &Move) -> bool {
@@ -35,10 +36,10 @@ fn quiet_game(plies: usize) -> Vec<String> {
 /// What is said beside half-moves, with the number of those before it.
 fn said_under(laws: &str, game: &[String]) -> Vec<(usize, String)> {
     let text = format!("== quiet\nlaws: {laws}\nstart:w {}\n", game.join(" "));
-    let script = script::parse(&text).remove(0);
+    let script = parse(&text).remove(0);
     let mut plies = 0;
     let mut beside = Vec::new();
-    for word in summary(&events(&script.capture(), "quiet")) {
+    for word in summary(&events(&played(&script), "quiet")) {
         if word.parse::<UciMove>().is_ok() {
             plies += 1;
         } else {

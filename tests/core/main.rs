@@ -2,18 +2,10 @@
 // Helpers offer what they have as `pub`; a test panics, measures time and starts processes.
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::disallowed_methods)]
 
-#[path = "../help/absence.rs"]
-mod absence;
 #[path = "../../fuzz/checks/mod.rs"]
 mod checks;
-#[path = "../help/felt.rs"]
-mod felt;
-#[path = "../help/rail.rs"]
-mod rail;
-#[path = "../help/rehearsal/mod.rs"]
-mod rehearsal;
-#[path = "../help/table/mod.rs"]
-mod table;
+#[path = "../help/told/mod.rs"]
+mod told;
 
 mod board_memory;
 mod cli_replay;

@@ -1,8 +1,9 @@
 //! Of what is said as certain at most one in a thousand is false. `examples/fit` prints the whole table.
 
-use dgt2mqtt::event::Certainty;
-
-use crate::rehearsal::{kinds, rehearse_and_weigh, reliability::Reliability};
+use dgt2mqtt::{
+    event::Certainty,
+    sim::rehearsal::{kinds, rehearse_and_weigh, reliability::Reliability},
+};
 
 /// False in a thousand that were said as certain.
 const MOST_FALSE: usize = 1;

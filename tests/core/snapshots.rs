@@ -4,32 +4,28 @@
 use std::{fs, path::Path};
 
 use dgt2mqtt::{
-    capture::{Act, Capture, Record},
-    dgt::{ClockReading, Decoder, Message, PieceCode},
+    capture::{Act, Capture, Record, replay::settings_of},
     event::{Body, Event, notice},
+    sim::shown::ShownBoard,
     time::Millis,
     watcher::{Command, Snapshot, Watcher},
 };
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use crate::table;
+use crate::told::{played, scripts};
 
 /// A capture, and what the board would show if it were asked.
 struct Board<'a> {
     records: &'a [Record],
-    decoder: Decoder,
-    squares: [PieceCode; 64],
-    clock: Option<ClockReading>,
+    shown: ShownBoard,
 }
 
 impl<'a> Board<'a> {
     fn new(capture: &'a Capture) -> Self {
         Self {
             records: &capture.records,
-            decoder: Decoder::new(),
-            squares: [PieceCode::EMPTY; 64],
-            clock: None,
+            shown: ShownBoard::default(),
         }
     }
 
@@ -37,25 +33,9 @@ impl<'a> Board<'a> {
         let (record, rest) = self.records.split_first()?;
         self.records = rest;
         if let Act::FromBoard(bytes) = &record.act {
-            let (squares, clock) = (&mut self.squares, &mut self.clock);
-            self.decoder.push(record.at, bytes, &mut |message| match message {
-                Message::Dump(all) => *squares = *all,
-                Message::Field { square, piece } => squares[usize::from(square)] = piece,
-                Message::Clock(reading) => *clock = Some(reading),
-                Message::NoClock => *clock = None,
-                _ => {}
-            });
+            self.shown.hear(record.at, bytes);
         }
         Some(record)
-    }
-
-    /// What it answers to a daemon that has just been started.
-    fn answers(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        Message::Dump(&self.squares).encode(&mut bytes);
-        let clock = self.clock.map_or(Message::NoClock, Message::Clock);
-        clock.encode(&mut bytes);
-        bytes
     }
 }
 
@@ -96,10 +76,10 @@ fn play_on(
 ) -> (Watcher, Vec<Event>) {
     let snapshot = Snapshot::kept(Some(kept), seq);
     let lost = snapshot.lost().to_vec();
-    let mut watcher = Watcher::new(table::settings(capture, "1"), Some(snapshot));
+    let mut watcher = Watcher::new(settings_of(&capture.header, "1"), Some(snapshot));
     let (mut last, mut seen) = (seq, Vec::new());
     watcher.handle_link_up(at, "port");
-    watcher.handle_bytes(at + 1, &board.answers());
+    watcher.handle_bytes(at + 1, &board.shown.answers());
     drain(&mut watcher, &mut last, &mut seen);
     let told: Vec<_> = seen.iter().filter_map(set_aside).collect();
     assert_eq!(told, lost, "what is lost is told first");
@@ -149,7 +129,7 @@ fn fixture(name: &str) -> Capture {
 fn a_snapshot_without_a_version_is_taken_up() {
     let capture = fixture("vienna-1910");
     let whole = {
-        let mut watcher = Watcher::new(table::settings(&capture, "1"), None);
+        let mut watcher = Watcher::new(settings_of(&capture.header, "1"), None);
         let (mut seen, mut last) = (Vec::new(), 0);
         watcher.handle_link_up(Millis(0), "port");
         for record in &capture.records {
@@ -170,7 +150,7 @@ fn a_snapshot_without_a_version_is_taken_up() {
         let (at, seq) = (saved["at"].as_u64().unwrap(), saved["seq"].as_u64().unwrap());
 
         let taken_up = Watcher::new(
-            table::settings(&capture, "1"),
+            settings_of(&capture.header, "1"),
             Some(Snapshot::kept(Some(&kept), seq)),
         );
         assert_eq!(taken_up.game().moves.len(), 12, "{name}");
@@ -185,9 +165,9 @@ fn a_snapshot_without_a_version_is_taken_up() {
         }
         let snapshot = Snapshot::kept(Some(&kept), seq);
         assert_eq!(snapshot.lost(), [""; 0], "{name}");
-        let mut watcher = Watcher::new(table::settings(&capture, "1"), Some(snapshot));
+        let mut watcher = Watcher::new(settings_of(&capture.header, "1"), Some(snapshot));
         watcher.handle_link_up(Millis(at), "port");
-        watcher.handle_bytes(Millis(at + 1), &board.answers());
+        watcher.handle_bytes(Millis(at + 1), &board.shown.answers());
         while let Some(record) = board.next() {
             hear(&mut watcher, record);
         }
@@ -340,8 +320,8 @@ fn a_damaged_snapshot_never_panics() {
     let full = std::env::var_os("DGT2MQTT_FULL").is_some();
     let rounds = if full { 100_000 } else { 2_000 };
     let mut captures = vec![fixture("vienna-1910"), fixture("famous-heidenfeld-kerins-1973")];
-    for script in table::script::read_all(&folder().join("fixtures/scripts")) {
-        captures.push(script.capture());
+    for script in scripts() {
+        captures.push(played(&script));
     }
     let mut rng = Rng::with_seed(seed);
     let (mut round, mut aside) = (0, 0);
@@ -349,7 +329,7 @@ fn a_damaged_snapshot_never_panics() {
         let capture = rng.choice(&captures).unwrap();
         let stop = rng.usize(..=capture.records.len());
         let mut board = Board::new(capture);
-        let mut watcher = Watcher::new(table::settings(capture, "1"), None);
+        let mut watcher = Watcher::new(settings_of(&capture.header, "1"), None);
         let (mut last, mut seen) = (0, Vec::new());
         watcher.handle_link_up(Millis(0), "port");
         let mut at = Millis(0);
@@ -365,8 +345,7 @@ fn a_damaged_snapshot_never_panics() {
             let saved = damage(&kept, &mut rng).to_string();
             let mut board = Board {
                 records: board.records,
-                decoder: Decoder::new(),
-                ..board
+                shown: board.shown.clone(),
             };
             let held = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 let (watcher, seen) = play_on(capture, &mut board, at, &saved, last);

@@ -5,11 +5,12 @@ use std::{env, fs, path::PathBuf, thread};
 
 use dgt2mqtt::{
     families::Protocol,
-    sim::mess::{self, Fault, FaultRates},
+    sim::{
+        mess::{self, Fault, FaultRates},
+        rehearsal::{rehearse_on, verdict::Judgement},
+    },
 };
 use fastrand::Rng;
-
-use crate::rehearsal::{rehearse_on, verdict::Verdict};
 
 /// What hands do in every game.
 const USUAL: &str =
@@ -52,11 +53,11 @@ fn faults(seed: u64) -> FaultRates {
     faults
 }
 
-fn game(protocol: Protocol, seed: u64) -> Verdict {
+fn game(protocol: Protocol, seed: u64) -> Judgement {
     let faults = faults(seed);
     let game = mess::play(&faults, seed);
     let rehearsal = rehearse_on(protocol, &game);
-    let mut verdict = Verdict::of(&game.truth, &rehearsal.events);
+    let mut verdict = Judgement::of(&game.truth, &rehearsal.events);
     if let Some(directory) = env::var_os("DGT2MQTT_SOAK_DIR")
         && !verdict.faults.is_empty()
     {
@@ -84,7 +85,7 @@ fn game(protocol: Protocol, seed: u64) -> Verdict {
     verdict
 }
 
-fn play(protocol: Protocol) -> Verdict {
+fn play(protocol: Protocol) -> Judgement {
     let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let first = number("DGT2MQTT_SOAK_SEED").unwrap_or(1);
     let games = if env::var_os("DGT2MQTT_FULL").is_some() {
@@ -93,7 +94,7 @@ fn play(protocol: Protocol) -> Verdict {
         GAMES
     };
     let threads = thread::available_parallelism().map_or(1, usize::from) as u64;
-    let mut all = Verdict::default();
+    let mut all = Judgement::default();
     thread::scope(|scope| {
         let part = |part: u64| {
             let seeds = (first..first + games).filter(move |seed| seed % threads == part);

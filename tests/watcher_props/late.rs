@@ -1,22 +1,19 @@
 //! Bytes that come late but whole: what waited is not read as if it had been played in one instant.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use dgt2mqtt::{
-    capture::{Act, Capture, Record},
+    capture::{Act, Capture, Record, replay::settings_of},
     event::{Body, Certainty, Event},
     sim::{
         board::SimulatedIdentity,
-        player::{Cue, Delivery, Output, Pace, PlayedBoard},
+        player::{Cue, Delivery, Pace, PlayedBoard},
+        rehearsal::Rehearsal,
     },
     time::Millis,
-    watcher::{LinkWish, Watcher},
 };
 
-use crate::{drain, restarts, table};
-
-/// What the board says is heard so many milliseconds later.
-const ON_ITS_WAY_MS: u64 = 30;
+use crate::restarts;
 
 /// The same with everything from the board held back in `window`, until its end.
 fn held_back(capture: &Capture, window: (Millis, Millis)) -> Capture {
@@ -97,99 +94,30 @@ fn is_full() -> bool {
     std::env::var_os("DGT2MQTT_FULL").is_some()
 }
 
-/// A watcher and a board that answers it, over a line that stands still for a while.
-struct Talk {
-    watcher: Watcher,
-    player: PlayedBoard,
-    line: VecDeque<(Millis, Vec<u8>)>,
-    now: Millis,
-    seen: Vec<Event>,
-    /// When all has been heard.
-    end: Option<Millis>,
-}
-
-impl Talk {
-    fn of(capture: &Capture, window: (Millis, Millis)) -> Self {
-        let turn = |at, way| Cue {
-            record: Record {
-                at,
-                act: Act::FromBoard(Vec::new()),
-            },
-            way,
-        };
-        let mut cues: Vec<Cue> = capture.records.iter().cloned().map(Cue::plain).collect();
-        cues.extend([turn(window.0, Delivery::Hold), turn(window.1, Delivery::Release)]);
-        cues.sort_by_key(|cue| cue.record.at);
-        let mut player = PlayedBoard::staged(cues, SimulatedIdentity::synthetic(1), Pace::default());
-        let mut watcher = Watcher::new(table::settings(capture, "1"), None);
-        player.handle_connect(Millis(0));
-        watcher.handle_link_up(Millis(0), "port");
-        Self {
-            watcher,
-            player,
-            line: VecDeque::new(),
-            now: Millis(0),
-            seen: Vec::new(),
-            // A board that is greeted anew while the line stands still waits to be listened to.
-            end: Some(window.1.max(capture.end()) + 30_000),
-        }
-    }
-
-    /// Until nobody has anything more to say.
-    fn settle(&mut self) {
-        loop {
-            if let Some(command) = self.watcher.poll_transmit() {
-                self.player.handle_bytes(self.now, &command);
-            } else if let Some(output) = self.player.poll_output() {
-                let heard = self.now + ON_ITS_WAY_MS;
-                match output {
-                    Output::Send(bytes) => self.line.push_back((heard, bytes)),
-                    Output::Over => self.end = Some(heard),
-                    Output::Plug | Output::Unplug => {}
-                }
-            } else if let Some(LinkWish::Reopen) = self.watcher.poll_wish() {
-                self.line.clear();
-                self.watcher.handle_link_down(self.now, "no answer");
-                self.watcher.handle_link_up(self.now, "port");
-            } else {
-                break;
-            }
-        }
-        drain(&mut self.watcher, &mut self.seen);
-    }
-
-    /// What comes of it.
-    fn events(mut self) -> Vec<Event> {
-        loop {
-            self.settle();
-            let line = self.line.front().map(|(at, _)| *at);
-            let due = [line, self.watcher.poll_timeout(), self.player.poll_timeout()];
-            let due = due.into_iter().flatten().min();
-            let Some(now) = due.filter(|due| self.end.is_none_or(|end| *due <= end)) else {
-                break;
-            };
-            self.now = self.now.max(now);
-            if let Some((_, bytes)) = self.line.pop_front_if(|(at, _)| *at <= self.now) {
-                self.watcher.handle_bytes(self.now, &bytes);
-            }
-            if self.watcher.poll_timeout().is_some_and(|due| due <= self.now) {
-                self.watcher.handle_timeout(self.now);
-            }
-            if self.player.poll_timeout().is_some_and(|due| due <= self.now) {
-                self.player.handle_timeout(self.now);
-            }
-        }
-        self.watcher.handle_end(self.now);
-        drain(&mut self.watcher, &mut self.seen);
-        self.seen
-    }
+/// What comes of a board that answers its watcher, over a line that stands still for a while.
+fn answered(capture: &Capture, window: (Millis, Millis)) -> Vec<Event> {
+    let turn = |at, way| Cue {
+        record: Record {
+            at,
+            act: Act::FromBoard(Vec::new()),
+        },
+        way,
+    };
+    let mut cues: Vec<Cue> = capture.records.iter().cloned().map(Cue::plain).collect();
+    cues.extend([turn(window.0, Delivery::Hold), turn(window.1, Delivery::Release)]);
+    cues.sort_by_key(|cue| cue.record.at);
+    let player = PlayedBoard::staged(cues, SimulatedIdentity::synthetic(1), Pace::default());
+    let mut rehearsal = Rehearsal::new(player, settings_of(&capture.header, "1"));
+    // A board that is greeted anew while the line stands still waits to be listened to.
+    rehearsal.run_out(window.1.max(capture.end()) + 30_000);
+    rehearsal.end().events
 }
 
 /// Who is accused where the line stands still for `ms`, from `from` on, who is not where it does not.
 fn accused_falsely(capture: &Capture, ms: u64, from: u64, board_answers: bool) -> Vec<String> {
     let window = (Millis(from), Millis(from + ms));
     let said = if board_answers {
-        Talk::of(capture, window).events()
+        answered(capture, window)
     } else {
         restarts::play_killed(&held_back(capture, window), &[], 0).1
     };

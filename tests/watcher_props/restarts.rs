@@ -3,16 +3,17 @@
 use std::{env, fs, path::Path};
 
 use dgt2mqtt::{
-    capture::{Act, Capture, Record},
-    dgt::{ClockReading, Decoder, Message, PieceCode},
+    capture::{Act, Capture, Record, replay::settings_of},
+    dgt::{ClockReading, Decoder, Message},
     event::{Body, Certainty, Event, GameResult},
+    sim::shown::ShownBoard,
     time::Millis,
     watcher::{GameView, Heard, Settings, Snapshot, Watcher},
 };
 
 use crate::{
-    drain, encoded, pass,
-    table::{self, collection, script},
+    drain, pass,
+    told::{collection, played, scripts},
 };
 
 /// What a restart must not change.
@@ -63,9 +64,7 @@ struct Play {
     settings: Settings,
     watcher: Watcher,
     seen: Vec<Event>,
-    decoder: Decoder,
-    squares: [PieceCode; 64],
-    clock: Option<ClockReading>,
+    shown: ShownBoard,
     /// What the journal has.
     kept: String,
     /// How many events it has.
@@ -76,16 +75,14 @@ struct Play {
 
 impl Play {
     fn of(capture: &Capture) -> Self {
-        let settings = table::settings(capture, "1");
+        let settings = settings_of(&capture.header, "1");
         let mut watcher = Watcher::new(settings.clone(), None);
         watcher.handle_link_up(Millis(0), "port");
         Self {
             settings,
             watcher,
             seen: Vec::new(),
-            decoder: Decoder::new(),
-            squares: [PieceCode::EMPTY; 64],
-            clock: None,
+            shown: ShownBoard::default(),
             kept: String::new(),
             kept_events: 0,
             keep_at: None,
@@ -105,15 +102,9 @@ impl Play {
 
     /// What the board does, whoever listens.
     fn away(&mut self, at: Millis, act: &Act) {
-        let Act::FromBoard(bytes) = act else { return };
-        let (squares, clock) = (&mut self.squares, &mut self.clock);
-        self.decoder.push(at, bytes, &mut |message| match message {
-            Message::Dump(all) => *squares = *all,
-            Message::Field { square, piece } => squares[usize::from(square)] = piece,
-            Message::Clock(reading) => *clock = Some(reading),
-            Message::NoClock => *clock = None,
-            _ => {}
-        });
+        if let Act::FromBoard(bytes) = act {
+            self.shown.hear(at, bytes);
+        }
     }
 
     fn keep(&mut self) {
@@ -159,9 +150,7 @@ impl Play {
     /// It is started at `at` and asks the board what stands there.
     fn ask(&mut self, at: Millis) {
         self.watcher.handle_link_up(at, "port");
-        let clock = self.clock.map_or(Message::NoClock, Message::Clock);
-        let answers = [encoded(Message::Dump(&self.squares)), encoded(clock)];
-        self.watcher.handle_bytes(at + 1, &answers.concat());
+        self.watcher.handle_bytes(at + 1, &self.shown.answers());
         drain(&mut self.watcher, &mut self.seen);
     }
 
@@ -289,8 +278,8 @@ pub(crate) fn fixtures() -> Vec<(String, Capture)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let text = fs::read(folder.join("vienna-1910.dgtcap")).unwrap();
     let mut captures = vec![("vienna-1910".to_owned(), Capture::parse(&text).unwrap())];
-    for script in script::read_all(&folder.join("scripts")) {
-        captures.push((script.name.clone(), script.capture()));
+    for script in scripts() {
+        captures.push((script.name.clone(), played(&script)));
     }
     captures.retain(|(_, capture)| answers(capture));
     captures

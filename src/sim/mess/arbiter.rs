@@ -3,9 +3,9 @@
 use shakmaty::{Color, Position, Square};
 
 use super::{
+    super::hand::figure::{Men, men_of},
     director::Director,
     fault::Fault,
-    figure::{Men, men_of},
 };
 use crate::event::GameResult;
 

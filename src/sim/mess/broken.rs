@@ -3,7 +3,7 @@
 
 use shakmaty::{Move, Role, Square};
 
-use super::{director::Director, fault::Fault, figure::TaggedPiece};
+use super::{super::hand::figure::TaggedPiece, director::Director, fault::Fault};
 use crate::laws::IrregularityKind;
 
 impl Director<'_> {

@@ -4,8 +4,8 @@ use fastrand::Rng;
 use shakmaty::{Board, CastlingMode, Chess, Color, Move, Position, Square};
 
 use super::{
+    super::hand::figure::{Men, TaggedPiece},
     fault::{Fault, FaultRates},
-    figure::{Men, TaggedPiece},
     playout::Taste,
     stage::Stage,
     tempo::Tempo,

@@ -3,9 +3,9 @@
 use shakmaty::{Board, Color, Move, Position, Rank, Role, Square};
 
 use super::{
+    super::hand::figure::{TaggedPiece, men_of},
     director::Director,
     fault::Fault,
-    figure::{TaggedPiece, men_of},
     trouble::{FallenPiece, squares_of},
     turns::KNOCK_LATER,
 };

@@ -4,10 +4,10 @@ use fastrand::Rng;
 use shakmaty::{CastlingMode, Chess, Color, Move, Position, PositionError, Rank, Role, Setup, Square};
 
 use super::{
+    super::hand::figure::men_of,
     director::Director,
     fallen,
     fault::{Fault, FaultRates},
-    figure::men_of,
     playout::{Taste, choose},
     stage::Stage,
     tempo::Tempo,
@@ -18,8 +18,13 @@ use super::{
 use crate::{
     capture::Header,
     event::GameResult,
+    families::Family,
     laws::{IrregularityKind, Supervision, TimeControl},
-    sim::player::Cue,
+    sim::{
+        board::SimulatedIdentity,
+        player::{Cue, Pace, PlayedBoard},
+        whole::cues_of,
+    },
 };
 
 /// A game that was made up.
@@ -33,6 +38,19 @@ pub struct SimulatedGame {
     pub header: Header,
     /// Whether the board keeps an event log.
     pub log: bool,
+}
+
+impl SimulatedGame {
+    /// The `number`-th simulated board, on which this game is played; one of `family`, if it is not DGT's.
+    #[must_use]
+    pub fn player(&self, family: Option<&'static Family>, number: u16, pace: Pace) -> PlayedBoard {
+        let identity = SimulatedIdentity::synthetic(number);
+        match family {
+            Some(family) => PlayedBoard::staged(cues_of(family, &self.cues), identity, pace).of(family),
+            None if self.log => PlayedBoard::staged(self.cues.clone(), identity, pace),
+            None => PlayedBoard::staged(self.cues.clone(), identity, pace).without_log(),
+        }
+    }
 }
 
 /// Plays a game in which `faults` happen. The same seed gives the same game.

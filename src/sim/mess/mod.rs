@@ -6,14 +6,10 @@
 
 mod arbiter;
 mod broken;
-mod castle;
 mod director;
 mod fallen;
 pub mod fault;
-mod figure;
 pub mod game;
-mod hand;
-mod motion;
 mod offence;
 mod outage;
 mod playout;

@@ -3,9 +3,9 @@
 use shakmaty::{Color, Move, Position, Rank, Role, Square, attacks};
 
 use super::{
+    super::hand::figure::{TaggedPiece, men_of},
     director::{Director, position_of},
     fault::Fault,
-    figure::{TaggedPiece, men_of},
     trouble::squares_of,
     truth::{HalfMove, Knowable},
 };

@@ -7,7 +7,6 @@ use shakmaty::{Color, Piece, Square};
 
 use super::{
     fault::{Fault, FaultRates},
-    figure::{Men, reading},
     tempo::Tempo,
     timeline::{LeverAct, Timeline},
 };
@@ -17,7 +16,7 @@ use crate::{
     dgt::{ClockReading, ClockSide, Message, PieceCode},
     sim::{
         clock::SimulatedClock,
-        hands::code,
+        hand::figure::{Men, code, reading},
         player::{Cue, Delivery},
         sensors::{Change, Scan, scan},
     },

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use super::{Fault, FaultRates, Knowable, SimulatedGame, play};
 use crate::{
     capture::Act,
-    dgt::{Decoder, Message, PieceCode},
-    sim::hands::code,
-    time::Millis,
+    dgt::{PieceCode, Squares},
+    sim::{hand::figure::code, shown::ShownBoard},
 };
 
 const GAMES: u64 = 60;
@@ -17,24 +16,16 @@ fn games(fault: Fault) -> impl Iterator<Item = SimulatedGame> {
     (0..GAMES).map(move |seed| play(&faults, seed))
 }
 
-type Squares = [PieceCode; 64];
-
-/// What is read at `until`, and the squares on which something was read before.
-fn read(game: &SimulatedGame, until: u64) -> (Squares, BTreeSet<usize>) {
-    let (mut squares, mut ever) = ([PieceCode::EMPTY; 64], BTreeSet::new());
-    let mut decoder = Decoder::new();
-    for cue in game.cues.iter().filter(|cue| cue.record.at <= Millis(until)) {
-        let Act::FromBoard(bytes) = &cue.record.act else {
-            continue;
-        };
-        decoder.push(cue.record.at, bytes, &mut |message| match message {
-            Message::Dump(all) => squares = *all,
-            Message::Field { square, piece } => squares[usize::from(square)] = piece,
-            _ => {}
-        });
-        ever.extend((0..64).filter(|&raw| squares[raw] != PieceCode::EMPTY));
+/// What is read in the end, and the squares on which something was read before.
+fn read(game: &SimulatedGame) -> (Squares, BTreeSet<usize>) {
+    let (mut shown, mut ever) = (ShownBoard::default(), BTreeSet::new());
+    for cue in &game.cues {
+        if let Act::FromBoard(bytes) = &cue.record.act {
+            shown.hear(cue.record.at, bytes);
+        }
+        ever.extend((0..64).filter(|&raw| shown.squares[raw] != PieceCode::EMPTY));
     }
-    (squares, ever)
+    (shown.squares, ever)
 }
 
 /// What stands there after the last half-move, in the board's own order.
@@ -56,7 +47,7 @@ fn stands(game: &SimulatedGame) -> Squares {
 
 /// Squares where `game` ends with another reading than what stands there.
 fn differing(game: &SimulatedGame) -> Vec<usize> {
-    let (squares, stands) = (read(game, u64::MAX).0, stands(game));
+    let (squares, stands) = (read(game).0, stands(game));
     (0..64).filter(|&raw| squares[raw] != stands[raw]).collect()
 }
 
@@ -66,7 +57,7 @@ fn a_piece_without_a_chip_is_never_read() {
         for game in games(fault) {
             let differing = differing(&game);
             assert!(differing.len() <= 1, "{fault}: {differing:?}");
-            let end = read(&game, u64::MAX).0;
+            let end = read(&game).0;
             assert!(differing.iter().all(|&raw| end[raw] == PieceCode::EMPTY));
             assert!(game.truth.offences.is_empty());
         }
@@ -89,7 +80,7 @@ fn spare_queens_are_not_read() {
 fn dead_squares_read_nothing_and_all_others_read_right() {
     let mut landed = 0;
     for game in games(Fault::DeadSquares) {
-        let (_, ever) = read(&game, u64::MAX);
+        let (_, ever) = read(&game);
         let differing = differing(&game);
         assert!(differing.len() <= 2, "{differing:?}");
         assert!(differing.iter().all(|raw| !ever.contains(raw)), "{differing:?}");

@@ -2,7 +2,7 @@
 
 use shakmaty::{Color, Square};
 
-use super::figure::TaggedPiece;
+use super::super::hand::figure::TaggedPiece;
 
 /// A square became something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Color, Move, Square, attacks};
 
-use super::figure::TaggedPiece;
+use super::super::hand::figure::TaggedPiece;
 
 /// What is out of order.
 #[derive(Clone, Debug, Default)]

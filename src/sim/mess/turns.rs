@@ -3,10 +3,10 @@
 use shakmaty::{Move, Position, Square, attacks};
 
 use super::{
+    super::hand::figure::TaggedPiece,
+    super::hand::{Hand, HandPace, Motion, Slips},
     director::Director,
     fault::Fault,
-    figure::TaggedPiece,
-    hand::{Hand, Motion, Slips},
     tempo::PRESSES_APART,
     trouble::squares_of,
 };
@@ -160,9 +160,10 @@ impl Director<'_> {
             any_castling: self.happens(Fault::Castling),
             any_promotion: self.happens(Fault::Promotion),
             any_en_passant: self.happens(Fault::EnPassant),
-            spare_queen: self.is_spare(mv),
+            spare_piece: self.is_spare(mv),
+            ..Slips::default()
         };
-        let (pace, motion) = (self.tempo.hand.clone(), Motion::default());
+        let (pace, motion) = (HandPace::Drawn(self.tempo.hand.clone()), Motion::default());
         let mut hand = Hand {
             men: self.men,
             pace,

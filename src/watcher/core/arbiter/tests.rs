@@ -36,7 +36,7 @@ fn armies_that_stand_the_other_way_round_than_the_table_is_set_for_may_be_revers
         (it.kind, it.offender, it.ply),
         (IrregularityKind::ColoursReversed, None, 0)
     );
-    assert_eq!(it.certainty, crate::event::Certainty::Probable);
+    assert_eq!(it.certainty, Certainty::Probable);
     assert_eq!(it.ruling.position, crate::laws::PositionRuling::NewGame);
     assert_eq!(
         watcher.game().moves,
@@ -189,7 +189,7 @@ fn what_was_suspected_counts_when_it_is_accepted() {
         told.push(event.body);
         Ok::<_, ()>(())
     });
-    assert_eq!(said(&told).certainty, crate::event::Certainty::Suspected);
+    assert_eq!(said(&told).certainty, Certainty::Suspected);
     let at = end.unwrap() + 1000;
     let irregularity = watcher.game().open_irregularities[0].clone();
     watcher

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use dgt2mqtt::{
+use crate::{
     event::{Body, Certainty, Event, GameResult, Irregularity, Resolution},
     laws::IrregularityKind,
     sim::mess::{HalfMove, Knowable, Offence, Truth},
@@ -10,33 +10,40 @@ use dgt2mqtt::{
 
 /// Counts of one game or of many.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Verdict {
-    pub(crate) games: usize,
-    pub(crate) plies: usize,
+pub struct Judgement {
+    /// Games.
+    pub games: usize,
+    /// Half-moves that were played.
+    pub plies: usize,
     /// Up to the first wrong one.
-    pub(crate) right: usize,
+    pub right: usize,
     /// Half-moves of which something can be known.
-    pub(crate) asked: usize,
+    pub asked: usize,
     /// Those of them that are in the record in their order, whatever is wrong between.
-    pub(crate) followed: usize,
+    pub followed: usize,
     /// Games without a wrong half-move.
-    pub(crate) exact: usize,
-    pub(crate) accused_falsely: usize,
-    pub(crate) offences: usize,
-    pub(crate) found: usize,
+    pub exact: usize,
+    /// Accusations that are false.
+    pub accused_falsely: usize,
+    /// Offences that were committed.
+    pub offences: usize,
+    /// Those of them that were said.
+    pub found: usize,
     /// From the press to the accusation, in milliseconds, all together.
-    pub(crate) waited: u64,
-    pub(crate) corrections: usize,
+    pub waited: u64,
+    /// Half-moves that were said and taken back.
+    pub corrections: usize,
     /// Suspicions, which are advice.
-    pub(crate) advice: usize,
-    pub(crate) results_wrong: usize,
+    pub advice: usize,
+    /// Games with another result.
+    pub results_wrong: usize,
     /// Games at whose end the record is not what stands on the board.
-    pub(crate) unexplained: usize,
+    pub unexplained: usize,
     /// What was wrong, for people.
-    pub(crate) faults: Vec<String>,
+    pub faults: Vec<String>,
 }
 
-impl AddAssign for Verdict {
+impl AddAssign for Judgement {
     fn add_assign(&mut self, other: Self) {
         self.games += other.games;
         self.plies += other.plies;
@@ -155,7 +162,7 @@ impl Record {
 }
 
 /// Whether `uci` says of a half-move what can be known of it.
-pub(crate) fn is_told(made: &HalfMove, uci: &str) -> bool {
+pub fn is_told(made: &HalfMove, uci: &str) -> bool {
     match made.known {
         Knowable::Origin => uci.get(..2) == made.uci.get(..2),
         Knowable::Goal => uci.get(2..) == made.uci.get(2..),
@@ -163,8 +170,10 @@ pub(crate) fn is_told(made: &HalfMove, uci: &str) -> bool {
     }
 }
 
-impl Verdict {
-    pub(crate) fn of(truth: &Truth, events: &[Event]) -> Self {
+impl Judgement {
+    /// Of one game.
+    #[must_use]
+    pub fn of(truth: &Truth, events: &[Event]) -> Self {
         let record = Record::of(events);
         let mut verdict = Self {
             games: 1,
@@ -254,29 +263,31 @@ impl Verdict {
 
 /// What an accusation is, held against the truth.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Judged<'a> {
+pub enum Judged<'a> {
     /// It happened.
     Found(&'a Offence),
     /// Nobody was accused.
     Advice,
     /// Nobody could know better, and it was withdrawn.
     Withdrawn,
+    /// It did not.
     False,
 }
 
 /// Something that was said of a player.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Accusation<'a> {
-    pub(crate) event: &'a Event,
-    pub(crate) said: &'a Irregularity,
-    pub(crate) is: Judged<'a>,
+pub struct Accusation<'a> {
+    /// The event that says it.
+    pub event: &'a Event,
+    /// What it says.
+    pub said: &'a Irregularity,
+    /// What that is.
+    pub is: Judged<'a>,
 }
 
 /// What was said, and which offences were missed.
-pub(crate) fn accusations<'a>(
-    truth: &'a Truth,
-    events: &'a [Event],
-) -> (Vec<Accusation<'a>>, Vec<&'a Offence>) {
+#[must_use]
+pub fn accusations<'a>(truth: &'a Truth, events: &'a [Event]) -> (Vec<Accusation<'a>>, Vec<&'a Offence>) {
     let mut open: Vec<&Offence> = truth.offences.iter().collect();
     let mut accusations = Vec::new();
     for event in events {

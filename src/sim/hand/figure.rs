@@ -2,17 +2,19 @@
 
 use shakmaty::{Board, Color, Piece, Role, Square};
 
+use crate::{board::Code, dgt::PieceCode};
+
 /// What stands on a square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TaggedPiece {
-    pub(super) color: Color,
-    pub(super) role: Role,
+pub(in crate::sim) struct TaggedPiece {
+    pub(in crate::sim) color: Color,
+    pub(in crate::sim) role: Role,
     /// The board reads it.
-    pub(super) read: bool,
+    pub(in crate::sim) read: bool,
 }
 
 /// What stands on the squares, a1 first.
-pub(super) type Men = [Option<TaggedPiece>; 64];
+pub(in crate::sim) type Men = [Option<TaggedPiece>; 64];
 
 impl From<Piece> for TaggedPiece {
     fn from(piece: Piece) -> Self {
@@ -27,22 +29,27 @@ impl From<Piece> for TaggedPiece {
 
 impl TaggedPiece {
     /// The same without a working chip.
-    pub(super) fn unread(self) -> Self {
+    pub(in crate::sim) fn unread(self) -> Self {
         Self { read: false, ..self }
     }
 
     /// What it is in the game.
-    pub(super) fn piece(self) -> Piece {
+    pub(in crate::sim) fn piece(self) -> Piece {
         self.role.of(self.color)
     }
 }
 
 /// What a board tells of a square.
-pub(super) fn reading(stands: Option<TaggedPiece>) -> Option<Piece> {
+pub(in crate::sim) fn reading(stands: Option<TaggedPiece>) -> Option<Piece> {
     stands.filter(|figure| figure.read).map(TaggedPiece::piece)
 }
 
+/// The code of a piece on the wire.
+pub(in crate::sim) fn code(piece: Option<Piece>) -> PieceCode {
+    PieceCode(piece.map_or(Code::EMPTY, Code::from).0)
+}
+
 /// A whole set on `board`, all of it read.
-pub(super) fn men_of(board: &Board) -> Men {
+pub(in crate::sim) fn men_of(board: &Board) -> Men {
     std::array::from_fn(|i| board.piece_at(Square::new(i as u32)).map(TaggedPiece::from))
 }

@@ -2,11 +2,11 @@
 
 use shakmaty::{Color, Move, Piece, Role, Square, attacks};
 
-use super::{castle::castle, figure::TaggedPiece, hand::Hand};
+use super::{Hand, Pause, castle::castle, figure::TaggedPiece};
 
 impl Hand<'_> {
     /// Makes `mv` for `color`.
-    pub(super) fn make(&mut self, mv: Move, color: Color) {
+    pub(in crate::sim) fn make(&mut self, mv: Move, color: Color) {
         match mv {
             Move::Castle { king, rook } => castle(self, king, rook, color),
             Move::EnPassant { from, to } => self.en_passant(from, to),
@@ -22,7 +22,7 @@ impl Hand<'_> {
     }
 
     /// A simple move or a capture.
-    fn carry(&mut self, from: Square, to: Square) {
+    pub(in crate::sim) fn carry(&mut self, from: Square, to: Square) {
         let piece = self.men[usize::from(from)];
         if self.free(to) {
             if self.slips.place_first {
@@ -36,7 +36,7 @@ impl Hand<'_> {
             self.pass(10);
             return self.place(to, piece);
         }
-        match self.rng.u8(0..4) {
+        match self.way_of_capture() {
             0 | 1 => {
                 self.take(to);
                 self.pass(7);
@@ -57,6 +57,14 @@ impl Hand<'_> {
             }
         }
         self.place(to, piece);
+    }
+
+    fn way_of_capture(&mut self) -> u8 {
+        match (self.is_even(), self.slips.lifts_victim) {
+            (true, _) => 3,
+            (false, true) => self.rng.u8(0..3),
+            (false, false) => self.rng.u8(0..4),
+        }
     }
 
     /// The piece slides over squares between, or brushes over one beside its goal.
@@ -99,7 +107,7 @@ impl Hand<'_> {
         } {
             0 => {
                 self.transfer(from, to);
-                self.pass(8);
+                self.pause(Pause::Victim);
                 self.take(victim);
             }
             1 => {
@@ -124,10 +132,15 @@ impl Hand<'_> {
 
     fn promote(&mut self, from: Square, to: Square, new: Piece) {
         let new = TaggedPiece {
-            read: !self.slips.spare_queen,
+            read: !self.slips.spare_piece,
             ..new.into()
         };
         let (new, capture) = (Some(new), !self.free(to));
+        if self.is_even() {
+            self.lift(from);
+            self.pass(10);
+            return self.place(to, new);
+        }
         let order = if self.slips.any_promotion {
             self.rng.u8(0..5)
         } else {
@@ -175,8 +188,8 @@ mod tests {
 
     use super::{
         super::{
+            HandPace, Motion, Slips,
             figure::{men_of, reading},
-            hand::{Motion, Slips},
         },
         *,
     };
@@ -215,9 +228,10 @@ mod tests {
             any_castling: rng.bool(),
             any_promotion: rng.bool(),
             any_en_passant: rng.bool(),
-            spare_queen: false,
+            ..Slips::default()
         };
-        let (pace, motion) = (100..400, Motion::default());
+        let pace = [HandPace::Even, HandPace::Drawn(100..400)][usize::from(seed > 0)].clone();
+        let motion = Motion::default();
         let mut hand = Hand {
             men,
             pace,

@@ -1,33 +1,50 @@
 //! The kinds of games that are made up, and what goes wrong in each.
 
-use dgt2mqtt::sim::mess::{self, Fault, FaultRates, SimulatedGame};
 use fastrand::Rng;
 
+use crate::sim::mess::{self, Fault, FaultRates, SimulatedGame};
+
 /// What hands, and clocks, do in every game that is not tidy.
-const USUAL_HANDS: &str = "drag=0.12,swept=0.1,place-first=0.05,early-press=0.05,overlap=0.03,adjust=0.02,\
-                           stale-frame=0.03,second-thoughts=0.005";
+fn usual_hands() -> FaultRates {
+    const USUAL: [(Fault, f64); 8] = [
+        (Fault::Drag, 0.12),
+        (Fault::Swept, 0.1),
+        (Fault::PlaceFirst, 0.05),
+        (Fault::EarlyPress, 0.05),
+        (Fault::Overlap, 0.03),
+        (Fault::Adjust, 0.02),
+        (Fault::StaleFrame, 0.03),
+        (Fault::SecondThoughts, 0.005),
+    ];
+    let rates = USUAL.into_iter();
+    rates.fold(FaultRates::default(), |rates, (fault, chance)| {
+        rates.with_chance(fault, chance)
+    })
+}
 
 /// A row of the table.
 #[derive(Clone, Debug)]
-pub(crate) struct Kind {
-    pub(crate) name: String,
-    pub(crate) fault: Option<Fault>,
+pub struct GameKind {
+    /// What it is called.
+    pub name: String,
+    /// The one thing that goes wrong.
+    pub fault: Option<Fault>,
     /// Several at once, other ones in each game.
     mixed: bool,
     /// The board hangs on a line with eleven others.
-    pub(crate) on_line: bool,
+    pub on_line: bool,
 }
 
 /// All of them, in the order of the table.
-pub(crate) fn all() -> Vec<Kind> {
-    let one = |name: &str, fault, mixed| Kind {
+pub fn all() -> Vec<GameKind> {
+    let one = |name: &str, fault, mixed| GameKind {
         name: name.to_owned(),
         fault,
         mixed,
         on_line: false,
     };
     let mut kinds = vec![one("tidy", None, false)];
-    kinds.push(Kind {
+    kinds.push(GameKind {
         on_line: true,
         ..one("line", None, false)
     });
@@ -38,7 +55,10 @@ pub(crate) fn all() -> Vec<Kind> {
 }
 
 /// Those rows of the table only.
-pub(crate) fn chosen(names: &str) -> Result<Vec<Kind>, String> {
+///
+/// # Errors
+/// A name that no kind has.
+pub fn chosen(names: &str) -> Result<Vec<GameKind>, String> {
     let all = all();
     let named = names.split(',').map(str::trim).map(|name| {
         let kind = all.iter().find(|kind| kind.name == name);
@@ -47,9 +67,9 @@ pub(crate) fn chosen(names: &str) -> Result<Vec<Kind>, String> {
     named.collect()
 }
 
-impl Kind {
+impl GameKind {
     /// The game of this seed, another one for each kind, and what goes wrong in it.
-    pub(crate) fn game(&self, seed: u64) -> (FaultRates, SimulatedGame) {
+    pub fn game(&self, seed: u64) -> (FaultRates, SimulatedGame) {
         let own = self
             .name
             .bytes()
@@ -70,13 +90,13 @@ fn may_meet(fault: Fault) -> bool {
 }
 
 /// What goes wrong in the game of this seed.
-fn faults(kind: &Kind, seed: u64) -> FaultRates {
+fn faults(kind: &GameKind, seed: u64) -> FaultRates {
     let mut rng = Rng::with_seed(seed ^ 0x5eed);
     let tidy = kind.fault.is_none() && !kind.mixed && !kind.on_line;
     let mut faults = if tidy {
         FaultRates::default()
     } else {
-        USUAL_HANDS.parse().unwrap()
+        usual_hands()
     };
     if kind.name == "everything" {
         for fault in Fault::all().filter(|fault| may_meet(*fault)) {

@@ -1,17 +1,18 @@
-//! A hall in virtual time: boards on one simulated line, the master that asks them, and a watcher for each.
-#![allow(dead_code)] // each program has need of a part
+//! Boards on one simulated line, in virtual time: the master that asks them, and a watcher for each.
 
 use std::collections::VecDeque;
 
-use dgt2mqtt::{
-    capture::{Act, Capture, Header, Record},
+use fastrand::Rng;
+
+use super::as_text;
+use crate::{
+    capture::{Act, Capture, Header, Record, replay::settings_of},
     dgt::{
         bus::{Address, BusCommand},
         line::{Figures, Master, Said, budget},
     },
     event::Event,
     sim::{
-        board::SimulatedIdentity,
         line::{SimulatedLine, Troubles},
         mess::SimulatedGame,
         player::{Output, Pace, PlayedBoard},
@@ -21,52 +22,52 @@ use dgt2mqtt::{
     watcher::{LinkWish, MOST_GATHERED_MS, Settings, Watcher},
 };
 
-/// A board of the hall, and who watches it.
-pub(crate) struct Seat {
-    pub(crate) address: Address,
+/// A board of the line, and who watches it.
+#[derive(Debug)]
+pub struct SeatOfLine {
+    /// Where it is on the line.
+    pub address: Address,
     watcher: Watcher,
     up: bool,
-    pub(crate) events: Vec<Event>,
+    /// What its watcher said.
+    pub events: Vec<Event>,
     /// What it was told, and when.
-    pub(crate) heard: Vec<(Millis, Vec<u8>)>,
+    pub heard: Vec<(Millis, Vec<u8>)>,
     /// When its link went up and down.
-    pub(crate) links: Vec<(u64, bool)>,
+    pub links: Vec<(u64, bool)>,
 }
 
 /// See the module.
-pub(crate) struct Hall {
-    pub(crate) line: SimulatedLine,
-    pub(crate) master: Master,
-    pub(crate) seats: Vec<Seat>,
-    pub(crate) now: Millis,
+#[derive(Debug)]
+pub struct LineRehearsal {
+    /// The line with its boards.
+    pub line: SimulatedLine,
+    /// Who asks them.
+    pub master: Master,
+    /// The boards, and who watches each.
+    pub seats: Vec<SeatOfLine>,
+    /// What time it is.
+    pub now: Millis,
     over: bool,
     /// What somebody else on the line says, and when.
-    pub(crate) others: VecDeque<(Millis, Vec<u8>)>,
-}
-
-/// What goes wrong on a line comes from a seed; `DGT2MQTT_SEED` sets it.
-fn troubles_seed() -> u64 {
-    std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap())
+    pub others: VecDeque<(Millis, Vec<u8>)>,
 }
 
 /// The address of the `n`-th board.
-pub(crate) fn address(n: usize) -> Address {
-    Address::new(9000 + n as u16).unwrap()
+#[must_use]
+pub fn address(n: usize) -> Address {
+    Address::new(9000 + n as u16).expect("no line has so many boards")
 }
 
-impl Hall {
-    /// With these boards and what their watchers are told.
-    pub(crate) fn new(boards: Vec<(PlayedBoard, Settings)>, troubles: Troubles) -> Self {
-        Self::seeded(boards, troubles, troubles_seed())
-    }
-
-    /// The same; when boards answer and what is damaged comes from `seed`.
-    pub(crate) fn seeded(boards: Vec<(PlayedBoard, Settings)>, troubles: Troubles, seed: u64) -> Self {
+impl LineRehearsal {
+    /// With these boards and what their watchers are told; when boards answer and what is damaged comes from `seed`.
+    #[must_use]
+    pub fn new(boards: Vec<(PlayedBoard, Settings)>, troubles: Troubles, seed: u64) -> Self {
         let mut players = Vec::new();
         let mut seats = Vec::new();
         for (n, (player, settings)) in boards.into_iter().enumerate() {
             players.push(player.on_line(Slave::new(address(n).get())));
-            seats.push(Seat {
+            seats.push(SeatOfLine {
                 address: address(n),
                 watcher: Watcher::new(settings, None),
                 up: false,
@@ -89,32 +90,21 @@ impl Hall {
     }
 
     /// With boards on which these made-up games are played, each watched as the gateway does.
-    pub(crate) fn of_games(games: &[SimulatedGame], troubles: Troubles) -> Self {
+    #[must_use]
+    pub fn of_games(games: &[SimulatedGame], troubles: Troubles, seed: u64) -> Self {
         let gathered_ms = budget::gathered_ms(games.len() as u64).min(MOST_GATHERED_MS);
         let board = |(n, game): (usize, &SimulatedGame)| {
-            let player = PlayedBoard::staged(
-                game.cues.clone(),
-                SimulatedIdentity::synthetic(n as u16),
-                Pace::default(),
-            );
-            let settings = Settings {
-                gateway: "line".into(),
-                board: n.to_string(),
-                laws: game.header.laws().unwrap_or_default(),
-                time_control: game.header.time_control().unwrap_or_default(),
-                supervision: game.header.supervision().unwrap_or_default(),
-                gathered_ms,
-                ..Settings::default()
-            };
-            (player, settings)
+            let mut settings = settings_of(&game.header, &n.to_string());
+            settings.gathered_ms = gathered_ms;
+            (game.player(None, n as u16, Pace::default()), settings)
         };
-        Self::new(games.iter().enumerate().map(board).collect(), troubles)
+        Self::new(games.iter().enumerate().map(board).collect(), troubles, seed)
     }
 
     /// Another program asks the boards for their changes, now this one and now that one, from `from` until `until`: as it was told
     /// them, they do not tell them again.
-    pub(crate) fn is_asked_by_another(&mut self, seed: u64, from: Millis, until: Millis) {
-        let mut rng = fastrand::Rng::with_seed(seed);
+    pub fn is_asked_by_another(&mut self, seed: u64, from: Millis, until: Millis) {
+        let mut rng = Rng::with_seed(seed);
         let mut at = from;
         while at < until {
             let to = self.seats[rng.usize(..self.seats.len())].address;
@@ -125,7 +115,7 @@ impl Hall {
     }
 
     /// Until all games are over, and a while beyond; or until `end`.
-    pub(crate) fn run(&mut self, end: Millis) {
+    pub fn run(&mut self, end: Millis) {
         let mut last = None;
         while self.now <= last.unwrap_or(end).min(end) {
             self.step();
@@ -189,11 +179,9 @@ impl Hall {
     /// What the boards say reaches their watchers.
     fn say(&mut self) {
         while let Some((address, said)) = self.master.poll_said() {
-            let seat = self
-                .seats
-                .iter_mut()
-                .find(|seat| seat.address == address)
-                .unwrap();
+            let Some(seat) = self.seats.iter_mut().find(|seat| seat.address == address) else {
+                continue;
+            };
             match said {
                 Said::Here => {
                     self.master.handle_watcher(address);
@@ -208,14 +196,16 @@ impl Hall {
         }
     }
 
-    pub(crate) fn figures(&mut self) -> Figures {
+    /// What the master has counted since the last time.
+    pub fn figures(&mut self) -> Figures {
         self.master.take_figures(self.now)
     }
 }
 
-impl Seat {
+impl SeatOfLine {
     /// What the watcher was told, to be replayed.
-    pub(crate) fn capture(&self, header: Header) -> Capture {
+    #[must_use]
+    pub fn capture(&self, header: Header) -> Capture {
         let link = |up: bool| if up { Act::LinkUp } else { Act::LinkDown };
         let links = self.links.iter().map(|(at, up)| (Millis(*at), link(*up)));
         let heard = self
@@ -228,8 +218,9 @@ impl Seat {
     }
 
     /// Bytes that a restart would need.
-    pub(crate) fn snapshot(&self) -> usize {
-        serde_json::to_string(&self.watcher.snapshot()).unwrap().len()
+    #[must_use]
+    pub fn snapshot(&self) -> usize {
+        as_text(&self.watcher.snapshot()).len()
     }
 
     fn link(&mut self, now: Millis, up: bool) {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, ops::AddAssign};
 
-use dgt2mqtt::{
+use crate::{
     event::{Body, Certainty, Event, MoveMade},
     laws::IrregularityKind,
     sim::mess::{Knowable, Truth},
@@ -10,20 +10,22 @@ use dgt2mqtt::{
 };
 
 use super::{
-    Rehearsal,
+    Rehearsed,
     verdict::{Accusation, Judged, accusations, is_told},
 };
 
 /// Of things said with a probability, how many were true.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Count {
-    pub(crate) said: usize,
-    pub(crate) truly: usize,
+pub struct Tally {
+    /// How many.
+    pub said: usize,
+    /// How many of them are true.
+    pub truly: usize,
     /// What was true of them by the probabilities.
     expected: f64,
 }
 
-impl Count {
+impl Tally {
     fn one(probability: f64, truly: bool) -> Self {
         Self {
             said: 1,
@@ -33,12 +35,13 @@ impl Count {
     }
 
     /// What was said and is not true.
-    pub(crate) fn falsely(self) -> usize {
+    #[must_use]
+    pub fn falsely(self) -> usize {
         self.said - self.truly
     }
 }
 
-impl AddAssign for Count {
+impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.said += other.said;
         self.truly += other.truly;
@@ -56,7 +59,7 @@ fn percent(part: f64, whole: usize) -> String {
 
 /// Counts by the probability with which a thing was said.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Table([Count; BOUNDS.len() + 1]);
+struct Table([Tally; BOUNDS.len() + 1]);
 
 /// Where one row of a table ends and the next begins.
 const BOUNDS: [f64; 7] = [0.5, 0.8, 0.9, 0.97, 0.99, 0.999, 0.9999];
@@ -64,7 +67,7 @@ const BOUNDS: [f64; 7] = [0.5, 0.8, 0.9, 0.97, 0.99, 0.999, 0.9999];
 impl Table {
     fn count(&mut self, probability: f64, truly: bool) {
         let row = BOUNDS.iter().filter(|bound| probability >= **bound).count();
-        self.0[row] += Count::one(probability, truly);
+        self.0[row] += Tally::one(probability, truly);
     }
 }
 
@@ -100,25 +103,25 @@ impl fmt::Display for Table {
 
 /// What was said of many games, by how sure the watcher was.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reliability {
+pub struct Reliability {
     /// Half-moves by the share of all explanations that have them.
     half_moves: Table,
     /// Half-moves by their share among the explanations that have any half-move there.
     rivals: Table,
     /// Half-moves that no explanation had when they were said: found by search, or by a ruling.
-    unweighed: Count,
+    unweighed: Tally,
     /// Half-moves of games with a piece that is not read: where it goes nobody can always tell.
-    guessed: Count,
+    guessed: Tally,
     /// Half-moves after a wrong one, and those of which nothing can be known.
     unasked: usize,
     /// Accusations by the share of the explanations by which they are right.
     accusations: Table,
     /// Accusations by how sure they were said to be, and their kind.
-    kinds: BTreeMap<(u8, &'static str), Count>,
+    kinds: BTreeMap<(u8, &'static str), Tally>,
     /// What nobody could know better and what was withdrawn, by the same.
     withdrawn: usize,
     /// Accusations that were said as certain and are false.
-    pub(crate) wrong: Vec<String>,
+    pub wrong: Vec<String>,
 }
 
 impl AddAssign for Reliability {
@@ -139,7 +142,8 @@ impl AddAssign for Reliability {
 
 impl Reliability {
     /// What was said of one game.
-    pub(crate) fn of(truth: &Truth, rehearsal: &Rehearsal) -> Self {
+    #[must_use]
+    pub fn of(truth: &Truth, rehearsal: &Rehearsed) -> Self {
         let mut reliability = Self::default();
         reliability.count_half_moves(truth, rehearsal);
         for accusation in accusations(truth, &rehearsal.events).0 {
@@ -150,8 +154,9 @@ impl Reliability {
     }
 
     /// What was said with this certainty.
-    pub(crate) fn said(&self, certainty: Certainty) -> Count {
-        let mut sum = Count::default();
+    #[must_use]
+    pub fn said(&self, certainty: Certainty) -> Tally {
+        let mut sum = Tally::default();
         for ((sure, _), count) in &self.kinds {
             if *sure == certainty as u8 {
                 sum += *count;
@@ -160,7 +165,7 @@ impl Reliability {
         sum
     }
 
-    fn count_half_moves(&mut self, truth: &Truth, rehearsal: &Rehearsal) {
+    fn count_half_moves(&mut self, truth: &Truth, rehearsal: &Rehearsed) {
         // A half-move is asked for as long as what the record has before it is right.
         let mut right: Vec<bool> = Vec::new();
         let mut games = 0;
@@ -177,7 +182,7 @@ impl Reliability {
                     let asked = games == 1 && right.iter().all(|right| *right);
                     right.push(told.unwrap_or(true));
                     match told.filter(|_| asked) {
-                        Some(truly) if truth.calm => self.guessed += Count::one(0.0, truly),
+                        Some(truly) if truth.calm => self.guessed += Tally::one(0.0, truly),
                         Some(truly) => self.count_half_move(made, account_of(rehearsal, event), truly),
                         None => self.unasked += 1,
                     }
@@ -191,7 +196,7 @@ impl Reliability {
         let index = |account: &Account| (made.ply as usize - 1).checked_sub(account.base);
         let weighed = account.and_then(|account| Some((account, index(account)?)));
         let Some((account, index)) = weighed else {
-            self.unweighed += Count::one(0.0, truly);
+            self.unweighed += Tally::one(0.0, truly);
             return;
         };
         let has =
@@ -202,7 +207,7 @@ impl Reliability {
             self.half_moves.count(mine, truly);
             self.rivals.count(mine / all, truly);
         } else {
-            self.unweighed += Count::one(0.0, truly);
+            self.unweighed += Tally::one(0.0, truly);
         }
     }
 
@@ -219,7 +224,7 @@ impl Reliability {
         let said = accusation.said;
         let probability = account.and_then(|account| guilt(account, said.kind, said.ply as usize));
         let kind = (said.certainty as u8, said.kind.as_str());
-        *self.kinds.entry(kind).or_default() += Count::one(probability.unwrap_or_default(), truly);
+        *self.kinds.entry(kind).or_default() += Tally::one(probability.unwrap_or_default(), truly);
         if let Some(probability) = probability {
             self.accusations.count(probability, truly);
         }
@@ -237,7 +242,7 @@ impl Reliability {
 }
 
 /// What was weighed for `event`.
-fn account_of<'a>(rehearsal: &'a Rehearsal, event: &Event) -> Option<&'a Account> {
+fn account_of<'a>(rehearsal: &'a Rehearsed, event: &Event) -> Option<&'a Account> {
     let index = rehearsal
         .accounts
         .binary_search_by_key(&Some(event.seq), |account| account.seq);
@@ -324,7 +329,7 @@ impl fmt::Display for Reliability {
     }
 }
 
-fn row(f: &mut fmt::Formatter<'_>, certainty: &str, kind: &str, count: Count) -> fmt::Result {
+fn row(f: &mut fmt::Formatter<'_>, certainty: &str, kind: &str, count: Tally) -> fmt::Result {
     let falsely = count.falsely();
     let thousandths = 1000.0 * falsely as f64 / count.said.max(1) as f64;
     writeln!(

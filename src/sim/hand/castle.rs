@@ -2,7 +2,7 @@
 
 use shakmaty::{CastlingSide, Color, Square};
 
-use super::hand::Hand;
+use super::{Hand, Pause};
 
 /// In which order king and rook go.
 enum Order {
@@ -11,25 +11,30 @@ enum Order {
     BothLifted,
 }
 
+/// Moves king and rook; in Chess960 one of them may stay.
 pub(super) fn castle(hand: &mut Hand<'_>, king: Square, rook: Square, color: Color) {
     let side = CastlingSide::from_king_side(king < rook);
     let (king_to, rook_to) = (side.king_to(color), side.rook_to(color));
-    // In Chess960 one of them may stay.
     if king == king_to {
-        return hand.transfer(rook, rook_to);
+        hand.transfer(rook, rook_to);
+    } else if rook == rook_to {
+        hand.transfer(king, king_to);
+    } else {
+        both(hand, (king, king_to), (rook, rook_to));
     }
-    if rook == rook_to {
-        return hand.transfer(king, king_to);
-    }
+    hand.pause(Pause::Castled);
+}
+
+fn both(hand: &mut Hand<'_>, (king, king_to): (Square, Square), (rook, rook_to): (Square, Square)) {
     match order(hand, king_to == rook, rook_to == king) {
         Order::KingFirst => {
             hand.transfer(king, king_to);
-            hand.pass(7);
+            hand.pause(Pause::Castler);
             hand.transfer(rook, rook_to);
         }
         Order::RookFirst => {
             hand.transfer(rook, rook_to);
-            hand.pass(7);
+            hand.pause(Pause::Castler);
             hand.transfer(king, king_to);
         }
         Order::BothLifted => {

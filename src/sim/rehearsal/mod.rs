@@ -1,0 +1,413 @@
+//! Watchers and simulated boards that talk to each other, in a time of their own: over slow lines, with cables that are
+//! pulled and daemons that are killed. Who rehearses is no daemon: what cannot be panics.
+
+pub mod kinds;
+pub mod line;
+pub mod reliability;
+pub mod verdict;
+
+use std::collections::VecDeque;
+
+use fastrand::Rng;
+
+use super::{
+    mess::SimulatedGame,
+    player::{Output, Pace, PlayedBoard},
+};
+use crate::{
+    capture::{Act, Capture, Record, replay::settings_of},
+    dgt::Command,
+    event::Event,
+    families::Protocol,
+    time::Millis,
+    watcher::{Account, Settings, Snapshot, Watcher},
+};
+
+/// What becomes of the board's log on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFate {
+    /// It is told.
+    Told,
+    /// The board does not know the question.
+    Unanswered,
+    /// Some bytes are other ones.
+    Garbled,
+    /// The line breaks off in the middle.
+    Short,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Rehearsed {
+    /// What the watcher said.
+    pub events: Vec<Event>,
+    /// All that went over the line, as a recorder would have it.
+    pub capture: Capture,
+    /// Bytes that a restart would need.
+    pub snapshot: usize,
+    /// What was weighed for the events, where that is asked for.
+    pub accounts: Vec<Account>,
+    /// What was weighed at moments of no event, where that is asked for.
+    pub between: Vec<Account>,
+    /// How often the board was asked for its log.
+    pub asked: usize,
+    /// When the watcher took a board that answers for one that does not.
+    pub given_up: Vec<Millis>,
+}
+
+/// How often it is looked what is weighed, in milliseconds: out of step with clocks and scans.
+const LOOK_MS: u64 = 3371;
+/// A watcher that says more than this in one game says events without end.
+const MOST_EVENTS: usize = 5000;
+
+/// One byte at 9600 baud, 8N1, in microseconds.
+const BYTE_US: u64 = 1042;
+/// The same at 38400 baud, or less.
+const FAST_BYTE_US: u64 = 260;
+/// The same by USB.
+const USB_BYTE_US: u64 = 10;
+
+/// Between the board and the host.
+#[derive(Debug)]
+struct Wire {
+    queue: VecDeque<(Millis, Vec<u8>)>,
+    /// When it is free again, in microseconds.
+    free: u64,
+    /// What a byte takes, in microseconds.
+    byte: u64,
+}
+
+impl Wire {
+    fn send(&mut self, now: Millis, bytes: Vec<u8>) {
+        self.free = self.free.max(now.0 * 1000) + bytes.len() as u64 * self.byte;
+        self.queue.push_back((Millis(self.free.div_ceil(1000)), bytes));
+    }
+
+    fn next(&self) -> Option<Millis> {
+        self.queue.front().map(|(at, _)| *at)
+    }
+}
+
+/// A watcher and its board.
+#[derive(Debug)]
+pub struct Rehearsal {
+    /// None while the daemon is down.
+    watcher: Option<Watcher>,
+    settings: Settings,
+    player: PlayedBoard,
+    wire: Wire,
+    is_up: bool,
+    now: Millis,
+    /// When the daemon was started: its own time begins there.
+    started: u64,
+    log: LogFate,
+    rng: Rng,
+    /// What the watcher kept with its last event, where it may be killed.
+    kept: Option<Option<Snapshot>>,
+    /// When it is looked next what is weighed, where that is asked for.
+    looks: Option<Millis>,
+    /// When all of the game has been heard.
+    over: Option<Millis>,
+    told: Rehearsed,
+}
+
+impl Rehearsal {
+    /// A daemon that is told `settings`, and is there from the first.
+    #[must_use]
+    pub fn new(mut player: PlayedBoard, settings: Settings) -> Self {
+        player.handle_connect(Millis(0));
+        let byte = match settings.protocol {
+            Protocol::Dgt => BYTE_US,
+            _ => FAST_BYTE_US,
+        };
+        let mut rehearsal = Self {
+            watcher: None,
+            settings,
+            player,
+            wire: Wire {
+                queue: VecDeque::new(),
+                free: 0,
+                byte,
+            },
+            is_up: true,
+            now: Millis(0),
+            started: 0,
+            log: LogFate::Told,
+            rng: Rng::with_seed(0),
+            kept: None,
+            looks: None,
+            over: None,
+            told: Rehearsed::default(),
+        };
+        rehearsal.start(None);
+        rehearsal
+    }
+
+    /// A made-up game on a board that speaks `protocol`.
+    #[must_use]
+    pub fn of(protocol: Protocol, game: &SimulatedGame) -> Self {
+        let mut settings = settings_of(&game.header, "1");
+        settings.protocol = protocol;
+        Self::new(game.player(protocol.family(), 1, WITHOUT_WAITING), settings)
+    }
+
+    /// The same by USB.
+    #[must_use]
+    pub fn by_usb(mut self) -> Self {
+        self.wire.byte = USB_BYTE_US;
+        self
+    }
+
+    /// The same with a log of which this becomes; how it is garbled comes from `seed`.
+    #[must_use]
+    pub fn with_log(mut self, log: LogFate, seed: u64) -> Self {
+        (self.log, self.rng) = (log, Rng::with_seed(seed));
+        self
+    }
+
+    /// The same with a daemon that keeps what it needs when it is killed.
+    #[must_use]
+    pub fn with_journal(mut self) -> Self {
+        self.kept = Some(None);
+        self
+    }
+
+    /// The same, and it is kept what the watcher weighs.
+    #[must_use]
+    pub fn weighed(mut self) -> Self {
+        self.looks = Some(Millis(0));
+        self.watcher.iter_mut().for_each(Watcher::keep_whole_accounts);
+        self
+    }
+
+    /// What time it is.
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.now
+    }
+
+    /// Lets happen what happens until `end`.
+    pub fn run_until(&mut self, end: Millis) {
+        self.run(|_| end);
+        self.now = end;
+    }
+
+    /// The same until all of the game has been heard, but no longer than until `latest`.
+    pub fn run_out(&mut self, latest: Millis) {
+        self.run(|rehearsal| rehearsal.over.map_or(latest, |over| over.min(latest)));
+    }
+
+    fn run(&mut self, end: impl Fn(&Self) -> Millis) {
+        loop {
+            self.settle();
+            let due = [
+                self.wire.next(),
+                self.next_of_watcher(),
+                self.player.poll_timeout(),
+            ];
+            match due.into_iter().flatten().min().filter(|due| *due <= end(self)) {
+                Some(due) => self.step(self.now.max(due)),
+                None => break,
+            }
+        }
+    }
+
+    /// The daemon is killed, and is there again at `back`: what it knows is what it kept with its last event.
+    pub fn restart(&mut self, back: Millis) {
+        self.watcher = None;
+        self.wire.queue.clear();
+        self.player.handle_hang_up(self.now);
+        self.run_until(back);
+        self.started = self.now.0;
+        self.start(self.kept.clone().flatten().map(|kept| through_a_file(&kept)));
+    }
+
+    /// Nothing more comes.
+    #[must_use]
+    pub fn end(mut self) -> Rehearsed {
+        let own = self.own();
+        self.watcher.iter_mut().for_each(|watcher| {
+            watcher.handle_end(own);
+        });
+        self.settle();
+        self.record(Act::ToBoard(Command::Reset.bytes().to_vec()));
+        self.told.snapshot = self
+            .watcher
+            .as_ref()
+            .map_or(0, |watcher| as_text(&watcher.snapshot()).len());
+        self.told
+    }
+
+    fn start(&mut self, kept: Option<Snapshot>) {
+        let mut watcher = Watcher::new(self.settings.clone(), kept);
+        watcher.handle_link_up(Millis(0), "rehearsal");
+        self.watcher = Some(watcher);
+    }
+
+    /// The daemon's own time.
+    fn own(&self) -> Millis {
+        self.now - self.started
+    }
+
+    fn next_of_watcher(&self) -> Option<Millis> {
+        let due = self.watcher.as_ref()?.poll_timeout()?;
+        Some(due + self.started)
+    }
+
+    fn step(&mut self, now: Millis) {
+        if let (Some(looks), Some(watcher)) = (&mut self.looks, &self.watcher)
+            && *looks <= now
+        {
+            self.told.between.extend(watcher.account(now));
+            *looks = now + LOOK_MS;
+        }
+        self.now = now;
+        let own = self.own();
+        if let Some((_, bytes)) = self.wire.queue.pop_front_if(|(at, _)| *at <= now) {
+            if let Some(watcher) = &mut self.watcher {
+                watcher.handle_bytes(own, &bytes);
+            }
+            self.record(Act::FromBoard(bytes));
+        }
+        if let Some(watcher) = &mut self.watcher
+            && watcher.poll_timeout().is_some_and(|due| due <= own)
+        {
+            watcher.handle_timeout(own);
+        }
+        if self.player.poll_timeout().is_some_and(|due| due <= now) {
+            self.player.handle_timeout(now);
+        }
+    }
+
+    fn record(&mut self, act: Act) {
+        self.told.capture.records.push(Record { at: self.now, act });
+    }
+
+    /// Until nobody has anything more to say.
+    fn settle(&mut self) {
+        loop {
+            if let Some(command) = self.watcher.as_mut().and_then(Watcher::poll_transmit) {
+                self.ask(command.to_vec());
+            } else if let Some(output) = self.player.poll_output() {
+                self.carry_out(output);
+            } else if self.watcher.as_mut().and_then(Watcher::poll_wish).is_some() {
+                self.told.given_up.push(self.now);
+                self.link(false);
+                self.link(true);
+            } else {
+                break;
+            }
+        }
+        let Some(watcher) = &mut self.watcher else { return };
+        while let Some(mut event) = watcher.poll_event() {
+            if self.looks.is_some() {
+                self.told.accounts.extend(watcher.account_of(event.seq));
+            }
+            if let Some(kept) = &mut self.kept {
+                *kept = Some(watcher.snapshot());
+            }
+            event.t += self.started as f64 / 1000.0;
+            self.told.events.push(event);
+        }
+        assert!(self.told.events.len() < MOST_EVENTS, "events without end");
+    }
+
+    /// The host says `bytes`.
+    fn ask(&mut self, bytes: Vec<u8>) {
+        let for_log = *bytes == *Command::EventLog.bytes();
+        self.told.asked += usize::from(for_log);
+        if self.is_up && !(for_log && self.log == LogFate::Unanswered) {
+            self.player.handle_bytes(self.now, &bytes);
+            self.record(Act::ToBoard(bytes));
+        }
+    }
+
+    fn carry_out(&mut self, output: Output) {
+        match output {
+            Output::Send(mut bytes) if self.is_up && self.watcher.is_some() => {
+                self.harm(&mut bytes);
+                self.wire.send(self.now, bytes);
+            }
+            Output::Send(_) => {}
+            Output::Over => self.over = Some(self.now.max(Millis(self.wire.free.div_ceil(1000)))),
+            Output::Unplug => self.link(false),
+            Output::Plug => self.link(true),
+        }
+    }
+
+    fn link(&mut self, is_up: bool) {
+        self.is_up = is_up;
+        self.wire.queue.clear();
+        self.wire.free = 0;
+        let own = self.own();
+        match &mut self.watcher {
+            Some(watcher) if is_up => watcher.handle_link_up(own, "rehearsal"),
+            Some(watcher) => watcher.handle_link_down(own, "the cable is out"),
+            None => {}
+        }
+        self.record(if is_up { Act::LinkUp } else { Act::LinkDown });
+    }
+
+    /// Does to an answer with the log what becomes of it.
+    fn harm(&mut self, bytes: &mut Vec<u8>) {
+        let log = bytes.iter().position(|byte| *byte == EVENT_LOG);
+        match (log, self.log) {
+            (None, _) | (_, LogFate::Told | LogFate::Unanswered) => {}
+            (Some(start), LogFate::Garbled) => {
+                for _ in 0..40 {
+                    let place = self.rng.usize(start + 3..bytes.len());
+                    bytes[place] = self.rng.u8(..128);
+                }
+            }
+            (Some(start), LogFate::Short) => bytes.truncate((start + bytes.len()) / 2),
+        }
+    }
+}
+
+/// The game goes on whether somebody listens or not.
+pub const WITHOUT_WAITING: Pace = Pace {
+    speed: 1.0,
+    wait: false,
+};
+
+/// How a frame with the log begins.
+const EVENT_LOG: u8 = 0x8f;
+
+/// What a journal gives back of what is put into it.
+fn through_a_file(snapshot: &Snapshot) -> Snapshot {
+    serde_json::from_str(&as_text(snapshot)).expect("what is written can be read")
+}
+
+fn as_text(snapshot: &Snapshot) -> String {
+    serde_json::to_string(snapshot).expect("a snapshot can be written")
+}
+
+/// Lets a watcher follow `game`.
+#[must_use]
+pub fn rehearse(game: &SimulatedGame) -> Rehearsed {
+    rehearse_on(Protocol::Dgt, game)
+}
+
+/// The same on a board that speaks `protocol`.
+#[must_use]
+pub fn rehearse_on(protocol: Protocol, game: &SimulatedGame) -> Rehearsed {
+    whole(Rehearsal::of(protocol, game), game)
+}
+
+/// The same, and it is kept what the watcher weighed.
+#[must_use]
+pub fn rehearse_and_weigh(game: &SimulatedGame) -> Rehearsed {
+    whole(Rehearsal::of(Protocol::Dgt, game).weighed(), game)
+}
+
+fn whole(mut rehearsal: Rehearsal, game: &SimulatedGame) -> Rehearsed {
+    rehearsal.told.capture.header = game.header.clone();
+    rehearsal.run_until(game.cues.last().map_or(Millis(0), |cue| cue.record.at));
+    let told = rehearsal.end();
+    assert_eq!(
+        told.given_up,
+        [],
+        "the board answers, and the watcher says that it does not"
+    );
+    told
+}
