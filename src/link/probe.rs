@@ -29,7 +29,6 @@ const PACE: Duration = Duration::from_millis(100);
 /// What each port told when it was last asked, so that twenty boards are not found by four hundred questions. The
 /// memory decides only which port is asked first, and which need not be asked once a board is found. The lock lets one
 /// search run at a time: two would meet at a port that only one can open, and one of them would miss its board.
-/// questions.
 static REMEMBERED: Mutex<Memory> = Mutex::const_new(Memory(None));
 
 /// What ports told, with the times at which their nodes were made. A port that was plugged in anew may lead to another
