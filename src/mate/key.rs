@@ -2,7 +2,7 @@
 
 use shakmaty::{CastlingSide, Chess, Color, EnPassantMode, Position};
 
-/// Occupied squares, four bits for each piece on them, and the rest in one number.
+/// The occupied squares, four bits for each piece on them, and the other facts in one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     occupied: u64,
@@ -43,7 +43,7 @@ impl Key {
         {
             state |= u32::from(castles.has(color, side)) << (bit + 1);
         }
-        // The square counts only where the capture is legal.
+        // The square counts only if the capture is legal.
         let en_passant = position
             .ep_square(EnPassantMode::Legal)
             .map_or(0, |s| u32::from(s) + 1);
@@ -55,7 +55,7 @@ impl Key {
     }
 }
 
-/// A key has room for 32 pieces, as many as a game begins with; there are never more later.
+/// True for a position that a key has room for: 32 pieces, with which a game begins. No later position has more.
 pub(super) fn fits(position: &Chess) -> bool {
     position.board().occupied().count() <= 32
 }

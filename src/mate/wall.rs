@@ -1,10 +1,9 @@
-//! A static proof for walled positions: what no piece can ever reach cannot mate.
+//! A static proof for walled positions: a piece cannot mate on squares that it can never reach.
 //!
-//! A relaxed game is played in which pieces only gain freedom: each piece keeps the set of squares on
-//! which it may *some day* stand, and a square counts as vacated as soon as its piece could leave or
-//! be taken. The sets grow until nothing changes. Every legal game is a game of the relaxation, so
-//! what the sets do not contain never happens on a board. No conclusion is drawn while a capture
-//! en passant or castling is possible, or once a pawn might promote.
+//! The proof plays a relaxed game in which pieces only gain freedom. Each piece keeps the set of squares on which it
+//! may *some day* stand. A square counts as vacated as soon as its piece could leave or be taken. The sets grow until
+//! nothing changes. Every legal game is a game of the relaxation, so a move outside the sets never happens on a board.
+//! The proof draws no conclusion while a capture en passant or castling is possible, or once a pawn might promote.
 
 use shakmaty::{Bitboard, Chess, Color, EnPassantMode, Piece, Position, Role, Square, attacks};
 
@@ -16,7 +15,7 @@ pub(super) fn proves_unwinnable(position: &Chess, winner: Color) -> bool {
     Relaxation::saturated(position).is_some_and(|r| !r.may_mate(winner))
 }
 
-/// A piece on the board and where it may some day stand.
+/// A piece, and the squares on which it may some day stand.
 struct Man {
     home: Square,
     piece: Piece,
@@ -25,12 +24,12 @@ struct Man {
 
 struct Relaxation {
     men: Vec<Man>,
-    /// Homes of pieces that never leave and are never taken.
+    /// Squares of pieces that never leave them and are never taken.
     fixed: Bitboard,
 }
 
 impl Relaxation {
-    /// The least fixpoint; none when a pawn might promote.
+    /// The sets after they stop growing; none when a pawn might promote.
     fn saturated(position: &Chess) -> Option<Self> {
         let board = position.board();
         let men: Vec<Man> = board
@@ -66,7 +65,7 @@ impl Relaxation {
         }
     }
 
-    /// Homes whose piece neither has another square nor can be met there by an enemy.
+    /// Squares whose piece has no other square and cannot be met there by an enemy.
     fn fixed_men(&self) -> Bitboard {
         let met_by = |color: Color| {
             self.men
@@ -83,7 +82,7 @@ impl Relaxation {
             .collect()
     }
 
-    /// The squares of a piece after one more step from each square it has.
+    /// The squares of a piece after one more step from each of its squares.
     fn grow(&self, man: &Man) -> Bitboard {
         let color = man.piece.color;
         let fixed_of = |c: Color| -> Bitboard {
@@ -97,7 +96,7 @@ impl Relaxation {
         let mut reach = man.reach;
         for from in man.reach {
             reach |= match man.piece.role {
-                // One square at a time: a slider that passes a square finds it free of its own side.
+                // The sets grow by one square at a time: a slider that passes a square finds it free of its own side.
                 Role::Bishop => {
                     attacks::king_attacks(from) & attacks::bishop_attacks(from, Bitboard::FULL) & open
                 }
@@ -113,7 +112,7 @@ impl Relaxation {
         reach
     }
 
-    /// A push needs a square that can be free of everybody, a capture one that an enemy may enter.
+    /// A push needs a square that can be free of all pieces. A capture needs one that an enemy may enter.
     fn pawn_steps(&self, from: Square, color: Color) -> Bitboard {
         let ahead = from
             .offset(color.fold_wb(8, -8))
@@ -126,8 +125,8 @@ impl Relaxation {
         (ahead & !self.fixed) | (attacks::pawn_attacks(color, from) & victims)
     }
 
-    /// Squares that pieces of `color` who never leave guard for ever. Lines of sliders may be closed
-    /// one day, so only pawns, knights and kings count.
+    /// Squares that pieces of `color` which never leave guard for ever. Some day a piece may close the line of a
+    /// slider, so only pawns, knights and kings count.
     fn guarded_for_ever(&self, color: Color) -> Bitboard {
         self.men
             .iter()
@@ -141,10 +140,10 @@ impl Relaxation {
             .fold(Bitboard::EMPTY, |all, squares| all | squares)
     }
 
-    /// False when a mate by `winner` is out of the question.
+    /// False when no mate by `winner` is possible.
     fn may_mate(&self, winner: Color) -> bool {
         let region = self.king_reach(!winner);
-        // The only pieces that may give check, if they are bishops of one square colour.
+        // The square colour of the bishops that may give check, while no other piece may.
         let mut shade: Option<Bitboard> = None;
         for man in self
             .men
@@ -174,8 +173,8 @@ impl Relaxation {
             .any(|square| self.may_be_mated_on(square, region & !shade, winner))
     }
 
-    /// Whether the flights of the other colour, which no bishop covers, can all be shut: by pieces of
-    /// the mated side standing there, or by the winner's king from one square.
+    /// True where the flights of the other colour, which no bishop covers, can all be shut. Pieces of the mated side
+    /// that stand there shut them, and so does the winner's king from one square.
     fn may_be_mated_on(&self, square: Square, other_shade: Bitboard, winner: Color) -> bool {
         let flights = attacks::king_attacks(square) & other_shade;
         let shut_from = |king: Bitboard| {
