@@ -27,13 +27,13 @@ fn color(color: Color) -> chess::Color {
 
 /// How many pieces of a side the solver's lists of moves have room for. The solver fills them unchecked, so that more
 /// pieces would make it write past their end.
-const MEN: usize = 16;
+const MOST_PIECES: usize = 16;
 
 /// The position in the solver's types; none where they have no room for it (more pieces than a side begins with).
 fn board(position: &Chess) -> Option<chess::Board> {
     if Color::ALL
         .into_iter()
-        .any(|side| position.board().by_color(side).count() > MEN)
+        .any(|side| position.board().by_color(side).count() > MOST_PIECES)
     {
         return None;
     }

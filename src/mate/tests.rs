@@ -198,19 +198,19 @@ fn what_holds_now_holds_a_move_later() {
 }
 
 #[test]
-fn with_few_men_the_answer_is_that_of_the_exhaustive_search_alone() {
+fn with_few_pieces_the_answer_is_that_of_the_exhaustive_search_alone() {
     let mut random = fastrand::Rng::with_seed(7);
     let mut compared = 0;
     while compared < 40 {
         let mut setup = Setup::empty();
         let mut square = || Square::new(random.u32(0..64));
-        for man in [
+        for piece in [
             Color::White.king(),
             Color::Black.king(),
             Color::White.knight(),
             Color::Black.bishop(),
         ] {
-            setup.board.set_piece_at(square(), man);
+            setup.board.set_piece_at(square(), piece);
         }
         setup.turn = Color::from_white(random.bool());
         let Ok(position) = setup.position::<Chess>(CastlingMode::Standard) else {
@@ -234,21 +234,21 @@ fn with_few_men_the_answer_is_that_of_the_exhaustive_search_alone() {
 /// Positions that are nearly walls: chains of facing pawns, with bishops and a few other pieces about them.
 fn walled() -> impl Strategy<Value = Chess> {
     let file = prop_oneof![1 => Just(None), 5 => (1_u32..6, 0_u8..12).prop_map(Some)];
-    let man = (
+    let piece = (
         0_u32..64,
         prop_oneof![9 => Just(Role::Bishop), 1 => Just(Role::Knight), 1 => Just(Role::Rook)],
         any::<bool>(),
     );
     (
         prop::collection::vec(file, 8),
-        prop::collection::vec(man, 0..4),
+        prop::collection::vec(piece, 0..4),
         0_u32..64,
         0_u32..64,
         any::<bool>(),
     )
         .prop_filter_map(
             "not a position",
-            |(files, men, white_king, black_king, white_moves)| {
+            |(files, pieces, white_king, black_king, white_moves)| {
                 let mut setup = Setup::empty();
                 for (file, pair) in (0_u32..).zip(files) {
                     let Some((rank, gap)) = pair else { continue };
@@ -257,7 +257,7 @@ fn walled() -> impl Strategy<Value = Chess> {
                     setup.board.set_piece_at(at(rank), Color::White.pawn());
                     setup.board.set_piece_at(at(facing), Color::Black.pawn());
                 }
-                for (square, role, white) in men {
+                for (square, role, white) in pieces {
                     let square = Square::new(square);
                     if setup.board.piece_at(square).is_none() {
                         setup.board.set_piece_at(

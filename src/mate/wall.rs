@@ -16,14 +16,14 @@ pub(super) fn proves_unwinnable(position: &Chess, winner: Color) -> bool {
 }
 
 /// A piece, and the squares on which it may some day stand.
-struct Man {
+struct Roamer {
     home: Square,
     piece: Piece,
     reach: Bitboard,
 }
 
 struct Relaxation {
-    men: Vec<Man>,
+    roamers: Vec<Roamer>,
     /// Squares of pieces that never leave them and are never taken.
     fixed: Bitboard,
 }
@@ -32,33 +32,35 @@ impl Relaxation {
     /// The sets after they stop growing; none when a pawn might promote.
     fn saturated(position: &Chess) -> Option<Self> {
         let board = position.board();
-        let men: Vec<Man> = board
+        let roamers: Vec<Roamer> = board
             .iter()
-            .map(|(home, piece)| Man {
+            .map(|(home, piece)| Roamer {
                 home,
                 piece,
                 reach: Bitboard::from_square(home),
             })
             .collect();
         let mut relaxation = Self {
-            men,
+            roamers,
             fixed: board.occupied(),
         };
         loop {
-            let grown: Vec<Bitboard> = relaxation.men.iter().map(|man| relaxation.grow(man)).collect();
-            let mut changed = false;
-            for (man, reach) in relaxation.men.iter_mut().zip(grown) {
-                changed |= man.reach != reach;
-                man.reach = reach;
-            }
-            if relaxation
-                .men
+            let grown: Vec<Bitboard> = relaxation
+                .roamers
                 .iter()
-                .any(|man| man.piece.role == Role::Pawn && !(man.reach & Bitboard::BACKRANKS).is_empty())
-            {
+                .map(|roamer| relaxation.grow(roamer))
+                .collect();
+            let mut changed = false;
+            for (roamer, reach) in relaxation.roamers.iter_mut().zip(grown) {
+                changed |= roamer.reach != reach;
+                roamer.reach = reach;
+            }
+            if relaxation.roamers.iter().any(|roamer| {
+                roamer.piece.role == Role::Pawn && !(roamer.reach & Bitboard::BACKRANKS).is_empty()
+            }) {
                 return None;
             }
-            relaxation.fixed = relaxation.fixed_men();
+            relaxation.fixed = relaxation.fixed_homes();
             if !changed {
                 return Some(relaxation);
             }
@@ -66,36 +68,36 @@ impl Relaxation {
     }
 
     /// Squares whose piece has no other square and cannot be met there by an enemy.
-    fn fixed_men(&self) -> Bitboard {
+    fn fixed_homes(&self) -> Bitboard {
         let met_by = |color: Color| {
-            self.men
+            self.roamers
                 .iter()
                 .filter(|m| m.piece.color == color)
                 .fold(Bitboard::EMPTY, |all, m| all | m.reach)
         };
         let (white, black) = (met_by(Color::White), met_by(Color::Black));
-        self.men
+        self.roamers
             .iter()
-            .filter(|man| man.reach == Bitboard::from_square(man.home))
-            .filter(|man| !man.piece.color.fold_wb(black, white).contains(man.home))
-            .map(|man| man.home)
+            .filter(|roamer| roamer.reach == Bitboard::from_square(roamer.home))
+            .filter(|roamer| !roamer.piece.color.fold_wb(black, white).contains(roamer.home))
+            .map(|roamer| roamer.home)
             .collect()
     }
 
     /// The squares of a piece after one more step from each of its squares.
-    fn grow(&self, man: &Man) -> Bitboard {
-        let color = man.piece.color;
+    fn grow(&self, roamer: &Roamer) -> Bitboard {
+        let color = roamer.piece.color;
         let fixed_of = |c: Color| -> Bitboard {
-            self.men
+            self.roamers
                 .iter()
                 .filter(|m| m.piece.color == c && self.fixed.contains(m.home))
                 .map(|m| m.home)
                 .collect()
         };
         let open = !fixed_of(color);
-        let mut reach = man.reach;
-        for from in man.reach {
-            reach |= match man.piece.role {
+        let mut reach = roamer.reach;
+        for from in roamer.reach {
+            reach |= match roamer.piece.role {
                 // The sets grow by one square at a time: a slider that passes a square finds it free of its own side.
                 Role::Bishop => {
                     attacks::king_attacks(from) & attacks::bishop_attacks(from, Bitboard::FULL) & open
@@ -118,7 +120,7 @@ impl Relaxation {
             .offset(color.fold_wb(8, -8))
             .map_or(Bitboard::EMPTY, Bitboard::from_square);
         let victims = self
-            .men
+            .roamers
             .iter()
             .filter(|m| m.piece.color != color && m.piece.role != Role::King)
             .fold(Bitboard::EMPTY, |all, m| all | m.reach);
@@ -128,7 +130,7 @@ impl Relaxation {
     /// Squares that pieces of `color` which never leave guard for ever. Some day a piece may close the line of a
     /// slider, so only pawns, knights and kings count.
     fn guarded_for_ever(&self, color: Color) -> Bitboard {
-        self.men
+        self.roamers
             .iter()
             .filter(|m| m.piece.color == color && self.fixed.contains(m.home))
             .map(|m| match m.piece.role {
@@ -145,24 +147,24 @@ impl Relaxation {
         let region = self.king_reach(!winner);
         // The square colour of the bishops that may give check, while no other piece may.
         let mut shade: Option<Bitboard> = None;
-        for man in self
-            .men
+        for roamer in self
+            .roamers
             .iter()
             .filter(|m| m.piece.color == winner && m.piece.role != Role::King)
         {
-            let checks = man
+            let checks = roamer
                 .reach
                 .into_iter()
-                .any(|t| !(attacks::attacks(t, man.piece, self.fixed) & region).is_empty());
+                .any(|t| !(attacks::attacks(t, roamer.piece, self.fixed) & region).is_empty());
             if !checks {
                 continue;
             }
-            let own = if Bitboard::DARK_SQUARES.contains(man.home) {
+            let own = if Bitboard::DARK_SQUARES.contains(roamer.home) {
                 Bitboard::DARK_SQUARES
             } else {
                 Bitboard::LIGHT_SQUARES
             };
-            if man.piece.role != Role::Bishop || shade.is_some_and(|s| s != own) {
+            if roamer.piece.role != Role::Bishop || shade.is_some_and(|s| s != own) {
                 return true;
             }
             shade = Some(own);
@@ -180,7 +182,7 @@ impl Relaxation {
         let shut_from = |king: Bitboard| {
             let open = flights & !king;
             let blockers: Vec<Bitboard> = self
-                .men
+                .roamers
                 .iter()
                 .filter(|m| m.piece.color != winner && m.piece.role != Role::King)
                 .map(|m| m.reach & open)
@@ -196,7 +198,7 @@ impl Relaxation {
     }
 
     fn king_reach(&self, color: Color) -> Bitboard {
-        self.men
+        self.roamers
             .iter()
             .filter(|m| m.piece.color == color && m.piece.role == Role::King)
             .fold(Bitboard::EMPTY, |all, m| all | m.reach)
