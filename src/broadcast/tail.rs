@@ -39,7 +39,7 @@ pub async fn follow(
                     tracing::warn!("broadcast: cannot read the journal {}: {error}", path.display());
                 }
                 failed = true;
-                // It does not tell half of the earlier events, because the public would see games go back.
+                // The loop does not tell half of the earlier events, because the public would see games go back.
                 tokio::select! {
                     () = tokio::time::sleep(PATIENCE) => continue,
                     () = stop.cancelled() => return,

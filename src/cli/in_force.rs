@@ -10,7 +10,7 @@ use crate::{
 /// Takes over what is kept beside the journal, as the daemon does, and tells `out` of it.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub(super) fn take(config: &mut Config, out: &mut dyn io::Write) -> io::Result<()> {
     take_round(config, out)?;
     match tables::kept(&config.journal.path) {

@@ -97,11 +97,11 @@ pub(crate) struct BoardView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PastView {
-    /// It knows all that the gateway keeps.
+    /// The page knows all that the gateway keeps.
     Told,
-    /// It asks for them.
+    /// The page asks for them.
     Asked,
-    /// It will ask as soon as the gateway is online.
+    /// The page will ask as soon as the gateway is online.
     Away,
     /// The gateway does not tell them.
     Untold,

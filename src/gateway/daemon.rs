@@ -74,7 +74,7 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), Gate
 /// the games go on.
 ///
 /// # Errors
-/// As there.
+/// As [`run`].
 pub async fn run_changing(
     config: Config,
     controls: Controls,

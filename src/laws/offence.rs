@@ -16,7 +16,7 @@ use crate::terms::IrregularityKind::{self, *};
 pub enum Sanction {
     /// The edition fixes no cost.
     Nothing,
-    /// So many seconds for the opponent.
+    /// Seconds for the opponent.
     Seconds(u32),
     /// Seconds for the opponent on which texts and practice differ (2023, B.2 and B.3).
     Contested {

@@ -27,11 +27,11 @@ pub enum Situation {
     PeriodComplete,
     /// Nobody has noticed the flag.
     Unnoticed,
-    /// It is not known which flag fell first, and a further period follows.
+    /// Nobody knows which flag fell first, and a further period follows.
     OrderUnknown,
-    /// It is not known which flag fell first, in the last period.
+    /// Nobody knows which flag fell first, in the last period.
     OrderUnknownLast,
-    /// It is not known which flag fell first, in rapid or blitz under rules of their own.
+    /// Nobody knows which flag fell first, in rapid or blitz under rules of their own.
     OrderUnknownQuickplay,
     /// A draw claim that is right.
     Right,

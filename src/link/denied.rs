@@ -18,7 +18,7 @@ pub struct Denied {
     pub groups: Vec<Owner>,
 }
 
-/// Who may open a device node.
+/// The owner and the permissions of a device node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// Its owner.

@@ -21,7 +21,7 @@ pub struct Port {
 /// How a port is attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PortKind {
-    /// By USB.
+    /// A serial port by USB.
     Usb(UsbDevice),
     /// By Bluetooth: a node `rfcomm`.
     Bluetooth,

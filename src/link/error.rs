@@ -48,7 +48,7 @@ pub enum OpenError {
     Port {
         /// The port.
         path: PathBuf,
-        /// What the system says.
+        /// The reason that the system gives.
         reason: String,
     },
     /// The network address cannot be reached.
@@ -56,7 +56,7 @@ pub enum OpenError {
     Unreachable {
         /// `host:port`.
         address: String,
-        /// What the system says.
+        /// The reason that the system gives.
         source: io::Error,
     },
     /// The line opens, and this board does not answer there.

@@ -73,7 +73,7 @@ impl LineMember {
     }
 }
 
-/// Which serial port.
+/// How the configuration names a serial port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortMatch {
     /// A device node, or a link to one (`/dev/serial/by-id/...`), which every opening follows.

@@ -72,7 +72,7 @@ pub struct BrokerFigures {
 /// The working loop calls it to show the watchdog that it works.
 pub type Beat = Arc<dyn Fn() + Send + Sync>;
 
-/// What outlives a connection.
+/// The state that the publisher keeps from one connection to the next.
 pub(super) struct Lasting {
     pub(super) topics: Topics,
     pub(super) settings: PublisherSettings,

@@ -111,7 +111,7 @@ pub struct Busy;
 
 /// One connection, from the attempt to its end.
 pub trait BrokerLink: Send {
-    /// What happens next. Dropping the future loses nothing.
+    /// The next event of the connection. Dropping the future loses nothing.
     fn next(&mut self) -> impl Future<Output = LinkEvent> + Send;
 
     /// Hands a message over; only between `Connected` and `Closed`.

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 
-/// Who answers.
+/// Whoever answers the questions.
 pub(super) enum Dialog<'a> {
     /// A person, whose lines are read here. The questions go to standard error.
     With(&'a mut dyn BufRead),

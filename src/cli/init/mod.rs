@@ -24,7 +24,7 @@ use ask::Dialog;
 use find::{AtPort, Named, PortCandidate};
 use text::Wanted;
 
-/// What a person must do besides for a board by Chessnut.
+/// What a person must do before the daemon can open a board by Chessnut.
 const HID: &str = "Before that: the unit opens no HID devices, among which keyboards are. For the board by Chessnut write\n\n    \
                    [Service]\n    DeviceAllow=char-hidraw rw\n\ninto what opens with: sudo systemctl edit dgt2mqtt";
 

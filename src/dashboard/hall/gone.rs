@@ -23,7 +23,7 @@ impl Gone {
 /// Why a gateway stays on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotGone {
-    /// It is online.
+    /// The gateway is online.
     #[error("the gateway is online: stop it first, and remove it then")]
     Online,
     /// There is no gateway of the name.

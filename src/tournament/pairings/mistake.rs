@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Mistake {
     /// The line, from 1; none where the mistake is of the whole text.
     pub line: Option<usize>,
-    /// What it is.
+    /// The kind of the mistake.
     #[serde(flatten)]
     pub what: MistakeKind,
     /// The words for a person, with what to do.

@@ -44,7 +44,7 @@ pub struct Pairings {
     pub name: Option<String>,
     /// The place of the tournament.
     pub site: Option<String>,
-    /// By board, from the first; none for a board without a game.
+    /// The games by board, from the first; none for a board without a game.
     pub boards: Vec<Option<Pairing>>,
 }
 
@@ -63,7 +63,7 @@ pub struct Checked {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
 pub enum PairingsError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the pairings {path}: {reason}; name a CSV or TRF16 file that this user may read")]
     Unreadable { path: String, reason: String },
     /// The file has these mistakes.
