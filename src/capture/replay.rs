@@ -1,4 +1,4 @@
-//! Plays a capture to a watcher, with the same calls at the same times as the gateway makes.
+//! Drives a watcher through a capture: the same calls at the same times as the gateway makes.
 
 use super::{Act, Capture};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     watcher::{Account, Watcher},
 };
 
-/// The name of the port that the watcher gets.
+/// What the watcher is told of the port when there is none.
 const PORT: &str = "replay";
 
 /// What a replay gives, in order.
@@ -20,7 +20,7 @@ pub enum Outcome {
     Moment(Millis, Option<Account>),
 }
 
-/// Plays `capture` to `watcher` and hands each event to `sink` in order, as [`replay`] does, and besides the accounts
+/// Runs `watcher` through `capture` and hands each event to `sink` in order, as [`replay`] does, and besides what is weighed
 /// at `moments`.
 ///
 /// # Errors
