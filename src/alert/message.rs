@@ -1,4 +1,4 @@
-//! What a phone shows of an event.
+//! The message on a phone about an event.
 
 use serde::Serialize;
 
@@ -7,18 +7,18 @@ use crate::{
     event::{Body, Certainty, Event},
 };
 
-/// A message, as a webhook gets it.
+/// A message in the form of a webhook.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct AlertMessage {
-    /// One line.
+    /// The title, in one line.
     pub(super) title: String,
     /// What the Laws say, or what happened.
     pub(super) text: String,
     /// The board's id.
     board: String,
-    /// Of an irregularity its kind, else the type of the event.
+    /// The kind of an irregularity, or the type of another event.
     kind: String,
-    /// Of an irregularity.
+    /// The certainty of an irregularity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) certainty: Option<Certainty>,
     /// The whole event.
@@ -26,7 +26,7 @@ pub(super) struct AlertMessage {
 }
 
 impl AlertMessage {
-    /// What `alert` wants to be told of `event`, if anything.
+    /// The message on `event`, if `alert` asks for one.
     pub(super) fn of(event: &Event, alert: &AlertConfig) -> Option<Self> {
         let board = &event.board;
         let (kind, title, text) = match &event.body {

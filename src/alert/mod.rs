@@ -1,7 +1,8 @@
-//! Notices pushed to phones: what an arbiter must hear of goes to a webhook or to ntfy.
+//! Notices pushed to phones: an event that an arbiter must hear of goes to a webhook or to ntfy.
 //!
-//! Events are read in the journal beside everything else, as a broadcast reads them, so no board ever waits for a phone. How far
-//! each place was told is kept beside the journal: a restart repeats nothing but what was under way.
+//! Each place reads the events in the journal beside all other work, as a broadcast does, so no board ever waits for a
+//! phone. The file of positions beside the journal keeps how far each place was told. A restart repeats only the
+//! message that was under way.
 #![allow(clippy::disallowed_methods)] // phones live on the wall clock.
 
 mod message;
@@ -32,11 +33,11 @@ use crate::{
     time::Millis,
 };
 
-/// Events read at a time.
+/// How many events are read at a time.
 const BATCH: usize = 256;
-/// A journal that cannot be read is tried again after this.
+/// How long to wait before trying again to read a journal.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What happened longer ago is no news: an arbiter looks at the page.
+/// An event older than this (in milliseconds) is no news for a phone: the arbiter sees it on the page.
 const OLDEST_MS: i64 = 15 * 60_000;
 /// First and longest wait after a failure that may pass.
 const RETRY_MS: (u64, u64) = (1_000, 60_000);
@@ -44,7 +45,7 @@ const RETRY_MS: (u64, u64) = (1_000, 60_000);
 /// An event that may be worth a message: its position, when it was written, and what it says.
 type Kept = (u64, i64, Event);
 
-/// Tells `alert`'s place what is written to the journal at `path`, until `stop`; `news` wakes it up.
+/// Pushes to `alert`'s place the events written to the journal at `path`, until `stop`; `news` wakes it up.
 pub(crate) async fn tell(
     alert: AlertConfig,
     path: PathBuf,
@@ -91,23 +92,23 @@ pub(crate) async fn tell(
 
 struct Teller {
     alert: AlertConfig,
-    /// Names the place in the file of positions.
+    /// The name of the place in the file of positions.
     key: String,
     place: Recipient,
     path: PathBuf,
-    /// It was said that the place cannot be told.
+    /// True once the log has told that the place cannot be reached.
     failing: bool,
-    /// Messages that grew old meanwhile.
+    /// How many messages became too old in the meantime.
     stale: u64,
 }
 
 impl Teller {
-    /// Where to go on: behind what was told, or, at the first time, behind what there is.
+    /// The position to go on from: that of the last event told, or at the first time the end of the journal.
     async fn begin(&self) -> u64 {
         let (path, key) = (self.path.clone(), self.key.clone());
         let begin = move || {
             let last = last_position(&path).unwrap_or(0);
-            // A journal that was restored has fewer.
+            // A journal that was restored may end before that position.
             let told = alerted::read(&path, &key).map_or(last, |told| told.min(last));
             note(&path, &key, told);
             told
@@ -115,7 +116,7 @@ impl Teller {
         tokio::task::spawn_blocking(begin).await.unwrap_or(0)
     }
 
-    /// The next events; none where they cannot be read now.
+    /// The next events; none where the journal cannot be read now.
     async fn read(&self, after: u64) -> Option<Vec<Kept>> {
         let path = self.path.clone();
         let read = tokio::task::spawn_blocking(move || batch(&path, after))
@@ -125,7 +126,7 @@ impl Teller {
             .ok()
     }
 
-    /// Tells the event, if it is wanted and still news.
+    /// Pushes the event, if the place asks for it and it is still news.
     async fn consider(&mut self, position: u64, written_ms: i64, event: &Event) {
         let Some(message) = AlertMessage::of(event, &self.alert) else {
             return;
@@ -154,7 +155,7 @@ impl Teller {
             }
         }
         let (path, key) = (self.path.clone(), self.key.clone());
-        // It ends with the runtime at the latest.
+        // The write ends with the runtime at the latest.
         let _ = tokio::task::spawn_blocking(move || note(&path, &key, position)).await;
     }
 
@@ -170,7 +171,7 @@ impl Teller {
         }
     }
 
-    /// One line for a failure, none for each attempt.
+    /// Writes one line to the log for a failure, and none for each attempt.
     fn failed(&mut self, error: &SendError) {
         if !std::mem::replace(&mut self.failing, true) {
             tracing::warn!("alerts: a message is not taken: {error}");

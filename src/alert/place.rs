@@ -1,4 +1,4 @@
-//! Where messages go: a webhook, or a topic of ntfy.
+//! The places that take messages: a webhook, or a topic of ntfy.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::{
     outgoing::{AGENT, CallError, Server, peace},
 };
 
-/// Characters of an answer that are repeated to a person.
+/// How many characters of an answer are repeated to a person.
 const MAX_SAID: usize = 200;
-/// A part of an address that is as long as this may be a secret.
+/// A part of an address with this many characters may be a secret.
 const SECRET_LENGTH: usize = 6;
 
-/// Why a message was not taken.
+/// Why a place did not take a message.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
 pub(super) enum SendError {
@@ -33,7 +33,7 @@ pub(super) enum SendError {
     },
 }
 
-/// Whether the same message would be refused again.
+/// True where the server would refuse the same message again.
 fn is_final(status: StatusCode) -> bool {
     status.is_client_error()
         && ![StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS].contains(&status)
@@ -44,7 +44,7 @@ impl SendError {
         matches!(self, Self::Refused { status, .. } if is_final(*status))
     }
 
-    /// How long the server wants to be left in peace.
+    /// How long the server asks us to wait.
     pub(super) fn peace(&self) -> Option<Duration> {
         match self {
             Self::Refused { peace, .. } => *peace,
@@ -67,7 +67,7 @@ impl Recipient {
         }
     }
 
-    /// Without the path, which may be as good as a password.
+    /// The address without its path, which may be as good as a password.
     pub(super) fn name(&self) -> &str {
         self.server.address()
     }
@@ -121,7 +121,8 @@ impl Recipient {
             })
     }
 
-    /// What ntfy takes: as JSON at the folder of its topics, because heads have no letters beyond ASCII.
+    /// The message in the form of ntfy. It goes as JSON to the address above its topics, because HTTP headers have no
+    /// letters beyond ASCII.
     fn ntfy(&self, message: &AlertMessage) -> (&str, Value) {
         let (folder, topic) = self.alert.path.rsplit_once('/').unwrap_or(("", &self.alert.path));
         let folder = if folder.is_empty() { "/" } else { folder };

@@ -1,4 +1,4 @@
-//! The folder on the disk: each file is replaced whole, and only when it changes.
+//! The folder on the disk. A file is replaced whole, and only when it changes.
 
 use std::{
     fs, io,
@@ -39,7 +39,7 @@ impl Folder {
         }
     }
 
-    /// What the folder at `root` has of rounds. What cannot be read is left out.
+    /// The files of rounds in the folder at `root`. Unreadable files are left out.
     #[must_use]
     pub fn kept(root: &Path) -> Files {
         let rounds = fs::read_dir(root).into_iter().flatten().flatten();
@@ -57,8 +57,8 @@ impl Folder {
         kept
     }
 
-    /// Puts back what [`Self::kept`] gave, where there is nothing of that name. Other names are left out. What root makes belongs
-    /// to the owner of the nearest folder that was there.
+    /// Puts back the files that [`Self::kept`] gave, where no file of that name exists. Other names are left out. If
+    /// root runs this, the files go to the owner of the nearest folder that was there.
     ///
     /// # Errors
     /// The first file that cannot be written.
@@ -75,8 +75,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes what has changed. Who reads a file sees the old or the new one, never half of it, and
-    /// a file that did not change is not touched: its time would tell the public of a move held back.
+    /// Writes the files that have changed. A reader sees the old file or the new one, never half of it. A file that did
+    /// not change is not touched: its time would tell the public of a move that is held back.
     ///
     /// # Errors
     /// The first file that cannot be written. It is tried again at the next call.
@@ -105,7 +105,7 @@ impl Folder {
     }
 }
 
-/// Whether a folder of this name holds a round.
+/// True where a folder of this name holds a round.
 fn is_round(name: &str) -> bool {
     name.strip_prefix("round-")
         .is_some_and(|number| number.parse::<u32>().is_ok())

@@ -12,7 +12,7 @@ pub(super) struct TournamentFile {
     pub(super) rounds: Vec<RoundCount>,
 }
 
-/// How many games a round has, and how many of them go on.
+/// How many games a round has, and how many of them are being played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RoundCount {
     pub(super) count: usize,
@@ -53,7 +53,7 @@ impl<'a> IndexPairing<'a> {
     }
 }
 
-/// `Last, First` taken apart.
+/// The parts of a name that is written `Last, First`.
 fn index_player(player: &Player) -> IndexPlayer<'_> {
     let (last, first) = match player.name.split_once(',') {
         Some((last, first)) => (last.trim(), Some(first.trim())),
@@ -69,7 +69,7 @@ fn index_player(player: &Player) -> IndexPlayer<'_> {
 }
 
 pub(super) fn json(value: &impl Serialize) -> String {
-    // Texts, numbers and truth values: there is nothing in them that JSON cannot say.
+    // The value holds texts, numbers and truth values, all of which JSON can say.
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');
     text

@@ -1,5 +1,5 @@
-//! What the folder says of a game, where nothing else is known of it: its gateway is away, or a journal
-//! has forgotten it. What was public once is not taken back for that.
+//! Games that only the folder still knows, because their gateway is away or a journal has forgotten them. A game that
+//! was public stays public.
 
 use crate::{event::GameResult, game::pgn::tag};
 
@@ -11,9 +11,9 @@ pub(super) struct KeptFile {
 }
 
 impl KeptFile {
-    /// The game in `text`; none where it has not begun, or where that is no file of ours.
+    /// The game in `text`; none where it has not begun, or where the file is not ours.
     pub(super) fn new(text: String) -> Option<Self> {
-        // The day is written when the game begins.
+        // The broadcast writes the date when the game begins.
         let has_begun = tag(&text, "Date").is_some_and(|date| !date.contains('?'));
         let result = tag(&text, "Result").filter(|_| has_begun)?;
         Some(Self { text, result })

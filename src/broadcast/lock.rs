@@ -1,4 +1,4 @@
-//! One folder has one writer: two of them would take each other's games for late news.
+//! Gives a folder one writer: two writers would each take the other's games for late news.
 
 use std::{
     fs::{File, TryLockError},
@@ -11,27 +11,29 @@ use tokio_util::sync::CancellationToken;
 
 use crate::files::shared;
 
-/// Hidden from tools that look for games.
+/// The lock's file. The dot hides it from tools that look for games.
 const NAME: &str = ".lock";
-/// Whoever writes may end, or move on to another folder: we look again after this.
+/// How often a broadcast that waits looks again, since the writer may end or move on to another folder.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The right to write a folder, for as long as it is held. The system takes it back when the process ends, in whatever way.
+/// The right to write a folder, for as long as it is held. The system takes it back when the process ends, however that
+/// happens.
 #[derive(Debug)]
 pub(super) struct Lock {
-    /// None where the folder cannot be locked, as on a disk without locks: whether it can be written shows by itself.
+    /// None where the folder cannot be locked, as on a disk without locks. Whether the folder can be written shows when
+    /// it is.
     _file: Option<File>,
 }
 
-/// Another writes the folder.
+/// Another process writes the folder.
 #[derive(Debug, PartialEq, Eq)]
 struct Taken {
-    /// What it says of itself.
+    /// What that process wrote about itself into the file.
     by: String,
 }
 
 impl Lock {
-    /// Waits until nobody else writes the folder at `root`; none when `stop` came first.
+    /// Waits until no other process writes the folder at `root`; none when `stop` came first.
     pub(super) async fn wait(root: &Path, stop: &CancellationToken) -> Option<Self> {
         let mut told = false;
         loop {
@@ -74,7 +76,7 @@ impl Lock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut by = String::new();
-                // Only for the message: without it the refusal is as good.
+                // The text only helps the message: without it the refusal is as good.
                 let _ = file.read_to_string(&mut by);
                 return Err(Taken {
                     by: by.trim().to_owned(),
@@ -86,7 +88,7 @@ impl Lock {
             }
         }
         if shared::has_one_name(&file) {
-            // A help for the one who is refused; a full disk must not keep us from writing.
+            // The text helps whoever is refused. A full disk must not keep the broadcast from writing.
             let _ = file
                 .set_len(0)
                 .and_then(|()| file.rewind())

@@ -1,8 +1,8 @@
 //! Games for the public: the folder of PGN files that broadcasting tools know, with pairings and delay.
 //!
-//! The core is pure: events and a time in, contents of files out ([`Round`]). Around it `Writer` puts
-//! them on the disk, `public` shows them in browsers, [`follow`] brings it the events of a journal, and [`push`] sends the games to lichess;
-//! [`broadcast`] has all of them work together.
+//! The core is pure: events and a time in, contents of files out ([`Round`]). Around it, [`follow`] brings the events
+//! of a journal, `Writer` puts the files on the disk, `public` shows them in browsers, and [`push`] sends the games to
+//! lichess. [`broadcast`] makes all of these work together.
 #![allow(clippy::disallowed_methods)] // the writer runs on the wall clock and has the disk wait elsewhere.
 
 pub mod folder;

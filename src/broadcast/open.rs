@@ -1,5 +1,5 @@
-//! The rounds of a broadcast as it begins, or begins again: what is configured, and what its folder tells
-//! of what was before.
+//! The rounds of a broadcast when it begins, or begins again. They follow from the configuration, and from what the
+//! folder tells of the time before.
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
@@ -16,14 +16,14 @@ use crate::{
     tournament::{Pairings, Tournament},
 };
 
-/// How long after the begin of a round something of the one before it is still waited for, besides the
-/// delay: its last games, results that are entered late.
+/// How long after the beginning of a round the broadcast waits for the one before it, besides the delay: its last games
+/// may go on, and arbiters may enter results late.
 const FORMER_FOR: Duration = Duration::from_secs(12 * 3600);
 
 /// The rounds at `now_ms`, and the round on lichess of the former one.
 ///
-/// The configuration names one round. The round before it goes on where something of it may still have
-/// to be written: the public is behind, and its last game may not be over.
+/// The configuration names one round. The round before it goes on if any of its files may still change, because the
+/// public is behind, or because its last game may not be over.
 pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> (Rounds, Option<Lichess>) {
     let root = &settings.folder;
     let mut noted = note::read_all(root);
@@ -65,7 +65,7 @@ pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> (Rounds,
     (Rounds::new(current, former, counts(root)), lichess)
 }
 
-/// `GATEWAY/BOARD` of a board that may be named without its gateway.
+/// The name `GATEWAY/BOARD` of a board that the configuration may name without its gateway.
 fn full(gateway: &str, board: &str) -> String {
     match board.contains('/') {
         true => board.to_owned(),
@@ -81,8 +81,8 @@ fn is_awaited(note: &RoundNote, until_ms: i64, now_ms: i64) -> bool {
             .saturating_add(patience)
 }
 
-/// A round that was begun by mistake: no game of it has begun, and an earlier one is played again.
-/// Its note would say that it began then.
+/// Removes the notes of rounds that somebody began by mistake: no game of such a round has begun, and an earlier round
+/// is played again. Its note would keep the time of that mistake as its beginning.
 fn forget_later(root: &Path, noted: &mut BTreeMap<u32, RoundNote>, since_ms: i64) {
     noted.retain(|round, note| {
         let is_mistake = note.tournament.since_ms > since_ms && kept(root, *round).is_empty();
@@ -93,7 +93,7 @@ fn forget_later(root: &Path, noted: &mut BTreeMap<u32, RoundNote>, since_ms: i64
     });
 }
 
-/// Where the rest of the former round is pushed to. The token is that of the present one.
+/// The round on lichess of the former round. The token is that of the present round.
 fn former_lichess(note: &RoundNote, settings: &Broadcast) -> Option<Lichess> {
     let present = settings.lichess.as_ref()?;
     let round = note.lichess.clone().filter(|round| *round != present.round)?;
@@ -112,7 +112,7 @@ fn round(root: &Path, tournament: Tournament, pairings: Pairings, boards: Vec<St
     round
 }
 
-/// The games of a round that have begun, by what the folder says.
+/// The games of a round that have begun, according to the folder.
 fn kept(root: &Path, round: u32) -> BTreeMap<usize, KeptFile> {
     let files = fs::read_dir(root.join(format!("round-{round}")));
     let games = files.into_iter().flatten().flatten().filter_map(|file| {
@@ -124,7 +124,7 @@ fn kept(root: &Path, round: u32) -> BTreeMap<usize, KeptFile> {
     games.collect()
 }
 
-/// How many games the rounds have by what the folder says. None of them goes on, as far as that tells.
+/// How many games the rounds have, according to the folder, which cannot tell whether any of them is being played.
 fn counts(root: &Path) -> BTreeMap<u32, RoundCount> {
     let text = shared::read(root, "tournament.json").unwrap_or_default();
     let rounds =
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    /// A hall with its journal, which is told anew after each begin.
+    /// A hall with its journal, which the broadcast reads again after each beginning.
     struct Hall {
         root: tempfile::TempDir,
         journal: Vec<Event>,
@@ -217,7 +217,8 @@ mod tests {
             );
         }
 
-        /// The program begins at `minute` with `round` configured, hears what was, and writes.
+        /// Begins the program at `minute` with `round` configured, tells it all events so far, and returns what it
+        /// writes.
         fn begin(&self, minute: i64, round: u32) -> Rounds {
             let (mut rounds, _) = open(&settings(self.root.path(), round), "gw", T0 + minute * MINUTE);
             for event in &self.journal {
@@ -251,14 +252,14 @@ mod tests {
         let third = || hall.file("round-3/game-1.pgn");
         assert!(third().contains("1. e4 *"), "{}", third());
 
-        // The next round is begun while the game goes on, and its first game begins.
+        // The next round begins while the game goes on, and the first game of that round begins.
         let mut hall = hall;
         hall.begin(22, 4);
         hall.play(23, 1, 3, "g1f3");
         hall.end(24, 1);
         hall.start(30, 2);
         hall.play(31, 2, 1, "d2d4");
-        // Whether the program was restarted since makes no difference.
+        // A restart of the program in between makes no difference.
         let mut rounds = hall.begin(32, 4);
         let third = hall.file("round-3/game-1.pgn");
         assert!(third.contains("1. e4 *"), "still held back: {third}");
@@ -342,7 +343,7 @@ mod tests {
         hall.begin(0, 3);
         hall.start(1, 1);
         hall.play(2, 1, 1, "e2e4");
-        // Somebody tries something in the evening, and the next round is named too late.
+        // Somebody tries a board in the evening, and the configuration names the next round too late.
         hall.start(20, 2);
         hall.play(21, 2, 1, "h2h4");
         hall.end(22, 2);

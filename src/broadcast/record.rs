@@ -1,7 +1,7 @@
-//! What happened at one board, as far as a broadcast shows it, and how it looked at an earlier time.
+//! The acts at one board that a broadcast shows, and the game as it was at an earlier time.
 //!
-//! A delayed broadcast is the fold over the acts that are old enough: result, retraction and new
-//! game are acts like moves, so nothing of what is held back shows.
+//! A delayed broadcast is the fold over the acts that are old enough. Result, retraction and new game are acts like
+//! moves, so none of them shows before its time.
 
 use jiff::Timestamp;
 use shakmaty::{CastlingMode, Chess, Color, fen::Fen, san::SanPlus, uci::UciMove};
@@ -12,9 +12,9 @@ use crate::{
     tournament::Delay,
 };
 
-/// Acts of more games than this are dropped, the oldest first: the shown game and those put up after it.
+/// The most games of which acts are kept: the shown game and those begun after it. The oldest go first.
 const MAX_GAMES: usize = 3;
-/// An evening at one board stays far below; moves and retractions without end are not taken beyond it.
+/// The most acts of a board. An evening stays far below; moves and retractions without end go no further.
 const MAX_ACTS: usize = 4_000;
 
 /// The acts at one board.
@@ -26,9 +26,9 @@ pub struct PublicRecord {
 
 #[derive(Clone, Debug)]
 struct Act {
-    /// Unix time in milliseconds at which it became known.
+    /// When it became known, as Unix time in milliseconds.
     known_ms: i64,
-    /// When it happened: the same time, before the daemon had made up its mind.
+    /// When it happened, as Unix time in milliseconds, which is before the daemon was sure of it.
     at_ms: i64,
     game: u32,
     what: What,
@@ -39,19 +39,19 @@ enum What {
     Started(Start),
     Moved {
         made: Box<MoveMade>,
-        /// A person put it in: nobody measured when it was played.
+        /// True where a person entered it: nobody measured when it was played.
         entered: bool,
     },
     Retracted {
         to_ply: u32,
-        /// An arbiter puts others in, and those that follow are told again.
+        /// True where an arbiter enters other half-moves, and those that follow are told again.
         corrected: bool,
     },
     Ended {
         result: GameResult,
     },
     Resumed,
-    /// The result that is said next contradicts what is known: an arbiter is asked.
+    /// The daemon asks an arbiter, because the next result contradicts what is known.
     Questioned,
 }
 
@@ -69,23 +69,23 @@ struct Start {
 pub struct ShownGame {
     /// Number on its board.
     pub number: u32,
-    /// Names told with the event that began it: White's and Black's.
+    /// Names of White and of Black, from the event that began the game.
     pub players: [Option<String>; 2],
-    /// Name of the event, and number of the round, told with the same event.
+    /// Name of the tournament, from the same event.
     pub event: Option<String>,
-    /// See there.
+    /// Number of the round, from the same event.
     pub round: Option<u32>,
     /// Day on which it began, `YYYY.MM.DD`.
     pub date: Option<String>,
     /// Moves and result; no tags of an event or of players.
     pub pgn: Pgn,
-    /// True while it goes on.
+    /// True while it is being played.
     pub live: bool,
 }
 
 impl PublicRecord {
-    /// Takes an event; one that was taken before is dropped by its number. `now_ms` is its time when
-    /// it has none itself. True when a game changed.
+    /// Takes an event, unless one with its number was taken before. `now_ms` is its time if it has none itself. True
+    /// when a game changed.
     pub fn take(&mut self, event: &Event, now_ms: i64) -> bool {
         if event.seq <= self.last_seq {
             return false;
@@ -120,7 +120,7 @@ impl PublicRecord {
             Body::Notice { code, .. } if code == notice::RESULT_CONTRADICTS => What::Questioned,
             _ => return false,
         };
-        // What goes on with a game that began before, or in another round, is none of ours.
+        // The events of a game that began before, or in another round, do not belong here.
         if !matches!(what, What::Started(_)) && !self.acts.iter().rev().any(|act| act.game == game) {
             return false;
         }
@@ -129,7 +129,7 @@ impl PublicRecord {
         }
         let stamp = event.time.as_deref().and_then(|time| time.parse().ok());
         let known_ms = stamp.map_or(now_ms, Timestamp::as_millisecond);
-        // Seconds of an evening: the product is far from any limit.
+        // These are the seconds of an evening, so the product is far from any limit.
         let late_ms = event.at.map_or(0, |at| ((event.t - at).max(0.0) * 1000.0) as i64);
         self.acts.push(Act {
             known_ms,
@@ -143,7 +143,7 @@ impl PublicRecord {
 
     fn forget_the_oldest(&mut self) {
         let starts = |act: &Act| matches!(act.what, What::Started(_));
-        // A finished game is not replaced by those after it, so it is these that go.
+        // A finished game stays shown whatever comes after it, so the later games go.
         while self.acts.iter().filter(|act| starts(act)).count() > MAX_GAMES {
             let shown = self.shown(i64::MAX, Delay::default()).map(|shown| shown.number);
             let old = self
@@ -155,7 +155,7 @@ impl PublicRecord {
         }
     }
 
-    /// The game as it is to be seen at `now_ms`; none before the first.
+    /// The game as the public sees it at `now_ms`; none before the first.
     ///
     /// A game that ended with a result is shown until the end of the round, whatever is set up after it.
     #[must_use]
@@ -172,21 +172,21 @@ impl PublicRecord {
         game.map(|game| game.shown(delay.moves))
     }
 
-    /// What is public at `now_ms`, as a number that another picture of the game never has.
+    /// A number for what is public at `now_ms`, which no other state of the game has.
     #[must_use]
     pub(super) fn picture(&self, now_ms: i64, delay: Delay) -> (u64, usize) {
         let public = self.by_time(delay).filter(|(public_ms, _)| *public_ms <= now_ms);
         (self.last_seq, public.count())
     }
 
-    /// The acts with the Unix time in milliseconds from which on they are public.
+    /// The acts, each with the Unix time in milliseconds at which it becomes public.
     fn by_time(&self, delay: Delay) -> impl Iterator<Item = (i64, &Act)> {
         let mut ended: Option<i64> = None;
         self.acts.iter().map(move |act| {
             if matches!(act.what, What::Ended { .. }) {
                 ended = Some(act.known_ms);
             }
-            // What follows a result that is held back would betray it, or take its place.
+            // An act after a result that is held back would betray the result, or take its place.
             let held = ended.filter(|ended| act.known_ms >= *ended);
             let held_ms = held.map_or(act.known_ms, |ended| ended.saturating_add(delay.result_ms));
             (act.known_ms.max(held_ms).saturating_add(delay.ms), act)
@@ -206,13 +206,13 @@ struct Unfolding {
     number: u32,
     start: Start,
     date: Option<String>,
-    /// With Unix times in milliseconds, where they are known.
+    /// The moves with their Unix times in milliseconds, where known.
     moves: Vec<(MoveMade, Option<i64>)>,
     result: GameResult,
     ended: bool,
-    /// The next result waits for an arbiter's word.
+    /// True while the next result waits for an arbiter's word.
     questioned: bool,
-    /// Half-moves that were taken out: where they come again, after a correction, they keep their times.
+    /// Half-moves that a correction took out. Those that come again keep their times.
     taken_out: Vec<(MoveMade, Option<i64>)>,
 }
 
@@ -264,7 +264,7 @@ impl Unfolding {
                 self.result = GameResult::Open;
                 self.ended = false;
             }
-            // Of a result that was public before, nothing is held back.
+            // A result that was public before is not held back.
             What::Questioned => self.questioned = !self.ended,
         }
     }
@@ -300,7 +300,7 @@ impl Unfolding {
         }
     }
 
-    /// The half-moves that a reader of PGN follows: names are made anew by playing them, and one that cannot be played has none.
+    /// The half-moves for a reader of PGN. Their names are made by playing them; one that cannot be played has none.
     fn readable(&self) -> Vec<PgnMove> {
         let setup = self.start.fen.parse::<Fen>().unwrap_or_default();
         let turn = setup.as_setup().turn;
@@ -311,7 +311,7 @@ impl Unfolding {
         for (i, (made, at_ms)) in self.moves.iter().enumerate() {
             let named = position.take().and_then(|here| played(here, made));
             let (san, after) = named.unzip();
-            // After an illegal move that stands, readers go on from the position.
+            // After an illegal move that stands, readers go on from the position after it.
             position = after.or_else(|| made.fen.parse::<Fen>().ok()?.into_position(mode).ok());
             let white = (turn == Color::White) == i.is_multiple_of(2);
             let clock = |made: &MoveMade| {
@@ -323,7 +323,7 @@ impl Unfolding {
                 uci: made.uci.clone(),
                 fen: made.fen.clone(),
                 clock_ms: clock(made),
-                // The wall clock may have been set back meanwhile.
+                // Somebody may have set the wall clock back meanwhile.
                 used_ms: before
                     .zip(*at_ms)
                     .map(|(before, at_ms)| u64::try_from(at_ms - before).unwrap_or(0)),

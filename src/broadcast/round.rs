@@ -1,4 +1,4 @@
-//! The files of one round: what every one of them is to hold at a time.
+//! The files of one round, and what each of them holds at a given time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,11 +18,11 @@ use crate::{
 pub struct Round {
     tournament: Tournament,
     pairings: Pairings,
-    /// In their order: the first plays the first pairing.
+    /// The boards in their order: the first plays the first pairing.
     tables: Vec<Table>,
-    /// What the folder says of games, by their numbers: it stays where nothing else is known of them.
+    /// The games in the folder by their numbers, which stay as they are if nothing else is known of them.
     kept: BTreeMap<usize, KeptFile>,
-    /// What there is of the other rounds, by their numbers.
+    /// The number of games of the other rounds, by the rounds' numbers.
     others: BTreeMap<u32, RoundCount>,
 }
 
@@ -31,7 +31,7 @@ pub struct Round {
 pub struct Published {
     /// `GATEWAY/BOARD`; none for a pairing without a board.
     pub board: Option<String>,
-    /// Its file.
+    /// The content of its file.
     pub pgn: String,
 }
 
@@ -40,7 +40,7 @@ struct Table {
     /// `GATEWAY/BOARD`.
     id: String,
     record: PublicRecord,
-    /// What was last shown, and of which picture: with many boards most of them rest.
+    /// The game that was last shown, and the number of its state. With many boards most of them have not changed.
     shown: Option<((u64, usize), Option<ShownGame>)>,
 }
 
@@ -58,7 +58,7 @@ impl Table {
     }
 }
 
-/// Contents by path, relative to the folder of the tournament.
+/// Contents of files by path, relative to the folder of the tournament.
 pub type Files = BTreeMap<String, String>;
 
 impl Round {
@@ -79,24 +79,24 @@ impl Round {
         }
     }
 
-    /// Its number, from 1.
+    /// The number of the round, from 1.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.tournament.round
     }
 
-    /// What the folder says of a game of this round stays until more is known of it.
+    /// Keeps what the folder has of a game of this round, until more is known of the game.
     pub(super) fn keep(&mut self, game: usize, kept: KeptFile) {
         self.kept.insert(game, kept);
     }
 
-    /// What there is of another round.
+    /// Takes the number of games of another round.
     pub(super) fn know_other(&mut self, number: u32, count: RoundCount) {
         self.others.insert(number, count);
     }
 
-    /// Takes an event of any board. True when something may have to be written. A game belongs to the
-    /// round in which it began, to its end.
+    /// Takes an event of any board. True when files may change. A game belongs to its end to the round in which it
+    /// began.
     pub fn take(&mut self, event: &Event, now_ms: i64) -> bool {
         let told = event.time.as_deref().and_then(|time| time.parse().ok());
         let at_ms = told.map_or(now_ms, jiff::Timestamp::as_millisecond);
@@ -114,7 +114,7 @@ impl Round {
         }
     }
 
-    /// When the files change next by the passing of time, as Unix time in milliseconds.
+    /// When the passing of time next changes the files, as Unix time in milliseconds.
     #[must_use]
     pub fn next_change_ms(&self, now_ms: i64) -> Option<i64> {
         let delay = self.tournament.delay;
@@ -124,7 +124,7 @@ impl Round {
             .min()
     }
 
-    /// What every file is to hold at `now_ms`.
+    /// What each file holds at `now_ms`.
     #[must_use]
     pub fn files(&mut self, now_ms: i64) -> Files {
         let boards = self.boards(now_ms);
@@ -181,7 +181,7 @@ impl Round {
                 let pairing = self.pairings.boards.get(i).cloned().flatten();
                 let kept = self.kept.get(&(i + 1)).filter(|_| shown.is_none()).cloned();
                 let mut board = self.board(i + 1, pairing, shown, kept);
-                // A reader tells games apart by their players, so no two may be the same.
+                // A reader tells games apart by their players, so no two games may have the same.
                 let nameless = board.players().iter().all(|name| name == "?");
                 if nameless || !seen.insert(board.players()) {
                     board.pgn.tags.push(("Board".into(), (i + 1).to_string()));
@@ -201,7 +201,7 @@ impl Round {
         let live = shown.as_ref().map(|shown| shown.live);
         let live = live.unwrap_or_else(|| kept.as_ref().is_some_and(KeptFile::is_live));
         let names = shown.as_ref().map(|shown| shown.players.clone());
-        // The pairings know; a name in the table of a board is for halls without them.
+        // Pairings go first. A name in the table of a board is for halls without pairings.
         let pairing = pairing.unwrap_or_else(|| {
             let [white, black] = names.unwrap_or_default().map(named);
             Pairing { white, black }
@@ -285,7 +285,7 @@ impl Round {
     }
 }
 
-/// One board of the round as the public sees it.
+/// One board of the round, as the public sees it.
 struct Board {
     pairing: Pairing,
     pgn: Pgn,
@@ -322,7 +322,7 @@ fn named(name: Option<String>) -> Player {
     }
 }
 
-/// A game that has not begun: its tags and a lone asterisk.
+/// A game that has not begun: its tags and an asterisk.
 fn unplayed() -> Pgn {
     Pgn {
         first_number: 1,
@@ -331,7 +331,7 @@ fn unplayed() -> Pgn {
     }
 }
 
-/// As the PGN standard writes it (9.6.1): `40/5400+30:1800+30`, in seconds.
+/// The time control as the PGN standard writes it (9.6.1): `40/5400+30:1800+30`, in seconds.
 fn time_control(periods: &[Period]) -> Option<String> {
     let period = |period: &Period| {
         let moves = period.moves.map_or_else(String::new, |moves| format!("{moves}/"));

@@ -15,7 +15,7 @@ pub(super) struct Rounds {
     former: Option<Round>,
 }
 
-/// What is public of them.
+/// What is public of the rounds at a time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Picture {
     pub(super) files: Files,
@@ -24,7 +24,7 @@ pub(super) struct Picture {
 }
 
 impl Rounds {
-    /// `counts` are those of all rounds, as far as the folder tells.
+    /// The rounds of a tournament; `counts` are those of all rounds, according to the folder.
     pub(super) fn new(mut current: Round, former: Option<Round>, counts: BTreeMap<u32, RoundCount>) -> Self {
         for (number, count) in counts {
             current.know_other(number, count);
@@ -32,12 +32,12 @@ impl Rounds {
         Self { current, former }
     }
 
-    /// Number of the round that is played, and of the one before it if that goes on.
+    /// Number of the present round, and of the one before it if that goes on.
     pub(super) fn numbers(&self) -> (u32, Option<u32>) {
         (self.current.number(), self.former.as_ref().map(Round::number))
     }
 
-    /// Takes an event of any board. True when something may have to be written.
+    /// Takes an event of any board. True when files may change.
     pub(super) fn take(&mut self, event: &Event, now_ms: i64) -> bool {
         let former = self
             .former
@@ -51,7 +51,7 @@ impl Rounds {
         let mut picture = Picture::default();
         if let Some(former) = &mut self.former {
             let mut files = former.files(now_ms);
-            // There is one for all rounds, and the present one knows more.
+            // All rounds share this file, and the present round knows more.
             files.remove("tournament.json");
             picture.former = former.published(&files);
             self.current.know_other(former.number(), former.count(now_ms));
@@ -63,7 +63,7 @@ impl Rounds {
         picture
     }
 
-    /// When something becomes public by the passing of time, as Unix time in milliseconds.
+    /// When the passing of time next makes something public, as Unix time in milliseconds.
     pub(super) fn next_change_ms(&self, now_ms: i64) -> Option<i64> {
         let rounds = [Some(&self.current), self.former.as_ref()];
         let changes = rounds.into_iter().flatten();

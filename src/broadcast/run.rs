@@ -1,4 +1,4 @@
-//! A broadcast at work, and begun anew when its settings change.
+//! Runs a broadcast, and begins it anew when its settings change.
 
 use std::{future::Future, pin::pin};
 
@@ -13,11 +13,11 @@ use super::{
 };
 use crate::config::Broadcast;
 
-/// Batches of events on their way to the folder.
+/// How many batches of events may wait for the folder.
 const TOLD: usize = 4;
 
-/// Broadcasts as `settings` say until `stop`, and begins anew whenever they change, as after a restart:
-/// `source` tells all events from the first. What lichess answers is told to `pushed`.
+/// Broadcasts as `settings` say until `stop`. When they change it begins anew, as after a restart, and `source` tells
+/// all events from the first. `pushed` gets the answers of lichess.
 pub async fn broadcast<F>(
     mut settings: watch::Receiver<Option<Broadcast>>,
     gateway: &str,
@@ -40,7 +40,7 @@ pub async fn broadcast<F>(
         tokio::select! {
             () = &mut work => return,
             changed = settings.changed() => {
-                // What is being written is written to its end.
+                // The writer finishes what it is writing.
                 if changed.is_ok() {
                     end.cancel();
                 }
@@ -50,7 +50,7 @@ pub async fn broadcast<F>(
     }
 }
 
-/// Broadcasts until `stop`, once nobody else writes the folder.
+/// Broadcasts until `stop`, once no other process writes the folder.
 async fn once<F>(
     settings: &Broadcast,
     gateway: &str,
@@ -73,7 +73,7 @@ async fn once<F>(
     };
     let pushing_former = async {
         if let Some((lichess, games)) = readers.former {
-            // Who looks wants to know of the round that is played; the rest is in the log.
+            // The page and `health` show the present round; the log has the rest.
             push(lichess, games, watch::Sender::new(None), stop.clone()).await;
         }
     };

@@ -1,4 +1,4 @@
-//! The events of a journal, from the first that is kept to those that come.
+//! Follows the events of a journal, from the first that it keeps to those that come.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -11,15 +11,15 @@ use crate::{
     journal::query::{Filter, each_event},
 };
 
-/// Events read at a time.
+/// How many events are read at a time.
 const BATCH: usize = 512;
-/// A journal that cannot be read is tried again after this.
+/// How long to wait before trying again to read a journal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Tells the events of the journal at `path`, and those that are written to it: `news` wakes it up.
 ///
-/// The journal is read beside its writer and not listened to: no board ever waits for a broadcast,
-/// and after a restart it knows what was played before.
+/// It reads the journal beside the writer instead of listening to the boards. So no board ever waits for a broadcast,
+/// and after a restart the broadcast knows what was played before.
 pub async fn follow(
     path: PathBuf,
     mut news: watch::Receiver<u64>,
@@ -39,7 +39,7 @@ pub async fn follow(
                     tracing::warn!("broadcast: cannot read the journal {}: {error}", path.display());
                 }
                 failed = true;
-                // Half of what was is not told: the public would see games go back.
+                // The loop does not tell half of the earlier events, because the public would see games go back.
                 tokio::select! {
                     () = tokio::time::sleep(PATIENCE) => continue,
                     () = stop.cancelled() => return,

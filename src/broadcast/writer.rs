@@ -1,4 +1,4 @@
-//! Writes the folder after every event, and whenever something held back becomes public.
+//! Writes the folder after every event, and whenever something that was held back becomes public.
 
 use std::time::Duration;
 
@@ -20,24 +20,24 @@ use crate::{
     event::Event,
 };
 
-/// Moves of many boards that come at once are written together. No viewer sees the difference.
+/// Moves within this time are written together. No viewer sees the difference.
 const TOGETHER: Duration = Duration::from_millis(100);
-/// A folder that cannot be written is tried again after this.
+/// How long to wait before trying again to write the folder.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The wall clock may be set while something waits to become public: it is looked at so often.
+/// How often the writer looks at the wall clock, which somebody may set while something waits to become public.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Events that are told together.
 #[derive(Clone, Debug, Default)]
 pub struct Bundle {
-    /// Each with its time in Unix milliseconds, should it have none itself.
+    /// The events, each with the Unix time in milliseconds that it has if it names none itself.
     pub events: Vec<(Event, i64)>,
-    /// Others of an earlier time follow at once: nothing is written before them, for the public
-    /// would see games go back.
+    /// True where other earlier events follow at once. The writer waits for these, because the public would see games
+    /// go back.
     pub more: bool,
 }
 
-/// Games as they were last written, for those who send them on.
+/// The games as they were last written, for the push and for the public's view.
 pub(super) type Games = watch::Receiver<Vec<Published>>;
 
 /// A broadcast: events in, files out.
@@ -50,15 +50,15 @@ pub(super) struct Writer {
     failed: bool,
 }
 
-/// Who sends games on.
+/// The games for those who send them on.
 pub(super) struct Readers {
     pub(super) current: Games,
-    /// Those of the former round, and where they go.
+    /// The games of the former round, and its round on lichess.
     pub(super) former: Option<(Lichess, Games)>,
 }
 
 impl Writer {
-    /// A broadcast as it is configured, of the boards of `gateway` where their names name no other.
+    /// A broadcast as configured. A board whose name has no gateway is one of `gateway`.
     pub(super) fn new(settings: &Broadcast, gateway: &str) -> (Self, Readers) {
         let (rounds, lichess) = open(settings, gateway, Timestamp::now().as_millisecond());
         let (number, before) = rounds.numbers();
@@ -88,7 +88,7 @@ impl Writer {
 
     /// Writes until `stop`, or until nobody tells events any more.
     pub(super) async fn run(mut self, mut events: mpsc::Receiver<Bundle>, stop: CancellationToken) {
-        // What was public before stays as it is until everything was told that happened meanwhile.
+        // What was public before stays as it is until the writer has all events that happened meanwhile.
         let mut due: Option<Instant> = None;
         let mut changed = true;
         loop {
@@ -124,7 +124,7 @@ impl Writer {
         }
     }
 
-    /// Writes what is public now; when to look again.
+    /// Writes what is public now; returns when to look again.
     async fn write(&mut self) -> Option<Instant> {
         let now_ms = Timestamp::now().as_millisecond();
         let Picture {
@@ -151,7 +151,7 @@ impl Writer {
         Some(Instant::now() + wait.min(LONGEST_WAIT))
     }
 
-    /// The disk may be slow: other tasks of this thread go on meanwhile.
+    /// Writes the files in another thread, because the disk may be slow and other tasks of this thread must go on.
     async fn put(&mut self, files: Files) -> Result<(), FolderError> {
         let Some(mut folder) = self.folder.take() else {
             return Ok(());

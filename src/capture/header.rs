@@ -9,7 +9,7 @@ use crate::{
     watcher::{MOST_GATHERED_MS, Protocol},
 };
 
-/// The `# key: value` lines in their order. Keys that mean something to us have been checked.
+/// The `# key: value` lines in their order. The values of known keys have been checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     lines: Vec<(String, String)>,
@@ -33,16 +33,16 @@ pub enum HeaderError {
         key: String,
         /// Its value.
         value: String,
-        /// What is wrong with it, or what is possible.
+        /// What is wrong with it, or which values are possible.
         reason: String,
     },
-    /// A known key stands twice.
+    /// A known key comes twice.
     #[error("`{0}` stands twice")]
     Twice(String),
 }
 
 impl Header {
-    /// Keys that say how to read the records.
+    /// The keys that change how the records are read.
     pub const KNOWN: [&str; 8] = [
         "board",
         "protocol",
@@ -60,13 +60,14 @@ impl Header {
         self.board.as_deref()
     }
 
-    /// What the board spoke; a capture that does not say is one of a DGT board.
+    /// The protocol of the board; that of a DGT board where the capture does not say.
     #[must_use]
     pub fn protocol(&self) -> Option<Protocol> {
         self.protocol
     }
 
-    /// How long the line may have gathered bytes before they got their time; none where nothing is said.
+    /// How many milliseconds the line may have gathered bytes before they got their time; none where the capture does
+    /// not say.
     #[must_use]
     pub fn gathered_ms(&self) -> Option<u64> {
         self.gathered_ms
@@ -111,7 +112,7 @@ impl Header {
     /// Adds a line.
     ///
     /// # Errors
-    /// When a known key has a value that cannot be understood, or stands twice.
+    /// When a known key has a value that cannot be understood, or comes twice.
     pub fn push(&mut self, key: &str, value: &str) -> Result<(), HeaderError> {
         match key {
             "board" => set(&mut self.board, key, value, board_id(value)),
@@ -141,13 +142,13 @@ fn set<T>(slot: &mut Option<T>, key: &str, text: &str, value: Result<T, String>)
     Ok(())
 }
 
-/// A name as the payloads spell it.
+/// Reads a name in the spelling of the payloads.
 fn named<T: DeserializeOwned>(name: &str) -> Result<T, String> {
     let name: value::StrDeserializer<'_, value::Error> = name.into_deserializer();
     T::deserialize(name).map_err(|e| e.to_string())
 }
 
-/// `1000 ms`
+/// Reads `1000 ms`.
 fn gathered(text: &str) -> Result<u64, String> {
     let ms = text.strip_suffix("ms").map(str::trim_end);
     let ms = ms
@@ -169,7 +170,7 @@ fn board_id(id: &str) -> Result<String, String> {
     }
 }
 
-/// Whether `id` may name a board: `[a-z0-9_-]{1,32}`, because it becomes a level of a topic.
+/// True where `id` may name a board: `[a-z0-9_-]{1,32}`, because it becomes a level of a topic.
 #[must_use]
 pub fn is_board_id(id: &str) -> bool {
     (1..=32).contains(&id.len())

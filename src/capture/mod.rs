@@ -24,18 +24,18 @@ use crate::time::Millis;
 /// A capture file as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capture {
-    /// What the file says of itself.
+    /// The header of the file.
     pub header: Header,
-    /// What happened, in order of time.
+    /// The records, in order of time.
     pub records: Vec<Record>,
 }
 
-/// Something that happened at a time.
+/// A record of the capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Milliseconds since the start of the capture.
     pub at: Millis,
-    /// What.
+    /// What happened.
     pub act: Act,
 }
 

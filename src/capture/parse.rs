@@ -1,13 +1,13 @@
-//! Reading a capture: strict, with the line number and the reason.
+//! Reads a capture strictly; an error has the line number and the reason.
 
 use std::str::from_utf8;
 
 use super::{Act, Capture, Header, HeaderError, Record};
 use crate::time::Millis;
 
-/// The longest a capture may be, in microseconds: 31 days. Who plays one goes through all of its time.
+/// The longest a capture may be, in microseconds: 31 days. A replay goes through all of its time.
 const LONGEST: u64 = 31 * 86_400 * 1_000_000;
-/// Records of a capture, and lines that say something of it.
+/// How many records a capture may have, and how many header lines.
 const MOST_RECORDS: usize = 4_000_000;
 const MOST_HEADERS: usize = 10_000;
 
@@ -15,9 +15,9 @@ const MOST_HEADERS: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {flaw}")]
 pub struct ParseError {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// What is wrong with the line.
     pub flaw: Flaw,
 }
 
@@ -30,19 +30,19 @@ pub enum Flaw {
     /// A later version of the format.
     #[error("version {0:?} of the format is not known, only 1")]
     Version(String),
-    /// Not text.
+    /// The line is not text.
     #[error("not UTF-8")]
     NotText,
     /// A `#` line that is not `# key: value`.
     #[error("a line with `#` has the form `# key: value`; a remark can be written as `# note: ...`")]
     NotAHeader,
-    /// A key that says how to read the records stands after the first of them.
+    /// A key that changes how the records are read comes after the first of them.
     #[error("`{0}` belongs before the first record")]
     LateHeader(String),
     /// A header line with a bad value.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// Less than `SECONDS DIRECTION BYTES`.
+    /// The line has less than `SECONDS DIRECTION BYTES`.
     #[error("a record is `SECONDS DIRECTION BYTES`, for example `31.460 < 8e 00 05 24 01`")]
     Incomplete,
     /// The time is not a decimal number of seconds.
@@ -51,19 +51,19 @@ pub enum Flaw {
     /// Time goes backwards.
     #[error("the time goes back")]
     TimeGoesBack,
-    /// A slip of the pen, or made to keep the reader busy.
+    /// The time is beyond the longest capture: a slip of the pen, or made to keep the reader busy.
     #[error("the time {0:?} lies more than 31 days after the start: is a digit too many there?")]
     TooLate(String),
-    /// More than any board says.
+    /// There are more records than any board makes.
     #[error("a capture has at most {MOST_RECORDS} records and {MOST_HEADERS} lines with `#`: cut it in two")]
     TooMany,
-    /// Neither `<` nor `>` nor `!`.
+    /// The direction is neither `<` nor `>` nor `!`.
     #[error("{0:?} is no direction: `<` is board to host, `>` host to board, `!` the link")]
     Direction(String),
-    /// Not pairs of hexadecimal digits.
+    /// The bytes are not pairs of hexadecimal digits.
     #[error("{0:?} is not pairs of hexadecimal digits")]
     Hex(String),
-    /// Neither `up` nor `down`.
+    /// The word is neither `up` nor `down`.
     #[error("a link goes `up` or `down`, not {0:?}")]
     Link(String),
 }
@@ -90,12 +90,12 @@ impl Capture {
 #[derive(Default)]
 pub(super) struct Reader {
     capture: Capture,
-    /// Microseconds of the last record: two times within a millisecond are still compared.
+    /// Microseconds of the last record. Two times within a millisecond still have an order.
     last: u64,
 }
 
 impl Reader {
-    /// The records of one more line of a capture that is still being written: one, or none.
+    /// The records of the next line of a capture that is still being written: one, or none.
     pub(super) fn next_line(&mut self, index: usize, line: &[u8]) -> Result<Vec<Record>, Flaw> {
         self.line(index, line)?;
         Ok(std::mem::take(&mut self.capture.records))
@@ -178,7 +178,7 @@ fn first_line(line: &str) -> Result<(), Flaw> {
     }
 }
 
-/// `31.460` as microseconds; digits beyond the sixth are cut.
+/// A time such as `31.460` in microseconds; digits beyond the sixth are cut.
 fn microseconds(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
@@ -257,7 +257,7 @@ mod tests {
             Capture::parse(windows.as_bytes()).unwrap(),
             Capture::parse(plain.as_bytes()).unwrap()
         );
-        // Anywhere else it is a character like any other.
+        // Anywhere else the mark is a character like any other.
         assert_eq!(
             flaw("\u{feff}0.000 > 42").1,
             Flaw::Time("\u{feff}0.000".to_owned())

@@ -11,12 +11,12 @@ use crate::{
 /// What the watcher is told of gateway and port when there are none.
 const PORT: &str = "replay";
 
-/// What comes out of a run, in order.
+/// What a replay gives, in order.
 #[derive(Debug)]
 pub enum Outcome {
-    /// An event, with what was weighed for it where the watcher keeps that.
+    /// An event, with the account of the hypotheses weighed for it if the watcher keeps one.
     Event(Box<Event>, Option<Account>),
-    /// What is weighed at a moment that was asked for; none where no game goes on.
+    /// The account of the hypotheses at a moment that was asked for; none where no game goes on.
     Moment(Millis, Option<Account>),
 }
 
@@ -54,8 +54,8 @@ pub fn replay_explained<E>(
     run(watcher, capture, &moments, &mut sink)
 }
 
-/// Runs `watcher` through `capture` and hands each event to `sink` in order. What the host said then
-/// (`>`) and what the watcher would say now are both without effect: the board's answers are on record.
+/// Plays `capture` to `watcher` and hands each event to `sink` in order. Neither what the host said in the capture
+/// (`>`) nor what the watcher wants to send now has an effect, because the capture has the board's answers.
 ///
 /// # Errors
 /// The first error of `sink` ends the run.
@@ -84,7 +84,7 @@ fn run<E>(
             drain(watcher, due, sink)?;
         }
         tell_moments(watcher, &mut moments, record.at, sink)?;
-        // A capture need not say that its link is up: it could not have recorded anything otherwise.
+        // A capture need not say that its link is up, because nothing could be recorded otherwise.
         let link = !matches!(record.act, Act::LinkDown);
         if link != up {
             up = link;
@@ -105,7 +105,7 @@ fn run<E>(
     Ok(end)
 }
 
-/// Tells what is weighed at those of `moments` that come before `next`.
+/// Hands out the accounts at those of `moments` that come before `next`.
 fn tell_moments<E>(
     watcher: &Watcher,
     moments: &mut &[Millis],
@@ -126,7 +126,7 @@ fn drain<E>(
 ) -> Result<(), E> {
     while watcher.poll_transmit().is_some() {}
     while watcher.poll_wish().is_some() {}
-    // Here nobody waits: what the gateway asks off the board's task is asked at once.
+    // Nobody waits in a replay, so questions that the gateway answers beside the board's task are answered at once.
     while let Some(question) = watcher.poll_question() {
         let verdict = can_mate(&question.position, question.winner, &Budget::default());
         watcher.handle_verdict(now, &question.irregularity, &verdict);

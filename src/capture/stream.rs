@@ -1,19 +1,20 @@
-//! A capture that is still being written, as it comes over a line: its records with the times of where it is read.
+//! A capture that comes over a line while it is being written. Its records have the times of the machine that reads the
+//! board.
 //!
-//! It is a capture like any other, with one line besides: `# now: SECONDS` says that nothing was heard until then.
+//! The stream has one line that other captures do not have: `# now: SECONDS` says that nothing was heard until then.
 
 use super::{Act, ParseError, parse::Reader};
 use crate::time::Millis;
 
-/// Bytes of one line: a dump and its log fit.
+/// How many bytes a line may have: a dump with its log fits.
 const MOST_BYTES: usize = 64 << 10;
-/// How it is said that nothing was heard until then.
+/// The beginning of a line that says that nothing was heard until then.
 pub const NOW: &str = "# now: ";
 
-/// What was heard at a time; nothing where only time passed.
+/// What was heard at a time; no bytes where only time passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {
-    /// By the clock of where it was read.
+    /// The time by the clock of the machine that read the bytes.
     pub at: Millis,
     /// What the board sent.
     pub bytes: Vec<u8>,
@@ -25,15 +26,15 @@ pub enum StreamError {
     /// A line breaks the rules of captures.
     #[error("what comes is no capture: {0}")]
     Broken(#[from] ParseError),
-    /// A line without an end.
+    /// A line does not end.
     #[error("what comes is no capture: a line is longer than {MOST_BYTES} bytes")]
     TooLong,
-    /// Its times go back.
+    /// The times go back.
     #[error("what comes is no capture: its time goes back")]
     TimeGoesBack,
 }
 
-/// See the module.
+/// The state of reading such a stream.
 #[derive(Default)]
 pub struct Stream {
     reader: Reader,
@@ -52,10 +53,10 @@ impl std::fmt::Debug for Stream {
 }
 
 impl Stream {
-    /// What `bytes`, the next of the stream in any split, complete.
+    /// The records that `bytes` complete, which are the next of the stream in any split.
     ///
     /// # Errors
-    /// Where they break the rules; the stream cannot be followed any further.
+    /// When the bytes break the rules. The stream cannot be followed any further.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Heard>, StreamError> {
         let mut heard = Vec::new();
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -105,7 +106,7 @@ impl Stream {
 fn now_of(line: &[u8]) -> Option<Millis> {
     let text = std::str::from_utf8(line).ok()?;
     let seconds: f64 = text.strip_prefix(NOW)?.trim().parse().ok()?;
-    // Ten years: more is no time of a board.
+    // Ten years: no board runs for longer.
     (0.0..315_360_000.0)
         .contains(&seconds)
         .then_some(Millis((seconds * 1000.0).round() as u64))

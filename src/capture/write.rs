@@ -7,7 +7,7 @@ use super::{Act, Header, Record};
 /// Writes the first line and the header's lines.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_header(out: &mut impl Write, header: &Header) -> fmt::Result {
     writeln!(out, "# dgtcap 1")?;
     for (key, value) in header.lines() {
@@ -19,7 +19,7 @@ pub fn write_header(out: &mut impl Write, header: &Header) -> fmt::Result {
 /// Writes one record as a line.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_record(out: &mut impl Write, record: &Record) -> fmt::Result {
     let ms = record.at.0;
     write!(out, "{}.{:03} ", ms / 1000, ms % 1000)?;

@@ -1,5 +1,5 @@
-//! Archives (`.tar.gz`) of files that belong together. One is there under its name when it is whole, and not before; what was
-//! cut off later is not taken for whole, because its checksum is at its end.
+//! Archives (`.tar.gz`) of files that belong together. An archive gets its name only when it is whole. One that was cut
+//! off later is not taken for whole, because its checksum is at the end.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -11,10 +11,11 @@ use std::{
 use anyhow::{Context, bail};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 
-/// Files in an archive that is read.
+/// How many files an archive may have that is read.
 const MOST_FILES: usize = 10_000;
 
-/// An archive that is being written, readable by its owner alone; gone with the value unless it is finished.
+/// An archive that is being written, which only its owner can read. It is removed with this value unless it is
+/// finished.
 pub(super) struct Archive {
     tar: Option<tar::Builder<GzEncoder<File>>>,
     path: PathBuf,
@@ -23,16 +24,16 @@ pub(super) struct Archive {
 }
 
 impl Archive {
-    /// Begins the archive `path`. One that is there is only replaced with `force`.
+    /// Begins the archive `path`. An existing one is only replaced with `force`.
     ///
     /// # Errors
-    /// When it is there, or cannot be written.
+    /// When it exists, or cannot be written.
     pub(super) fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
         if !force && path.exists() {
             bail!("{} is there already; --force overwrites it", path.display());
         }
         let part = with_ending(path, ".part");
-        // Left by one that was interrupted, or by somebody else who would read along.
+        // An interrupted run may have left the file, or somebody who wants to read along.
         let _ = fs::remove_file(&part);
         let file = own(&part)?;
         let made = jiff::Timestamp::now().as_second();
@@ -44,7 +45,7 @@ impl Archive {
         })
     }
 
-    /// An empty file beside the archive for what is put into it.
+    /// An empty file beside the archive, for content on its way into it.
     pub(super) fn scratch(&self) -> anyhow::Result<Scratch> {
         let scratch = Scratch(with_ending(&self.path, ".part.journal"));
         scratch.clear();
@@ -57,17 +58,17 @@ impl Archive {
         self.add(name, text.len() as u64, text.as_bytes())
     }
 
-    /// Adds what the file at `path` has.
+    /// Adds the content of the file at `path`.
     pub(super) fn file(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
         let cannot = || format!("cannot read {}", path.display());
         let file = File::open(path).with_context(cannot)?;
         self.opened(name, file).with_context(cannot)
     }
 
-    /// Adds what an open file has.
+    /// Adds the content of an open file.
     pub(super) fn opened(&mut self, name: &str, file: File) -> anyhow::Result<()> {
         let size = file.metadata()?.len();
-        // One that grows meanwhile is taken as it was.
+        // Of a file that grows meanwhile, only the bytes at the start are taken.
         self.add(name, size, file.take(size))
     }
 
@@ -81,7 +82,7 @@ impl Archive {
             .with_context(|| format!("cannot write {}", self.part.display()))
     }
 
-    /// Ends it and gives it its name: when this returns, a loss of power changes nothing of it.
+    /// Ends the archive and gives it its name. When this returns, a loss of power does not undo it.
     pub(super) fn finish(mut self) -> anyhow::Result<()> {
         let tar = self.tar.take().context("the archive is finished already")?;
         let end = || -> io::Result<()> {
@@ -96,12 +97,12 @@ impl Archive {
 
 impl Drop for Archive {
     fn drop(&mut self) {
-        // Nothing is there any more where it was finished.
+        // After `finish` there is no such file any more.
         let _ = fs::remove_file(&self.part);
     }
 }
 
-/// A fresh file that its owner alone can read.
+/// Makes a new file that only its owner can read.
 fn own(path: &Path) -> anyhow::Result<File> {
     let mut options = OpenOptions::new();
     let options = options.write(true).create_new(true).mode(0o600);
@@ -110,7 +111,7 @@ fn own(path: &Path) -> anyhow::Result<File> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A file for a while.
+/// A file that is removed with this value.
 pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -120,7 +121,7 @@ impl Scratch {
 
     fn clear(&self) {
         for ending in ["", "-wal", "-shm", "-journal"] {
-            // What was never there need not be removed.
+            // A file that was never there need not be removed.
             let _ = fs::remove_file(with_ending(&self.0, ending));
         }
     }
@@ -132,10 +133,10 @@ impl Drop for Scratch {
     }
 }
 
-/// Hands each file of the archive at `path` to `take`, and looks whether all of it is as it was written.
+/// Hands each file of the archive at `path` to `take`, and checks that the archive is as it was written.
 ///
 /// # Errors
-/// When it cannot be read, or is not whole; those of `take`.
+/// When the archive cannot be read, or is not whole; and those of `take`.
 pub(super) fn read(
     path: &Path,
     mut take: impl FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,

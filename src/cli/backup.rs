@@ -1,4 +1,4 @@
-//! `dgt2mqtt backup`: one file with what makes the evening whole, while the daemon works.
+//! `dgt2mqtt backup`: writes the journal and all files around it to one file, while the daemon works.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::{
     tournament::{InForce, tables},
 };
 
-/// Version of what a backup has.
+/// Version of the backup's format.
 pub(super) const FORMAT: u32 = 1;
 
 // The names in a backup.
@@ -25,7 +25,7 @@ pub(super) const TABLES: &str = "tables.json";
 pub(super) const BROADCAST: &str = "broadcast/";
 pub(super) const JOURNAL: &str = "journal.sqlite";
 
-/// What a backup says of itself, before all else.
+/// The label of a backup, which comes before all other files.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Label {
     pub(super) format: u32,
@@ -33,17 +33,17 @@ pub(super) struct Label {
     pub(super) program: String,
     pub(super) made: String,
     pub(super) gateway: String,
-    /// Where the configuration was.
+    /// The path of the configuration.
     pub(super) configuration: PathBuf,
 }
 
-/// Writes the backup of what runs by the configuration at `path` to `file`.
+/// Writes a backup to `file`, for the daemon whose configuration is at `path`.
 ///
 /// # Errors
-/// When there is no journal, or a file cannot be read or written. No backup is there then, or the one that was there.
+/// When there is no journal, or a file cannot be read or written. Then no backup is made, and an existing one stays.
 pub(super) fn backup(path: &Path, config: &Config, file: &Path, force: bool) -> anyhow::Result<()> {
     let mut archive = Archive::create(file, force)?;
-    // First, because whatever else there is belongs to it or is older.
+    // The journal comes first, because all other files belong to it or are older.
     let journal = archive.scratch()?;
     backup::copy(&config.journal.path, journal.path())?;
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -1,4 +1,5 @@
-//! `dgt2mqtt check`: says in words what a configuration means, and on request tries what it names.
+//! `dgt2mqtt check`: says in words what a configuration means, and on request tries the ports and brokers that it
+//! names.
 
 mod describe;
 mod outward;
@@ -22,29 +23,29 @@ use describe::describe;
 /// How long an address may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How `--connect` tries what a connection alone does not tell. The answer is a sentence for a
-/// person: what was found, or what is wrong and what to do.
+/// The tries of `--connect` that need more than a TCP connection. Each answers with a sentence for a person: what it
+/// found, or what is wrong and what to do.
 pub(super) struct Reach<'a> {
     /// Opens a port and asks the board who it is.
     pub(super) port: &'a dyn Fn(&BoardConfig) -> Result<PortFinding, String>,
-    /// Opens an MQTT session at an address that accepts connections, and looks who has our name there.
+    /// Opens an MQTT session at an address that accepts connections, and looks which gateway has our name there.
     pub(super) session: &'a dyn Fn(&Config, &BrokerUrl) -> Result<String, String>,
 }
 
-/// What was found at a port.
+/// The result of trying a port.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PortFinding {
-    /// For a person.
+    /// The words for a person.
     pub(super) words: String,
-    /// The serial numbers that a board says, short and long.
+    /// The serial numbers that the board tells, short and long.
     pub(super) serials: Vec<String>,
 }
 
-/// Checks the configuration and tells `out` what it means; with `reach` also what could be reached.
+/// Checks the configuration and tells `out` what it means. With `reach` it also tries the ports and brokers.
 ///
 /// # Errors
-/// `ConfigError` with all mistakes of the configuration; an error with the number of things that
-/// could not be reached; an error of `out`.
+/// `ConfigError` with all mistakes of the configuration, the number of things that could not be reached, or an error of
+/// `out`.
 pub(super) fn check(
     file: Option<&Path>,
     env: &Env,
@@ -66,7 +67,7 @@ pub(super) fn check(
     }
 }
 
-/// Tries every port and broker; how many failed.
+/// Tries every port and broker, and returns how many failed.
 fn connect(config: &Config, reach: &Reach<'_>, out: &mut dyn io::Write) -> io::Result<usize> {
     let mut failed = 0;
     let mut tell = |what: String, outcome: Result<String, String>| {
@@ -95,7 +96,7 @@ fn connect(config: &Config, reach: &Reach<'_>, out: &mut dyn io::Write) -> io::R
     Ok(failed)
 }
 
-/// A word on a board that says the same serial number, if one of those that are `known` does.
+/// The words on another board that tells the same serial number, if one of `known` does.
 fn doubled(known: &[(&Id, Vec<String>)], serials: &[String]) -> String {
     let says = |serial: &String, others: &[String]| others.iter().any(|other| same_number(other, serial));
     let pair = serials.iter().find_map(|serial| {
@@ -109,7 +110,7 @@ fn doubled(known: &[(&Id, Vec<String>)], serials: &[String]) -> String {
     })
 }
 
-/// Whether something listens at the address of a broker.
+/// True where something listens at the address of a broker.
 pub(super) fn connect_tcp(url: &BrokerUrl) -> Result<(), String> {
     let addresses = (url.host.as_str(), url.port).to_socket_addrs().map_err(|error| {
         format!(

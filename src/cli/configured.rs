@@ -87,7 +87,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Where the journal is, and what of it.
+    /// The path of the journal, and the filter for its events.
     fn find(self) -> anyhow::Result<(PathBuf, Filter)> {
         let filter = Filter {
             board: self.board,

@@ -26,11 +26,11 @@ use crate::{
     notify::notify,
 };
 
-/// Commands of pages that may wait.
+/// How many commands of pages may wait.
 const ASKS: usize = 32;
 /// How long an attempt to connect may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Pages that are open are told farewell within this time.
+/// How long the end waits for open pages.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Serve the arbiter's page: all boards of all gateways of a broker, or of several.
@@ -54,7 +54,7 @@ pub(super) struct Dashboard {
     livechess: Option<u16>,
 }
 
-/// On this machine only, unless asked for.
+/// Loopback, unless the operator names another address.
 fn default_listen() -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8064)
 }
@@ -84,7 +84,7 @@ impl Dashboard {
             collector.brokers = brokers.collect::<anyhow::Result<_>>()?;
         }
         for broker in &mut collector.brokers {
-            // Two pages at one broker must not throw each other out.
+            // Two pages at one broker must have different client ids, or each would end the other's session.
             broker.client_id = format!("dgt2mqtt-dashboard-{:08x}", fastrand::u32(..));
         }
         Ok(collector)
@@ -97,7 +97,7 @@ impl Dashboard {
         }
     }
 
-    /// The token, if one is wanted, or the page can be reached from elsewhere and nobody has a link of his own.
+    /// The token, if one is asked for, or if other machines can reach the page and no person has a token of his own.
     fn token(&self, has_people: bool) -> anyhow::Result<Option<Secret>> {
         if let Some(path) = &self.token_file {
             let text = fs::read_to_string(path)
@@ -157,13 +157,13 @@ impl Dashboard {
         notify(&NotifyState::Stopping);
         stop.cancel();
         let farewell = async { while parts.join_next().await.is_some() {} };
-        // Whoever does not go is dropped with the runtime.
+        // A connection that does not end is dropped with the runtime.
         let _ = tokio::time::timeout(FAREWELL, farewell).await;
         Ok(())
     }
 }
 
-/// The broker at `url`, with the login and certificates of `common`.
+/// The settings for the broker at `url`, with the login and certificates of `common`.
 fn at(url: &BrokerUrl, common: &BrokerConfig) -> anyhow::Result<BrokerConfig> {
     if url.tls && common.tls.is_none() {
         bail!(
@@ -177,8 +177,8 @@ fn at(url: &BrokerUrl, common: &BrokerConfig) -> anyhow::Result<BrokerConfig> {
     })
 }
 
-/// The parts of a page, at work until `stop`: what listens to the brokers, the broadcast with the newest
-/// of `settings`, and the server.
+/// Starts the parts of a page, which work until `stop`: the listeners at the brokers, the broadcast with the newest of
+/// `settings`, and the server.
 pub(super) fn open(
     collector: Collector,
     settings: watch::Receiver<Option<Broadcast>>,
@@ -219,7 +219,7 @@ pub(super) fn open(
     Ok(parts)
 }
 
-/// The boards of a broadcast. The configuration has seen to it that each is `GATEWAY/BOARD`.
+/// The boards of a broadcast. The check of the configuration makes sure that each is `GATEWAY/BOARD`.
 fn tables(settings: &Broadcast) -> Vec<BoardKey> {
     let key = |name: &String| {
         let (gateway, board) = name.split_once('/')?;
@@ -231,7 +231,7 @@ fn tables(settings: &Broadcast) -> Vec<BoardKey> {
     settings.boards.iter().filter_map(key).collect()
 }
 
-/// Has the page show who plays whom, if our own pairings say so, and that our broadcast goes by its own configuration.
+/// Tells the page the players, if our own pairings name them, and that our broadcast goes by its own configuration.
 async fn tell_own_round(
     mut settings: watch::Receiver<Option<Broadcast>>,
     shared: Shared,
@@ -254,7 +254,7 @@ async fn tell_own_round(
     Ok(())
 }
 
-/// Has the page show what lichess says.
+/// Tells the page what lichess says.
 async fn tell_pushed(mut pushed: watch::Receiver<Option<Pushed>>, shared: Shared) -> anyhow::Result<()> {
     while pushed.changed().await.is_ok() {
         let now = pushed.borrow_and_update().clone();
@@ -263,7 +263,7 @@ async fn tell_pushed(mut pushed: watch::Receiver<Option<Pushed>>, shared: Shared
     Ok(())
 }
 
-/// Feeds the watchdog of the service manager, if there is one: as long as this runs, the page is served.
+/// Feeds the watchdog of the service manager, if there is one. While this task runs, the page is served.
 async fn feed_watchdog() {
     let Some(period) = sd_notify::watchdog_enabled() else {
         return std::future::pending().await;
@@ -297,7 +297,7 @@ async fn serve_livechess(
     Ok(())
 }
 
-/// From the system's source of randomness: who can guess it can end games.
+/// A token from the system's source of randomness, because whoever guesses it can end games.
 fn made_up() -> anyhow::Result<Secret> {
     use std::io::Read;
     let mut bytes = [0; 16];
@@ -308,7 +308,8 @@ fn made_up() -> anyhow::Result<Secret> {
     Ok(Secret::new(text))
 }
 
-/// Where the page is, for the person who started it; whether it `asks` for a token that somebody has already.
+/// Prints the page's address for the person who started it; `asks` is true where the page asks for a token that
+/// somebody has.
 fn introduce(address: SocketAddr, token: Option<&Secret>, asks: bool) {
     let host = if address.ip().is_unspecified() {
         format!("THIS-MACHINE:{}", address.port())

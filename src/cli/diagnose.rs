@@ -1,4 +1,4 @@
-//! `dgt2mqtt diagnose`: one archive for a report of what went wrong. What is in it is said before it is written.
+//! `dgt2mqtt diagnose`: writes an archive for a report of a problem. It first tells what the archive will have.
 
 use std::{
     collections::BTreeMap,
@@ -27,28 +27,28 @@ use crate::{
     mqtt::{Topics, look::retained},
 };
 
-/// Lines of the system's log.
+/// How many lines of the system's log are taken.
 const LINES: &str = "5000";
-/// Bytes of the end of a log file.
+/// How many bytes at the end of a log file are taken.
 const MOST: u64 = 2 << 20;
-/// How long a broker may take.
+/// How long a broker may take to answer.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// What is wanted in the archive besides what is always there.
+/// The parts of the archive that the user chooses.
 #[derive(Debug)]
 pub(super) struct ArchiveParts<'a> {
-    /// A file with the log; else that of the system's service `unit`.
+    /// A file with the log; with none the log of the system's service `unit`.
     pub(super) log: Option<&'a Path>,
     pub(super) unit: &'a str,
-    /// A board whose last game and state are put in.
+    /// The board whose last game and state go into the archive.
     pub(super) board: Option<&'a str>,
     pub(super) captures: &'a [PathBuf],
 }
 
-/// What is in the archive: the file's name, and what it has.
+/// A file of the archive: its name and its text.
 type Part = (String, String);
 
-/// Says what is put into the archive.
+/// Tells what goes into the archive.
 pub(super) fn list(wanted: &ArchiveParts<'_>) {
     eprintln!("What the archive has:");
     for (name, what) in parts(wanted) {
@@ -106,10 +106,11 @@ fn capture_name(path: &Path, n: usize) -> String {
     format!("captures/{n}-{name}")
 }
 
-/// Writes the archive `to` for the configuration at `path`, good or not.
+/// Writes the archive `to` for the configuration at `path`, whether that is valid or not.
 ///
 /// # Errors
-/// When it cannot be written, or a capture is none. What else is not to be had is said in its place.
+/// When the archive cannot be written, or a capture is none. If another part cannot be had, the archive says why in its
+/// place.
 pub(super) fn diagnose(
     path: &Path,
     config: &Result<Config, ConfigError>,
@@ -152,7 +153,8 @@ pub(super) fn diagnose(
     Ok(())
 }
 
-/// Opens a file that the daemon's user wrote. Another one may see more than that user: no link leads out of the folder.
+/// Opens a file that the daemon's user wrote. This program's user may see more than the daemon's, so a link out of the
+/// folder is refused.
 fn open_plain(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
@@ -167,7 +169,7 @@ fn open_plain(path: &Path) -> io::Result<File> {
     }
 }
 
-/// What could not be had is told in its place.
+/// The text, or in its place why it could not be had.
 fn or_why(found: anyhow::Result<String>) -> String {
     found.unwrap_or_else(|error| format!("not to be had: {error:#}\n"))
 }
@@ -192,7 +194,8 @@ fn versions() -> String {
     )
 }
 
-/// Where it cannot be understood, nobody can say what in it is secret.
+/// The configuration without secrets. One that cannot be understood is left out, because nobody can say what in it is
+/// secret.
 fn configuration(path: &Path) -> String {
     let text = fs::read_to_string(path).context("the file cannot be read");
     let shown = text.and_then(|text| settings::read(&text).map(settings::shown));
@@ -226,7 +229,7 @@ fn log(wanted: &ArchiveParts<'_>) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&end).into_owned())
 }
 
-/// From the first address of the broker that takes us.
+/// The `health` of the gateway, from the first broker's address that accepts us.
 fn health(config: &Config) -> anyhow::Result<String> {
     let topics = Topics::new(&config.base_topic, &config.gateway);
     let wanted = [topics.health(), topics.info(), topics.status()];
@@ -298,7 +301,7 @@ fn last_game(path: &Path, board: &str) -> anyhow::Result<String> {
         game = event["seq"].as_u64();
         true
     })?;
-    // Without a game, what was said last.
+    // If there is no game, the last events go in.
     let events = Filter {
         since_seq: game,
         last: game.is_none().then_some(200),

@@ -1,4 +1,4 @@
-//! Exit codes, and how an error is told to a person.
+//! Exit codes, and the words for a person about an error.
 
 use std::{io, process::ExitCode};
 
@@ -13,10 +13,10 @@ use crate::config::ConfigError;
 pub(super) const DONE: u8 = 0;
 pub(super) const FAILED: u8 = 1;
 pub(super) const USAGE: u8 = 2;
-/// Bad configuration: a unit sets `RestartPreventExitStatus=78`.
+/// The configuration is wrong: a unit sets `RestartPreventExitStatus=78`.
 pub(super) const CONFIG: u8 = 78;
 
-/// Says what went wrong on standard error. A reader that has seen enough (`| head`) is no error.
+/// Writes the error to standard error. A reader that has seen enough (`| head`) is no error.
 pub(super) fn report(result: anyhow::Result<()>) -> ExitCode {
     logging::flush();
     let Err(error) = result else {
@@ -30,7 +30,7 @@ pub(super) fn report(result: anyhow::Result<()>) -> ExitCode {
     ExitCode::from(if is_config { CONFIG } else { FAILED })
 }
 
-/// The error and its causes; what a message has said of its cause is not said again.
+/// The error and its causes. A cause that a message has already told is left out.
 fn told(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -43,7 +43,7 @@ fn told(error: &anyhow::Error) -> String {
     text
 }
 
-/// Waits until somebody wants the program to end: Ctrl-C or SIGTERM.
+/// Waits until Ctrl-C or SIGTERM ask the program to end.
 pub(super) async fn stopped() -> io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {

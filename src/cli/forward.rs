@@ -27,11 +27,11 @@ use crate::{
     watcher::Protocol,
 };
 
-/// How often it is said that nothing was heard.
+/// How often the stream says that nothing was heard.
 const TICK: Duration = Duration::from_millis(200);
-/// Bytes that may wait for a network that takes none: some minutes of a board.
+/// How many bytes may wait for a network that takes none: some minutes of a board.
 const MOST_WAITING: usize = 1 << 20;
-/// Bytes of a line with a command.
+/// How many bytes a line with a command may have.
 const MOST_LINE: usize = 256;
 
 /// Hand a board on over the network, with the times at which its bytes were read, until Ctrl-C.
@@ -83,7 +83,7 @@ struct Forwarder {
     listener: TcpListener,
     protocol: Protocol,
     origin: Instant,
-    /// The newest who came: one that was here before has lost its connection.
+    /// The client that connected last. An earlier one has lost its connection.
     client: Option<Client>,
 }
 
@@ -96,7 +96,7 @@ struct Client {
 
 impl Forwarder {
     fn now(&self) -> Millis {
-        // A day has 86 million milliseconds.
+        // A day has 86 million milliseconds, so they fit.
         Millis(self.origin.elapsed().as_millis() as u64)
     }
 
@@ -111,7 +111,7 @@ impl Forwarder {
                     backoff.up(self.now());
                     self.follow(&mut opened).await?;
                     drop(opened); // before it can be found again
-                    // Who listens begins anew, as after a cable that was out.
+                    // The client begins anew, as after a cable that was out.
                     self.client = None;
                     eprintln!("The board is gone; waiting for it.");
                 }
@@ -126,7 +126,7 @@ impl Forwarder {
         }
     }
 
-    /// Until the board is gone.
+    /// Hands on bytes until the board is gone.
     async fn follow(&mut self, board: &mut Opened) -> anyhow::Result<()> {
         let mut heard = [0; 1024];
         let mut asked = [0; 256];
@@ -176,7 +176,7 @@ impl Forwarder {
 
     fn say(&mut self, act: Act) {
         let mut line = String::new();
-        // A String takes everything.
+        // Writing to a String cannot fail.
         let _ = write_record(&mut line, &Line { at: self.now(), act });
         self.hand_on(line.as_bytes());
     }
@@ -191,7 +191,7 @@ impl Forwarder {
         client.waiting.extend(text);
     }
 
-    /// The commands that are complete: those that only ask. Others are not handed on.
+    /// Takes bytes of the client, and returns the complete commands that only ask. Others are not handed on.
     fn asked(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         let mut commands = Vec::new();
         let Some(client) = &mut self.client else {
@@ -232,7 +232,7 @@ impl Client {
     }
 }
 
-/// The bytes of `> 42`, if they are one of the commands that cannot harm a board.
+/// The bytes of a line such as `> 42`, if they are one of the commands that cannot harm a board.
 fn command(line: &[u8], protocol: Protocol) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?.trim().strip_prefix('>')?.trim();
     let byte = |byte: &str| u8::from_str_radix(byte, 16).ok().filter(|_| byte.len() == 2);

@@ -1,4 +1,4 @@
-//! The round that was put in force by a command, and the boards that were bound to tables, as `check` tells them.
+//! The round that a command put in force, and the order of the boards that a command bound, in the words of `check`.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use crate::{
     tournament::{InForce, tables},
 };
 
-/// Goes on with what is kept beside the journal, as the daemon does, and says so to `out`.
+/// Takes over what is kept beside the journal, as the daemon does, and tells `out` of it.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub(super) fn take(config: &mut Config, out: &mut dyn io::Write) -> io::Result<()> {
     take_round(config, out)?;
     match tables::kept(&config.journal.path) {

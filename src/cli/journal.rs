@@ -33,9 +33,9 @@ pub(super) fn print_commands(path: &Path, filter: &Filter, out: &mut dyn Write) 
     outcome
 }
 
-/// A command as one object: what was asked, when, and what was answered.
+/// A command as one object: its payload, its time and its answer.
 fn command(kept: &KeptCommand) -> Value {
-    // All of it was JSON when it was written.
+    // All these texts were JSON when they were written.
     let read = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
     let reply = read(&kept.record.reply);
     let time = Timestamp::from_millisecond(kept.received_ms).ok();

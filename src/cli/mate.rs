@@ -1,4 +1,4 @@
-//! `dgt2mqtt mate`: can this side still mate? One position a line, one verdict a line.
+//! `dgt2mqtt mate`: tells whether a side can still mate. It takes one position a line and gives one verdict a line.
 
 use std::io::{BufRead, Write};
 
@@ -8,13 +8,13 @@ use shakmaty::{CastlingMode, Chess, Color, Position, PositionError, fen::Fen};
 use super::rule::without_mark;
 use crate::mate::{Budget, Verdict, can_mate};
 
-/// Asked on demand and by nobody in a hurry, it may spend more than the daemon.
+/// The command may spend more than the daemon, because nobody waits for it at a board.
 const BUDGET: Budget = Budget {
     closure_positions: 3_600_000,
 };
 
-/// Answers each line `FEN<TAB>white|black`: `winnable<TAB>MOVES`, `unwinnable`, `undetermined`, or
-/// `error<TAB>REASON` for a line that asks no such question. The others go on.
+/// Answers each line `FEN<TAB>white|black` with `winnable<TAB>MOVES`, `unwinnable` or `undetermined`. A line in another
+/// form gets `error<TAB>REASON`, and the others go on.
 ///
 /// # Errors
 /// When input cannot be read or output cannot be written.
@@ -49,14 +49,14 @@ fn question(line: &str) -> Result<(Chess, Color), String> {
         .trim()
         .parse()
         .map_err(|e| format!("cannot read the FEN: {e}"))?;
-    // Rights of a king or rook that does not stand where it does in chess are those of Chess960.
+    // Castling rights of a king or rook that does not stand where it does in chess are those of Chess960.
     let position = position_of(fen.clone(), CastlingMode::Standard)
         .or_else(|reason| position_of(fen, CastlingMode::Chess960).map_err(|_| reason))?;
     Ok((position, winner))
 }
 
-/// Positions that no game can reach are answered for the moves they have; only what is no position
-/// at all is refused.
+/// Reads a position, also one that no game can reach, which is judged by its legal moves. Only a text that is no
+/// position at all is refused.
 fn position_of(fen: Fen, mode: CastlingMode) -> Result<Chess, String> {
     fen.into_position::<Chess>(mode)
         .or_else(PositionError::ignore_too_much_material)

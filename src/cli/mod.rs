@@ -67,14 +67,14 @@ enum Command {
     Mate,
 }
 
-/// All that the command line takes: for man pages and completions.
+/// The whole command line, for man pages and completions.
 #[must_use]
 pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Reads the command line, runs the command and says how it went: 0 done, 1 failed, 2 wrong usage,
-/// 78 bad configuration.
+/// Reads the command line, runs the command and tells the outcome: 0 done, 1 failed, 2 wrong usage, 78 bad
+/// configuration.
 #[must_use]
 pub fn main() -> ExitCode {
     // clap prints help to stdout with 0 and errors to stderr with 2.

@@ -8,7 +8,7 @@ pub(super) const LAWS: [&str; 5] = ["1997-fritz", "2014", "2017-rc-proposal", "2
 pub(super) const TIME_CONTROLS: [&str; 3] = ["standard", "rapid", "blitz"];
 pub(super) const SUPERVISIONS: [&str; 2] = ["adequate", "not_adequate"];
 
-/// One of `names`, as the type that spells them so.
+/// A parser that takes one of `names`, for a type that spells them so.
 pub(super) fn one_of<T, const N: usize>(names: [&'static str; N]) -> impl TypedValueParser<Value = T>
 where
     T: DeserializeOwned + Clone + Send + Sync + 'static,
@@ -19,7 +19,7 @@ where
     })
 }
 
-/// A board's id.
+/// Reads a board's id.
 pub(super) fn board_id(id: &str) -> Result<String, &'static str> {
     if is_board_id(id) {
         Ok(id.to_owned())

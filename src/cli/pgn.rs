@@ -29,7 +29,7 @@ pub(super) fn print(path: &Path, filter: &Filter, out: &mut dyn Write) -> anyhow
 /// A board and the number of a game on it.
 type Key = (String, u32);
 
-/// Adds what an event says to its game.
+/// Adds an event to its game.
 fn take(games: &mut BTreeMap<Key, PublicRecord>, event: &Event) {
     let Some(number) = event.game else { return };
     let game = games.entry((event.board.clone(), number)).or_default();

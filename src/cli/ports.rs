@@ -1,4 +1,4 @@
-//! `dgt2mqtt ports`: what is plugged in, and what to write into the configuration.
+//! `dgt2mqtt ports`: tells what is plugged in, and what to write into the configuration.
 
 use std::io::{self, Write};
 
@@ -25,7 +25,7 @@ impl PortsArgs {
             return list_line(line);
         }
         let mut ports = ports().context("cannot list the serial ports")?;
-        // Those that may be boards first.
+        // Ports that may be boards come first.
         ports.sort_by_key(|port| !(port.may_be_board() || port.is_hid()));
         if ports.is_empty() {
             eprintln!(
@@ -40,7 +40,7 @@ impl PortsArgs {
     }
 }
 
-/// Asks the boards of a line for their addresses, and says what to configure.
+/// Asks the boards of a line for their addresses, and tells what to configure.
 fn list_line(line: &LinkSource) -> anyhow::Result<()> {
     eprintln!("Asking the boards on {line}, which takes some seconds...");
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -66,7 +66,7 @@ fn list_line(line: &LinkSource) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether another port carries the same USB serial number, as cheap converters do.
+/// True where another port has the same USB serial number, as cheap converters do.
 pub(super) fn is_shared(port: &Port, ports: &[Port]) -> bool {
     let number = |port: &Port| match &port.kind {
         PortKind::Usb(usb) | PortKind::Hid(usb) => usb.serial.clone(),
@@ -76,7 +76,7 @@ pub(super) fn is_shared(port: &Port, ports: &[Port]) -> bool {
     number(port).is_some() && ports.iter().filter(same).count() > 1
 }
 
-/// The port, what it is, and the line for the configuration. A serial number that is shared names no port.
+/// The port, its kind, and the line for the configuration. A shared serial number names no port.
 fn describe(port: &Port, is_shared: bool) -> String {
     let what = match &port.kind {
         PortKind::Usb(usb) => describe_usb(usb, board_ids(usb.id).unwrap_or("no board that is known")),
@@ -110,7 +110,7 @@ fn describe_usb(usb: &UsbDevice, guess: &str) -> String {
     format!("USB {vendor:04x}:{product:04x} {name}{serial}: {guess}")
 }
 
-/// The link that follows the device; else its USB number; else the node, which may be another one tomorrow.
+/// The link that follows the device. Else it is the USB serial number, or the node, which may be another one tomorrow.
 pub(super) fn stable_name(port: &Port) -> String {
     if let Some(link) = &port.by_id {
         return link.display().to_string();

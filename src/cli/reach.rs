@@ -1,4 +1,4 @@
-//! What `check --connect` tries: whether a board answers at a port, whether a broker lets us in.
+//! The tries of `check --connect`: whether a board answers at a port, and whether a broker accepts us.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn runtime() -> Result<Runtime, String> {
         .map_err(|error| format!("cannot start the runtime: {error}"))
 }
 
-/// Opens the port and asks the board for its numbers; one that cannot be asked is listened to.
+/// Opens the port and asks the board for its serial numbers. It only listens to a board that cannot be asked.
 pub(super) fn port(board: &BoardConfig) -> Result<PortFinding, String> {
     let source: LinkSource = board.port.as_str().parse().map_err(|error| format!("{error}"))?;
     let is_heard = !matches!(source, LinkSource::Capture(_) | LinkSource::Timed(_));
@@ -44,21 +44,22 @@ pub(super) fn port(board: &BoardConfig) -> Result<PortFinding, String> {
     spoken(&source)?.ok_or_else(|| "the port opens, but no board answers: is it switched on?".to_owned())
 }
 
-/// Opens the source and waits for a board of `family` to say what stands on it; none where nothing is said that it knows.
+/// Opens the source and waits for a board of `family` to tell its position; none where nothing comes that the family
+/// knows.
 pub(super) fn heard(source: &LinkSource, family: &Family) -> Result<Option<String>, String> {
     let squares = runtime()?.block_on(hear_position(source, family));
     let squares = squares.map_err(|error| full(&error))?;
     Ok(squares.map(|squares| shown(family, &squares)))
 }
 
-/// Opens the source and asks who shares the line there.
+/// Opens the source and asks which boards share the line there.
 pub(super) fn line(source: &LinkSource) -> Result<line::Found, String> {
     runtime()?
         .block_on(async { Ok(line::discover(source.open().await?).await) })
         .map_err(|error: OpenError| full(&error))
 }
 
-/// Opens the source and asks the board there for its numbers; none where it does not answer.
+/// Opens the source and asks the board there for its serial numbers; none where the board does not answer.
 pub(super) fn spoken(source: &LinkSource) -> Result<Option<PortFinding>, String> {
     if let LinkSource::Capture(playback) = source {
         let known = crate::link::file::read_capture(playback.path());
@@ -67,7 +68,7 @@ pub(super) fn spoken(source: &LinkSource) -> Result<Option<PortFinding>, String>
             .map_err(|e| full(&e));
     }
     if matches!(source, LinkSource::Timed(_)) {
-        // Another who listens would take the daemon's place there.
+        // Another listener would take the daemon's place there.
         return Ok(Some(words("not tried: only one can listen there".to_owned())));
     }
     match runtime()?.block_on(ask(source)) {
@@ -80,7 +81,7 @@ pub(super) fn spoken(source: &LinkSource) -> Result<Option<PortFinding>, String>
     }
 }
 
-/// What a board says that stands on it, in its own numbering.
+/// The position that a board tells, in its own numbering.
 fn shown(family: &Family, squares: &[PieceCode; 64]) -> String {
     if family.knows_pieces {
         format!(
@@ -92,7 +93,7 @@ fn shown(family: &Family, squares: &[PieceCode; 64]) -> String {
     }
 }
 
-/// Only words: no number was said.
+/// A finding with words and no serial number.
 fn words(words: String) -> PortFinding {
     PortFinding {
         words,
@@ -100,8 +101,8 @@ fn words(words: String) -> PortFinding {
     }
 }
 
-/// Opens an MQTT session under a name of its own, so that a daemon that runs keeps its session, and looks whether another
-/// gateway has the name of this one.
+/// Opens an MQTT session under a client id of its own, so that a running daemon keeps its session. Then it looks
+/// whether another gateway has our name.
 pub(super) fn session(config: &Config, url: &BrokerUrl) -> Result<String, String> {
     let topics = Topics::new(&config.base_topic, &config.gateway);
     let found = runtime()?.block_on(holder(&config.broker, url, &topics, PATIENCE))?;

@@ -1,4 +1,4 @@
-//! `dgt2mqtt record`: writes down what passes between a board and us.
+//! `dgt2mqtt record`: writes down what a board and the host say to each other.
 
 use std::{
     path::PathBuf,
@@ -65,7 +65,7 @@ pub(super) struct RecordArgs {
     periods: Option<String>,
 }
 
-/// How often what was recorded is handed to the disk.
+/// How often the records are handed to the disk.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
 
 impl RecordArgs {
@@ -81,14 +81,14 @@ impl RecordArgs {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        // The file is begun when there is something to record: a mistyped port leaves none behind.
+        // The file begins when there is something to record, so a mistyped port leaves no file.
         let opened = runtime.block_on(self.port.open_as(self.protocol.line()))?;
         let mut recorder = Recorder {
             writer: CaptureWriter::create(&self.output, &self.header()?, self.force)?,
             origin: Instant::now(),
             protocol: self.protocol,
             talk: Talk::new(self.protocol),
-            // Boards of other families say nothing of whose they are.
+            // Boards of other families do not tell whose they are.
             mask: (self.anonymous && self.protocol == Protocol::Dgt).then(Mask::default),
             heard: 0,
             is_silent: false,
@@ -125,7 +125,7 @@ impl RecordArgs {
         if self.protocol != Protocol::Dgt {
             header.push("protocol", self.protocol.name())?;
         }
-        // A board on a line that it shares is asked now and then; for it alone that takes so long.
+        // A board on a shared line is asked at intervals; alone there, its interval is this long.
         let of_line = matches!(self.port, LinkSource::Shared(_)).then(|| budget::gathered_ms(1));
         if let Some(ms) = self.gathered.or(of_line) {
             header.push("gathered", &format!("{ms} ms"))?;
@@ -143,11 +143,11 @@ struct Recorder {
     origin: Instant,
     protocol: Protocol,
     talk: Talk,
-    /// Hides who the board is.
+    /// Replaces what tells whose the board is.
     mask: Option<Mask>,
-    /// Bytes of the board.
+    /// How many bytes the board sent.
     heard: u64,
-    /// It was said that no board answers.
+    /// True once the user was told that no board answers.
     is_silent: bool,
 }
 
@@ -221,7 +221,7 @@ impl Talk {
 
 impl Recorder {
     fn now(&self) -> Millis {
-        // A day has 86 million milliseconds.
+        // A day has 86 million milliseconds, so they fit.
         Millis(self.origin.elapsed().as_millis() as u64)
     }
 
@@ -229,7 +229,7 @@ impl Recorder {
         Ok(self.writer.write(&Line { at, act })?)
     }
 
-    /// Goes on until an error of the file, through as many links as it takes.
+    /// Records until the file fails, through as many links as it takes.
     async fn record(&mut self, source: &LinkSource, mut opened: Opened) -> anyhow::Result<()> {
         let (mut backoff, mut rng) = (Backoff::new(250, 5000, 10_000), Rng::new());
         let mut first = true;
@@ -266,7 +266,7 @@ impl Recorder {
         }
     }
 
-    /// Until the link is gone or the session wants another.
+    /// Records until the link is gone or the session wants another.
     async fn follow(&mut self, link: &mut Opened) -> anyhow::Result<()> {
         let mut buffer = [0; 1024];
         let mut saved = Instant::now();

@@ -1,4 +1,4 @@
-//! Reading the configuration again while the program runs: SIGHUP, `systemctl reload`.
+//! Reads the configuration again while the program runs: SIGHUP, `systemctl reload`.
 
 use std::{
     future::pending,
@@ -8,11 +8,11 @@ use std::{
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// At each SIGHUP what `read` gives is handed to `take`. What cannot be read is told, and changes nothing.
-/// In a terminal the signal means that it is closed, and ends the program as ever.
+/// At each SIGHUP hands what `read` gives to `take`. A configuration that cannot be read is told, and changes nothing.
+/// In a terminal the signal means that the terminal is closed, and ends the program as usual.
 ///
 /// # Errors
-/// When the signal cannot be listened to.
+/// When the program cannot listen for the signal.
 pub(super) async fn at_hangup<T, E: std::fmt::Display>(
     read: impl Fn() -> Result<T, E>,
     take: impl AsyncFn(T),

@@ -1,4 +1,4 @@
-//! `dgt2mqtt restore`: puts back what `backup` wrote. Nothing that is there is lost: it is set aside, or stays.
+//! `dgt2mqtt restore`: restores what `backup` wrote. It loses no file that is there: each is set aside, or stays.
 
 use std::{
     fs::{self, File},
@@ -21,14 +21,14 @@ use crate::{
     tournament::{InForce, tables},
 };
 
-/// Bytes of a text in a backup.
+/// How many bytes a text in a backup may have.
 const MOST: u64 = 16 << 20;
-/// Bytes of all its texts.
+/// How many bytes all its texts may have.
 const MOST_TEXTS: u64 = 64 << 20;
-/// Bytes of its journal.
+/// How many bytes its journal may have.
 const MOST_JOURNAL: u64 = 8 << 30;
 
-/// What a backup has but for the journal, which is too large for that.
+/// The files of a backup, except for the journal, which is too large to be held in memory.
 #[derive(Default)]
 struct Texts {
     label: Option<Label>,
@@ -37,9 +37,9 @@ struct Texts {
     round: Option<InForce>,
     tables: Option<Vec<String>>,
     shown: Files,
-    /// Bytes of the texts.
+    /// How many bytes of texts were read.
     read: u64,
-    /// Bytes of the journal.
+    /// How many bytes of the journal were read.
     journal: u64,
 }
 
@@ -76,7 +76,7 @@ impl Texts {
     }
 }
 
-/// Copies a journal of a backup, of which `taken` bytes were there before.
+/// Copies a journal of a backup; `taken` counts its bytes and those before it.
 fn take_journal(content: &mut dyn Read, to: &mut dyn Write, taken: &mut u64) -> anyhow::Result<()> {
     *taken += io::copy(&mut content.take(MOST_JOURNAL + 1 - *taken), to)?;
     if *taken > MOST_JOURNAL {
@@ -88,10 +88,12 @@ fn take_journal(content: &mut dyn Read, to: &mut dyn Write, taken: &mut u64) -> 
     Ok(())
 }
 
-/// Restores `file`, by the configuration that is here, or else by its own, which is put to `wanted` or to where it was.
+/// Restores `file` by the configuration that is here. If there is none, it takes that of the backup, and puts it at
+/// `wanted` or where it was.
 ///
 /// # Errors
-/// When it is no whole backup, a daemon runs here, a journal is here and may not be replaced, or a file cannot be written.
+/// When the file is no whole backup, a daemon runs here, a journal is here and may not be replaced, or a file cannot be
+/// written.
 pub(super) fn restore(file: &Path, wanted: Option<&Path>, force: bool) -> anyhow::Result<()> {
     let mut texts = Texts::default();
     archive::read(file, |name, content| texts.take(name, content))?;
@@ -142,8 +144,8 @@ pub(super) fn restore(file: &Path, wanted: Option<&Path>, force: bool) -> anyhow
     Ok(())
 }
 
-/// The configuration that is here, or, where there is none, that of the backup, with its pairings. One that is here stays: the
-/// other is put beside it.
+/// The configuration that is here, or if there is none that of the backup, with its pairings. A configuration that is
+/// here stays, and that of the backup is put beside it.
 fn place_configuration(
     wanted: Option<&Path>,
     label: &Label,
@@ -185,7 +187,7 @@ fn place_configuration(
     Ok(path)
 }
 
-/// Whether `place` is in the folder of the configuration: whoever wrote the backup has no say of other places.
+/// True where `place` is in the folder of the configuration. Whoever wrote the backup may not name other places.
 fn is_below(place: &Path, configuration: &Path) -> bool {
     let folder = configuration.parent().unwrap_or_else(|| Path::new(""));
     place.strip_prefix(folder).is_ok_and(|rest| {
@@ -201,7 +203,7 @@ fn put(path: &Path, text: &str) -> anyhow::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        // Left by one that was interrupted, or by somebody else.
+        // An interrupted run may have left it, or another user.
         let _ = fs::remove_file(&fresh);
         let mut file = File::create_new(&fresh)?;
         file.write_all(text.as_bytes())?;
@@ -215,7 +217,7 @@ fn put(path: &Path, text: &str) -> anyhow::Result<()> {
 fn unpack(file: &Path, to: &Path) -> anyhow::Result<()> {
     let cannot = || format!("cannot write {}", to.display());
     for ending in ["", "-journal", "-wal", "-shm"] {
-        // Left by one that was interrupted, or by somebody else; nothing of it belongs to what comes now.
+        // An interrupted run may have left it, or another user. None of it belongs to what comes now.
         let _ = fs::remove_file(with_ending(to, ending));
     }
     let mut options = fs::OpenOptions::new();

@@ -1,4 +1,4 @@
-//! `dgt2mqtt rule`: one case a line on standard input, one ruling a line on standard output.
+//! `dgt2mqtt rule`: takes one case a line on standard input and gives one ruling a line on standard output.
 
 use std::io::{BufRead, Write};
 
@@ -7,9 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::laws::{Case, Options, decide};
 
-/// Answers each line: a ruling, or an error that names field and line. A bad line does not stop
-/// the others. An `id` of the case is repeated in its answer. A case may settle contested points for itself in
-/// `options`.
+/// Answers each line with a ruling, or with an error that names field and line. A bad line does not stop the others.
+/// The answer repeats the case's `id`. The `options` of a case settle contested points for it alone.
 ///
 /// # Errors
 /// When input cannot be read or output cannot be written.

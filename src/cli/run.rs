@@ -15,8 +15,8 @@ use crate::{
     gateway::{self, Controls},
 };
 
-/// Runs the daemon until SIGTERM or SIGINT, then stops it within its bound; a second signal ends it
-/// at once. At SIGHUP, or where a command asks for it, the configuration is read again by `read`.
+/// Runs the daemon until SIGTERM or SIGINT, then stops it within its bound. A second signal ends it at once. At SIGHUP,
+/// or when a command asks for it, `read` reads the configuration again.
 ///
 /// # Errors
 /// When the daemon cannot start, fails, or is ended by a second signal.
@@ -37,7 +37,7 @@ pub(super) fn run(
         .build()
         .context("cannot start the runtime")?;
     let ended = runtime.block_on(run_until_signal(config, read));
-    // A search for a mate that is still going on is not waited for.
+    // The end does not wait for a search for a mate.
     runtime.shutdown_background();
     ended
 }
@@ -48,11 +48,11 @@ async fn run_until_signal(
 ) -> anyhow::Result<()> {
     let shutdown = CancellationToken::new();
     let (sender, asked) = mpsc::channel(1);
-    // The gateway reads it, as for those who ask by a command.
+    // The gateway reads the configuration, as it does for a command.
     let again = reload::at_hangup(
         || Ok::<_, Infallible>(()),
         async |()| {
-            // Where nobody listens any more, it ends anyway.
+            // If the gateway does not listen any more, the program is ending.
             let _ = sender.send(()).await;
         },
     );

@@ -43,7 +43,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
     ])
 }
 
-/// The payloads of commands by verb, `$defs/VERB`: the topic says the verb, and every command may carry a `ref`.
+/// The payloads of commands by verb, `$defs/VERB`. The topic has the verb, and every command may carry a `ref`.
 fn commands() -> Schema {
     let mut verbs = Map::new();
     let mut types = Map::new();
@@ -106,7 +106,7 @@ fn commands() -> Schema {
     Schema::try_from(whole).unwrap_or_default()
 }
 
-/// One verb's payload: what the type has, without the verb, with what every command may have.
+/// The payload of a verb: the fields of its type without the verb, and the fields that every command may have.
 fn payload(variant: &Value, types: &Map<String, Value>) -> Value {
     // A variant that is a type of its own has its fields there.
     let named = variant["$ref"].as_str().and_then(|name| name.rsplit('/').next());

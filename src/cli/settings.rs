@@ -1,23 +1,23 @@
-//! The configuration as a mere table: which files it names, and what of it may be shown to others.
+//! The configuration as a plain table: which files it names, and which of its values may be shown to others.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use toml::{Table, Value};
 
-/// Keys whose values are nobody's business, wherever they stand; those that name files end otherwise.
+/// Keys whose values are secret, wherever they stand. Keys that name files end differently.
 const SECRET: [&str; 4] = ["password", "token", "secret", "key"];
-/// Tables in which people are named.
+/// Tables with names of people.
 const NAMED: [&str; 2] = ["table", "people"];
-/// What stands in the place of what is left out.
+/// The text that replaces a value which is left out.
 const LEFT_OUT: &str = "(left out)";
 
-/// The table of a text.
+/// Reads a text as a table.
 ///
 /// # Errors
 /// When it is no TOML.
 pub(super) fn read(text: &str) -> anyhow::Result<Table> {
-    // Its own words repeat the line, which may have a secret.
+    // The library's error repeats the line, which may have a secret.
     text.parse()
         .map_err(|error: toml::de::Error| anyhow!("the configuration is no TOML: {}", error.message()))
 }
@@ -28,7 +28,7 @@ pub(super) fn pairings(settings: &Table, path: &Path) -> Option<PathBuf> {
     Some(path.parent().unwrap_or_else(|| Path::new("")).join(named))
 }
 
-/// The files with secrets and certificates that it names.
+/// The files with secrets and certificates that the configuration names.
 pub(super) fn files_elsewhere(settings: &Table) -> Vec<String> {
     let mut found = Vec::new();
     each(settings, &mut |_, key, value| {
@@ -38,13 +38,13 @@ pub(super) fn files_elsewhere(settings: &Table) -> Vec<String> {
     found
 }
 
-/// Without secrets and without names of people; the comments are gone as well.
+/// The text without secrets, names of people and comments.
 pub(super) fn shown(mut settings: Table) -> String {
     hide(&mut settings, "");
     settings.to_string()
 }
 
-/// A text in which no address has a user and a password.
+/// The text without users and passwords in addresses.
 pub(super) fn without_logins(text: &str) -> String {
     let mut parts = text.split("://");
     let mut shown = parts.next().unwrap_or_default().to_owned();

@@ -93,7 +93,7 @@ pub(super) struct Simulate {
     linger: f64,
 }
 
-/// A speed on the command line.
+/// Reads a speed from the command line.
 pub(super) fn speed(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(speed) if (0.01..=10_000.0).contains(&speed) => Ok(speed),
@@ -156,7 +156,7 @@ impl Simulate {
         Ok(())
     }
 
-    /// All on one port; what a host is to open is said for each.
+    /// Serves all boards on one port, and tells for each what a host must open.
     async fn serve_line(&self, players: Vec<PlayedBoard>, serving: Serving) -> anyhow::Result<()> {
         let serials: Vec<String> = (1u16..)
             .zip(&players)

@@ -1,4 +1,4 @@
-//! Notices pushed to phones: where to, and of what.
+//! Notices pushed to phones: to which places, and of what.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -16,22 +16,22 @@ use super::{
 };
 use crate::{event::Certainty, laws::IrregularityKind};
 
-/// Places that can be told.
+/// How many places the configuration may name.
 const MAX_ALERTS: usize = 16;
-/// What is no irregularity and may be told as well.
+/// Types of events besides irregularities that may be pushed.
 const OTHER_KINDS: [&str; 2] = ["notice", "board_disconnected"];
 
-/// How a message is written.
+/// The form in which a place gets a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AlertForm {
     /// JSON with title, text and the whole event.
     Webhook,
-    /// As ntfy takes it.
+    /// The form of ntfy.
     Ntfy,
 }
 
-/// In which language.
+/// The language of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {
@@ -61,7 +61,7 @@ impl Language {
         }
     }
 
-    /// Of a board that does not answer any more.
+    /// The words on a board that does not answer any more.
     #[must_use]
     pub fn away(self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ impl Language {
     }
 }
 
-/// A place that is told, and of what.
+/// A place that gets messages, and what they are about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlertConfig {
     /// How a message is written.
@@ -80,26 +80,26 @@ pub struct AlertConfig {
     pub server: String,
     /// The rest of the address, from its first `/` on.
     pub path: String,
-    /// What the server wants to be shown.
+    /// The token that the server asks for.
     pub token: Option<Secret>,
-    /// PEM file with the authorities that may have signed the server's certificate; none for those of this system.
+    /// PEM file with the authorities that may have signed the server's certificate; none for this system's own.
     pub ca_file: Option<PathBuf>,
-    /// The least certainty of an irregularity that is told.
+    /// The least certainty of an irregularity that is pushed.
     pub certainty: Certainty,
-    /// What is told; everything when empty.
+    /// The kinds that are pushed; all of them when empty.
     pub kinds: Vec<String>,
-    /// In which language.
+    /// The language of the messages.
     pub language: Language,
 }
 
 impl AlertConfig {
-    /// Whether events of this kind are told.
+    /// True where events of this kind are pushed.
     #[must_use]
     pub fn wants(&self, kind: &str) -> bool {
         self.kinds.is_empty() || self.kinds.iter().any(|wanted| wanted == kind)
     }
 
-    /// A name for the place, the same at each start, that does not give its address away.
+    /// A name for the place that is the same at each start and does not give its address away.
     #[must_use]
     pub fn key(&self) -> String {
         let mut hasher = DefaultHasher::new();
@@ -120,7 +120,7 @@ pub(super) struct RawAlert {
     language: Language,
 }
 
-/// Who is told; every problem is noted in `document`.
+/// The places to push to; every problem is noted in `document`.
 pub(super) fn alerts(raw: &[Spanned<RawAlert>], document: &mut Document<'_>) -> Option<Vec<AlertConfig>> {
     if let Some(one) = raw.get(MAX_ALERTS) {
         let help = format!("{MAX_ALERTS} are possible; ntfy tells as many phones as have its topic");
@@ -190,7 +190,7 @@ fn alert(raw: &Spanned<RawAlert>, document: &mut Document<'_>) -> Option<AlertCo
     })
 }
 
-/// The server, and the rest of the address.
+/// The server, and the path behind it.
 fn address(
     form: AlertForm,
     url: &Spanned<String>,
@@ -208,7 +208,7 @@ fn address(
         && !host.is_empty()
         && !host.contains(['@', ' ', '?', '#', '\\'])
         && path.is_ascii();
-    // The address may be as good as a password: it is not repeated.
+    // The address may be as good as a password, so the message does not repeat it.
     if !is_address
         || path.contains([' ', '#'])
         || form == AlertForm::Ntfy && (topic.is_empty() || topic.ends_with('/'))
@@ -220,7 +220,7 @@ fn address(
         );
         return None;
     }
-    // Without encryption whoever hears the line has the token.
+    // Without encryption the token is open to whoever listens on the network.
     if has_token && scheme == "http" && !is_this_machine(host) {
         document.problem(
             url.span(),

@@ -1,4 +1,4 @@
-//! The broadcast: where its files go, who plays, how far the public is behind.
+//! The broadcast: the folder of its files, the pairings, and how far the public is behind.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -24,28 +24,28 @@ use crate::{
 pub struct Broadcast {
     /// The folder of the tournament.
     pub folder: PathBuf,
-    /// What is the same for all games of the round; since when it is played is found out later.
+    /// The fields that are the same for all games of the round. The time since which it is played is found out later.
     pub tournament: Tournament,
-    /// Who plays whom.
+    /// The pairings of the round.
     pub pairings: Pairings,
     /// Boards in the order of the pairings: `BOARD`, or `GATEWAY/BOARD`.
     pub boards: Vec<String>,
-    /// When the round begins, as Unix time in milliseconds; none for when it is first broadcast.
+    /// When the round begins, as Unix time in milliseconds; none for the time at which it is first broadcast.
     pub begins_ms: Option<i64>,
     /// A round on lichess to push to.
     pub lichess: Option<Lichess>,
-    /// Where the public's view is served, if it is wanted.
+    /// The address of the public's view, if it is wanted.
     pub listen: Option<SocketAddr>,
 }
 
 impl Broadcast {
-    /// Who plays whom by the pairings, White and Black, by board as it is named in `boards`.
+    /// The players by the pairings, White and Black, by the board's name in `boards`.
     #[must_use]
     pub fn players(&self) -> BTreeMap<String, [Option<String>; 2]> {
         seated(&self.boards, &self.pairings)
     }
 
-    /// Goes on with a round that was put in force. False where a later one is configured.
+    /// Takes over a round that was put in force. False where the configuration names a later one.
     pub(super) fn put_in_force(&mut self, in_force: &InForce) -> bool {
         let tournament = &mut self.tournament;
         if in_force.round < tournament.round {
@@ -55,7 +55,7 @@ impl Broadcast {
             tournament.round = in_force.round;
             tournament.rounds = tournament.rounds.max(in_force.round);
             self.begins_ms = Some(in_force.since_ms);
-            // That of another round takes no games of this one.
+            // A configured round on lichess is of another round, and takes no games of this one.
             self.lichess.take_if(|_| in_force.lichess.is_none());
         }
         if let Some(pairings) = &in_force.pairings {
@@ -68,7 +68,7 @@ impl Broadcast {
     }
 }
 
-/// Who plays by `pairings`, White and Black, at the boards named in `boards`.
+/// The players by `pairings`, White and Black, at the boards named in `boards`.
 pub(super) fn seated(boards: &[String], pairings: &Pairings) -> BTreeMap<String, [Option<String>; 2]> {
     let name = |player: &Player| Some(player.name.clone()).filter(|name| !name.is_empty());
     let pairs = boards.iter().zip(&pairings.boards);
@@ -89,8 +89,7 @@ pub struct Lichess {
     pub token: Secret,
     /// `http://` or `https://`, host and perhaps port.
     pub server: String,
-    /// PEM file with the authorities that may have signed the server's certificate; none for those of
-    /// this system.
+    /// PEM file with the authorities that may have signed the server's certificate; none for this system's own.
     pub ca_file: Option<PathBuf>,
 }
 
@@ -123,7 +122,7 @@ struct RawLichess {
     ca_file: Option<Spanned<PathBuf>>,
 }
 
-/// What the table says; `known` are the boards that may be named without their gateway.
+/// Reads the table `[broadcast]`; `known` are the boards that it may name without their gateway.
 pub(super) fn broadcast(
     raw: &Spanned<RawBroadcast>,
     known: &[String],
@@ -197,7 +196,7 @@ pub(super) fn broadcast(
     })
 }
 
-/// Where the public's view is served.
+/// The address of the public's view.
 fn place(text: &Spanned<String>, document: &mut Document<'_>) -> Option<SocketAddr> {
     let place = text.get_ref().parse::<SocketAddr>();
     if place.is_err() {
@@ -210,7 +209,7 @@ fn place(text: &Spanned<String>, document: &mut Document<'_>) -> Option<SocketAd
     place.ok()
 }
 
-/// Who plays whom in `round` by `file`; every mistake in it is a problem of its own.
+/// The pairings of `round` in `file`. Every mistake in the file is a problem of its own.
 fn pairings(
     file: &Spanned<PathBuf>,
     round: u32,
@@ -315,7 +314,7 @@ fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Docum
                 document.problem(server.span(), format!("{text:?} is no server"), help);
                 return None;
             }
-            // Without encryption whoever hears the line has the token.
+            // Without encryption the token is open to whoever listens on the network.
             if text
                 .strip_prefix("http://")
                 .is_some_and(|host| !is_this_machine(host))
@@ -342,13 +341,13 @@ fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Docum
     })
 }
 
-/// Whether `id` can be one of a round on lichess.
+/// True where `id` can be the id of a round on lichess.
 #[must_use]
 pub fn is_lichess_round(id: &str) -> bool {
     id.len() == 8 && id.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
-/// Whether `host`, perhaps with a port, cannot be anything but this machine.
+/// True where `host`, perhaps with a port, can only be this machine.
 pub(super) fn is_this_machine(host: &str) -> bool {
     if let Ok(address) = host.parse::<SocketAddr>() {
         return address.ip().is_loopback();

@@ -27,7 +27,7 @@ pub fn system_authorities() -> Option<PathBuf> {
         .find(|path| path.exists())
 }
 
-/// What the table says of the broker; the files that it names are read or tried.
+/// Reads the table `[broker]`, and reads or tries the files that it names.
 pub(super) fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'_>) -> Option<BrokerConfig> {
     let login = login(raw, document);
     let client_id = match &raw.client_id {

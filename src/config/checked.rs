@@ -1,4 +1,5 @@
-//! Single values, checked: numbers, texts, and the files that they name. What is wrong with one is noted in the document.
+//! Checks of single values: numbers, texts, and the files that they name. What is wrong with a value is noted in the
+//! document.
 
 use std::{
     fs::File,
@@ -12,7 +13,7 @@ use toml::Spanned;
 use super::{Secret, read::Document, value::ValueError};
 use crate::files::plain;
 
-/// Reads a value, or notes why it cannot be one.
+/// Reads a value, or notes what is wrong with it.
 pub(super) fn parse<T: FromStr<Err = ValueError>>(
     text: Spanned<String>,
     document: &mut Document<'_>,
@@ -86,7 +87,7 @@ pub(super) fn secret_file(file: &Spanned<PathBuf>, document: &mut Document<'_>) 
             );
             None
         }
-        // Editors end the last line, secrets do not.
+        // Editors end the last line, and secrets have no line ends.
         Ok(text) => Some(Secret::new(text.trim_end_matches(['\r', '\n']))),
         Err(error) => {
             unreadable(file, &path, &error, document);

@@ -1,4 +1,4 @@
-//! The arbiter's page: who may open it, and for what.
+//! The arbiter's page: the people who may open it, and their roles.
 
 use std::{collections::HashSet, path::PathBuf};
 
@@ -7,33 +7,33 @@ use toml::Spanned;
 
 use super::{Secret, checked::secret_file, read::Document};
 
-/// The longest name of a person.
+/// The longest name of a person, in characters.
 pub const MAX_NAME: usize = 64;
-/// More links than any event has people.
+/// How many people the configuration may name, more than any event has.
 const MAX_PEOPLE: usize = 200;
-/// The fewest letters and digits of a token.
+/// The fewest characters of a token.
 const MIN_TOKEN: usize = 16;
 
-/// What somebody may do with the page.
+/// The role of a person on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Everything.
+    /// May do everything.
     Arbiter,
-    /// What keeps the boards going; neither rulings nor results.
+    /// May keep the boards going, and gives neither rulings nor results.
     Operator,
-    /// Look at it.
+    /// May only look.
     ReadOnly,
 }
 
-/// Somebody who may open the page by a link of his own.
+/// A person who may open the page with a token of his own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// As it is written beside what he did.
+    /// The name that is written beside what the person did.
     pub name: String,
-    /// What he may do.
+    /// What the person may do.
     pub role: Role,
-    /// What he shows.
+    /// The token that the person shows.
     pub token: Secret,
 }
 
@@ -51,20 +51,21 @@ struct RawPerson {
     token_file: Option<Spanned<PathBuf>>,
 }
 
-/// Whether a text will do as a token: it becomes part of an address and of a cookie, and is not to be guessed.
+/// True where a text will do as a token: it becomes part of an address and of a cookie, and nobody must be able to
+/// guess it.
 #[must_use]
 pub fn is_token(text: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
     text.len() >= MIN_TOKEN && text.chars().all(fits)
 }
 
-/// Whether a text will do as the name of a person.
+/// True where a text will do as the name of a person.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
     !text.trim().is_empty() && text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control)
 }
 
-/// Who may open the page; every problem is noted in `document`.
+/// The people who may open the page; every problem is noted in `document`.
 pub(super) fn people(raw: &RawDashboard, document: &mut Document<'_>) -> Vec<Person> {
     if let Some(one) = raw.people.get(MAX_PEOPLE) {
         let help = format!("{MAX_PEOPLE} are possible; several people may share a link");
@@ -77,7 +78,7 @@ pub(super) fn people(raw: &RawDashboard, document: &mut Document<'_>) -> Vec<Per
         .collect()
 }
 
-/// What one person has, no other may have.
+/// The names and tokens so far: no two people may share one.
 #[derive(Default)]
 struct Seen {
     names: HashSet<String>,

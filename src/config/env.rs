@@ -5,12 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The configuration that the unit's daemon reads, and its state folder.
+/// The configuration that the daemon reads under systemd's unit.
 pub(crate) const OF_THE_UNIT: &str = "/etc/dgt2mqtt/dgt2mqtt.toml";
-/// See there.
+/// The state folder of that daemon.
 pub(crate) const STATE_OF_THE_UNIT: &str = "/var/lib/dgt2mqtt";
 
-/// What a variable that overrides a key of the file begins with; `__` separates the levels.
+/// The prefix of variables that override a key of the file; `__` separates the levels.
 const PREFIX: &str = "DGT2MQTT__";
 
 /// Environment variables that are valid Unicode; others cannot concern the configuration.
@@ -35,7 +35,7 @@ impl Env {
             .filter(|value| !value.is_empty())
     }
 
-    /// Where a configuration file is looked for when none is named, in this order.
+    /// The configuration files that are tried in this order when none is named.
     #[must_use]
     pub fn config_candidates(&self) -> Vec<PathBuf> {
         let mut candidates = vec![PathBuf::from("dgt2mqtt.toml")];
@@ -48,8 +48,8 @@ impl Env {
         candidates
     }
 
-    /// Where the journal is when the configuration `file` does not say: in the state folder that systemd gives, else in
-    /// that of the unit where the unit's configuration is read, else in that of the user.
+    /// Where the journal is when the configuration `file` does not say. That is the state folder that systemd gives.
+    /// Else it is the unit's folder where `file` is the unit's, and otherwise the user's.
     pub(super) fn default_journal(&self, file: &Path) -> Option<PathBuf> {
         self.journal_beside(Path::new(STATE_OF_THE_UNIT).is_dir(), file)
     }
@@ -57,7 +57,7 @@ impl Env {
     fn journal_beside(&self, unit_is_installed: bool, file: &Path) -> Option<PathBuf> {
         const FILE: &str = "journal.sqlite";
         if let Some(folders) = self.get("STATE_DIRECTORY") {
-            // systemd separates several folders by colons; the first is ours.
+            // systemd separates several folders by colons, and the first is the daemon's.
             return folders
                 .split(':')
                 .next()
@@ -73,8 +73,8 @@ impl Env {
         Some(state.join("dgt2mqtt").join(FILE))
     }
 
-    /// The overrides: name of the variable, path of the key, text of the value. Numbers are in
-    /// their order as numbers, so that board 2 is there before board 10 is added.
+    /// The overrides: name of the variable, path of the key, text of the value. Numbers come in numerical order, so
+    /// that board 2 exists before board 10 is added.
     pub(super) fn overrides(&self) -> Vec<(&str, Vec<String>, &str)> {
         let mut overrides: Vec<_> = self
             .0

@@ -1,4 +1,4 @@
-//! What was probably meant by a value that cannot be: the same, written as the file wants it.
+//! Guesses what a person meant by a value that cannot be, and says how the file wants it written.
 
 use std::ops::Range;
 
@@ -23,20 +23,21 @@ pub(super) fn instead(text: &str, span: &Range<usize>, message: &str) -> Option<
     (wants_number && is_quoted).then(|| format!("write it without quotes: {number}"))
 }
 
-/// Whether a key that is unknown among those of `[event]` says what the event is called, which the Laws need not know.
+/// True where a key of `[event]` is unknown because it belongs to `[broadcast]`, as the name of the event does, which
+/// the Laws do not need.
 pub(super) fn is_of_broadcast(key: &str, known: &[&str]) -> bool {
     let is_event = known.contains(&"contested") && !known.contains(&"port");
     is_event && ["name", "site", "round", "rounds", "pairings"].contains(&key)
 }
 
-/// `[board]` where `[[board]]` is wanted.
+/// The hint for `[board]` where `[[board]]` is wanted.
 fn table_once(text: &str, span: &Range<usize>) -> Option<String> {
     let line = line_at(text, span.start).trim();
     let name = line.strip_prefix('[')?.split(']').next()?;
     (!name.starts_with('[')).then(|| format!("[[{name}]] with two brackets, once for each"))
 }
 
-/// A single text where a list is wanted.
+/// The hint for a single text where a list is wanted.
 fn in_list(text: &str, span: &Range<usize>, written: &str) -> Option<String> {
     let inner = written.strip_prefix('"')?.strip_suffix('"')?;
     let key = line_at(text, span.start).split('=').next()?.trim();
@@ -56,7 +57,7 @@ fn in_list(text: &str, span: &Range<usize>, written: &str) -> Option<String> {
     Some(format!("periods = [{}]", tables.collect::<Vec<_>>().join(", ")))
 }
 
-/// What to do about text that is no TOML, where something can be told from the line.
+/// The hint on text that is no TOML, if the line shows what was meant.
 pub(super) fn of_line(text: &str, span: &Range<usize>) -> Option<String> {
     let line = line_at(text, span.start);
     let straight = line.trim().replace(CURLY, "\"");
@@ -98,7 +99,7 @@ mod tests {
     const HALL: &str = "[gateway]\nname = \"hall\"\n";
     const BOARD: &str = "[[board]]\nid = \"1\"\nport = \"/dev/ttyUSB0\"\n";
 
-    /// All that is said of a file.
+    /// All problems of a file, as one text.
     fn said(text: &str) -> Vec<String> {
         let none: [(&str, &str); 0] = [];
         match Config::from_text(text, Path::new("t.toml"), &Env::from(none)) {
@@ -152,7 +153,7 @@ mod tests {
         let said = said(&format!("{HALL}{BOARD}colour = 1\n[broadcast]\nround = 2\n"));
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(said[1].contains("the broadcast has no folder"), "{said:?}");
-        // Where it may have been written with a mistake, it is not.
+        // Where the table was written with a mistake, no hint on its absence comes.
         let wrong = super::tests::said(&format!("{HALL}{BOARD}[broadcast]\nfolders = \"public\"\n"));
         assert_eq!(wrong.len(), 1, "{wrong:?}");
     }

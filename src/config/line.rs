@@ -18,11 +18,11 @@ use crate::{
 #[derive(Default)]
 pub(super) struct LinePorts {
     ports: HashMap<String, Spanned<String>>,
-    /// Ports at which boards are looked for that are not configured.
+    /// Ports of lines on which the daemon also looks for boards that are not configured.
     pub(super) searched: Vec<String>,
 }
 
-/// Reads `[[line]]`: the lines, and the boards that they list, which are configured no further.
+/// Reads `[[line]]`: the lines, and their boards that have no table of their own.
 pub(super) fn lines(
     list: Vec<Spanned<RawLine>>,
     document: &mut Document<'_>,
@@ -66,7 +66,7 @@ pub(super) fn lines(
 }
 
 impl LinePorts {
-    /// Where a board is attached: its port, or its place at a line.
+    /// The port of a board, or its place at a line.
     pub(super) fn port(
         &self,
         raw: &mut RawBoard,
@@ -126,17 +126,17 @@ impl LinePorts {
     }
 }
 
-/// Which devices are lines, and which addresses on them are taken.
+/// The devices that are lines, and their addresses that are taken.
 #[derive(Default)]
 pub(super) struct Places(HashMap<String, HashMap<Address, String>>);
 
 impl Places {
-    /// Whether this device is a line.
+    /// True where this device is a line.
     pub(super) fn has(&self, device: &str) -> bool {
         self.0.contains_key(device)
     }
 
-    /// Takes the address of the board with this serial number on the line at `device`.
+    /// Takes the address on the line at `device` for the board with this serial number.
     ///
     /// # Errors
     /// The serial number of the board that has it.
@@ -149,7 +149,7 @@ impl Places {
     }
 }
 
-/// A line gathers what each of its boards says for as long as a round takes.
+/// Sets for each board on a line that the line gathers its bytes for as long as a round of questions takes.
 pub(super) fn gather(boards: &mut [BoardConfig]) {
     let mut counts: HashMap<String, u64> = HashMap::new();
     let line = |port: &PortName| port.shared().map(|(_, line)| line.to_owned());

@@ -52,11 +52,11 @@ pub struct Config {
     pub gateway: Id,
     /// First levels of every topic.
     pub base_topic: BaseTopic,
-    /// Whether commands are subscribed to at all.
+    /// True where the daemon subscribes to commands.
     pub commands: bool,
     /// The boards, at least one, with distinct ids and ports.
     pub boards: Vec<BoardConfig>,
-    /// Ports of lines on which boards are looked for that are not among them.
+    /// Ports of lines on which the daemon also looks for boards that are not configured.
     pub searched: Vec<String>,
     /// The broker.
     pub broker: BrokerConfig,
@@ -64,23 +64,23 @@ pub struct Config {
     pub journal: JournalConfig,
     /// Bounds and intervals.
     pub limits: LimitsConfig,
-    /// Where figures for Prometheus can be had: a loopback address, or nowhere.
+    /// The loopback address at which figures for Prometheus are served, if any.
     pub metrics: Option<SocketAddr>,
     /// Games for the public, if wanted.
     pub broadcast: Option<Broadcast>,
-    /// Who may open the arbiter's page by a link of his own.
+    /// People who may open the arbiter's page with a token of their own.
     pub people: Vec<Person>,
-    /// Who is told on a phone.
+    /// The places that get messages for phones.
     pub alerts: Vec<AlertConfig>,
-    /// The round that was put in force by a command; none of it is in the file.
+    /// The round that a command put in force, of which the file has nothing.
     pub in_force: Option<InForce>,
-    /// The boards by table as a command bound them; none where they are as configured.
+    /// The boards by table, as a command bound them; none where the order is the configured one.
     pub bound: Option<Vec<String>>,
-    /// Where Home Assistant looks for entities, if it is to know of the boards.
+    /// The topic prefix at which Home Assistant looks for entities, if it is to know of the boards.
     pub home_assistant: Option<BaseTopic>,
 }
 
-/// What a collector of several gateways needs of a configuration: it has no boards of its own.
+/// The configuration for a collector of several gateways, which has no boards of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collector {
     /// First levels of every topic.
@@ -89,7 +89,7 @@ pub struct Collector {
     pub brokers: Vec<BrokerConfig>,
     /// Games for the public, if wanted.
     pub broadcast: Option<Broadcast>,
-    /// Who may open the page by a link of his own.
+    /// People who may open the page with a token of their own.
     pub people: Vec<Person>,
 }
 
@@ -104,7 +104,7 @@ pub struct Rules {
     pub supervision: Supervision,
     /// Periods of the time control; empty when unknown.
     pub periods: Vec<Period>,
-    /// How contested points of the Laws are read.
+    /// The readings of contested points of the Laws.
     pub contested: Options,
 }
 
@@ -113,23 +113,23 @@ pub struct Rules {
 pub struct BoardConfig {
     /// Its id in topics and events.
     pub id: Id,
-    /// Where it is attached.
+    /// The port that it is attached to.
     pub port: PortName,
-    /// What it speaks.
+    /// The protocol that it speaks.
     pub protocol: Protocol,
-    /// For how many milliseconds what stands between it and us gathers what it says; 0 where that is not known.
+    /// How many milliseconds a device between the board and us may gather the board's bytes; 0 if unknown.
     pub gathered_ms: u64,
     /// The rules of its game: those of the event, with what the board overrides.
     pub rules: Rules,
-    /// Which way round it lies.
+    /// Which way round the board lies.
     pub orientation: OrientationSetting,
     /// Which side of the clock is White's.
     pub clock_side: ClockSideSetting,
-    /// Who sits there.
+    /// The names of its players.
     pub table: TableConfig,
 }
 
-/// Who sits at a board: for the tags of its PGN.
+/// The players at a board, for the tags of its PGN.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableConfig {
     /// White's name.
@@ -141,15 +141,15 @@ pub struct TableConfig {
 /// The broker: one session, at whichever of its addresses answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokerConfig {
-    /// Where it listens, tried in turn; at least one, and all with TLS or all without.
+    /// The addresses, tried in turn. There is at least one, and either all of them use TLS or none.
     pub urls: Vec<BrokerUrl>,
-    /// What the session is called on the broker.
+    /// The client id of the session.
     pub client_id: String,
     /// User name and password, where the broker wants them.
     pub login: Option<Login>,
-    /// Certificates; present exactly when the addresses begin with `mqtts://`.
+    /// Certificates, present exactly if the addresses begin with `mqtts://`.
     pub tls: Option<Tls>,
-    /// How long the connection may be silent before a ping: 5 seconds or more.
+    /// How long the connection may be silent before a ping; at least 5 seconds.
     pub keep_alive: Duration,
 }
 
@@ -167,11 +167,11 @@ pub struct Login {
 pub struct Tls {
     /// PEM file with the authorities that may have signed the broker's certificate.
     pub ca_file: PathBuf,
-    /// Our own certificate, where the broker asks for one.
+    /// The daemon's own certificate, if the broker asks for one.
     pub client: Option<ClientCertificate>,
 }
 
-/// A certificate that proves who we are, and its key.
+/// A certificate that proves who the daemon is, and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
     /// PEM file with the certificate chain.
@@ -189,7 +189,7 @@ pub struct JournalConfig {
     pub max_size: u64,
     /// Acknowledged events older than this are dropped.
     pub max_age: Duration,
-    /// Whether what came and went over the boards' lines is kept beside it for a while.
+    /// True where the journal's folder also keeps captures of the boards' lines for a while.
     pub captures: bool,
 }
 
@@ -223,16 +223,15 @@ impl Default for Collector {
 }
 
 impl Config {
-    /// Which file holds the configuration: the given one, else the first that exists of those in
-    /// [`Env::config_candidates`].
+    /// The configuration file: the given one, or the first of [`Env::config_candidates`] that exists.
     ///
     /// # Errors
-    /// [`ConfigError::NotFound`] lists where was looked.
+    /// [`ConfigError::NotFound`] lists the files that were tried.
     pub fn find(explicit: Option<&Path>, env: &Env) -> Result<PathBuf, ConfigError> {
         if let Some(path) = explicit {
             return Ok(path.to_owned());
         }
-        // A file that a variable names must exist: falling back to another one would surprise.
+        // A file that a variable names must exist. To take another one instead would surprise the operator.
         if let Some(path) = env.get("DGT2MQTT_CONFIG") {
             return Ok(PathBuf::from(path));
         }
@@ -252,7 +251,8 @@ impl Config {
         Self::from_text(&read_file(path)?, path, env)
     }
 
-    /// As [`Self::load`], from text that came from `path` (which places messages and relative paths).
+    /// Reads and checks as [`Self::load`] the text of the file at `path`. Messages and relative paths refer to that
+    /// path.
     ///
     /// # Errors
     /// [`ConfigError::Invalid`] with every problem that was found.
@@ -263,8 +263,8 @@ impl Config {
         finish(config, document)
     }
 
-    /// What a collector needs of the file at `path`: broker, topics and broadcast. A gateway's own
-    /// file will do, and so will one without name and boards.
+    /// Reads what a collector needs from the file at `path`: broker, topics and broadcast. A gateway's own file will
+    /// do, and so will one without name and boards.
     ///
     /// # Errors
     /// As [`Self::load`].
@@ -276,7 +276,7 @@ impl Config {
         finish(collector, document)
     }
 
-    /// Goes on with a round that was put in force, unless a later one is configured.
+    /// Takes over a round that was put in force, unless the configuration names a later one.
     pub fn put_in_force(&mut self, in_force: &InForce) {
         let counts = match &mut self.broadcast {
             Some(broadcast) => broadcast.put_in_force(in_force),
@@ -287,7 +287,7 @@ impl Config {
         }
     }
 
-    /// Number of the round that is played, where there are rounds.
+    /// Number of the present round, if there are rounds.
     #[must_use]
     pub fn round(&self) -> Option<u32> {
         let configured = self
@@ -297,8 +297,8 @@ impl Config {
         configured.or_else(|| self.in_force.as_ref().map(|in_force| in_force.round))
     }
 
-    /// Goes on with the boards by table as they were bound. False where one of them is not configured any more: then they are as
-    /// configured.
+    /// Takes over the boards by table as a command bound them. False where one of them is not configured any more; then
+    /// the order is the configured one.
     pub fn bind(&mut self, bound: &[String]) -> bool {
         self.bound = tables::ordered(&self.tables(), bound);
         if let (Some(broadcast), Some(order)) = (&mut self.broadcast, &self.bound) {
@@ -317,7 +317,7 @@ impl Config {
         }
     }
 
-    /// Who plays at our own boards by the pairings, White and Black, by the board's id.
+    /// The players at this gateway's boards by the pairings, White and Black, by the board's id.
     #[must_use]
     pub fn paired(&self) -> BTreeMap<String, [Option<String>; 2]> {
         let in_force = self.in_force.as_ref().and_then(|round| round.pairings.as_ref());
@@ -332,7 +332,8 @@ impl Config {
         own.collect()
     }
 
-    /// The id of one of our own boards that is named as tables are; none for one of another gateway.
+    /// The id of one of this gateway's boards that is named as in [`Self::tables`]; none for a board of another
+    /// gateway.
     #[must_use]
     pub fn own<'n>(&self, name: &'n str) -> Option<&'n str> {
         match name.split_once('/') {
@@ -341,8 +342,8 @@ impl Config {
         }
     }
 
-    /// Who sits at `board`, White and Black: by pairings that were put in force, else by its table, else by the pairings of
-    /// the round.
+    /// The players at `board`, White and Black: by pairings that were put in force, else by the board's table, else by
+    /// the pairings of the round.
     #[must_use]
     pub fn players(&self, board: &BoardConfig) -> [Option<String>; 2] {
         let named = [board.table.white.clone(), board.table.black.clone()];
@@ -357,7 +358,7 @@ impl Config {
         }
     }
 
-    /// Who sits at `board`, and in which round of which event.
+    /// The players at `board`, and the round and event that they play in.
     #[must_use]
     pub fn seats(&self, board: &BoardConfig) -> Seats {
         let tournament = self.broadcast.as_ref().map(|broadcast| &broadcast.tournament);
@@ -374,7 +375,7 @@ impl Config {
         }
     }
 
-    /// What the watcher of `board` is told. The wall clock is set later, by the daemon.
+    /// The settings for the watcher of `board`. The daemon sets the wall clock later.
     #[must_use]
     pub fn settings(&self, board: &BoardConfig) -> Settings {
         let Seats {
@@ -409,7 +410,7 @@ fn read_file(path: &Path) -> Result<String, ConfigError> {
     })
 }
 
-/// What was read, unless something was wrong with it.
+/// The result of reading, or all problems that were noted.
 fn finish<T>(read: Option<T>, document: read::Document<'_>) -> Result<T, ConfigError> {
     let problems = document.into_problems();
     match read {

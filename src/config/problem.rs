@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration: where, what, and what to do about it.
+//! The problems of a configuration: where each is, what it is, and what to do about it.
 
 use std::{fmt, io, path::PathBuf};
 
@@ -9,9 +9,9 @@ pub enum ProblemPlace {
     File {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// From 1, in characters.
+        /// The column, from 1, in characters.
         column: usize,
     },
     /// In an environment variable.
@@ -30,10 +30,10 @@ impl fmt::Display for ProblemPlace {
     }
 }
 
-/// One thing that is wrong.
+/// A problem of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
+    /// Where it is.
     pub place: ProblemPlace,
     /// What is wrong and why.
     pub what: String,
@@ -57,13 +57,13 @@ impl Problems {
         self.0.iter()
     }
 
-    /// How many there are.
+    /// The number of problems.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether nothing is wrong.
+    /// True where there is no problem.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -94,16 +94,16 @@ impl fmt::Display for Problems {
     }
 }
 
-/// Why there is no configuration.
+/// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// No file was named and none lies where one is expected.
+    /// No file was named, and none is where one is expected.
     #[error(
         "no configuration file: looked for {}\n    name one with --config, or let `dgt2mqtt init` write one",
         list(searched)
     )]
     NotFound {
-        /// Where was looked.
+        /// The files that were tried.
         searched: Vec<PathBuf>,
     },
     /// The file cannot be read.
@@ -111,10 +111,10 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason that the system gives.
         source: io::Error,
     },
-    /// The file or the environment says something that cannot be.
+    /// The file or the environment has problems.
     #[error("{0}")]
     Invalid(Problems),
 }
@@ -124,7 +124,7 @@ fn list(paths: &[PathBuf]) -> String {
     names.join(", ")
 }
 
-/// The word of `known` that was probably meant by `word`.
+/// The word of `known` that a person probably meant by `word`.
 pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let normal = word.to_lowercase().replace('-', "_");
     known

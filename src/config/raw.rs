@@ -1,7 +1,7 @@
-//! The shape of the configuration file: what may be written, before it is asked what it means.
+//! The shape of the configuration file: the keys that it may have, before their values are checked.
 //!
-//! Everything is optional here, so that one missing key does not hide the other problems. Values
-//! that can be wrong in themselves carry their place.
+//! Everything is optional here, so that one missing key does not hide the other problems. Values that can be wrong in
+//! themselves carry their span in the file.
 
 use std::path::PathBuf;
 
@@ -71,7 +71,7 @@ pub(super) struct RawLine {
     pub(super) discover: bool,
 }
 
-// The keys of `RawRules` are repeated: serde cannot both flatten and refuse unknown keys.
+// These repeat the keys of `RawRules`: serde cannot both flatten and refuse unknown keys.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawBoard {
@@ -104,7 +104,7 @@ pub(super) struct RawBroker {
     pub(super) urls: Option<Spanned<Vec<Spanned<String>>>>,
     pub(super) client_id: Option<Spanned<String>>,
     pub(super) username: Option<String>,
-    /// From the environment only: a file that people show each other is no place for it.
+    /// Only the environment sets it: people show each other their files, so a file is no place for a password.
     pub(super) password: Option<Spanned<Secret>>,
     pub(super) password_file: Option<Spanned<PathBuf>>,
     pub(super) ca_file: Option<Spanned<PathBuf>>,

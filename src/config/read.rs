@@ -1,7 +1,7 @@
-//! From text and environment to the raw shape.
+//! Turns text and environment into the raw shape.
 //!
-//! serde stops at the first mistake. A person wants to see them all, so what serde refuses is
-//! noted, taken out of the document, and the rest is read again.
+//! serde stops at the first mistake, but a person wants to see them all. So this module notes what serde refuses, takes
+//! it out of the document, and reads the rest again.
 
 use std::{
     borrow::Cow,
@@ -18,11 +18,11 @@ use serde::de::DeserializeOwned;
 
 use super::{Env, Problem, ProblemPlace, Problems, hint, problem::nearest};
 
-/// What the TOML library says where one of several names was wanted.
+/// The words of the TOML library where it wanted one of several names.
 const WANTS_NAME: &str = "wanted string or table";
 const DOCUMENTATION: &str = "the keys and their values are described in docs/configuration.md";
 
-/// A configuration file while it is being read: its text, and what was found to be wrong.
+/// A configuration file while it is being read: its text, and the problems found.
 pub(super) struct Document<'t> {
     text: &'t str,
     path: PathBuf,
@@ -42,7 +42,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// The raw shape of what could be understood; none when the file is not TOML at all.
+    /// The raw shape of everything that could be read; none when the file is not TOML at all.
     pub(super) fn read<T: DeserializeOwned>(&mut self, env: &'t Env) -> Option<T> {
         let (mut table, errors) = DeTable::parse_recoverable(self.text);
         for error in &errors {
@@ -63,7 +63,8 @@ impl<'t> Document<'t> {
                 Err(error) => error,
             };
             let span = error.span().unwrap_or_default();
-            // A variable is text at first; where the key wants a number or a truth value, its text says it.
+            // A variable is text at first. If the key wants a number or a truth value, the text of the variable has to
+            // be one.
             let wants_other = error.message().starts_with("invalid type: string");
             if wants_other && self.is_variable(&span) && reinterpret(table.get_mut(), &span) {
                 continue;
@@ -85,8 +86,8 @@ impl<'t> Document<'t> {
         });
     }
 
-    /// Notes that something is missing. Said only when nothing else is wrong there: what is missing may
-    /// have been written, but with a mistake that is reported already.
+    /// Notes that something is missing, unless that part has another problem. It may have been written with a mistake
+    /// that is reported already.
     pub(super) fn missing(&mut self, span: Option<Range<usize>>, what: &str, help: &str) {
         let may_be_there = match &span {
             Some(span) => self.has_problem_in(&hint::table_around(self.text, span)),
@@ -110,17 +111,17 @@ impl<'t> Document<'t> {
         self.problems
     }
 
-    /// Whether the value came from the environment rather than from the file.
+    /// True where the value came from the environment and not from the file.
     pub(super) fn is_variable(&self, span: &Range<usize>) -> bool {
         span.start > self.text.len()
     }
 
-    /// The file.
+    /// The path of the file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A path as the file means it: relative to where the file lies.
+    /// A path in the file is relative to the file's folder.
     pub(super) fn resolve(&self, path: &Path) -> PathBuf {
         match self.path.parent() {
             Some(folder) => folder.join(path),
@@ -128,7 +129,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Whether something is wrong in these lines, or in the environment.
+    /// True where these lines, or the environment, have a problem.
     fn has_problem_in(&self, span: &Range<usize>) -> bool {
         let line = |at: usize| self.text.get(..at).unwrap_or_default().matches('\n').count() + 1;
         let (first, last) = (line(span.start), line(span.end.min(self.text.len())));
@@ -152,14 +153,14 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Notes what serde refused, in the words of a person, with what was probably meant.
+    /// Notes what serde refused, in words for a person, and what was probably meant.
     fn refused(&mut self, span: &Range<usize>, message: &str) {
         let mut quoted = message.split('`').skip(1).step_by(2);
         let wrong = quoted.next().unwrap_or_default();
         let known: Vec<&str> = quoted.collect();
         let unknown_key = message.starts_with("unknown field");
         if !unknown_key && !message.starts_with("unknown variant") {
-            // The value is there, and what is wrong with it was said.
+            // The value is there, and its own problem was noted.
             if message.starts_with("missing field") && self.has_problem_in(span) {
                 return;
             }
@@ -200,7 +201,7 @@ impl<'t> Document<'t> {
             .filter(|text| wants_text && is_literal(text))
     }
 
-    /// Puts the value of a variable where its name says.
+    /// Sets the key that a variable's name leads to.
     fn override_key<'v>(&mut self, root: &mut DeTable<'v>, name: &str, path: &[String], value: &'v str) {
         let start = self.text.len() + 1 + 2 * self.variables.len();
         self.variables.push(name.to_owned());
@@ -215,7 +216,7 @@ impl<'t> Document<'t> {
     }
 }
 
-/// The variable's name leads nowhere.
+/// The variable's name leads to no key.
 struct NoSuchKey;
 
 fn insert<'v>(

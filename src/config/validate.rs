@@ -1,4 +1,4 @@
-//! From the raw shape to values that mean something.
+//! Turns the raw shape into checked values.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -27,7 +27,7 @@ use crate::{
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What the shape means; none when something without a default is missing or wrong. Every problem
+/// The configuration that the shape stands for; none where a value without a default is missing or wrong. Every problem
 /// is noted in `document`.
 pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -> Option<Config> {
     let gateway = match raw.gateway.name {
@@ -97,7 +97,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
     })
 }
 
-/// What a collector needs; the rest of the shape is only read.
+/// The configuration of a collector. The rest of the shape is read and not checked.
 pub(super) fn collector(raw: RawConfig, document: &mut Document<'_>) -> Option<Collector> {
     let base_topic = match raw.gateway.base_topic {
         Some(topic) => parse(topic, document),
@@ -199,7 +199,7 @@ fn board(
     let place = lines.port(&mut raw, span, document);
     let id = taken.id(raw.id, span, document);
     let port = match place {
-        // What is wrong with its line was said.
+        // The problem of its line was noted.
         None if is_on_line => None,
         place => taken.port(place, span, document),
     };
@@ -246,11 +246,11 @@ fn board(
     })
 }
 
-/// What one board has, no other may have.
+/// The ids and ports so far: no two boards may share one.
 #[derive(Default)]
 struct Taken {
     ids: HashSet<Id>,
-    /// By what a port is, which may have several names.
+    /// The names of ports, by the device behind each, since a port may have several names.
     ports: HashMap<String, PortName>,
     places: Places,
 }
@@ -324,7 +324,7 @@ impl Taken {
 }
 
 impl Taken {
-    /// A place at a line: the line's port is no board's own, and each address is one board's.
+    /// Takes a place at a line: no other board may have the line's port, and each address belongs to one board.
     fn place(
         &mut self,
         serial: &str,
@@ -380,7 +380,7 @@ fn journal(raw: RawJournal, document: &mut Document<'_>, env: &Env) -> Option<Jo
     })
 }
 
-/// Where the figures can be had: on this computer alone, for nobody is asked who he is.
+/// The address for the figures. It must be on this computer, because the figures need no token.
 fn metrics(listen: &Spanned<String>, document: &mut Document<'_>) -> Option<SocketAddr> {
     const HELP: &str = "write for instance \"127.0.0.1:9469\"; from elsewhere let a proxy fetch it";
     match listen.get_ref().parse::<SocketAddr>() {

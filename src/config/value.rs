@@ -1,4 +1,4 @@
-//! Values of the configuration that cannot be wrong once they exist.
+//! Types for values of the configuration, which check a value when they are made.
 
 use std::{fmt, path::Path, str::FromStr};
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::link::LinkSource;
 
-/// Why a text is not such a value: what is wrong, and what to do.
+/// Why a text is no such value, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {help}")]
 pub struct ValueError {
@@ -99,7 +99,7 @@ impl fmt::Display for BaseTopic {
     }
 }
 
-/// Where a board is attached, in a form that a link understands.
+/// The port of a board, in a form that a link understands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PortName(String);
 
@@ -110,23 +110,23 @@ impl PortName {
         &self.0
     }
 
-    /// The recording that is played, if it is one.
+    /// The capture that is played, if the port is one.
     pub(super) fn capture(&self) -> Option<&Path> {
         self.0.strip_prefix("capture:").map(Path::new)
     }
 
-    /// True when the port is found by the serial number that the board itself tells.
+    /// True where the port is found by the serial number that the board itself tells.
     pub(super) fn is_board_serial(&self) -> bool {
         self.0.starts_with("board:")
     }
 
-    /// The serial number of a board and the port of its line, if it is on one.
+    /// The serial number of a board and the port of its line, if the board shares one.
     #[must_use]
     pub fn shared(&self) -> Option<(&str, &str)> {
         self.0.strip_prefix("bus:")?.split_once('@')
     }
 
-    /// What the port is, however it is named: links to a device that is there are followed.
+    /// The device behind the name: this follows links, if the device is there.
     pub(super) fn device(&self) -> String {
         match Path::new(&self.0).canonicalize() {
             Ok(device) => device.display().to_string(),
@@ -196,7 +196,7 @@ impl FromStr for BrokerUrl {
     fn from_str(text: &str) -> Result<Self, ValueError> {
         const HELP: &str = "write \"mqtt://HOST\", \"mqtt://HOST:PORT\", or the same with mqtts:// for TLS";
         if text.contains('@') {
-            // The text itself stays out of the message: it may hold a password.
+            // The message leaves the text out, because it may hold a password.
             return refuse(
                 "the address of a broker holds a user name or password",
                 "put them into `username` and `password_file`",
@@ -258,7 +258,7 @@ fn split_port(address: &str) -> Result<(&str, Option<u16>), &'static str> {
     Ok((host, port))
 }
 
-/// A password. Its text can be asked for but is never shown by accident.
+/// A password. Printing it never shows its text.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
@@ -270,7 +270,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself: for the broker alone.
+    /// The text itself, only for the server that asks for it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

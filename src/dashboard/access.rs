@@ -1,4 +1,4 @@
-//! Who may see the page, and that it is our page that asks.
+//! Decides who may see the page, and makes sure that a request comes from our page.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -25,13 +25,13 @@ use crate::{
 
 /// Cookie in which a browser keeps the token.
 const COOKIE: &str = "dgt2mqtt_token";
-/// An answer begins within this time, commands of slow hands and answers of slow gateways included.
+/// How long an answer may take to begin, commands with a slow body and answers of slow gateways included.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Nothing from anywhere else, nothing inline, in nobody's frame.
+/// The policy for the browser: nothing from other hosts, nothing inline, and no frame around the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// Who may use the page: whoever has a token, or without any whoever is on this machine.
+/// Decides who may use the page: whoever has a token. Without any token it is whoever is on this machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     people: People,
@@ -39,7 +39,7 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// Access for those who have `token`, and for `people`; with neither the server must listen on loopback only.
+    /// Access for those who have `token`, and for `people`. With neither, the server must listen on loopback only.
     #[must_use]
     pub(crate) fn new(token: Option<Secret>, people: Vec<Person>) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Access {
         }
     }
 
-    /// These are the people now: whoever is no longer among them is sent away.
+    /// Replaces the people, and ends the connections of those who are no longer among them.
     pub(crate) fn set_people(&self, people: Vec<Person>) {
         self.people.set(people);
     }
@@ -59,15 +59,14 @@ impl Access {
 
     fn guest(&self, headers: &HeaderMap) -> Option<Guest> {
         match self.people.local() {
-            // Without a token a page of somebody else could reach us under a name of his own that
-            // leads to this machine.
+            // Without a token, a stranger's page could reach us under a name of its own that leads to this machine.
             Some(local) => is_local(headers).then_some(local),
             None => presented(headers).find_map(|text| self.people.with_token(text)),
         }
     }
 }
 
-/// Tokens that came with the request.
+/// The tokens in the request.
 fn presented(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let bearer = headers
         .get(header::AUTHORIZATION)
@@ -92,7 +91,7 @@ fn is_local(headers: &HeaderMap) -> bool {
     name == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// A page of another origin may not have us do things with the arbiter's cookie.
+/// False for a page of another origin, which must not act with the arbiter's cookie.
 fn is_own_origin(headers: &HeaderMap) -> bool {
     let text = |name| {
         headers
@@ -106,7 +105,7 @@ fn is_own_origin(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Lets a request through, or not, and puts the security headers on what comes back.
+/// Lets a request through or refuses it, and puts the security headers on the answer.
 pub(super) async fn guard(
     State(access): State<Access>,
     Extension(pass): Extension<Pass>,
@@ -134,7 +133,8 @@ async fn judge(access: &Access, pass: &Pass, request: Request, next: Next) -> Re
     let guest = access.guest(request.headers());
     let in_address = token_in(request.uri());
     let shows_token = in_address.is_some() || presented(request.headers()).next().is_some();
-    // Whoever is known here goes in at once; he guesses as slowly as a stranger.
+    // A guest who is known here goes in at once. When that guest tries other tokens, each takes as long as a
+    // stranger's.
     let is_known = in_address.is_none() && guest.as_ref().is_some_and(|guest| pass.is_known(guest.id));
     if shows_token && !is_known && access.guesses().is_slow(pass.address, Instant::now()) {
         tokio::time::sleep(SLOW).await;
@@ -158,7 +158,7 @@ async fn judge(access: &Access, pass: &Pass, request: Request, next: Next) -> Re
         let why = "this page is for this machine only; start it with a token to use it from elsewhere";
         return (StatusCode::FORBIDDEN, why).into_response();
     }
-    // What the form needs tells nothing of the hall.
+    // The files for the login form tell nothing of the hall.
     if let Some(asset) = assets::public(request.uri().path()) {
         return asset;
     }
@@ -172,7 +172,7 @@ async fn judge(access: &Access, pass: &Pass, request: Request, next: Next) -> Re
     response
 }
 
-/// Lets a guest do what he may; the handlers hear who he is.
+/// Lets a guest do what the role allows, and tells the handlers who the guest is.
 async fn admit(guest: Guest, mut request: Request, next: Next) -> Response {
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
     if changes && guest.role == Role::ReadOnly {
@@ -182,14 +182,14 @@ async fn admit(guest: Guest, mut request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// The token of `/?token=...`, the address that is printed at the start.
+/// The token in `/?token=...`, the address that the program prints at the start.
 fn token_in(uri: &Uri) -> Option<&str> {
     let mut fields = uri.query()?.split('&');
     let given = fields.find_map(|field| field.strip_prefix("token="))?;
     (uri.path() == "/").then_some(given)
 }
 
-/// The token, which is somebody's, goes out of the address and into a cookie.
+/// Moves a valid token out of the address and into a cookie.
 fn arrival(token: &str) -> Response {
     let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/; Max-Age=604800");
     let headers = [(header::LOCATION, "/".to_owned()), (header::SET_COOKIE, cookie)];

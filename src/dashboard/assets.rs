@@ -1,4 +1,4 @@
-//! The files of the page, inside the program: a hall may have no internet.
+//! The files of the page. They are inside the program, because a hall may have no internet.
 
 use axum::{
     http::{StatusCode, header},
@@ -8,7 +8,7 @@ use axum::{
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 
-/// Path, type and content.
+/// Each file's path, type and content.
 const FILES: [(&str, &str, &str); 28] = [
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/boards.css", CSS, include_str!("page/boards.css")),
@@ -39,7 +39,7 @@ const FILES: [(&str, &str, &str); 28] = [
     ("/outage.js", JAVASCRIPT, include_str!("page/outage.js")),
     ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
 ];
-/// What somebody without a token may have.
+/// The files for a browser without a token.
 const PUBLIC: [&str; 3] = ["/style.css", "/login.js", "/icon.svg"];
 
 /// The page.
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(in_russian("NOTICES"), notices);
     }
 
-    /// What the functions `code` of a file name.
+    /// The codes that the function `code` of a source file names.
     fn codes(source: &'static str) -> Vec<&'static str> {
         let mut codes = Vec::new();
         for function in source.split("fn code(").skip(1) {

@@ -1,4 +1,4 @@
-//! One board as its topics tell of it.
+//! One board, as its topics tell of it.
 
 mod games;
 
@@ -13,19 +13,20 @@ use crate::{
     watcher::{BoardInfo, ClockView, GameView, PositionView},
 };
 
-/// What a state as JSON and an event take in memory, at worst, by their length.
+/// How many bytes of memory a byte of a state's JSON takes at worst.
 const OF_STATE: usize = 8;
+/// How many bytes of memory a byte of an event's JSON takes at worst.
 const OF_EVENT: usize = 3;
-/// Events kept of each board; of older ones the games are kept, and the rest is in the gateway's journal.
+/// How many events of each board are kept. Of older games only the record is kept; the gateway's journal has the rest.
 const MAX_EVENTS: usize = 500;
-/// The newest, of which all are kept.
+/// How many of the newest events are always kept.
 const NEWEST: usize = 300;
-/// How far before its newest event a board's day begins.
+/// How long before its newest event a board's day begins.
 const DAY: SignedDuration = SignedDuration::from_hours(18);
-/// Games whose players are kept.
+/// How many games the players are kept of.
 const MAX_GAMES: usize = 64;
 
-/// Who plays at a board by pairings, and of which round they are, where that is known.
+/// The players at a board by pairings, and their round where that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OfRound {
     pub(super) players: Players,
@@ -35,37 +36,38 @@ pub(super) struct OfRound {
 /// What is known of one board.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Board {
-    /// Whether it answers; none before it was told.
+    /// Whether the board answers; none before its gateway told.
     pub(super) online: Option<bool>,
     pub(super) info: BoardInfo,
     pub(super) position: PositionView,
     pub(super) game: GameView,
     pub(super) clock: Option<ClockState>,
-    /// When the clock was told.
+    /// When the gateway told the clock, in milliseconds of the hall's own clock.
     pub(super) clock_at_ms: u64,
     /// Names of the players, White's and Black's, as the game's PGN has them.
     named: Players,
-    /// The same by pairings.
+    /// The players by pairings.
     pub(super) paired: Option<OfRound>,
     pub(super) pgn: String,
-    /// The latest game of a round, and whom its pairings named when it began.
+    /// The latest game of a round, and the players whom the pairings named when it began.
     of_round: Option<(u32, OfRound)>,
-    /// Who played at this board, by the number of the game.
+    /// Who played at this board, by the numbers of the games.
     pub(super) sat: BTreeMap<u32, Players>,
-    /// By `seq`.
+    /// The events, by `seq`.
     pub(super) events: BTreeMap<u64, Event>,
     /// Games of the day whose events are not kept any more.
     pub(super) earlier: Earlier,
-    /// Stretches of `seq` that were told, in order, none touching another.
+    /// Stretches of `seq` that the gateway has told, in order. No two of them touch.
     told: Vec<(u64, u64)>,
-    /// What the states weigh.
+    /// What the states weigh, in bytes.
     state_weights: BTreeMap<String, usize>,
-    /// What events and earlier games weigh.
+    /// What the events weigh, in bytes.
     event_weight: usize,
+    /// What the earlier games weigh, in bytes.
     earlier_weight: usize,
-    /// The gateway keeps nothing up to this.
+    /// The gateway's journal keeps no event up to this `seq`.
     floor: u64,
-    /// Whether the gateway left a question for what was missed without an answer.
+    /// True where the gateway did not answer a question for missed events.
     pub(super) is_untold: bool,
     pub(super) revision: u64,
 }
@@ -107,8 +109,8 @@ impl Board {
         }
     }
 
-    /// Names of the players, White's and Black's. The pairings know; what the board is configured with is
-    /// for halls without them.
+    /// Names of the players, White's and Black's. Pairings go first; the names in a board's configuration are for halls
+    /// without pairings.
     pub(super) fn players(&self) -> Players {
         let goes_on = self.game.result.is_none_or(|result| result == GameResult::Open);
         let earlier = self.of_another_round().filter(|_| goes_on);
@@ -116,14 +118,14 @@ impl Board {
         earlier.or(paired).unwrap_or(&self.named).clone()
     }
 
-    /// With whom the present game began, where the pairings that are in force are of another round.
+    /// The players of the present game, if it began with other pairings than those in force.
     fn of_another_round(&self) -> Option<&Players> {
         let (game, began) = self.of_round.as_ref()?;
         let now = self.paired.as_ref()?.round?;
         (self.game.game == Some(*game) && began.round != Some(now)).then_some(&began.players)
     }
 
-    /// Takes an event as it happens. True when it was not known.
+    /// Takes an event as it happens. True when it is new.
     pub(super) fn take_event(&mut self, event: Event) -> bool {
         let seq = event.seq;
         if self.knows(seq) {
@@ -135,17 +137,17 @@ impl Board {
         true
     }
 
-    /// About what is kept of it, in bytes.
+    /// About how many bytes of memory the board takes.
     pub(super) fn weight(&self) -> usize {
         self.event_weight + self.earlier_weight + self.state_weights.values().sum::<usize>()
     }
 
-    /// What its earlier games weigh of that.
+    /// How many of these bytes its earlier games take.
     pub(super) fn earlier_weight(&self) -> usize {
         self.earlier_weight
     }
 
-    /// Lets go of the earlier games. What was told is not asked for again.
+    /// Drops the earlier games. The page does not ask for their events again.
     pub(super) fn forget_earlier(&mut self) {
         self.earlier = Earlier::default();
         self.earlier_weight = 0;
@@ -165,12 +167,12 @@ impl Board {
         }
     }
 
-    /// Takes what a gateway tells of the stretch between `after` and `before`.
+    /// Takes the gateway's answer on the stretch between `after` and `before`.
     pub(super) fn take_history(&mut self, after: u64, before: u64, events: Vec<Event>, more: bool) {
         let oldest = events.first().map_or(before, |event| event.seq);
-        // Whoever has more and tells nothing would be asked for ever.
+        // A gateway that says it has more and tells nothing would be asked for ever.
         let is_partial = more && !events.is_empty();
-        // What was told meanwhile may be in an earlier game already.
+        // An earlier game may already hold an event that came meanwhile.
         let news: Vec<Event> = events
             .into_iter()
             .filter(|event| !self.knows(event.seq))
@@ -182,13 +184,13 @@ impl Board {
         self.forget();
     }
 
-    /// Nobody tells what lies between.
+    /// Marks a stretch as told although no gateway tells it.
     pub(super) fn do_without(&mut self, after: u64, before: u64) {
         self.is_untold = true;
         self.take_history(after, before, Vec::new(), false);
     }
 
-    /// The newest stretch that was not told: after which `seq` and before which.
+    /// The newest stretch that was not told: the `seq` before it and the `seq` after it.
     pub(super) fn wanted(&self) -> Option<(u64, u64)> {
         let newest = self.told.last().map_or(0, |(_, to)| *to);
         if self.game.last_seq > newest {
@@ -203,13 +205,13 @@ impl Board {
         is_missing.then_some((below.max(self.floor), from))
     }
 
-    /// Whether older events are wanted: until there are enough, and the games of the day are whole.
+    /// True while older events are wanted: until there are enough, and the games of the day are whole.
     fn wants_more(&self) -> bool {
         let few = self.events.len() + self.earlier.events() < MAX_EVENTS;
         few || self.earlier.has_room() && self.is_of_the_day()
     }
 
-    /// Whether the oldest that is known is of the same day as the newest.
+    /// True where the oldest known event is of the same day as the newest.
     fn is_of_the_day(&self) -> bool {
         let parse = |time: &str| time.parse::<Timestamp>().ok();
         let time = |event: &Event| event.time.as_deref().and_then(parse);
@@ -225,14 +227,14 @@ impl Board {
         age.is_none_or(|age| age < DAY)
     }
 
-    /// The event with this id, as far as it was told.
+    /// The event with this id, if it was told.
     pub(super) fn event(&self, id: &str) -> Option<&Event> {
         let seq = id.rsplit_once('/')?.1.parse().ok()?;
         self.events.get(&seq).filter(|event| event.id == id)
     }
 
-    /// Ids of the irregularities of the present game that its gateway keeps open, the oldest first. State and events come on
-    /// two lanes: what events say after the state was made counts as well.
+    /// Ids of the open irregularities of the present game, the oldest first. State and events come on two lanes, so
+    /// events that are newer than the state count as well.
     pub(super) fn listed_open(&self) -> Vec<String> {
         let mut open = self.game.open_irregularities.clone();
         for (_, event) in self.events.range(self.game.last_seq + 1..) {
@@ -249,8 +251,8 @@ impl Board {
         open
     }
 
-    /// Who sits here plays the present game. It is kept for when another is played; once the game has a result, others may be
-    /// named already.
+    /// Notes the players at the board as those of the present game, so that they are known when another game is played.
+    /// Once the game has a result they stay, because the pairings may already name others.
     pub(super) fn note_who_sits(&mut self) {
         let Some(number) = self.game.game else { return };
         let is_over = self.game.result.is_some_and(|result| result != GameResult::Open);
@@ -281,7 +283,8 @@ impl Board {
         self.told.sort_unstable();
     }
 
-    /// Of what is too much the games are kept. The rest goes, but for a game whose begin is still being asked for.
+    /// Drops events beyond the bound. Whole games keep their record. The rest goes, except for a game whose beginning
+    /// the page still asks for.
     fn forget(&mut self) {
         while self.events.len() > MAX_EVENTS && self.take_earlier() {}
         while self.events.len() > MAX_EVENTS {
@@ -318,13 +321,13 @@ fn parsed<T: serde::de::DeserializeOwned>(payload: &[u8]) -> Option<T> {
     serde_json::from_slice(payload).ok()
 }
 
-/// True when the value is another one.
+/// Sets the value. True when it changed.
 fn replace<T: PartialEq>(place: &mut T, value: T) -> bool {
     let changed = *place != value;
     *place = value;
     changed
 }
-/// Whom the pairings of a round named, where that is the beginning of a game of one.
+/// The players by the pairings, if the event begins a game of a round.
 fn paired_at_start(body: &Body) -> Option<OfRound> {
     let Body::GameStarted {
         white, black, round, ..

@@ -1,8 +1,8 @@
 //! Irregularities as the events tell them: what was said, what became of it, and who did what when.
 //!
-//! A case is *open* while it waits for an arbiter: that is what lists, counts and the wall show. One of the present game
-//! is open until somebody or something ended it, a suspicion at the latest until the game has a result. One of an
-//! earlier game is open only where an arbiter has opened it again.
+//! A case is *open* while it waits for an arbiter; lists, counts and the wall show open cases. A case of the present
+//! game is open until somebody or something ended it. A suspicion is open until the game has a result at the latest. A
+//! case of an earlier game is open only if an arbiter opened it again.
 
 use std::collections::BTreeMap;
 
@@ -25,26 +25,26 @@ pub(crate) struct CaseView {
     gateway: String,
     board: String,
     game: Option<u32>,
-    /// Whether its game is the present one.
+    /// True where its game is the present one.
     present: bool,
     pub(super) time: Option<String>,
     t: Option<f64>,
-    /// Those of its game.
+    /// The players of its game.
     players: Players,
-    /// The round of its game, where it was told.
+    /// The round of its game, if known.
     round: Option<u32>,
     /// When its game began.
     began: Option<String>,
-    /// What was said, with the ruling as it is now; null while it is still being asked for.
+    /// The irregularity, with the ruling as it is now; null while the page still asks for the event.
     irregularity: Option<Box<Irregularity>>,
     amended: bool,
-    /// Whether it waits for an arbiter.
+    /// True while it waits for an arbiter.
     open: bool,
     how: Option<Resolution>,
     resolved_time: Option<String>,
-    /// The penalty that was given, unless it was taken back.
+    /// The penalty that was given and not taken back.
     penalty: Option<Penalty>,
-    /// What was done, the oldest first.
+    /// What was done about it, the oldest first.
     journal: Vec<EntryView>,
 }
 
@@ -53,9 +53,9 @@ pub(crate) struct CaseView {
 struct EntryView {
     what: What,
     time: Option<String>,
-    /// Whether a person did it.
+    /// Set where a person did it.
     source: Option<Source>,
-    /// The person's name, where it is known.
+    /// The person's name, if known.
     by: Option<String>,
     how: Option<Resolution>,
     penalty: Option<Penalty>,
@@ -77,21 +77,21 @@ enum What {
 #[derive(Debug)]
 struct Case {
     view: CaseView,
-    /// How it had ended when it was dismissed.
+    /// How it had ended before it was dismissed.
     before: Option<Resolution>,
     reopened: bool,
 }
 
 impl Board {
-    /// All that are known, the newest first.
+    /// All known cases, the newest first.
     pub(super) fn cases(&self, key: &BoardKey) -> Vec<CaseView> {
         let mut cases = self.folded(key);
         cases.reverse();
         cases
     }
 
-    /// Those that wait for an arbiter, the oldest first. What states and events tell comes on two lanes: of those that only
-    /// the state knows nothing else is known yet.
+    /// The open cases, the oldest first. State and events come on two lanes, so of some cases only the state tells, and
+    /// nothing but their id is known yet.
     pub(super) fn open_cases(&self, key: &BoardKey) -> Vec<CaseView> {
         let mut open = self.folded(key);
         open.retain(|case| case.open);

@@ -1,4 +1,4 @@
-//! The events of chosen boards in their order, for a broadcast of several gateways.
+//! Collects the events of chosen boards in their order, for a broadcast of several gateways.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use super::{key::BoardKey, listener::Shared};
 use crate::broadcast::Bundle;
 
-/// Tells the events of `tables` until `stop`, those of each board in order and without a hole: what
-/// was missed is waited for.
+/// Tells the events of `tables` until `stop`, those of each board in order and without a hole: it waits for events that
+/// were missed.
 pub(crate) async fn collect(
     shared: Shared,
     tables: Vec<BoardKey>,
@@ -18,7 +18,7 @@ pub(crate) async fn collect(
 ) {
     let mut changes = shared.changes();
     let mut sent: HashMap<BoardKey, u64> = HashMap::new();
-    // Whoever waits for them hears at once that there are none yet.
+    // The receiver hears at once that there are no events yet.
     let mut is_first = true;
     loop {
         let now_ms = jiff::Timestamp::now().as_millisecond();

@@ -1,12 +1,12 @@
-//! Earlier games of a board, kept as what they came to, without the events that told them: a day of blitz is a
-//! thousand half-moves at a board.
+//! Earlier games of a board, kept as records without the events that told them: a day of blitz is a thousand half-moves
+//! at a board.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use super::games::FoldedGame;
 use crate::event::{Body, Event};
 
-/// Games that are kept so.
+/// How many games are kept like this.
 const MAX_GAMES: usize = 64;
 
 /// The earlier games of a board.
@@ -19,16 +19,16 @@ pub(super) struct Earlier {
 #[derive(Clone, Debug, Default)]
 struct Kept {
     game: FoldedGame,
-    /// The last event that is in it.
+    /// The last event of the game.
     last_seq: u64,
-    /// Events that it stands for.
+    /// The number of events that it stands for.
     events: usize,
 }
 
 impl Earlier {
-    /// Takes the oldest game out of `events` of which all is there: a game before `present`, whose events lie in `told`, a
-    /// stretch without a hole, and not among the newest `keep`. What is no part of its record stays, as irregularities do.
-    /// Returns what it took.
+    /// Takes the oldest whole game out of `events`: a game before `present` whose events lie in `told`, a stretch
+    /// without a hole, and not among the newest `keep`. Events that are not of its record stay, as irregularities do.
+    /// Returns the events that it took.
     pub(super) fn take(
         &mut self,
         events: &mut BTreeMap<u64, Event>,
@@ -79,40 +79,40 @@ impl Earlier {
         taken
     }
 
-    /// By their numbers.
+    /// The games, by their numbers.
     pub(super) fn games(&self) -> BTreeMap<u32, FoldedGame> {
         let games = self.games.iter();
         games.map(|(number, kept)| (*number, kept.game.clone())).collect()
     }
 
-    /// Whether an event is in a game that is kept here.
+    /// True where the event is in a game that is kept here.
     pub(super) fn has(&self, event: &Event) -> bool {
         let kept = event.game.and_then(|game| self.games.get(&game));
         kept.is_some_and(|kept| event.seq <= kept.last_seq)
     }
 
-    /// Whether there is room for another game.
+    /// True while there is room for another game.
     pub(super) fn has_room(&self) -> bool {
         self.games.len() < MAX_GAMES
     }
 
-    /// Events that these games stand for.
+    /// How many events these games stand for.
     pub(super) fn events(&self) -> usize {
         self.games.values().map(|kept| kept.events).sum()
     }
 
-    /// When the first of them began.
+    /// When the first of these games began.
     pub(super) fn began(&self) -> Option<&str> {
         self.games.values().find_map(|kept| kept.game.began.as_deref())
     }
 
-    /// About what they take in memory, in bytes.
+    /// About how many bytes of memory they take.
     pub(super) fn weight(&self) -> usize {
         self.games.values().map(|kept| kept.game.weight()).sum()
     }
 }
 
-/// Whether an event is a part of the record of its game.
+/// True where an event is part of the record of its game.
 fn is_of_record(event: &Event) -> bool {
     matches!(
         event.body,

@@ -1,4 +1,4 @@
-//! The games of a board as its events tell them.
+//! The games of a board, as its events tell them.
 
 use std::{mem::size_of, sync::Arc};
 
@@ -7,33 +7,34 @@ use serde::Serialize;
 use super::legal::replayed;
 use crate::event::{Body, CompletedBy, Event, GameResult, MoveMade, Source, notice};
 
-/// White's and Black's.
+/// The names of White and of Black.
 pub(super) type Players = [Option<String>; 2];
 
-/// What a game without half-moves takes in memory, and what each of its texts takes besides its letters.
+/// How many bytes of memory a game without half-moves takes.
 const OF_GAME: usize = 1024;
+/// How many bytes of memory each text of a game takes besides its letters.
 const OF_TEXT: usize = 16;
-/// How a half-move is called that nobody saw.
+/// The UCI of a half-move that nobody saw.
 const UNNAMED: &str = "0000";
 
 /// A game while its events are read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FoldedGame {
-    /// The start position; none where its begin was not told.
+    /// The start position; none if the beginning of the game was not told.
     pub(super) start: Option<String>,
     pub(super) chess960: bool,
     pub(super) players: Players,
-    /// The round of the tournament, where it was told.
+    /// The round of the tournament, if known.
     pub(super) round: Option<u32>,
-    /// Shared with what is looked at: games are read often and change seldom.
+    /// The half-moves, shared with the views: games are read often and change seldom.
     pub(super) moves: Arc<Vec<MoveView>>,
-    /// Half-moves that a correction took out: those that are told again keep their times.
+    /// Half-moves that a correction took out. Those that the record tells again keep their times.
     taken_out: Vec<MoveView>,
     pub(super) end: Option<End>,
     pub(super) began: Option<String>,
-    /// Code of the last notice that asks something, until it was answered.
+    /// The code of the last notice that asks something, until the arbiter has answered.
     pub(super) asks: Option<&'static str>,
-    /// Whether a half-move was told without the one before it.
+    /// True where a half-move was told without the one before it.
     pub(super) has_gap: bool,
 }
 
@@ -52,7 +53,7 @@ pub(super) struct End {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct GameLine {
     pub(super) number: u32,
-    /// Whether it is the present one.
+    /// True for the present game.
     pub(super) present: bool,
     pub(super) players: Players,
     pub(super) plies: usize,
@@ -60,11 +61,11 @@ pub(crate) struct GameLine {
     pub(super) first_ply: u32,
     pub(super) end: Option<End>,
     pub(super) began: Option<String>,
-    /// Whether all of it was told.
+    /// True where all of it was told.
     pub(super) complete: bool,
 }
 
-/// A game that is looked at closely.
+/// A game in full, for whoever looks at it closely.
 #[derive(Debug, Serialize)]
 pub(super) struct GameDetail {
     pub(super) gateway: String,
@@ -82,14 +83,14 @@ pub(super) struct GameDetail {
 pub(super) struct MoveView {
     pub(super) uci: String,
     pub(super) san: Option<String>,
-    /// The position after it; null where that was not told.
+    /// The position after it; null if unknown.
     pub(super) fen: Option<String>,
-    /// When it was said; null for what is known from the state alone, and for what a person has put in.
+    /// When it was said. Null where only the state tells of it, or a person entered it.
     pub(super) time: Option<String>,
 }
 
 impl FoldedGame {
-    /// Takes its next event.
+    /// Takes the next event of the game.
     pub(super) fn take(&mut self, event: &Event) {
         match &event.body {
             Body::GameStarted {
@@ -107,8 +108,8 @@ impl FoldedGame {
                 self.began.clone_from(&event.time);
             }
             Body::Move(made) => {
-                // The record goes on: what was missed is found, or was entered. What nobody saw says nothing of that, and a
-                // half-move without a name is still missing.
+                // The half-moves go on, so the missed ones were found or entered. A half-move that nobody saw does not
+                // count as found, and a half-move without a name is still missing.
                 let is_missing = || self.moves.iter().any(|made| made.uci == UNNAMED);
                 if self.asks == Some(notice::GAP_NOT_EXPLAINED)
                     && made.completed_by != CompletedBy::Recovered
@@ -160,8 +161,8 @@ impl FoldedGame {
         }
     }
 
-    /// The time of day of a half-move: after a correction those that are told again keep theirs, and what a person has put in
-    /// has none, for nobody saw when it was played.
+    /// The time of day of a half-move. Half-moves that a correction tells again keep their times. Those that a person
+    /// entered have none, because nobody saw when they were played.
     fn time_of(&mut self, event: &Event, made: &MoveMade) -> Option<String> {
         if event.source.is_none() {
             self.taken_out = Vec::new();
@@ -179,14 +180,14 @@ impl FoldedGame {
         self.start.is_some() && !self.has_gap
     }
 
-    /// Lets go of the positions, which follow from the half-moves.
+    /// Drops the positions, which follow from the half-moves.
     pub(super) fn lighten(&mut self) {
         let moves = Arc::make_mut(&mut self.moves);
         moves.iter_mut().for_each(|made| made.fen = None);
         moves.shrink_to_fit();
     }
 
-    /// About what it takes in memory, in bytes.
+    /// About how many bytes of memory it takes.
     pub(super) fn weight(&self) -> usize {
         let of_move = |made: &MoveView| {
             let texts = [

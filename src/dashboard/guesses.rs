@@ -1,4 +1,5 @@
-//! Tokens that are guessed: whoever was wrong often is looked at slowly, right or wrong, for a while.
+//! Slows down whoever guesses tokens: after several wrong tokens from an address, each check of a token from it takes
+//! longer for a while.
 
 use std::{
     collections::HashMap,
@@ -6,13 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Wrong tokens of an address that cost nothing: a tablet that has yesterday's.
+/// How many wrong tokens of an address cost nothing: a tablet may show yesterday's.
 const FREE: u32 = 10;
-/// Without a wrong one for this long, an address is forgotten.
+/// An address without a wrong token for this long is forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(60);
-/// How long each look takes beyond them.
+/// How much longer each check takes beyond them.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
-/// Addresses that are remembered; beyond them the one that was wrong longest ago is not.
+/// How many addresses are remembered. Beyond that the address goes whose last wrong token is the oldest.
 const ADDRESSES: usize = 256;
 
 /// Wrong tokens by address.
@@ -20,7 +21,7 @@ const ADDRESSES: usize = 256;
 pub(super) struct Guesses(HashMap<IpAddr, (u32, Instant)>);
 
 impl Guesses {
-    /// A wrong token came from `address`.
+    /// Notes a wrong token from `address`.
     pub(super) fn wrong(&mut self, address: IpAddr, now: Instant) {
         self.0
             .retain(|_, (_, last)| now.saturating_duration_since(*last) < FORGOTTEN);
@@ -35,7 +36,7 @@ impl Guesses {
         *last = now;
     }
 
-    /// Whether tokens of `address` are looked at slowly.
+    /// True where checks of tokens from `address` are slow.
     pub(super) fn is_slow(&self, address: IpAddr, now: Instant) -> bool {
         self.0
             .get(&address)

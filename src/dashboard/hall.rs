@@ -1,4 +1,4 @@
-//! What is known of all gateways and boards, from the topics alone.
+//! All gateways and boards, as their topics alone tell of them.
 
 mod gone;
 
@@ -18,27 +18,27 @@ use crate::{broadcast::Pushed, config::Id, event::Event};
 use gone::Gone;
 pub(crate) use gone::NotGone;
 
-/// Gateways beyond this are not taken.
+/// How many gateways are taken in.
 const MAX_GATEWAYS: usize = 2_000;
-/// What a state as JSON takes in memory, at worst, by its length.
+/// How many bytes of memory a byte of a state's JSON takes at worst.
 const OF_JSON: usize = 8;
 
-/// What a board tells as states.
+/// The last levels of a board's state topics.
 const STATES: [&str; 6] = ["status", "info", "position", "game", "clock", "pgn"];
 
-/// Players by board.
+/// The players, by board.
 pub(crate) type Paired = BTreeMap<String, [Option<String>; 2]>;
 
 /// A notice of a gateway.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct ToldNotice {
-    /// What it is: the page has words for it in other languages.
+    /// The code; the page has words for it in other languages.
     code: String,
     text: String,
 }
 
 impl ToldNotice {
-    /// As `health` has it.
+    /// Reads a notice as `health` has it.
     fn read(notice: &Value) -> Option<Self> {
         Some(Self {
             code: notice["code"].as_str().unwrap_or_default().to_owned(),
@@ -47,26 +47,26 @@ impl ToldNotice {
     }
 }
 
-/// What is known of a gateway.
+/// One gateway.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Gateway {
     /// Whether it is connected to the broker.
     pub(crate) online: bool,
     /// Version of the program.
     pub(crate) version: Option<String>,
-    /// Its boards, if it says so: what is retained of others is of an older configuration.
+    /// Its boards, if it tells them. Retained states of other boards are of an older configuration.
     pub(crate) boards: Option<Vec<String>>,
-    /// Whether it takes commands, if it says so.
+    /// True where it takes commands; none where it does not tell.
     pub(crate) commands: Option<bool>,
-    /// Who plays whom at its boards, if it says so.
+    /// The players at its boards, if it tells them.
     pub(crate) paired: Paired,
-    /// Number of the round that is played, if it says so.
+    /// The number of the present round, if it tells.
     pub(crate) round: Option<u32>,
-    /// What its operator should see to.
+    /// The notices for its operator.
     pub(crate) notices: Vec<ToldNotice>,
-    /// The machine of another gateway of its name, which stays away while it is there.
+    /// The machine of another gateway of its name, which stands by while this one is online.
     pub(crate) rival: Option<String>,
-    /// What its states weigh.
+    /// What its states weigh, in bytes.
     weights: BTreeMap<String, usize>,
     pub(super) revision: u64,
 }
@@ -76,19 +76,19 @@ pub(super) struct Gateway {
 pub(crate) struct Hall {
     pub(super) boards: BTreeMap<BoardKey, Board>,
     pub(super) gateways: BTreeMap<String, Gateway>,
-    /// Whether the broker is connected, by its address.
+    /// True for a connected broker, by the broker's addresses.
     pub(super) brokers: BTreeMap<String, bool>,
     pub(super) brokers_revision: u64,
     pub(super) owners: Owners,
-    /// What lichess says, by the gateway that pushes; this program itself has no name.
+    /// What lichess says, by the gateway that pushes. The empty name stands for this program.
     pub(super) pushes: Pushes,
-    /// Who plays whom by the pairings of this program's own broadcast, by `GATEWAY/BOARD`.
+    /// The players by the pairings of this program's own broadcast, by `GATEWAY/BOARD`.
     paired: Paired,
     /// The round that this program broadcasts itself, if it does.
     pub(super) own_round: Option<u32>,
-    /// How much is kept of each gateway.
+    /// How much memory each gateway takes.
     pub(super) shares: Shares,
-    /// Gateways that are gone for good.
+    /// Gateways that an arbiter took off the page.
     pub(super) gone: Gone,
     /// Grows with every change.
     pub(super) revision: u64,
@@ -101,7 +101,7 @@ impl Hall {
         self.revision
     }
 
-    /// The connection to a broker came or went.
+    /// Notes that the connection to a broker came or went.
     pub(crate) fn broker(&mut self, address: &str, connected: bool) {
         if self.brokers.insert(address.to_owned(), connected) != Some(connected) {
             self.revision += 1;
@@ -109,7 +109,7 @@ impl Hall {
         }
     }
 
-    /// Whose a message is that came over `broker`; `topic` without the base.
+    /// Whose message came over `broker`; `topic` is without the base.
     pub(super) fn claim(&mut self, broker: &str, topic: &str, payload: &[u8]) -> Claim {
         let (gateway, rest) = topic.split_once('/').unwrap_or((topic, ""));
         let comes = (rest == "status").then_some(payload == b"online");
@@ -123,8 +123,9 @@ impl Hall {
         claim
     }
 
-    /// True when a gateway that is online at `broker` was taken for a second one of its name, and the first has gone:
-    /// it has moved, and its old broker said so later than the new one. It is to be heard again.
+    /// True when a gateway is online at `broker`, the page took it for a second one of its name, and the first has
+    /// gone. Then the gateway has moved, and the old broker said so later than the new one. The page must hear its
+    /// retained states again.
     pub(super) fn has_moved_to(&mut self, broker: &str) -> bool {
         let waiting = self.owners.waiting_at(broker);
         let moved: Vec<String> = waiting
@@ -139,7 +140,7 @@ impl Hall {
         !moved.is_empty()
     }
 
-    /// The broker at which a gateway is.
+    /// The broker of a gateway.
     #[must_use]
     pub(crate) fn broker_of(&self, gateway: &str) -> Option<&str> {
         self.owners.broker_of(gateway)
@@ -150,7 +151,8 @@ impl Hall {
         self.push_changed("", pushed);
     }
 
-    /// The round of this program's own broadcast, if it has one, and who plays whom by its pairings, by `GATEWAY/BOARD`.
+    /// Takes the round of this program's own broadcast, if it has one, and the players by its pairings, by
+    /// `GATEWAY/BOARD`.
     pub(crate) fn take_own_round(&mut self, round: Option<u32>, paired: Paired) {
         self.paired = paired;
         self.own_round = round;
@@ -158,7 +160,7 @@ impl Hall {
         self.brokers_revision = self.revision;
     }
 
-    /// Tells the boards who plays there.
+    /// Tells the boards their players.
     fn pair(&mut self) {
         self.revision += 1;
         for (key, board) in &mut self.boards {
@@ -171,7 +173,7 @@ impl Hall {
         }
     }
 
-    /// Boards whose games lichess sees otherwise now are shown anew.
+    /// Marks the boards as changed of whose games lichess now says something else.
     fn push_changed(&mut self, source: &str, pushed: Option<Pushed>) {
         let Some(concerned) = self.pushes.set(source, pushed) else {
             return;
@@ -189,7 +191,7 @@ impl Hall {
     /// that runs evenly.
     pub(crate) fn take(&mut self, topic: &str, payload: &[u8], now_ms: u64) -> bool {
         let levels: Vec<&str> = topic.split('/').collect();
-        // Names are short: they are kept for every board and every event.
+        // Names are short, because they are kept for every board and every event.
         let is_name = |level: Option<&&str>| level.is_none_or(|name| name.parse::<Id>().is_ok());
         if !is_name(levels.first()) || !is_name(levels.get(2)) {
             return false;
@@ -199,7 +201,7 @@ impl Hall {
         }
         let changed = match levels[..] {
             [gateway, state] => self.take_gateway(gateway, state, payload),
-            // Nothing retained any more: a board is not made by that.
+            // An empty message clears a retained state: that does not make a board.
             [_, "board", ..] if payload.is_empty() => None,
             [gateway, "board", board, state] if STATES.contains(&state) => {
                 self.with_board(gateway, board, |board| board.take_state(state, payload, now_ms))
@@ -213,7 +215,7 @@ impl Hall {
         changed.unwrap_or_default()
     }
 
-    /// Takes the answer to `history` of a board: what lies after `after` and before `before`.
+    /// Takes the answer to `history` of a board: the events after `after` and before `before`.
     pub(crate) fn take_history(&mut self, key: &BoardKey, after: u64, before: u64, answer: &Value) -> bool {
         let parse = |event: &Value| serde_json::from_value::<Event>(event.clone()).ok();
         let events = answer["events"].as_array();
@@ -226,7 +228,7 @@ impl Hall {
         .unwrap_or_default()
     }
 
-    /// Nobody tells what lies after `after` and before `before`: the board is shown without it.
+    /// Shows a board without the events after `after` and before `before`, which nobody tells.
     pub(crate) fn do_without(&mut self, key: &BoardKey, after: u64, before: u64) {
         self.with_board(&key.gateway, &key.board, |board| {
             board.do_without(after, before);
@@ -234,26 +236,26 @@ impl Hall {
         });
     }
 
-    /// Events that are missing, by board, newest first: after which `seq` and before which.
+    /// The stretches of missing events by board, the newest first: the `seq` before the stretch and the `seq` after it.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = (&BoardKey, u64, u64)> {
         self.listed()
             .filter(|(key, _)| self.is_online(&key.gateway))
             .filter_map(|(key, board)| board.wanted().map(|(after, before)| (key, after, before)))
     }
 
-    /// Of each broker whether it is connected.
+    /// True for each broker that is connected.
     #[must_use]
     pub(crate) fn connections(&self) -> Vec<bool> {
         self.brokers.values().copied().collect()
     }
 
-    /// Whether the gateway is connected to its broker.
+    /// True where the gateway is connected to its broker.
     #[must_use]
     pub(crate) fn is_online(&self, gateway: &str) -> bool {
         self.gateways.get(gateway).is_some_and(|gateway| gateway.online)
     }
 
-    /// The boards that their gateways have.
+    /// The boards that their gateways list.
     pub(super) fn listed(&self) -> impl Iterator<Item = (&BoardKey, &Board)> {
         self.boards.iter().filter(|(key, _)| {
             let listed = self
@@ -264,7 +266,7 @@ impl Hall {
         })
     }
 
-    /// A board, if it is known.
+    /// A board, if the page knows it.
     #[must_use]
     pub(crate) fn board(&self, key: &BoardKey) -> Option<&Board> {
         self.boards.get(key)
@@ -310,7 +312,7 @@ impl Hall {
         }
         let is_paired_anew = before.paired != gateway.paired || before.round != gateway.round;
         if before.online != gateway.online || before.boards != gateway.boards {
-            // Its boards are shown as it is.
+            // A change of the gateway changes the view of its boards.
             for (_, board) in self.boards.iter_mut().filter(|(key, _)| key.gateway == name) {
                 board.revision = self.revision;
             }
@@ -355,7 +357,7 @@ impl Hall {
         Some(changed)
     }
 
-    /// Lets go of what is too much, of the gateway that has most: of earlier games first.
+    /// Drops what is too much, of the gateway that takes most: earlier games first.
     fn make_room(&mut self) {
         while let Some(gateway) = self.shares.too_heavy() {
             let boards = self.boards.iter_mut().filter(|(key, _)| key.gateway == gateway);
@@ -376,7 +378,7 @@ impl Hall {
         }
     }
 
-    /// Lets go of the last board of a gateway, or of what is left of it. True while there may be more.
+    /// Drops the last board of a gateway, or what is left of the gateway. True while there may be more.
     pub(super) fn drop_one(&mut self, gateway: &str) -> bool {
         let last = self.boards.keys().rev().find(|key| key.gateway == gateway);
         if let Some(board) = last.cloned().and_then(|last| self.boards.remove(&last)) {
@@ -390,10 +392,10 @@ impl Hall {
     }
 }
 
-/// Who plays at a board: our own pairings first, then those of its gateway.
+/// The players at a board: by our own pairings first, then by those of its gateway.
 fn pairing(own: &Paired, gateways: &BTreeMap<String, Gateway>, key: &BoardKey) -> Option<OfRound> {
     let full = format!("{}/{}", key.gateway, key.board);
-    // Games tell the round of their gateway, which is not ours.
+    // Games tell the round of their gateway, which is not our own.
     let own = own.get(&full).map(|players| (players, None));
     let of_gateway = || {
         let gateway = gateways.get(&key.gateway)?;

@@ -1,4 +1,4 @@
-//! What a board is called.
+//! The name of a board among all gateways.
 
 /// A board among all gateways.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

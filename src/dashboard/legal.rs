@@ -1,4 +1,4 @@
-//! The half-moves that may be made in a position, for those who put a record right: the page knows no rules.
+//! The legal half-moves of a position, for arbiters who correct a record: the page knows no rules.
 
 use serde::Serialize;
 use shakmaty::{
@@ -8,12 +8,12 @@ use shakmaty::{
     uci::UciMove,
 };
 
-/// A position and what may be played in it.
+/// A position and its legal half-moves.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Legal {
     /// FEN.
     fen: String,
-    /// None where no game can stand so, as after an illegal half-move.
+    /// None where no game can reach the position, as after an illegal half-move.
     moves: Vec<Choice>,
 }
 
@@ -26,8 +26,8 @@ pub(super) struct Choice {
     fen: String,
 }
 
-/// What may be played in `fen`, or after a piece was carried there from one square to another (`carried`), whatever
-/// the Laws say. None where either cannot be read.
+/// The legal half-moves in `fen`, or in the position after a piece was carried from one square to another (`carried`),
+/// whatever the Laws say. None where `fen` or `carried` cannot be read.
 pub(super) fn legal(fen: &str, chess960: bool, carried: Option<&str>) -> Option<Legal> {
     let mut setup = fen.parse::<Fen>().ok()?.into_setup();
     if let Some(uci) = carried {
@@ -55,7 +55,7 @@ pub(super) fn legal(fen: &str, chess960: bool, carried: Option<&str>) -> Option<
     })
 }
 
-/// The positions after each of `moves` from `start`; shorter where one of them cannot be told.
+/// The positions after each of `moves` from `start`. The list ends before the first half-move that cannot be played.
 pub(super) fn replayed(start: &str, chess960: bool, moves: &[String]) -> Vec<String> {
     let mut fen = start.to_owned();
     let mut fens = Vec::new();
@@ -135,7 +135,7 @@ mod tests {
         );
         assert_eq!(after.moves.len(), 20);
         assert_eq!(legal(START, false, Some("e4e5")), None, "nothing stands there");
-        // The king that could be taken: nobody knows what is legal here.
+        // The king could be taken, so nobody can say what is legal.
         let check = legal("4k3/8/8/8/8/8/4q3/K7 b - - 0 1", false, Some("e2a2")).unwrap();
         assert!(!check.moves.is_empty());
         let left = legal("4k3/8/8/8/8/8/8/K3r2R w - - 0 1", false, Some("h1h2")).unwrap();

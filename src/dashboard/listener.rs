@@ -28,18 +28,18 @@ use crate::{
 
 /// First and longest delay between attempts to connect, and when a connection counts as good.
 const BACKOFF_MS: (u64, u64, u64) = (250, 5_000, 5_000);
-/// An answer to a command that takes longer is not waited for.
+/// How long the page waits for the answer to a command.
 const PATIENCE: Duration = Duration::from_secs(6);
-/// Questions for what was missed that may be under way.
+/// How many questions for missed events may be under way.
 const QUESTIONS: usize = 4;
-/// A board whose gateway did not answer is asked again after this.
+/// How long until the page asks again a gateway that did not answer for a board.
 const ASK_AGAIN: Duration = Duration::from_secs(20);
-/// Questions without an answer after which a board is shown without what was missed.
+/// After this many questions without an answer the page shows a board without the missed events.
 const MAX_UNANSWERED: u32 = 3;
-/// How often it is looked whether something was missed.
+/// How often the listener looks whether events are missing.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The hall, and the number of its last change for those who wait for one.
+/// The hall, and the number of its last change for tasks that wait for one.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     hall: Arc<Mutex<Hall>>,
@@ -60,11 +60,11 @@ impl Default for Shared {
 impl Shared {
     /// The hall as it is now.
     pub(crate) fn hall(&self) -> MutexGuard<'_, Hall> {
-        // Who panicked while he held it left at worst one message half taken.
+        // A task that panicked while it held the hall left at most one message half taken.
         self.hall.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes up at changes.
+    /// A receiver that wakes up at changes.
     #[must_use]
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()
@@ -76,20 +76,20 @@ impl Shared {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// What lichess says of the games that this program broadcasts itself; none where it pushes nothing.
+    /// Takes what lichess says of the games that this program broadcasts; none if it pushes nothing.
     pub(crate) fn pushed(&self, pushed: Option<Pushed>) {
         self.change(|hall, _| hall.take_pushed(pushed));
     }
 
-    /// The round of the broadcast of this program, if it has one, and who plays whom there.
+    /// Takes the round of this program's broadcast, if it has one, and its players.
     pub(crate) fn own_round(&self, round: Option<u32>, paired: Paired) {
         self.change(|hall, _| hall.take_own_round(round, paired));
     }
 
-    /// Takes a gateway that is gone for good off the page.
+    /// Takes a gateway off the page that is gone for good.
     ///
     /// # Errors
-    /// While it is online, or where there is none.
+    /// While the gateway is online, or where there is none.
     pub(crate) fn remove_gateway(&self, gateway: &str) -> Result<(), NotGone> {
         let mut outcome = Ok(());
         self.change(|hall, _| outcome = hall.remove_gateway(gateway));
@@ -113,11 +113,11 @@ impl Shared {
 /// A command of the page.
 #[derive(Debug)]
 pub(crate) struct Ask {
-    /// For whom; without board it is for the gateway.
+    /// The gateway for which the command is.
     pub(crate) gateway: String,
-    /// The board, if it is for one.
+    /// The board, if the command is for one.
     pub(crate) board: Option<String>,
-    /// The last level of the topic.
+    /// The verb: the last level of the topic.
     pub(crate) verb: String,
     /// Its fields, without a reference.
     pub(crate) fields: serde_json::Map<String, Value>,
@@ -125,17 +125,17 @@ pub(crate) struct Ask {
     pub(crate) answer: oneshot::Sender<Result<Value, AskError>>,
 }
 
-/// Where commands go in, by the name of the broker; bounded.
+/// The bounded queues for commands, by the names of the brokers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asks(Vec<(String, mpsc::Sender<Ask>)>);
 
 impl Asks {
-    /// Commands for the gateways at `broker` go to `sender`.
+    /// Makes commands for the gateways at `broker` go to `sender`.
     pub(crate) fn add(&mut self, broker: &str, sender: mpsc::Sender<Ask>) {
         self.0.push((broker.to_owned(), sender));
     }
 
-    /// Hands a command to the broker at which its gateway is, to the first where that is not known.
+    /// Hands a command to the broker of its gateway, or to the first broker where that is not known.
     ///
     /// # Errors
     /// When too many wait.
@@ -154,7 +154,7 @@ pub(crate) enum AskError {
     /// The broker is not connected.
     #[error("the broker is not connected: nothing was sent")]
     NoBroker,
-    /// The gateway is silent. The command may have been carried out.
+    /// The gateway is silent. It may have carried out the command.
     #[error("the gateway did not answer in time; look at the board's state before you send it again")]
     NoAnswer,
 }
@@ -170,7 +170,7 @@ impl AskError {
     }
 }
 
-/// What is under way, by reference.
+/// What waits for an answer, by reference.
 enum Waiting {
     Command(oneshot::Sender<Result<Value, AskError>>),
     History { key: BoardKey, after: u64, before: u64 },
@@ -180,23 +180,23 @@ enum Waiting {
 pub(crate) struct Listener<D> {
     dial: D,
     urls: Vec<BrokerUrl>,
-    /// Its addresses, for people.
+    /// The broker's addresses, for people.
     broker: String,
     base: BaseTopic,
     shared: Shared,
     asks: mpsc::Receiver<Ask>,
     waiting: HashMap<String, (Instant, Waiting)>,
     asked: HashMap<BoardKey, Instant>,
-    /// How often a board's gateway left a question without an answer.
+    /// How many questions a board's gateway has left without an answer.
     unanswered: HashMap<BoardKey, u32>,
     count: u64,
-    /// Tells our references from those of other pages.
+    /// Makes our references differ from those of other pages.
     name: String,
 }
 
 impl<D: Dial> Listener<D> {
-    /// A listener at a broker, whose addresses are tried in turn; commands for it come by the receiver's
-    /// other end.
+    /// A listener at a broker, whose addresses it tries in turn. Commands for the broker come through the other end of
+    /// the receiver.
     pub(crate) fn new(
         dial: D,
         urls: Vec<BrokerUrl>,
@@ -269,7 +269,7 @@ impl<D: Dial> Listener<D> {
         }
     }
 
-    /// One connection; whether it came about, and why it ended.
+    /// Works for one connection; tells whether the connection came about, and why it ended.
     async fn session(&mut self, mut link: D::Link, address: &str) -> (bool, String) {
         let mut connected = false;
         let mut tick = tokio::time::interval(TICK);
@@ -287,7 +287,7 @@ impl<D: Dial> Listener<D> {
                     }
                     LinkEvent::Arrived(arrived) => {
                         let is_newcomer = self.arrived(&arrived);
-                        // What it had retained was left out while it was taken for another.
+                        // The page left out its retained states while it took it for another gateway.
                         if is_newcomer && link.subscribe(&self.filters(), true).is_err() {
                             return (true, "the connection takes nothing".to_owned());
                         }
@@ -297,7 +297,7 @@ impl<D: Dial> Listener<D> {
                     }
                     LinkEvent::Closed(closed) => return (connected, closed.reason),
                     LinkEvent::Acked(_) | LinkEvent::Subscribed => {}
-                    // A command that the broker refuses has no answer; the caller hears that.
+                    // A command that the broker refuses gets no answer, and the caller is told so.
                     LinkEvent::Refused(_, reason) => tracing::warn!("the broker {address} refuses a command: {reason}"),
                 },
                 Some(ask) = self.asks.recv() => self.send(&mut link, connected, ask),
@@ -332,7 +332,7 @@ impl<D: Dial> Listener<D> {
             .collect()
     }
 
-    /// Takes a message. True when with it a gateway came over from another broker.
+    /// Takes a message. True when it shows that a gateway came over from another broker.
     fn arrived(&mut self, arrived: &Arrived) -> bool {
         let rest = arrived.topic.strip_prefix(self.base.as_str());
         let Some(topic) = rest.and_then(|rest| rest.strip_prefix('/')) else {
@@ -343,7 +343,7 @@ impl<D: Dial> Listener<D> {
             self.replied(&arrived.payload);
             return false;
         }
-        // An event that lies on the broker is somebody's mistake, and old.
+        // An event that is retained at the broker is old, and somebody's mistake.
         if arrived.retain && levels.contains(&"event") {
             return false;
         }
@@ -375,7 +375,7 @@ impl<D: Dial> Listener<D> {
                         hall.take_history(&key, after, before, &reply["state"]);
                     });
                 } else {
-                    // An older gateway, or a journal in trouble: later again.
+                    // The gateway is an older one, or its journal is in trouble: the page asks again later.
                     self.asked.insert(key.clone(), Instant::now());
                     self.do_without(&key, after, before);
                 }
@@ -442,7 +442,7 @@ impl<D: Dial> Listener<D> {
         self.asked.retain(|_, since| since.elapsed() < ASK_AGAIN);
     }
 
-    /// A gateway that takes no commands never answers: after some questions what is known must do.
+    /// Shows a board without its missed events after some questions. A gateway that takes no commands never answers.
     fn do_without(&mut self, key: &BoardKey, after: u64, before: u64) {
         let count = self.unanswered.entry(key.clone()).or_default();
         *count += 1;
@@ -474,7 +474,7 @@ impl<D: Dial> Listener<D> {
     }
 }
 
-/// Who asked may have gone away.
+/// Whoever asked may have gone.
 fn answer(waiting: Waiting, outcome: Result<Value, AskError>) {
     if let Waiting::Command(answer) = waiting {
         drop(answer.send(outcome));

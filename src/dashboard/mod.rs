@@ -1,8 +1,7 @@
 //! The arbiter's page: all boards of the hall, what is wrong on them, and the arbiter's answers.
 //!
-//! [`Hall`] is pure: topics in, views out. It holds nothing that cannot be had again: the states are
-//! retained on the broker, and events that were missed are asked for with `history`. A `Listener`
-//! feeds it, the web server shows it.
+//! [`Hall`] is pure: topics in, views out. It holds nothing that it cannot get again: the broker retains the states,
+//! and `history` tells events that were missed. A `Listener` feeds the hall, and the web server shows it.
 #![allow(clippy::disallowed_methods)] // connections and pages live on the wall clock.
 
 mod access;

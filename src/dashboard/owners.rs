@@ -1,36 +1,37 @@
-//! At which broker each gateway is, where the page shows those of several.
+//! Decides at which broker each gateway is, where the page shows gateways of several brokers.
 //!
-//! Ids of events begin with the name of the gateway, so one name must be one gateway. Where two brokers
-//! have the same (two halls that were set up alike, or a bridge between them), one of them is shown and
-//! the page says so.
+//! Ids of events begin with the name of the gateway, so one name must be one gateway. If two brokers have a gateway of
+//! one name (two halls that were set up alike, or a bridge between the brokers), the page shows one of them and says
+//! so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names beyond this are not taken: a broker that is not ours must not fill memory.
+/// How many names are taken in: a broker that is not ours must not fill the memory.
 const MAX_GATEWAYS: usize = 2_000;
 
-/// Whose a message is.
+/// Which gateway a message is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
-    /// Of a gateway at this broker.
+    /// From a gateway at this broker.
     Own,
-    /// Of one that was at another broker until now, where it is offline.
+    /// From a gateway that was at another broker until now and is offline there.
     Moved,
-    /// Of one of the same name at another broker.
+    /// From another gateway, which has the name of one at another broker.
     Foreign,
 }
 
-/// Brokers by the names of their gateways.
+/// The brokers, by the names of their gateways.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Owners {
     brokers: BTreeMap<String, String>,
-    /// Other brokers at which a gateway of the name is online; none is empty.
+    /// Other brokers at which a gateway of the name is online. No set is empty.
     doubled: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Owners {
-    /// Whose a message is that came over `broker`; `comes` where it is the word that the gateway comes online, or goes.
-    /// The first that speaks has the name; it loses it to one that is online while it is not (`is_online`).
+    /// Which gateway a message over `broker` is from. `comes` is set where the message says that the gateway comes
+    /// online, or goes. The first gateway to speak has the name. It loses the name to another that is online while it
+    /// is not (`is_online`).
     pub(super) fn claim(
         &mut self,
         broker: &str,
@@ -46,7 +47,7 @@ impl Owners {
                 Claim::Moved
             }
             Some(_) => {
-                // What an offline one has left behind is nobody's trouble.
+                // An offline gateway of that name at another broker troubles nobody.
                 match comes {
                     Some(true) => drop(
                         self.doubled
@@ -67,7 +68,7 @@ impl Owners {
         }
     }
 
-    /// Names of which one is online at `broker`, which has them not.
+    /// Names of which a gateway is online at `broker`, while the page shows one of another broker.
     pub(super) fn waiting_at(&self, broker: &str) -> impl Iterator<Item = &str> {
         let at = self
             .doubled
@@ -76,7 +77,7 @@ impl Owners {
         at.map(|(gateway, _)| gateway.as_str())
     }
 
-    /// There is none of the name at `broker` besides, or it is to say again that there is.
+    /// Notes that `broker` has no second gateway of the name, or must say again that it has.
     pub(super) fn left(&mut self, broker: &str, gateway: &str) {
         if let Some(brokers) = self.doubled.get_mut(gateway) {
             brokers.remove(broker);
@@ -86,12 +87,12 @@ impl Owners {
         }
     }
 
-    /// The broker at which a gateway is.
+    /// The broker of a gateway.
     pub(super) fn broker_of(&self, gateway: &str) -> Option<&str> {
         self.brokers.get(gateway).map(String::as_str)
     }
 
-    /// Whether another broker has one of the same name.
+    /// True where another broker has a gateway of the same name.
     pub(super) fn is_doubled(&self, gateway: &str) -> bool {
         self.doubled.contains_key(gateway)
     }
@@ -107,19 +108,19 @@ mod tests {
         let (online, offline) = (Some(true), Some(false));
         assert_eq!(owners.claim("one", "hall", None, false), Claim::Own);
         assert_eq!(owners.claim("one", "hall", online, false), Claim::Own);
-        // What another broker has kept of a gateway of this name says nothing.
+        // The states that another broker retains of the name count for nothing.
         assert_eq!(owners.claim("two", "hall", None, true), Claim::Foreign);
         assert!(!owners.is_doubled("hall"));
         assert_eq!(owners.claim("two", "hall", online, true), Claim::Foreign);
         assert!(owners.is_doubled("hall"));
         assert_eq!(owners.waiting_at("two").collect::<Vec<_>>(), ["hall"]);
         assert_eq!(owners.broker_of("hall"), Some("one"));
-        // It has moved.
+        // The gateway has moved.
         assert_eq!(owners.claim("two", "hall", online, false), Claim::Moved);
         assert_eq!(owners.broker_of("hall"), Some("two"));
         assert!(!owners.is_doubled("hall"));
         assert_eq!(owners.claim("one", "hall", offline, true), Claim::Foreign);
-        // It goes away from where it was not known.
+        // The gateway goes offline at a broker where it was not known.
         assert_eq!(owners.claim("one", "hall", online, true), Claim::Foreign);
         assert_eq!(owners.claim("one", "hall", offline, true), Claim::Foreign);
         assert_eq!(owners.waiting_at("one").count(), 0);

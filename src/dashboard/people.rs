@@ -1,4 +1,4 @@
-//! Who may use the page: each by a token of his own, with a name and a role, until it is taken back.
+//! The people who may use the page. Each has a token of his own, with a name and a role, until the token is taken back.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,29 +7,29 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{Person, Role, Secret};
 
-/// What an operator may have a board do: see to it that it is read. Results, rulings and moves are an arbiter's, and so are a
-/// new game and a position, which end a game or take half-moves back.
+/// The commands that an operator may send to a board, which only help to read it. Results, rulings and half-moves are
+/// an arbiter's. So are a new game and a position, which end a game or take half-moves back.
 const OPERATORS: [&str; 2] = ["resync", "promotion"];
 
 /// Somebody who is on the page.
 #[derive(Clone, Debug)]
 pub(super) struct Guest {
-    /// Another one for everybody, and another one when his role or token changes. Never 0.
+    /// The guest's number, never 0. It changes with the role and with the token.
     pub(super) id: u64,
-    /// None for whoever has the one token of the command line, or sits at this machine.
+    /// None for the holder of the command line's token, and for whoever sits at this machine.
     pub(super) name: Option<String>,
     pub(super) role: Role,
-    /// Cancelled when his token is taken back.
+    /// Cancelled when the guest's token is taken back.
     pub(super) gone: CancellationToken,
 }
 
 impl Guest {
-    /// Whether he may send a command to a board.
+    /// True where the guest may send this command to a board.
     pub(super) fn may(&self, verb: &str) -> bool {
         self.verbs().is_none_or(|verbs| verbs.contains(&verb))
     }
 
-    /// The commands that he may send to boards; none where he may send all.
+    /// The commands that the guest may send to boards; none where he may send all.
     pub(super) fn verbs(&self) -> Option<&'static [&'static str]> {
         match self.role {
             Role::Arbiter => None,
@@ -39,7 +39,7 @@ impl Guest {
     }
 }
 
-/// Somebody and what he shows.
+/// A guest and his token.
 #[derive(Clone, Debug)]
 struct Link {
     guest: Guest,
@@ -48,10 +48,10 @@ struct Link {
 
 #[derive(Debug)]
 struct Inside {
-    /// Those of the configuration, then the one of the command line.
+    /// The guests of the configuration, then the holder of the command line's token.
     links: Vec<Link>,
-    /// Whoever sits at this machine, where nobody needs a token. Once tokens were needed they are needed to the end:
-    /// taking the last link back opens nothing.
+    /// The guest at this machine, where nobody needs a token. Once tokens are needed they stay needed until the program
+    /// ends, so taking the last one back does not open the page.
     local: Option<Guest>,
     last_id: u64,
 }
@@ -80,17 +80,17 @@ impl People {
         Self(Arc::new(Mutex::new(inside)))
     }
 
-    /// These are the people now. Whoever is no longer among them as he was is sent away.
+    /// Replaces the people, and ends the connections of those who are not among them as before.
     pub(super) fn set(&self, people: Vec<Person>) {
         self.inside().set(people);
     }
 
-    /// Whoever needs no token: none where everybody needs one.
+    /// The guest who needs no token; none where everybody needs one.
     pub(super) fn local(&self) -> Option<Guest> {
         self.inside().local.clone()
     }
 
-    /// Whose token it is. Takes as long for a wrong one as for a right one, whosever it is.
+    /// The guest with this token. The search takes as long for a wrong token as for a right one.
     pub(super) fn with_token(&self, text: &str) -> Option<Guest> {
         let mut found = None;
         for link in &self.inside().links {
@@ -102,7 +102,7 @@ impl People {
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
-        // A list and a number: whoever panicked left them whole.
+        // A list and a number: a task that panicked left them whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -175,7 +175,7 @@ mod tests {
         assert!(people.with_token("screen").is_some() && !was_screen.gone.is_cancelled());
         assert!(people.with_token("old").is_some() && !old.gone.is_cancelled());
         assert_eq!(people.with_token("bert").unwrap().name.as_deref(), Some("Bert"));
-        // Another role is another guest.
+        // The same person in another role is another guest.
         people.set(vec![person("hall", Role::Operator, "screen")]);
         assert!(was_screen.gone.is_cancelled());
     }

@@ -1,4 +1,4 @@
-//! What lichess says of the games that are pushed there, by gateways and by this program itself.
+//! What lichess says of the games that gateways and this program push there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,24 +6,24 @@ use serde::Serialize;
 
 use crate::broadcast::{Pushed, PushedGame};
 
-/// Pushes by who pushes.
+/// The pushes, by who makes them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pushes(BTreeMap<String, Pushed>);
 
-/// A push as a whole.
+/// One push.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct PushView {
     /// Id of the round on lichess.
     round: String,
     taken: Option<String>,
     error: Option<String>,
-    /// How many games are taken.
+    /// How many games lichess takes.
     games: usize,
-    /// Boards whose games are not.
+    /// Boards whose games lichess does not take.
     refused: Vec<String>,
 }
 
-/// What is said of the game of one board.
+/// What lichess says of the game of one board.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct PushedView {
     /// Id of the round on lichess.
@@ -35,7 +35,7 @@ pub(crate) struct PushedView {
 }
 
 impl Pushes {
-    /// What is said now; the boards whose games are concerned, if anything changed.
+    /// Replaces what is said. Returns the boards whose games it concerns, if anything changed.
     pub(super) fn set(&mut self, source: &str, pushed: Option<Pushed>) -> Option<BTreeSet<String>> {
         let before = self.0.get(source);
         if before == pushed.as_ref() {
@@ -57,7 +57,7 @@ impl Pushes {
         Some(concerned)
     }
 
-    /// What is said of the game of a board, `GATEWAY/BOARD`.
+    /// What lichess says of the game of a board, `GATEWAY/BOARD`.
     pub(super) fn of(&self, board: &str) -> Option<PushedView> {
         self.0.values().find_map(|pushed| {
             let is_its = |game: &&PushedGame| game.board.as_deref() == Some(board);

@@ -28,13 +28,14 @@ use crate::{
     mqtt::command::{BOARD_VERBS, MAX_PAIRINGS, SENDER},
 };
 
-/// A command is small.
+/// The largest command, in bytes.
 const MAX_BODY: usize = 16 << 10;
-/// Pairings are longer: a little more than a gateway takes, so that it says itself what is too much.
+/// The largest command with pairings, in bytes. It is a little more than a gateway takes, so that the gateway itself
+/// says what is too much.
 const MAX_ROUND: usize = MAX_PAIRINGS + MAX_BODY;
 /// Commands about the round.
 const ROUND_VERBS: [&str; 3] = ["pairings", "next_round", "bind"];
-/// Characters of what could not be read that are repeated.
+/// How many characters of an unreadable body the answer repeats.
 const MOST_WORDS: usize = 300;
 
 #[derive(Clone)]
@@ -71,7 +72,7 @@ pub(crate) async fn serve(
         .fallback(async |uri: Uri| assets::file(uri.path()))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(access, guard))
-        // Nobody's secret, and asked by machines that have no token.
+        // This is no secret, and machines without a token ask for it.
         .route("/healthz", get(async || door::verdict(&[])))
         .route("/readyz", get(readyz))
         .with_state(page);
@@ -82,7 +83,7 @@ async fn changes(State(page): State<Page>, Extension(guest): Extension<Guest>) -
     stream::changes(page.shared, [page.stop, guest.gone])
 }
 
-/// Whether the page shows what happens: each broker is connected.
+/// Whether the page shows what happens, which it does while each broker is connected.
 async fn readyz(State(page): State<Page>) -> Response {
     let brokers = page.shared.hall().connections();
     let away = brokers.iter().filter(|connected| !**connected).count();
@@ -117,14 +118,14 @@ fn found(view: Option<impl Serialize>) -> Response {
     )
 }
 
-/// A position, for which the page wants to offer half-moves.
+/// A position of which the page wants the legal half-moves.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LegalBody {
     fen: String,
     #[serde(default)]
     chess960: bool,
-    /// From where to where a piece is carried first, as UCI, whatever the Laws say.
+    /// The squares from which and to which a piece is carried first, as UCI, whatever the Laws say.
     #[serde(default)]
     carried: Option<String>,
 }
@@ -136,7 +137,7 @@ async fn legal_moves(Json(body): Json<LegalBody>) -> Response {
     }
 }
 
-/// Who has opened the page, and what he may do.
+/// Tells the page who opened it and what he may do.
 async fn me(Extension(guest): Extension<Guest>) -> Response {
     let remove = guest.role != Role::ReadOnly;
     Json(json!({ "name": guest.name, "role": guest.role, "verbs": guest.verbs(), "remove": remove }))
@@ -159,7 +160,7 @@ struct CommandBody {
     fields: serde_json::Map<String, Value>,
 }
 
-/// Sends a command and waits for its answer, which is passed on as it came.
+/// Sends a command and passes the gateway's answer on as it came.
 async fn command(
     State(page): State<Page>,
     Extension(guest): Extension<Guest>,
@@ -174,7 +175,7 @@ async fn command(
         Ok(body) => body,
         Err(unread) => return failed(unread.status(), "bad_json", &what_is_wrong(&unread)),
     };
-    // They become levels of a topic.
+    // Both become levels of a topic.
     let fits = gateway.parse::<Id>().is_ok() && board.parse::<Id>().is_ok();
     if !fits || !BOARD_VERBS.contains(&verb.as_str()) {
         return failed(
@@ -199,7 +200,7 @@ struct RoundBody {
     fields: serde_json::Map<String, Value>,
 }
 
-/// The same for a command about the round, to a gateway.
+/// Sends a command about the round to a gateway, and passes the answer on.
 async fn round(
     State(page): State<Page>,
     Extension(guest): Extension<Guest>,
@@ -226,7 +227,8 @@ async fn round(
     send(&page, gateway, None, verb, fields).await
 }
 
-/// Puts the sender's name under a command, if he may give it. Who it is follows from the token, never from what a browser says.
+/// Adds the sender's name to a command, if he may give it. The name follows from the token, never from what a browser
+/// says.
 #[allow(clippy::result_large_err)] // an answer, made once a command at most
 fn sign(guest: Guest, verb: &str, fields: &mut serde_json::Map<String, Value>) -> Result<(), Response> {
     if !guest.may(verb) {
@@ -270,8 +272,8 @@ async fn send(
     }
 }
 
-/// What is wrong with a body that cannot be read. It is said at the end: the way to it comes before, and may be as long as
-/// the body.
+/// What is wrong with a body that cannot be read. The message has it at the end, after the path to the mistake, which
+/// may be as long as the body.
 fn what_is_wrong(unread: &JsonRejection) -> String {
     let text = unread.body_text();
     let left_out = text.chars().count().saturating_sub(MOST_WORDS);
@@ -289,7 +291,7 @@ struct RemoveBody {
     gateway: String,
 }
 
-/// Takes a gateway off this page; what it has retained on the broker stays.
+/// Takes a gateway off this page; the states that the broker retains of it stay.
 async fn remove(State(page): State<Page>, Json(body): Json<RemoveBody>) -> Response {
     match page.shared.remove_gateway(&body.gateway) {
         Ok(()) => Json(json!({ "ok": true })).into_response(),

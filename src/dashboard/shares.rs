@@ -1,11 +1,11 @@
-//! How much is kept of each gateway: a broker that is not ours must not fill the memory, and a gateway
-//! that floods it must not take the place of the others.
+//! Bounds the memory for each gateway. A broker that is not ours must not fill the memory, and a gateway that floods it
+//! must not displace the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Boards in all.
+/// The most boards of all gateways.
 const MAX_BOARDS: usize = 2_000;
-/// Weight in all: about the bytes that are kept.
+/// The most weight of all gateways, which is about the bytes that are kept.
 const MAX_WEIGHT: usize = 96 << 20;
 
 /// What is kept of one gateway.
@@ -15,18 +15,18 @@ struct Share {
     weight: usize,
 }
 
-/// What is kept of all.
+/// The shares of all gateways.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shares {
     by_gateway: BTreeMap<String, Share>,
     boards: usize,
     weight: usize,
-    /// Of which something had to go.
+    /// Gateways of which something had to go.
     cut: BTreeSet<String>,
 }
 
 impl Shares {
-    /// Something of a gateway weighs `after` and no longer `before`.
+    /// Notes that something of a gateway weighs `after` in place of `before`.
     pub(super) fn weighed(&mut self, gateway: &str, before: usize, after: usize) {
         if before == after {
             return;
@@ -36,13 +36,13 @@ impl Shares {
         self.weight = self.weight + after - before;
     }
 
-    /// A gateway has a board more.
+    /// Notes that a gateway has a board more.
     pub(super) fn board_came(&mut self, gateway: &str) {
         self.by_gateway.entry(gateway.to_owned()).or_default().boards += 1;
         self.boards += 1;
     }
 
-    /// And one less, of `weight`.
+    /// Notes that a gateway has a board less, of `weight`.
     pub(super) fn board_went(&mut self, gateway: &str, weight: usize) {
         self.weighed(gateway, weight, 0);
         if let Some(share) = self.by_gateway.get_mut(gateway) {
@@ -56,7 +56,7 @@ impl Shares {
         most.map(|(gateway, _)| gateway.clone())
     }
 
-    /// The gateway that weighs most, if there is too much weight.
+    /// The gateway that weighs most, if all of them weigh too much.
     pub(super) fn too_heavy(&self) -> Option<String> {
         let is_too_heavy = self.weight > MAX_WEIGHT;
         is_too_heavy
@@ -64,7 +64,7 @@ impl Shares {
             .flatten()
     }
 
-    /// The gateway of which a board has to go, if there is too much: that with the most.
+    /// The gateway that must lose a board, if there are too many: the one with the most.
     pub(super) fn too_much(&mut self) -> Option<String> {
         let gateway = if self.boards > MAX_BOARDS {
             self.with_most(|share| share.boards)
@@ -75,7 +75,7 @@ impl Shares {
         Some(gateway)
     }
 
-    /// Whether not everything of a gateway is kept.
+    /// True where something of a gateway had to go.
     pub(super) fn is_cut(&self, gateway: &str) -> bool {
         self.cut.contains(gateway)
     }

@@ -1,4 +1,4 @@
-//! Server-sent events: everything at first, then what changes.
+//! Server-sent events: at first the whole hall, then each change.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -11,10 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::listener::Shared;
 
-/// Changes that come at once are told together: a full hall moves several times in this time, and
-/// no eye sees the difference.
+/// Changes within this time go out together: a full hall has several in it, and no eye sees the difference.
 const TOGETHER: Duration = Duration::from_millis(25);
-/// A page that hears nothing for much longer than this knows that the connection is dead.
+/// How often a page hears something. A page that hears nothing for much longer knows that the connection is dead.
 const ALIVE: Duration = Duration::from_secs(5);
 
 /// What one page has been told.
@@ -22,12 +21,12 @@ struct Told {
     shared: Shared,
     changes: watch::Receiver<u64>,
     revision: Option<u64>,
-    /// The server's end, and the guest's.
+    /// The end of the server, and the end of the guest's stay.
     ends: [CancellationToken; 2],
 }
 
-/// The changes of the hall for one page, until one of `ends`. Nothing waits in a queue: a page that is slow
-/// gets fewer messages, each with the newest state.
+/// The changes of the hall for one page, until one of `ends`. There is no queue: a page that is slow gets fewer
+/// messages, each with the newest state.
 pub(super) fn changes(
     shared: Shared,
     ends: [CancellationToken; 2],
@@ -41,7 +40,7 @@ pub(super) fn changes(
     Sse::new(stream::unfold(told, async |mut told| {
         let [stop, gone] = told.ends.clone();
         let event = tokio::select! {
-            // Whoever has to go hears nothing more.
+            // A guest who must go hears nothing more.
             biased;
             () = stop.cancelled() => return None,
             () = gone.cancelled() => return None,
@@ -61,7 +60,7 @@ impl Told {
         };
         match timeout(ALIVE, self.changes.changed()).await {
             Ok(Ok(())) => tokio::time::sleep(TOGETHER).await,
-            // Either nothing happened, or nothing ever will.
+            // The wait ended without a change, or no change can come any more.
             Ok(Err(_)) => tokio::time::sleep(ALIVE).await,
             Err(_) => return message("alive", &Value::Null),
         }

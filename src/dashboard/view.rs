@@ -1,4 +1,4 @@
-//! What the page is told, as JSON.
+//! The JSON that the page gets.
 
 use serde::Serialize;
 
@@ -16,16 +16,16 @@ use crate::{
     watcher::BatteryView,
 };
 
-/// Everything, for a page that has just been opened.
+/// The whole hall, for a page that was just opened.
 #[derive(Debug, Serialize)]
 pub(crate) struct HallView {
     /// Boards in the order of their names.
     pub(crate) boards: Vec<BoardView>,
-    /// The rest.
+    /// Everything besides the boards.
     pub(crate) links: LinksView,
 }
 
-/// What is there besides boards.
+/// Gateways, brokers, pushes and the round.
 #[derive(Debug, Serialize)]
 pub(crate) struct LinksView {
     /// Gateways in the order of their names.
@@ -34,7 +34,7 @@ pub(crate) struct LinksView {
     pub(crate) brokers_away: Vec<String>,
     /// What lichess says of the games that are pushed there.
     pub(crate) pushes: Vec<PushView>,
-    /// The round that the page's program broadcasts by its own configuration, if it does.
+    /// The number of the round that the page's own program broadcasts, if it does.
     pub(crate) own_round: Option<u32>,
 }
 
@@ -44,16 +44,16 @@ pub(crate) struct GatewayView {
     name: String,
     online: bool,
     version: Option<String>,
-    /// Whether it takes commands; null where it does not say.
+    /// True where it takes commands; null where it does not tell.
     commands: Option<bool>,
-    /// Number of the round that is played; null where it does not say.
+    /// The number of the present round; null where it does not tell.
     round: Option<u32>,
     notices: Vec<ToldNotice>,
-    /// The machine of another gateway of the same name at its broker, which stays away.
+    /// The machine of another gateway of the same name at its broker, which stands by.
     rival: Option<String>,
-    /// Whether another broker has a gateway of the same name, which is not shown.
+    /// True where another broker has a gateway of the same name, which the page does not show.
     doubled: bool,
-    /// Whether it sends more than can be kept, and not all of its boards are shown.
+    /// True where it sends more than the page can keep, so that not all of its boards are shown.
     cut: bool,
 }
 
@@ -62,13 +62,13 @@ pub(crate) struct GatewayView {
 pub(crate) struct BoardView {
     gateway: String,
     board: String,
-    /// Whether board and gateway are there.
+    /// True while board and gateway are online.
     online: bool,
     gateway_online: bool,
     game: Option<u32>,
     players: [Option<String>; 2],
     placement: Option<String>,
-    /// Position of the record.
+    /// The position of the record.
     fen: Option<String>,
     to_move: Option<Side>,
     plies: usize,
@@ -76,38 +76,38 @@ pub(crate) struct BoardView {
     first_ply: u32,
     last_uci: Option<String>,
     last_san: Option<String>,
-    /// When the last half-move was recognised, as far as it was told.
+    /// When the last half-move was recognised, if known.
     last_time: Option<String>,
     result: Option<GameResult>,
     clock: Option<ClockState>,
-    /// How long ago the clock was told, in milliseconds.
+    /// How old the clock's reading is, in milliseconds.
     clock_age_ms: u64,
     problems: Vec<String>,
     /// Irregularities that wait for an arbiter.
     open: Vec<CaseView>,
-    /// Code of the notice that asks the arbiter something about the game, until he has answered.
+    /// The code of the notice that asks the arbiter something about the game, until he has answered.
     asks: Option<&'static str>,
-    /// What is known of the events before the page was opened.
+    /// How much the page knows of the events before it was opened.
     past: PastView,
-    /// What lichess says of its game, if it is pushed there.
+    /// What lichess says of the board's game, if it is pushed there.
     lichess: Option<PushedView>,
 }
 
-/// What is known of the events that the page did not hear itself.
+/// How much the page knows of the events that it did not hear itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PastView {
-    /// Everything that is kept.
+    /// The page knows all that the gateway keeps.
     Told,
-    /// They are being asked for.
+    /// The page asks for them.
     Asked,
-    /// They are asked for as soon as the gateway is there.
+    /// The page will ask as soon as the gateway is online.
     Away,
-    /// The gateway does not tell.
+    /// The gateway does not tell them.
     Untold,
 }
 
-/// A board that is looked at closely.
+/// A board in full, for whoever looks at it closely.
 #[derive(Debug, Serialize)]
 pub(crate) struct DetailView {
     #[serde(flatten)]
@@ -135,13 +135,13 @@ struct MoveView {
 #[derive(Debug, Serialize)]
 struct NoticeView {
     time: Option<String>,
-    /// What it is: the page has words for it in other languages.
+    /// The code; the page has words for it in other languages.
     code: String,
     text: String,
 }
 
 impl Hall {
-    /// Everything.
+    /// The whole hall.
     #[must_use]
     pub(crate) fn view(&self, now_ms: u64) -> HallView {
         HallView {
@@ -159,7 +159,7 @@ impl Hall {
             .collect()
     }
 
-    /// The rest, if any of it changed after `revision`.
+    /// Everything besides the boards, if any of it changed after `revision`.
     #[must_use]
     pub(crate) fn changed_links(&self, revision: u64) -> Option<LinksView> {
         let changed = self.brokers_revision > revision
@@ -273,7 +273,7 @@ impl Hall {
 }
 
 impl Board {
-    /// When the last half-move of the record was told.
+    /// When the last half-move of the record was said.
     fn last_time(&self) -> Option<String> {
         let (game, plies) = (self.game.game?, self.game.moves.len());
         let told = self

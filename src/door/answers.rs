@@ -1,11 +1,11 @@
-//! Plain answers to machines that ask whether all is well.
+//! Plain answers to programs that ask whether all is well.
 
 use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 
-/// Good, or what is wrong, one thing a line.
+/// The answer that all is well, or the list of troubles, one on a line.
 pub(crate) fn verdict(wrong: &[String]) -> Response {
     let plain = "text/plain; charset=utf-8";
     if wrong.is_empty() {
@@ -14,7 +14,7 @@ pub(crate) fn verdict(wrong: &[String]) -> Response {
     answer(StatusCode::SERVICE_UNAVAILABLE, plain, wrong.join("\n") + "\n")
 }
 
-/// One answer a connection: whoever asks comes again seconds later.
+/// An answer that closes the connection: such a program asks again only seconds later.
 pub(crate) fn answer(status: StatusCode, kind: &'static str, body: String) -> Response {
     let head = [
         (header::CONTENT_TYPE, kind),

@@ -1,5 +1,5 @@
-//! Who is connected, up to a number: beyond it whoever is there longest, of the address that has most,
-//! makes room. So a new one is never turned away, and who opens many stands in his own way first.
+//! Bounds the number of connections. When there are too many, the oldest connection of the address that has most is
+//! closed. So a new connection is never turned away, and whoever opens many closes his own first.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -8,7 +8,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-/// Connections by their number, which grows.
+/// The connections, by a number that grows.
 #[derive(Debug)]
 pub(crate) struct Crowd {
     most: usize,
@@ -16,7 +16,7 @@ pub(crate) struct Crowd {
 }
 
 impl Crowd {
-    /// At most `most` at a time.
+    /// A crowd of at most `most` connections.
     pub(crate) fn new(most: usize) -> Self {
         Self {
             most,
@@ -24,7 +24,7 @@ impl Crowd {
         }
     }
 
-    /// Lets one in; `close` ends it when it has to make room.
+    /// Adds a connection; `close` ends it when it must make room.
     pub(crate) fn enter(&mut self, number: u64, address: IpAddr, close: CancellationToken) {
         self.inside.insert(number, (address, close));
         if self.inside.len() > self.most
@@ -35,7 +35,7 @@ impl Crowd {
         }
     }
 
-    /// One has gone, or is counted elsewhere.
+    /// Removes a connection that ended, or that another crowd counts now.
     pub(crate) fn leave(&mut self, number: u64) -> Option<(IpAddr, CancellationToken)> {
         self.inside.remove(&number)
     }
@@ -67,7 +67,7 @@ mod tests {
             crowd.enter(number, *address, token.clone());
         }
         let closed: Vec<_> = tokens.iter().map(CancellationToken::is_cancelled).collect();
-        // The fourth makes `two` the many; the fifth makes both equal, and the oldest goes.
+        // With the fourth connection `two` has the most. With the fifth both have as many, and the oldest goes.
         assert_eq!(closed, [true, true, false, false, false]);
         assert!(crowd.leave(0).is_none());
         assert!(crowd.leave(4).is_some());

@@ -1,5 +1,5 @@
-//! Where connections come in. Whoever has not shown that he may use the page is a stranger: strangers
-//! have little time and are few, so that half-sent requests lock nobody out.
+//! Accepts the connections of browsers. A connection that has not shown that it may use the page is a stranger's.
+//! Strangers have little time and their number is small, so half-sent requests lock nobody out.
 #![allow(clippy::disallowed_methods)] // connections live on the wall clock.
 
 mod answers;
@@ -33,22 +33,22 @@ use crowd::Crowd;
 
 use crate::descriptors;
 
-/// The head of a request comes within this time, the first and each later one of a connection.
+/// How long a connection may take to send the head of a request, of the first and of each later one.
 const HEAD: Duration = Duration::from_secs(10);
-/// Bytes of a connection that are kept to be parsed or sent.
+/// How many bytes of a connection are buffered for parsing or sending.
 const MOST_BYTES: usize = 32 << 10;
-/// Connections that have not shown that they may use the page.
+/// How many connections of strangers there may be.
 const STRANGERS: usize = 64;
-/// Those that have.
+/// How many connections of guests there may be, who have shown that they may use the page.
 const GUESTS: usize = 256;
 
 /// A connection, as the handlers of its requests see it.
 #[derive(Clone, Debug)]
 pub(crate) struct Pass {
-    /// Whence it comes.
+    /// The address that it comes from.
     pub(crate) address: IpAddr,
     number: u64,
-    /// The guest who used it last; 0 for a stranger.
+    /// The guest who used it last; 0 while it is a stranger's.
     guest: Arc<AtomicU64>,
     hall: Arc<Mutex<Inside>>,
 }
@@ -60,7 +60,7 @@ struct Inside {
 }
 
 impl Pass {
-    /// Whoever is connected may use the page: he is `guest`, a number that is not 0.
+    /// Notes that `guest` (not 0) may use the page and is at this connection.
     pub(crate) fn welcome(&self, guest: u64) {
         if self.guest.swap(guest, Ordering::Relaxed) != 0 {
             return;
@@ -71,7 +71,7 @@ impl Pass {
         }
     }
 
-    /// Whether `guest` was the last to be welcome here.
+    /// True where `guest` was the last to be welcomed here.
     pub(crate) fn is_known(&self, guest: u64) -> bool {
         self.guest.load(Ordering::Relaxed) == guest
     }
@@ -83,7 +83,7 @@ impl Pass {
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
-        // Plain maps: whoever panicked left them whole.
+        // The maps are plain: a task that panicked left them whole.
         self.hall.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -115,7 +115,7 @@ pub(crate) async fn serve(listener: TcpListener, what: &str, router: Router, sto
     while connections.join_next().await.is_some() {}
 }
 
-/// One connection until its end, until it has to make room, or until `stop`.
+/// Serves one connection until its end, until it must make room, or until `stop`.
 async fn connection(
     stream: TcpStream,
     router: Router,
@@ -139,7 +139,7 @@ async fn connection(
         .with_upgrades();
     pin!(served);
     tokio::select! {
-        // How it ended concerns the other side only.
+        // How the connection ended matters only to the other side.
         _ = served.as_mut() => {}
         () = close.cancelled() => {}
         () = stop.cancelled() => {

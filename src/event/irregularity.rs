@@ -1,4 +1,4 @@
-//! What is said of an irregularity, what the Laws prescribe for it, and how it ends.
+//! An irregularity: what is said of it, what the Laws prescribe for it, and how it ends.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub enum Certainty {
 }
 
 impl Certainty {
-    /// The word for it.
+    /// The word for it in a sentence.
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// No advice yet.
+    /// The advice before the Laws were asked.
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -197,7 +197,7 @@ pub enum Resolution {
 }
 
 impl Resolution {
-    /// The word for it.
+    /// The word for it in a sentence.
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {

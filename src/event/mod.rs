@@ -1,5 +1,4 @@
-//! The events that leave the house: one JSON object each, the same on a line of `replay` and in
-//! an MQTT message.
+//! The events that leave the program: one JSON object each, the same on a line of `replay` and in an MQTT message.
 
 mod irregularity;
 pub mod notice;
@@ -58,7 +57,7 @@ pub enum Source {
     Arbiter,
 }
 
-/// A field that is added on the way to a broker that does not take the whole.
+/// Adds to the schema the field of an event that was shortened for a broker which does not take the whole.
 fn with_abridged(schema: &mut schemars::Schema) {
     let field = serde_json::json!({
         "description": "True for a short form, sent because the broker does not take the whole: `history` gives that.",
@@ -295,7 +294,7 @@ impl GameResult {
         }
     }
 
-    /// The same as PGN writes it, which knows four results: where both lose it has none.
+    /// The result as PGN writes it. PGN knows four results and has none for a game that both players lose.
     #[must_use]
     pub fn in_pgn(self) -> &'static str {
         match self {
@@ -306,7 +305,7 @@ impl GameResult {
         }
     }
 
-    /// What PGN's result does not tell, for its tag `Termination`.
+    /// What PGN's result does not tell, for the tag `Termination`.
     #[must_use]
     pub fn termination(self) -> Option<&'static str> {
         match self {
@@ -317,7 +316,7 @@ impl GameResult {
         }
     }
 
-    /// True where nobody had to play for it.
+    /// True for a game that was lost by default.
     #[must_use]
     pub fn is_forfeit(self) -> bool {
         matches!(
@@ -326,7 +325,7 @@ impl GameResult {
         )
     }
 
-    /// Who won; none where nobody did.
+    /// The winner; none where nobody won.
     #[must_use]
     pub fn winner(self) -> Option<Side> {
         match self {

@@ -1,5 +1,5 @@
-//! The codes of what an operator should know. They are stable: programs rely on them, and
-//! `docs/troubleshooting.md` says of each what to do.
+//! The codes of what an operator should know. They are stable, because programs rely on them. `docs/troubleshooting.md`
+//! tells for each what to do.
 
 /// Names the codes, and lists them.
 macro_rules! codes {
@@ -17,13 +17,13 @@ codes! {
     PERIOD_COMPLETE = "period_complete",
     /// Several sequences of moves explain what happened while the link was down.
     GAP_AMBIGUOUS = "gap_ambiguous",
-    /// The board did not tell its log, or what it tells does not fit.
+    /// The board did not tell its log, or the log does not fit the game.
     BOARD_LOG_USELESS = "board_log_useless",
-    /// No short sequence of moves explains it.
+    /// No short sequence of moves explains what happened while the link was down.
     GAP_NOT_EXPLAINED = "gap_not_explained",
     /// A piece is not read: its chip may be dead.
     PIECE_NOT_READ = "piece_not_read",
-    /// What a pawn became cannot be told by this board.
+    /// The board cannot tell what a pawn became.
     PROMOTION_NOT_TOLD = "promotion_not_told",
     /// The position has occurred three times (9.2).
     THREEFOLD_REPETITION = "threefold_repetition",
@@ -35,15 +35,15 @@ codes! {
     SET_UP_WITHOUT_RESULT = "set_up_without_result",
     /// The board shows a result that contradicts the last ruling.
     RESULT_CONTRADICTS = "result_contradicts",
-    /// What was kept of the game over a restart cannot be used, or not all of it.
+    /// What was kept of the game over a restart cannot be used, or only in part.
     SNAPSHOT_SET_ASIDE = "snapshot_set_aside",
-    /// The broker does not take an event as it is: this stands in its place.
+    /// The broker refuses an event in full, and this stands in its place.
     EVENT_ABRIDGED = "event_abridged",
     /// The board's own battery will not last.
     BOARD_BATTERY_LOW = "board_battery_low",
     /// The clock says that its battery is low.
     CLOCK_BATTERY_LOW = "clock_battery_low",
-    /// Two boards say one serial number.
+    /// Two boards tell one serial number.
     SERIAL_DOUBLED = "serial_doubled",
     /// More than one board answers at an address of a line.
     LINE_ADDRESS_DOUBLED = "line_address_doubled",
@@ -52,30 +52,30 @@ codes! {
     /// Another program asks the boards of a line, too.
     LINE_SHARED = "line_shared",
     // Of the journal.
-    /// The file could not be read, or turned out damaged.
+    /// The journal's file could not be read, or turned out to be damaged.
     JOURNAL_DAMAGED = "journal_damaged",
-    /// There was one, and it is gone.
+    /// There was a journal, and it is gone.
     JOURNAL_MISSING = "journal_missing",
-    /// Another file was put in its place.
+    /// Another file was put in the journal's place.
     JOURNAL_REPLACED = "journal_replaced",
-    /// It was put back from a backup.
+    /// The journal was restored from a backup.
     JOURNAL_RESTORED = "journal_restored",
-    /// A broker knows of events that it does not have.
+    /// A broker knows events that the journal does not have.
     JOURNAL_BEHIND = "journal_behind",
-    /// It cannot be written.
+    /// The journal cannot be written.
     JOURNAL_FAILING = "journal_failing",
-    /// Its disk does not answer.
+    /// The journal's disk does not answer.
     JOURNAL_SLOW = "journal_slow",
-    /// It can be written again.
+    /// The journal can be written again.
     JOURNAL_RECOVERED = "journal_recovered",
     /// Events were kept neither on the disk nor in memory.
     EVENTS_LOST = "events_lost",
-    /// It was that of a gateway with another name.
+    /// The journal was that of a gateway with another name.
     GATEWAY_RENAMED = "gateway_renamed",
-    /// There is no room for it.
+    /// The disk has no room for the journal.
     DISK_FULL = "disk_full",
-    /// More waits for the broker than the journal's bound.
+    /// The events that wait for the broker exceed the journal's bound.
     OUTBOX_FILLING = "outbox_filling",
-    /// What waits is within the bound again.
+    /// The events that wait for the broker are within the bound again.
     OUTBOX_RECOVERED = "outbox_recovered",
 }

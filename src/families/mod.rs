@@ -1,8 +1,8 @@
-//! Boards that tell whole positions: each time all squares, never a single change, and no clock.
-//! One module for each family of them, with its [`Driver`], our end of the wire, its [`BoardEnd`], the other end for the
-//! simulator, and a row of [`FAMILIES`]. `ARCHITECTURE.md` shows how another one is added.
+//! Boards that tell whole positions: each time all squares, never a single change, and no clock. Each family has a
+//! module with a [`Driver`], our end of the wire, and a [`BoardEnd`], the other end for the simulator. It also has a
+//! row of [`FAMILIES`]. `ARCHITECTURE.md` tells how to add a family.
 //!
-//! Pure, and without chess: what stands on the squares is handed on as the board says it, in the codes of [`PieceCode`].
+//! Pure, and without chess: the families hand on what a board says of its squares, in the codes of [`PieceCode`].
 
 pub mod chesslink;
 pub mod chessnut;
@@ -23,50 +23,50 @@ pub use speech::Speech;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
-    /// That of DGT boards: pieces, a clock, questions and answers.
+    /// The protocol of DGT boards: pieces, a clock, questions and answers.
     #[default]
     Dgt,
-    /// Lines that say which squares are occupied: `docs/occ1.md`.
+    /// Lines that tell which squares are occupied: `docs/occ1.md`.
     Occ1,
-    /// That of Millennium's ChessLink.
+    /// The protocol of Millennium's ChessLink.
     Chesslink,
-    /// That of Chessnut's boards.
+    /// The protocol of Chessnut's boards.
     Chessnut,
 }
 
-/// What a family of boards is.
+/// The facts about a family of boards.
 #[derive(Debug)]
 pub struct Family {
-    /// What they speak.
+    /// The protocol of its boards.
     pub protocol: Protocol,
-    /// The same, as the configuration and captures spell it.
+    /// The protocol's name in the configuration and in captures.
     pub name: &'static str,
     /// How such a board is attached.
     pub line: Attachment,
-    /// Whether they know what stands on a square; else only that something does.
+    /// True where its boards tell which piece is on a square, false where they tell only that one is.
     pub knows_pieces: bool,
-    /// All that may be said to them: nothing else is handed on by `forward`.
+    /// All commands that may be sent to its boards: `forward` hands on no others.
     pub commands: fn() -> Vec<CommandBytes>,
-    /// Our end of a wire on which nothing was said yet.
+    /// Makes our end of a wire that was just opened.
     pub driver: fn() -> Box<dyn Driver>,
-    /// The other end, of a simulated board that was just switched on.
+    /// Makes the other end, a simulated board that was just switched on.
     pub board: fn() -> Box<dyn BoardEnd>,
 }
 
-/// All families: what is not here speaks DGT's protocol.
+/// All families. A board of none of them speaks DGT's protocol.
 pub static FAMILIES: [Family; 3] = [occ1::FAMILY, chesslink::FAMILY, chessnut::FAMILY];
 
 impl Protocol {
-    /// What each is called, in the order of the type.
+    /// The names of the protocols, in the order of the type.
     pub const NAMES: [&str; 4] = ["dgt", "occ1", "chesslink", "chessnut"];
 
-    /// The family of boards that speak it; none for DGT's.
+    /// The family whose boards speak it; none for DGT's protocol.
     #[must_use]
     pub fn family(self) -> Option<&'static Family> {
         FAMILIES.iter().find(|family| family.protocol == self)
     }
 
-    /// What the configuration calls it.
+    /// Its name in the configuration.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.family().map_or("dgt", |family| family.name)
@@ -78,7 +78,7 @@ impl Protocol {
         self.family().map_or(Attachment::DGT, |family| family.line)
     }
 
-    /// Whether these bytes are one command that cannot harm a board.
+    /// True where these bytes are one command that cannot harm a board.
     #[must_use]
     pub fn may_be_said(self, bytes: &[u8]) -> bool {
         match self.family() {
@@ -87,7 +87,7 @@ impl Protocol {
         }
     }
 
-    /// Whether such a board knows what stands on a square.
+    /// True where such a board tells which piece is on a square.
     #[must_use]
     pub fn knows_pieces(self) -> bool {
         self.family().is_none_or(|family| family.knows_pieces)
@@ -101,15 +101,15 @@ pub enum Attachment {
     Serial {
         /// Bits a second.
         baud: u32,
-        /// What the line DTR is set to once the port is open; none leaves it as it is.
+        /// The level to which the line DTR is set once the port is open; none leaves it as it is.
         dtr: Option<bool>,
     },
-    /// Reports of a HID device (`/dev/hidrawN`): each read and each write is one.
+    /// Reports of a HID device (`/dev/hidrawN`): each read gives one report, and each write makes one.
     Reports,
 }
 
 impl Attachment {
-    /// Of a DGT board.
+    /// The attachment of a DGT board.
     pub const DGT: Self = Self::Serial {
         baud: 9600,
         dtr: None,
@@ -119,7 +119,7 @@ impl Attachment {
 /// Something that a board told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// What stands on all squares, a8 first, h1 last.
+    /// The contents of all squares, from a8 to h1.
     Squares([PieceCode; 64]),
     /// Version of its firmware, main and sub.
     Firmware(u8, u8),
@@ -127,39 +127,39 @@ pub enum Told {
     Battery(Battery),
 }
 
-/// Our end of the wire of one board: bytes in, what they tell and what is to be said out. Time is an argument.
+/// Our end of the wire of one board: bytes go in, and messages and commands come out. Time is an argument.
 pub trait Driver: Debug + Send + Sync {
-    /// The link is open. It is called once, before anything else: a new link has a new driver.
+    /// The link is open. The caller calls this once, before anything else: a new link has a new driver.
     fn link_up(&mut self, now: Millis);
 
     /// Bytes from the board, in any split: calls `sink` with all that they tell.
     fn bytes(&mut self, now: Millis, bytes: &[u8], sink: &mut dyn FnMut(Told));
 
-    /// The time of [`Self::poll_timeout`] has come; earlier or later does no harm.
+    /// Acts on the time of [`Self::poll_timeout`]. A call that is early or late does no harm.
     fn handle_timeout(&mut self, now: Millis);
 
-    /// When to call [`Self::handle_timeout`] at the latest; later than `now` once that was called.
+    /// When to call [`Self::handle_timeout`] at the latest; later than `now` after that call.
     fn poll_timeout(&self) -> Option<Millis>;
 
     /// The next command to send, never split.
     fn poll_transmit(&mut self) -> Option<CommandBytes>;
 
-    /// What to do with the link.
+    /// What the driver wants the caller to do with the link.
     fn poll_wish(&mut self) -> Option<Wish>;
 
-    /// How often something came that was no message of this wire.
+    /// How often bytes came that were no message of this wire.
     fn garbled(&self) -> u64;
 }
 
 /// The board's end of the wire, for the simulator.
 pub trait BoardEnd: Debug + Send {
-    /// What the host said, while `squares` stand there: appends the answers.
+    /// Takes what the host said while `squares` are the board's contents, and appends the answers.
     fn hear(&mut self, bytes: &[u8], squares: &[PieceCode; 64], answers: &mut Vec<u8>);
 
-    /// What it says when `squares` stand there.
+    /// The message of the board that `squares` are its contents.
     fn tell(&self, squares: &[PieceCode; 64]) -> Vec<u8>;
 
-    /// Whether it says so by itself: some are to be asked for it first.
+    /// True where it tells so by itself: some boards must first be asked to.
     fn speaks(&self) -> bool;
 }
 

@@ -1,12 +1,12 @@
-//! `occ1`: the wire of boards that tell only which squares are occupied (reed contacts, Hall
-//! sensors), made so that the firmware of a self-built board is ten lines.
+//! `occ1`: the wire of boards that tell only which squares are occupied (reed contacts, Hall sensors). It is so simple
+//! that the firmware of a self-built board takes ten lines.
 //!
-//! A line of 16 hexadecimal digits says which of the 64 squares are occupied: two digits for each
-//! rank, the eighth rank first; in each rank the a-file is the highest bit. The initial array is
-//! `FFFF00000000FFFF`. A board says a line when it starts, at each change, and, if it likes, every
-//! second. Nothing is ever said to it. See `docs/occ1.md`.
+//! A line of 16 hexadecimal digits tells which of the 64 squares are occupied: two digits for each rank, with the
+//! eighth rank first. In each rank the a-file is the highest bit. The initial array is `FFFF00000000FFFF`. A board
+//! sends a line when it starts, at each change, and every second if it likes. The host sends nothing. See
+//! `docs/occ1.md`.
 //!
-//! Pure: knows no chess.
+//! Pure: this module knows no chess.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::{
     time::Millis,
 };
 
-/// Boards that people build themselves.
+/// The family of boards that people build themselves.
 pub const FAMILY: Family = Family {
     protocol: Protocol::Occ1,
     name: "occ1",
@@ -27,9 +27,9 @@ pub const FAMILY: Family = Family {
     board: || Box::new(Speaker),
 };
 
-/// Digits of a line.
+/// How many digits a line has.
 const DIGITS: usize = 16;
-/// A board that repeats itself and then is silent for this long is gone. The lines need not come
+/// A board that repeats its line, and then sends nothing for this many milliseconds, is gone. The lines need not come
 /// more often than every few seconds.
 const SILENCE_MS: u64 = 10_000;
 
@@ -38,7 +38,7 @@ const SILENCE_MS: u64 = 10_000;
 pub struct Occupancy(pub u64);
 
 impl Occupancy {
-    /// Of a board on which `squares` stand, whatever it is.
+    /// The occupancy of a board whose contents are `squares`.
     #[must_use]
     pub fn of(squares: &[PieceCode; 64]) -> Self {
         let bits = squares
@@ -47,7 +47,7 @@ impl Occupancy {
         Self(bits)
     }
 
-    /// What each square shows, in the order of a dump (a8 first).
+    /// The code of each square, in the order of a dump (a8 first).
     #[must_use]
     pub fn squares(self) -> [PieceCode; 64] {
         std::array::from_fn(|raw| {
@@ -66,19 +66,19 @@ impl fmt::Display for Occupancy {
     }
 }
 
-/// What was seen of a line so far.
+/// How much of a line has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
-    /// So many digits, and their value.
+    /// The number of digits, and their value.
     Digits(usize, u64),
-    /// A remark: not for us.
+    /// A remark, which the driver skips.
     Remark,
     /// No line of this protocol.
     Garbage,
 }
 
-/// Turns bytes into readings, in any split. Whatever is no line of 16 digits is skipped to its
-/// end: a remark of the firmware, or the rest of a line whose beginning was missed.
+/// Turns bytes into readings, in any split. It skips every line that does not have 16 digits: a remark of the firmware,
+/// or the rest of a line whose beginning was missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineDecoder {
     line: Line,
@@ -124,15 +124,15 @@ impl LineDecoder {
         }
     }
 
-    /// Lines that were none of this protocol.
+    /// The number of lines that were not of this protocol.
     #[must_use]
     pub fn garbled(&self) -> u64 {
         self.garbled
     }
 }
 
-/// Watches a board that cannot be asked for a sign of life. One that has repeated a line without a
-/// change is taken to do so always; of one that has not, silence says nothing.
+/// Watches for the silence of a board that cannot be asked for a sign of life. A board that has repeated a line without
+/// a change should always do so. The silence of any other board tells nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Silence {
     last: Option<(Millis, Occupancy)>,
@@ -140,7 +140,7 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// Nothing has been heard yet on this link.
+    /// The watch over a new link, on which nothing has come.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -149,7 +149,7 @@ impl Silence {
         }
     }
 
-    /// A line came.
+    /// Notes that a line came.
     pub fn heard(&mut self, now: Millis, reading: Occupancy) {
         self.repeats |= self.last.is_some_and(|(_, last)| last == reading);
         self.last = Some((now, reading));
@@ -172,7 +172,7 @@ impl Silence {
     }
 }
 
-/// Our end: it only ever listens.
+/// Our end of the wire, which only listens.
 #[derive(Debug, Default)]
 struct Listener {
     decoder: LineDecoder,
@@ -214,7 +214,7 @@ impl Driver for Listener {
     }
 }
 
-/// The other end: it only ever speaks.
+/// The other end, which only speaks.
 #[derive(Debug)]
 struct Speaker;
 

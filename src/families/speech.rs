@@ -1,21 +1,21 @@
-//! What is to be said to a board, one command after the other with a pause between them.
+//! The commands to a board, which go out one after the other with a pause between them.
 
 use std::collections::VecDeque;
 
 use crate::{dgt::CommandBytes, time::Millis};
 
-/// Commands to come, each at most once.
+/// Commands that wait, each at most once.
 #[derive(Debug)]
 pub struct Speech {
     queue: VecDeque<CommandBytes>,
-    /// The one to be sent now.
+    /// The command that may go out now.
     ready: Option<CommandBytes>,
     next: Millis,
     pause_ms: u64,
 }
 
 impl Speech {
-    /// Nothing to say yet; between two commands `pause_ms` pass.
+    /// No commands yet; `pause_ms` milliseconds pass between two of them.
     #[must_use]
     pub fn new(pause_ms: u64) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl Speech {
         }
     }
 
-    /// Says `command` when its turn comes, unless it waits already.
+    /// Adds `command`, unless it waits already.
     pub fn ask(&mut self, now: Millis, command: CommandBytes) {
         if self.ready != Some(command) && !self.queue.contains(&command) {
             self.queue.push_back(command);
@@ -34,7 +34,7 @@ impl Speech {
         self.pump(now);
     }
 
-    /// Time passes.
+    /// Makes the next command ready when its time has come.
     pub fn pump(&mut self, now: Millis) {
         if self.ready.is_none() && now >= self.next {
             self.ready = self.queue.pop_front();
@@ -44,13 +44,13 @@ impl Speech {
         }
     }
 
-    /// When the next command has its turn.
+    /// When the next command may go out.
     #[must_use]
     pub fn due(&self) -> Option<Millis> {
         (!self.queue.is_empty() && self.ready.is_none()).then_some(self.next)
     }
 
-    /// The command to send now.
+    /// Takes the command that may go out now.
     pub fn take(&mut self) -> Option<CommandBytes> {
         self.ready.take()
     }

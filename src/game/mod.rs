@@ -1,4 +1,4 @@
-//! The record of a game as others read it. Knows no sensors.
+//! The record of a game, as programs of others read it. Nothing in here knows of sensors.
 
 pub mod periods;
 pub mod pgn;

@@ -1,5 +1,5 @@
-//! The periods of the time control, and in which of them a player is (6.4: at the fall of a flag it
-//! is first asked whether the moves of the period were complete).
+//! The periods of the time control, and the period that each player is in. At the fall of a flag the first question is
+//! whether the moves of the period were complete (6.4).
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct Period {
     pub increment: u32,
 }
 
-/// As [`parse`] reads it.
+/// Writes a period in the form that [`parse`] reads.
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(moves) = self.moves {
@@ -33,7 +33,7 @@ impl fmt::Display for Period {
     }
 }
 
-/// A time control of periods as text: `40/90+30, 20/50+30, 15+30`, in moves, minutes and seconds.
+/// Reads a time control of periods: `40/90+30, 20/50+30, 15+30`, in moves, minutes and seconds.
 ///
 /// # Errors
 /// What cannot be understood, and how to write it.
@@ -58,22 +58,21 @@ pub fn parse(text: &str) -> Result<Vec<Period>, String> {
         .collect()
 }
 
-/// Which period each player is in, told by the main time that the clock adds: some clocks add it
-/// after the last move of a period, some when the time has run down.
+/// The period that each player is in, known by the main time that the clock adds. Some clocks add it after the last
+/// move of a period, some when the time has run down.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Periods that are over, White's and Black's.
+    /// How many periods are over for White and for Black.
     over: [usize; 2],
-    /// Milliseconds last shown, White's and Black's.
+    /// Milliseconds that the clock last showed for White and for Black.
     shown: [Option<u64>; 2],
 }
 
 impl Progress {
-    /// The clock shows `ms` for `player`, who has completed `made` moves.
+    /// Takes a reading: the clock shows `ms` for `player`, who has completed `made` moves.
     ///
-    /// A new period is believed when at least half of its main time, and no more than half as much
-    /// again, is added near the end of the moves of the old one: an arbiter who sets the clock adds
-    /// two minutes, not half an hour.
+    /// A new period has begun if the clock adds at least half of its main time, and at most half as much again, near
+    /// the end of the moves of the old one. An arbiter who sets the clock adds two minutes, not half an hour.
     pub fn shows(&mut self, periods: &[Period], player: Color, made: u32, ms: u64) {
         let side = player as usize;
         let Some(shown) = self.shown[side].replace(ms) else {
@@ -85,18 +84,18 @@ impl Progress {
             return;
         };
         let main = u64::from(next.minutes) * 60_000;
-        // One move may still wait for its press, and a recorded one may have been missed.
+        // One move may still wait for its press, and the record may lack another.
         if made + 2 >= due && (main / 2..=main + main / 2).contains(&added) && added > 0 {
             *over += 1;
         }
     }
 
-    /// True when the flag that `player` shows says nothing: the moves of the period that it ends
-    /// were complete. False also where that is not known.
+    /// True where the flag that `player` shows is no irregularity, because the moves of the period that it ends were
+    /// complete. False also where that is not known.
     #[must_use]
     pub fn complete(&self, periods: &[Period], player: Color, made: u32) -> bool {
         let side = player as usize;
-        // A clock that shows time beside the flag has added that of the next period already.
+        // A clock that shows time beside the flag has already added the main time of the next period.
         let added = usize::from(self.shown[side].is_some_and(|ms| ms > 0));
         due(periods, self.over[side].saturating_sub(added)).is_some_and(|due| made >= due)
     }
@@ -108,7 +107,7 @@ impl Progress {
     }
 }
 
-/// Moves that must be complete when the period of this index ends; none for the last one.
+/// How many moves must be complete when the period of this index ends; none for the last one.
 fn due(periods: &[Period], index: usize) -> Option<u32> {
     periods.get(..=index)?.iter().map(|period| period.moves).sum()
 }

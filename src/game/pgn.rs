@@ -11,24 +11,24 @@ use crate::event::GameResult;
 pub struct PgnMove {
     /// SAN; none where an illegal move stands.
     pub san: Option<String>,
-    /// UCI of the same.
+    /// UCI of the half-move.
     pub uci: String,
-    /// The position after it, for what follows an illegal move.
+    /// The position after it, with which readers can go on after an illegal move.
     pub fen: String,
     /// Milliseconds left to the player who made it.
     pub clock_ms: Option<u64>,
-    /// Milliseconds that he took for it, where that is known.
+    /// Milliseconds that the player took for it, if known.
     pub used_ms: Option<u64>,
 }
 
-/// What is written.
+/// A game to be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pgn {
-    /// Tags in the order in which they are written, beside those that follow from the game.
+    /// Tags in the order in which they are written, besides those that follow from the game.
     pub tags: Vec<(String, String)>,
-    /// FEN of the start where it is not the initial array.
+    /// FEN of the start, if it is not the initial array.
     pub start_fen: Option<String>,
-    /// Chess960.
+    /// True for Chess960.
     pub chess960: bool,
     /// True when Black made the first half-move.
     pub black_begins: bool,
@@ -38,28 +38,28 @@ pub struct Pgn {
     pub moves: Vec<PgnMove>,
     /// `1-0`, `0-1`, `1/2-1/2` or `*`.
     pub result: String,
-    /// How it ended, where the result does not say it.
+    /// How the game ended, if the result does not tell.
     pub termination: Option<&'static str>,
 }
 
-/// What a game has when it begins.
+/// What is known of a game when it begins.
 #[derive(Clone, Copy, Debug)]
 pub struct PgnStart<'a> {
     /// The board's id.
     pub board: &'a str,
     /// Number of the game on its board.
     pub number: u32,
-    /// When it began, RFC 3339, if that is known.
+    /// When it began (RFC 3339), if known.
     pub time: Option<&'a str>,
-    /// White's name and Black's, where they are known.
+    /// Names of White and of Black, if known.
     pub players: [Option<&'a str>; 2],
-    /// Name of the event, where it is known.
+    /// Name of the event, if known.
     pub event: Option<&'a str>,
-    /// Number of the round, where it is known.
+    /// Number of the round, if known.
     pub round: Option<u32>,
     /// FEN of the start.
     pub fen: &'a str,
-    /// Chess960.
+    /// True for Chess960.
     pub chess960: bool,
 }
 
@@ -84,7 +84,7 @@ impl Pgn {
         let date = start.time.and_then(|time| time.get(..10));
         let date = date.map_or_else(|| "????.??.??".to_owned(), |date| date.replace('-', "."));
         let [white, black] = start.players.map(|name| name.unwrap_or("?"));
-        // Within a round a board plays one game; else the games of a board are told apart.
+        // Within a round a board plays one game. Without rounds, this number tells the games of a board apart.
         let round = match start.round {
             Some(round) => format!("{round}.{}", start.board),
             None => format!("{}.{}", start.board, start.number),
@@ -112,7 +112,7 @@ impl Pgn {
         }
     }
 
-    /// The game with its result, and with what PGN's four results do not tell of it.
+    /// The game with its result, and with the termination for what PGN's four results do not tell.
     #[must_use]
     pub fn ended(mut self, result: GameResult) -> Self {
         self.result = result.in_pgn().to_owned();
@@ -120,9 +120,9 @@ impl Pgn {
         self
     }
 
-    /// The text: tags, an empty line, moves. Readers do not know illegal moves. After one that stands the game is one from the
-    /// position after it, and a comment has what was before. Where readers do not take that position, or any later one, the move
-    /// text ends before it, with a comment.
+    /// The text: tags, an empty line, moves. Readers of PGN do not know illegal moves. So where one stands, the written
+    /// game begins at a position after it, and a comment has the earlier half-moves. If readers can take neither that
+    /// position nor a later one, the move text ends before it, with a comment.
     #[must_use]
     pub fn text(&self) -> String {
         match self.taken_up_at() {
@@ -131,7 +131,7 @@ impl Pgn {
         }
     }
 
-    /// After how many half-moves readers can take the game up, where an illegal one stands.
+    /// The number of half-moves after which readers can take the game up, if an illegal one stands.
     fn taken_up_at(&self) -> Option<usize> {
         let illegal = self.moves.iter().rposition(|made| made.san.is_none())?;
         let mode = CastlingMode::from_chess960(self.chess960);
@@ -143,7 +143,7 @@ impl Pgn {
         Some(illegal + after + 1)
     }
 
-    /// The same game, begun after `ply` half-moves.
+    /// The game, begun after `ply` half-moves.
     fn taken_up(&self, ply: usize) -> Self {
         let fen = &self.moves[ply - 1].fen;
         let setup = fen.parse::<Fen>().map(Fen::into_setup).unwrap_or_default();
@@ -156,7 +156,7 @@ impl Pgn {
         }
     }
 
-    /// What was played before, as a comment.
+    /// The half-moves before the written game, as a comment.
     fn before(&self, ply: usize) -> String {
         let mut words = Vec::new();
         for (i, made) in self.moves[..ply].iter().enumerate() {
@@ -181,7 +181,7 @@ impl Pgn {
     fn written(&self, first: &[String]) -> String {
         let mut text = String::new();
         for (name, value) in self.tags.iter().cloned().chain(self.own_tags()) {
-            // A line break would end the tag, and what follows it be read as another.
+            // A line break would end the tag, and readers would take what follows for another one.
             let value = value.replace(char::is_control, " ");
             let value = value.replace('\\', "\\\\").replace('"', "\\\"");
             let _ = writeln!(text, "[{name} \"{value}\"]"); // a String takes everything
@@ -236,7 +236,7 @@ impl Pgn {
     }
 }
 
-/// `h:mm:ss`, as readers expect it.
+/// A time as `h:mm:ss`, the form that readers expect.
 fn clock(ms: u64) -> String {
     let s = ms / 1000;
     format!("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)

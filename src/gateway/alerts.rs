@@ -1,4 +1,5 @@
-//! Notices pushed to phones. They read the journal beside everything else: their troubles are their own.
+//! Runs the tasks that push notices to phones. They read the journal beside all other work, so their troubles delay
+//! nobody.
 
 use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -9,7 +10,7 @@ use crate::{
     journal::Journal,
 };
 
-/// Those who are told; gone with the value.
+/// The tasks, which end with this value.
 pub(super) struct Alerts {
     journal: Journal,
     told: Vec<AlertConfig>,
@@ -18,7 +19,7 @@ pub(super) struct Alerts {
 }
 
 impl Alerts {
-    /// Tells whom `config` names.
+    /// Starts a task for each place that `config` names.
     pub(super) fn start(config: &Config, journal: &Journal) -> Self {
         let stop = CancellationToken::new();
         let mut work = JoinSet::new();
@@ -34,10 +35,10 @@ impl Alerts {
         }
     }
 
-    /// Tells others, if `config` names others.
+    /// Starts the tasks anew, if `config` names other places.
     pub(super) async fn change(&mut self, config: &Config) {
         if self.told != config.alerts {
-            // A message that is under way is sent again by those who follow.
+            // The new tasks send again the message that is under way.
             self.work.shutdown().await;
             let journal = self.journal.clone();
             *self = Self::start(config, &journal);

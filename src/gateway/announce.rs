@@ -1,4 +1,4 @@
-//! What is wrong with the journal becomes events of the boards: once when it starts, once when it ends.
+//! Turns troubles of the journal into events of the boards: one event when a trouble begins, and one when it ends.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,16 @@ use tokio::sync::broadcast;
 
 use crate::{event::notice, journal::Notice, time::Millis};
 
-/// Trouble that comes again so soon never ended: a disk on the brink would fill the journal with notices.
+/// A trouble that comes again within this time (in milliseconds) has not ended: a disk that is full at times would fill
+/// the journal with notices.
 const QUIET_MS: u64 = 10_000;
-/// Notices that a board's task may leave lying, besides one for each board: more than there are codes.
+/// How many notices a board's task may leave unread, besides one for each board. There are fewer codes than that.
 const CHANNEL: usize = 32;
 
 /// Watches the journal's troubles and tells the boards.
 pub(super) struct Announcer {
     boards: broadcast::Sender<Notice>,
-    /// Troubles that were said and whose end was not, with the time at which each was last seen.
+    /// Troubles that were announced and whose end was not, with the time at which each was last seen.
     said: BTreeMap<&'static str, Millis>,
 }
 
@@ -26,18 +27,18 @@ impl Announcer {
         }
     }
 
-    /// What will be announced from now on. A board's task that is started again has heard the rest.
+    /// The notices from now on. A board's task that is started again has heard the earlier ones.
     pub(super) fn listen(&self) -> broadcast::Receiver<Notice> {
         self.boards.subscribe()
     }
 
-    /// Tells the boards.
+    /// Sends a notice to the boards.
     pub(super) fn announce(&self, notice: Notice) {
-        // Nobody listens while every board's task is being started again: it is in the log.
+        // No task may listen while every board is being started again. The log has the notice.
         let _ = self.boards.send(notice);
     }
 
-    /// Looks at what is wrong now.
+    /// Compares the present troubles with those announced.
     pub(super) fn look(&mut self, now: Millis, troubles: &[Notice]) {
         for trouble in troubles {
             if self.said.insert(trouble.code, now).is_none() {
@@ -85,7 +86,7 @@ mod tests {
         let mut board = announcer.listen();
         let full = [Notice::new(notice::DISK_FULL, "no room")];
         for second in 0..60 {
-            // On the brink: every other second there is room for one event.
+            // A disk that is full at times: every other second it has room for one event.
             let troubles = if second % 2 == 0 { &full[..] } else { &[] };
             announcer.look(Millis(second * 1000), troubles);
         }

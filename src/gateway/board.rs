@@ -1,7 +1,7 @@
-//! One board's task: its link, its watcher, and where what the watcher says goes.
+//! One board's task: it holds the link and the watcher, and passes on what the watcher says.
 //!
-//! While the journal writes, the task goes on reading, so that bytes get the time at which they
-//! came. States are published and commands answered only after the events behind them are kept.
+//! The task goes on reading while the journal writes, so that bytes get the time at which they came. It publishes
+//! states and answers commands only after the journal has the events behind them.
 
 mod command;
 mod kept;
@@ -49,16 +49,16 @@ use crate::{
     watcher::{HardwareView, Settings, Snapshot, StateSet, Status, Table, Watcher},
 };
 
-/// First and longest delay between attempts to open the link, and when it counts as good.
+/// First and longest delay between attempts to open the link, and the least life of a good link, in milliseconds.
 const BACKOFF_MS: (u64, u64, u64) = (250, 10_000, 5_000);
-/// How often the task shows itself and looks at the wall clock.
+/// How often the task shows that it works, and looks at the wall clock.
 const TICK: Duration = Duration::from_secs(2);
-/// Bytes that are handled in one go: the other boards wait meanwhile.
+/// How many bytes the task handles at once while the other boards wait.
 const AT_ONCE: usize = 128;
-/// Bytes to the board that may wait: more means that the port takes nothing any more.
+/// How many bytes to the board may wait. If there are more, the port takes nothing any more.
 const MAX_UNSENT: usize = 512;
 
-/// Who sits at the boards, for the next game of each.
+/// The players at the boards, for the next game of each.
 pub(super) type Tables = Arc<BTreeMap<Id, Table>>;
 
 /// What every board's task shares.
@@ -66,9 +66,9 @@ pub(super) type Tables = Arc<BTreeMap<Id, Table>>;
 pub(super) struct BoardContext {
     pub(super) clock: Timebase,
     pub(super) journal: Journal,
-    /// Where the journal's file is, to read what the watchers do not keep.
+    /// The path of the journal's file, in which the task reads what the watchers do not keep.
     pub(super) journal_path: PathBuf,
-    /// Whether what comes and goes over the lines is kept beside it.
+    /// True where captures of the boards' lines are kept beside the journal.
     pub(super) captures: bool,
     pub(super) publisher: PublisherHandle,
     pub(super) topics: Topics,
@@ -76,10 +76,10 @@ pub(super) struct BoardContext {
     pub(super) serials: Serials,
     pub(super) hardware: HardwareViews,
     pub(super) clock_interval: Duration,
-    /// One search for a mate at a time.
+    /// The turn of the one search for a mate that may run.
     pub(super) mates: Turn,
     pub(super) tables: watch::Receiver<Tables>,
-    /// How each board stands.
+    /// The standing of each board.
     pub(super) standings: Standings,
 }
 
@@ -91,7 +91,7 @@ pub(super) struct BoardPlan {
     pub(super) settings: Settings,
 }
 
-/// Why a board's task ended before it was told to.
+/// Why a board's task ended before it was told to end.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BoardError {
     #[error("the journal does not take its events: {0}")]
@@ -104,9 +104,9 @@ struct Line {
     write: WriteHalf<Box<dyn Io>>,
     unsent: VecDeque<u8>,
     allowance: Allowance,
-    /// It was said that the line sends too much.
+    /// True once the log has told that the line sends too much.
     floods: bool,
-    /// It tells when its bytes were read.
+    /// The reader of a line that tells when its bytes were read.
     timed: Option<Timed>,
     _claim: PortClaim,
 }
@@ -118,30 +118,30 @@ pub(super) struct BoardTask {
     watcher: Watcher,
     epoch_ms: Option<i64>,
     pending: Option<kept::Pending>,
-    /// States that changed while an entry was under way.
+    /// States that changed while the journal wrote an entry.
     changed: StateSet,
     replies: Vec<CommandReply>,
     mates: Mates,
-    /// What is wrong with the link, while it is said already.
+    /// The trouble of the link that the log has told.
     trouble: Option<&'static str>,
-    /// Since when the board answers on the present link: a port that opens is no board yet.
+    /// When the board first answered on the present link: a port that opens is no board yet.
     answered: Option<Millis>,
     notices: broadcast::Receiver<Notice>,
     losses: Losses,
-    /// What came and went over its line, where that is kept.
+    /// The captures of the board's line, if they are kept.
     tape: Option<Tape>,
-    /// What the log says of its evening.
+    /// What the log needs to know of the board's evening.
     evening: LogMemory,
-    /// Up to when a line that tells its own times has told what happened.
+    /// The time up to which a line has told what happened, where the line tells its own times.
     told: Option<Millis>,
-    /// How much of an arbiter it takes.
+    /// The commands that the board may still take.
     quota: Quota,
-    /// When what was heard and no event tells of is put down at the latest.
+    /// When the snapshot is written at the latest, because it has readings that no event tells of.
     save_at: Option<Millis>,
 }
 
 impl BoardTask {
-    /// A task that goes on where the journal says.
+    /// A task that goes on from where the journal says.
     pub(super) async fn new(
         plan: BoardPlan,
         shared: BoardContext,
@@ -150,7 +150,7 @@ impl BoardTask {
     ) -> Self {
         let board = plan.id.as_str();
         let resume = shared.journal.resume(board).await;
-        // Numbers never go back, whatever became of the rest.
+        // Numbers never go back, even where the rest of the snapshot is of no use.
         let snapshot = Snapshot::kept(resume.snapshot.as_deref(), resume.last_seq);
         for lost in snapshot.lost() {
             tracing::warn!(board, code = notice::SNAPSHOT_SET_ASIDE, "board {board}: {lost}");
@@ -193,7 +193,7 @@ impl BoardTask {
         }
     }
 
-    /// Works until `stop`; what the watcher said by then is with the journal.
+    /// Works until `stop`. By then the journal has all that the watcher said.
     pub(super) async fn run(
         mut self,
         commands: &mut mpsc::Receiver<BoardCommand>,
@@ -224,14 +224,14 @@ impl BoardTask {
                 }
                 self.lost(&name, &reason);
             }
-            // The board's arbiter may speak while its link is down.
+            // The board's arbiter may send commands while its link is down.
             let until = self.now() + backoff.failed(self.now(), &mut rng);
             self.serve(None, commands, stop, Some(until)).await?;
         }
         self.finish().await
     }
 
-    /// The time of the board: ours, or as far as a line has told that tells its own.
+    /// The time of the board: the daemon's, or the time up to which the line has told what happened.
     fn now(&self) -> Millis {
         self.told.unwrap_or_else(|| self.shared.clock.now())
     }
@@ -255,7 +255,7 @@ impl BoardTask {
         }
     }
 
-    /// Takes what was opened, unless it is another board's.
+    /// Takes an opened link, unless another board has its port.
     fn claim(&self, opened: Opened) -> Result<(Line, String), Trouble> {
         let board = self.plan.id.as_str();
         let claim = self.shared.ports.claim(&opened.name, board);
@@ -277,7 +277,7 @@ impl BoardTask {
         Ok((line, opened.name))
     }
 
-    /// One line for each trouble, none for each attempt.
+    /// Writes one line to the log for each trouble, and none for each attempt.
     fn say(&mut self, trouble: &Trouble) {
         let code = trouble.code();
         if self.trouble != Some(code) {
@@ -287,7 +287,7 @@ impl BoardTask {
         }
     }
 
-    /// The first time on a link that the board shows what stands on it.
+    /// Notes the first time on a link that the board shows its position.
     fn note_answer(&mut self) {
         if self.answered.is_none() && self.watcher.status() == Status::Online {
             self.answered = Some(self.now());
@@ -315,7 +315,7 @@ impl BoardTask {
         self.watcher.handle_link_down(self.now(), reason);
     }
 
-    /// Feeds the watcher until the line is lost (with the reason), `until` has come, or `stop`.
+    /// Feeds the watcher until the line is lost (and returns the reason), until `until`, or until `stop`.
     async fn serve(
         &mut self,
         mut line: Option<Line>,
@@ -334,9 +334,9 @@ impl BoardTask {
                 return Ok(reason);
             }
             let again = line.as_mut().and_then(|line| self.waits(line));
-            // What waits for the journal anyway is no reason to wake up.
+            // An entry under way wakes the task anyway.
             let save_at = self.save_at.filter(|_| self.pending.is_none());
-            // Where the line tells the time, time passes as it tells.
+            // On a line that tells its own times, only the line makes time pass.
             let timeout = self.told.is_none().then(|| self.watcher.poll_timeout()).flatten();
             let silent = line
                 .as_ref()
@@ -385,7 +385,7 @@ impl BoardTask {
                     }
                     let start = Instant::now();
                     self.watcher.handle_timeout(now);
-                    // What was held is worked on now.
+                    // The task now works on the bytes that it held back.
                     if let Some(allowance) = &mut allowance {
                         allowance.spent(start.elapsed());
                     }
@@ -406,7 +406,7 @@ impl BoardTask {
         }
     }
 
-    /// Tells the watcher who sits here from the next game on.
+    /// Tells the watcher the players of its next games.
     fn seat(&mut self) {
         let table = self.shared.tables.borrow_and_update().get(&self.plan.id).cloned();
         if let Some(table) = table {
@@ -414,7 +414,7 @@ impl BoardTask {
         }
     }
 
-    /// The daemon tells all boards; a notice for another one is not for this one.
+    /// Takes a notice for all boards, unless it is about another board.
     fn announced(&mut self, notice: &Notice) {
         if notice.board.as_ref().is_none_or(|id| id == self.plan.id.as_str()) {
             self.watcher
@@ -431,7 +431,7 @@ impl BoardTask {
         }
     }
 
-    /// The last entry, with the state as it is now, and nobody at the board any more.
+    /// Writes the last entry, with the present state and with the board offline.
     async fn finish(mut self) -> Result<(), BoardError> {
         self.watcher.handle_stop(self.now());
         if let Some(tape) = &mut self.tape {
@@ -456,7 +456,7 @@ impl BoardTask {
     }
 }
 
-/// Awaits what may take long while showing that the task lives.
+/// Awaits a future that may take long, and shows meanwhile that the task works.
 async fn beating<F: Future>(pulse: &Pulse, future: F) -> F::Output {
     tokio::pin!(future);
     loop {
@@ -468,7 +468,7 @@ async fn beating<F: Future>(pulse: &Pulse, future: F) -> F::Output {
     }
 }
 
-/// Awaits what is there; for nothing, for ever.
+/// Awaits the future if there is one, and else for ever.
 async fn or_never<F: Future>(future: Option<F>) -> F::Output {
     match future {
         Some(future) => future.await,

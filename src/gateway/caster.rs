@@ -1,5 +1,5 @@
-//! The broadcast of the daemon's own boards. It reads the journal beside everything else: its troubles are
-//! its own.
+//! Runs the broadcast of the daemon's own boards. It reads the journal beside all other work, so its troubles delay
+//! nobody.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::{
     journal::Journal,
 };
 
-/// How long a file that is being written is waited for at the end.
+/// How long the end waits for a file that is being written.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// A broadcast, or the place of one; gone with the value.
+/// The task of a broadcast, or of one that may begin later; it ends with this value.
 pub(super) struct Caster {
     settings: watch::Sender<Option<Broadcast>>,
     pushed: watch::Receiver<Option<Pushed>>,
@@ -23,7 +23,7 @@ pub(super) struct Caster {
 }
 
 impl Caster {
-    /// Broadcasts as `config` says, until `stop`.
+    /// Starts a broadcast as `config` says, until `stop`.
     pub(super) fn start(config: &Config, journal: &Journal, stop: CancellationToken) -> Self {
         let (settings, receiver) = watch::channel(config.broadcast.clone());
         let (sender, pushed) = watch::channel(None);
@@ -42,7 +42,7 @@ impl Caster {
         }
     }
 
-    /// Goes on with other settings, if they are others.
+    /// Changes to other settings, if they differ.
     pub(super) fn change(&self, settings: Option<Broadcast>) {
         self.settings.send_if_modified(|present| {
             let changed = *present != settings;
@@ -56,7 +56,7 @@ impl Caster {
         self.pushed.borrow().clone()
     }
 
-    /// Waits for what is being written; it was told to stop.
+    /// Waits until the files are written, after the task was told to stop.
     pub(super) async fn stop(mut self) {
         let ended = async { while self.work.join_next().await.is_some() {} };
         let _ = timeout(FAREWELL, ended).await;

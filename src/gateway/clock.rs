@@ -1,12 +1,13 @@
-//! The daemon's time: monotonic for decisions, the wall clock for what people read.
+//! The daemon's time. Decisions go by a monotonic clock, and the wall clock is for people.
 
 use std::time::{Duration, Instant};
 
 use crate::time::Millis;
 
-/// A wall clock before 2024 has not been set (a small computer without a battery).
+/// The beginning of 2024, as Unix time in milliseconds. A wall clock that shows less has not been set, as on a small
+/// computer without a battery.
 const PLAUSIBLE_MS: i64 = 1_704_067_200_000;
-/// The wall clock stepped when it is off by more than this.
+/// The wall clock has stepped if it is off by more than this.
 const STEP_MS: u64 = 2_000;
 
 /// Time since the daemon's start.
@@ -23,7 +24,7 @@ impl Timebase {
     }
 
     pub(super) fn now(&self) -> Millis {
-        // Half a billion years fit.
+        // Half a billion years of milliseconds fit.
         Millis(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
@@ -31,7 +32,7 @@ impl Timebase {
         (self.start + Duration::from_millis(at.0)).into()
     }
 
-    /// Unix time in milliseconds at the start, by the wall clock as it is now; none if it is not set.
+    /// Unix time in milliseconds at the start, according to the present wall clock; none if that is not set.
     pub(super) fn epoch_ms(&self) -> Option<i64> {
         let wall = jiff::Timestamp::now().as_millisecond();
         let since = i64::try_from(self.now().0).unwrap_or(i64::MAX);
@@ -39,7 +40,7 @@ impl Timebase {
     }
 }
 
-/// True when the wall clock was set since: slow drift is left alone, so that times stay in order.
+/// True where the wall clock was set in the meantime. Slow drift is left alone, so that times stay in order.
 pub(super) fn has_stepped(former: Option<i64>, now: Option<i64>) -> bool {
     match (former, now) {
         (Some(former), Some(now)) => former.abs_diff(now) > STEP_MS,

@@ -1,4 +1,4 @@
-//! Commands between the broker's door and the watchers.
+//! Carries commands from the broker to the watchers, and answers back.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -17,10 +17,10 @@ use crate::{
     watcher::{Command, Order, Watcher},
 };
 
-/// Bytes of a payload that are kept as they came.
+/// How many bytes of a payload the journal keeps as they came.
 const MOST_KEPT: usize = 2048;
 
-/// A command on its way to a board's task.
+/// A command for a board's task.
 #[derive(Clone, Debug)]
 pub(super) struct BoardCommand {
     pub(super) command: Command,
@@ -30,7 +30,7 @@ pub(super) struct BoardCommand {
 }
 
 impl BoardCommand {
-    /// The reference as the journal keeps it.
+    /// The reference in the form of the journal.
     fn reference(&self) -> Option<String> {
         match &self.answer.reference {
             Value::Null => None,
@@ -38,7 +38,7 @@ impl BoardCommand {
         }
     }
 
-    /// A caller that repeats himself gets the answer he got, and nothing is done again.
+    /// The earlier answer to a caller who repeats a command. The command is not carried out again.
     pub(super) async fn answered_before(&self, journal: &Journal, board: &str) -> Option<CommandReply> {
         let before = journal.command(board, &self.reference()?).await?;
         let is_same = before.verb == self.verb && before.payload == kept(&self.payload);
@@ -49,7 +49,8 @@ impl BoardCommand {
         })
     }
 
-    /// Asks the watcher. The reply goes out, and the record into the journal, with what it led to.
+    /// Has the watcher carry the command out. The reply goes to the caller. The journal gets the record with the events
+    /// that came of the command.
     pub(super) fn carry_out(
         &self,
         watcher: &mut Watcher,
@@ -89,7 +90,7 @@ impl BoardCommand {
         );
     }
 
-    /// The board was told too much. One line of the log in a minute says so.
+    /// Refuses a command because the board was given too many. The log says so once a minute.
     pub(super) fn refuse_flood(&self, quota: &Quota, wait_s: u64, board: &str) -> CommandReply {
         let refusal = Refusal::OverBudget(wait_s);
         if let Some(left_out) = quota.says(Instant::now()) {
@@ -103,14 +104,14 @@ impl BoardCommand {
         self.answer.refusal(refusal.code(), refusal.to_string())
     }
 
-    /// The board's task cannot take it.
+    /// Refuses a command that the board's task cannot take.
     pub(super) fn refuse(&self, refusal: &Refusal) -> CommandReply {
         self.answer.refused(refusal.code(), refusal)
     }
 }
 
-/// A payload as the journal keeps it. What an arbiter sends is short; what is long is told apart by its length and a
-/// number made from all of it.
+/// A payload as the journal keeps it. An arbiter's payloads are short. Of a long one the journal keeps the beginning
+/// and a hash of all its bytes.
 fn kept(payload: &str) -> String {
     if payload.len() <= MOST_KEPT {
         return payload.to_owned();
@@ -121,7 +122,7 @@ fn kept(payload: &str) -> String {
     json!({ "begins": begin, "hash": format!("{:016x}", hasher.finish()) }).to_string()
 }
 
-/// The state that `ping` answers with.
+/// The answer to `ping`.
 pub(super) fn pong(boot_id: &str, uptime: Millis) -> Value {
     json!({ "version": env!("CARGO_PKG_VERSION"), "boot_id": boot_id, "uptime_s": uptime.seconds() })
 }

@@ -1,4 +1,4 @@
-//! Puts the daemon together and takes it apart again.
+//! Starts the parts of the daemon, works, and stops the parts.
 
 mod parts;
 mod reload;
@@ -52,13 +52,13 @@ use crate::{
 use parts::{dial, journal_settings, metrics, plans, publisher_settings, tables};
 pub use reload::{Controls, LogSwitch};
 
-/// Commands that may wait, for all boards and for one.
+/// How many commands may wait, for all boards and for one.
 const COMMANDS: (usize, usize) = (64, 8);
-/// Reads of the journal for `history` at the same time.
+/// How many reads of the journal for `history` may run at once.
 const MAX_READERS: usize = 8;
-/// The journal's housekeeping, and the loop's own pulse.
+/// How often the journal does its housekeeping and the loop shows that it works.
 const TICK: Duration = Duration::from_secs(1);
-/// A board's task that failed is started again after one second, then two, up to about a minute.
+/// A board's task that failed is started again after one second, then two, up to this power of two: about a minute.
 const MAX_RESTART_DOUBLINGS: u32 = 6;
 
 /// Runs the daemon until `shutdown`, then stops it within the configured bound.
@@ -70,10 +70,11 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> Result<(), Gate
     run_changing(config, controls, shutdown).await
 }
 
-/// As [`run`]; the configuration is read again where that is asked for, and taken over while the games go on.
+/// Runs as [`run`] does. When `controls` ask for it, the daemon reads the configuration again and takes it over while
+/// the games go on.
 ///
 /// # Errors
-/// As there.
+/// As [`run`].
 pub async fn run_changing(
     config: Config,
     controls: Controls,
@@ -88,7 +89,7 @@ pub async fn run_changing(
 }
 
 struct Daemon {
-    /// With the round that is in force.
+    /// The configuration with the round in force.
     config: Config,
     desk: Desk,
     tables: watch::Sender<Tables>,
@@ -105,7 +106,7 @@ struct Daemon {
     publisher: JoinSet<()>,
     requests: mpsc::Receiver<Request>,
     stop_boards: CancellationToken,
-    /// Lines go on where boards stand still for a while.
+    /// Ends the lines, which go on while boards stand still for a while.
     stop_lines: CancellationToken,
     stop_publisher: CancellationToken,
     caster: Caster,
@@ -113,19 +114,19 @@ struct Daemon {
     readers: JoinSet<()>,
     disk: Disk,
     announcer: Announcer,
-    /// What was found at the start.
+    /// Notices from the start of the daemon.
     notices: Vec<Notice>,
     next_health: Instant,
-    /// The machine of another gateway of our name, as `health` said last.
+    /// The machine of another gateway of our name, as `health` last told.
     rival: Option<String>,
-    /// Boards of one serial number, as was said.
+    /// Boards of one serial number, as the log has told.
     doubled: Vec<Notice>,
     metrics: Option<Metrics>,
     controls: Controls,
     redials: mpsc::Sender<Redial<RumqttDial>>,
-    /// What ends the task of each board.
+    /// The token that ends the task of each board.
     stops: BTreeMap<Id, CancellationToken>,
-    /// Boards whose rules are others when their game is over: the number of that game.
+    /// Boards that get other rules when their game is over, with the number of that game.
     waiting: BTreeMap<Id, Option<u32>>,
 }
 
@@ -158,7 +159,7 @@ impl Daemon {
         );
         let (redials, redial) = mpsc::channel(1);
         let publisher = publisher.redialled(redial);
-        // What the boards say at the end is written, too.
+        // The caster stops after the boards, so that it writes their last events too.
         let caster = Caster::start(&config, &journal, stop_publisher.clone());
         let alerts = Alerts::start(&config, &journal);
         let mut publishers = JoinSet::new();
@@ -269,7 +270,7 @@ impl Daemon {
         self.running.insert(handle.id(), id.clone());
     }
 
-    /// Until `shutdown`, or a failure that only a restart of the process can mend.
+    /// Works until `shutdown`, or until a failure that only a restart of the process can put right.
     async fn work(&mut self, shutdown: &CancellationToken) -> Result<(), GatewayError> {
         let watchdog = sd_notify::watchdog_enabled();
         let mut disputed = self.shared.journal.disputed();
@@ -312,7 +313,7 @@ impl Daemon {
         let doubled = self.shared.serials.doubled();
         self.say_doubled(&doubled);
         let stuck = self.heartbeat.stuck();
-        // Who waits for the disk is not helped by a new start, which would wait for it as well.
+        // A new process would wait for the disk as well, so it would not help a task that does.
         if !stuck.is_empty() && !self.disk.is_slow() {
             tracing::error!("tasks do not answer: {}", stuck.join(", "));
         } else if feed_watchdog {
@@ -363,7 +364,7 @@ impl Daemon {
         }
     }
 
-    /// How each board stands, and how often its task failed.
+    /// The standing of each board, and how often its task failed.
     fn standings(&self) -> Vec<(Id, BoardStanding, u32)> {
         let boards = self.plans.keys().map(|id| {
             let failures = self.failures.get(id).copied().unwrap_or_default();
@@ -372,7 +373,8 @@ impl Daemon {
         boards.collect()
     }
 
-    /// Boards that say one serial number, once each. It is no part of a game: the log has it, and `health` while it is so.
+    /// Logs once for each pair of boards that tell one serial number. It is no part of a game, so no event tells of it.
+    /// `health` has it while it lasts.
     fn say_doubled(&mut self, doubled: &[Notice]) {
         let fresh = doubled.iter().filter(|notice| !self.doubled.contains(notice));
         for notice in fresh {
@@ -382,7 +384,7 @@ impl Daemon {
         self.doubled = doubled.to_vec();
     }
 
-    /// A board's task ended by itself: it is started again, the others go on.
+    /// Starts a board's task again that ended by itself. The other boards go on.
     fn board_ended(&mut self, ended: Result<(task::Id, Result<(), BoardError>), JoinError>) {
         let (task, reason) = match ended {
             Ok((task, Ok(()))) => (task, "it ended by itself".to_owned()),
@@ -406,7 +408,8 @@ impl Daemon {
         self.start_board(&id, delay);
     }
 
-    /// Boards first, then what they left for the broker, then the journal: each within its share.
+    /// Stops the boards first, then the publisher after it has sent what they left, and then the journal. Each has its
+    /// share of the time.
     async fn stop(mut self) {
         let bound = self.config.limits.shutdown_timeout;
         self.stop_boards.cancel();
@@ -432,7 +435,7 @@ impl Daemon {
     }
 }
 
-/// Why what happens at the boards does not reach the broker now.
+/// Why events of the boards do not reach the broker now.
 fn not_ready(broker: &BrokerFigures, troubles: &[Notice]) -> Vec<String> {
     let away = (!broker.connected).then(|| "no broker is connected".to_owned());
     let rival = broker.rival.as_ref();

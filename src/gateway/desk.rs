@@ -1,7 +1,7 @@
-//! The arbiter's desk: pairings that are looked through and put in force, and rounds that are closed.
+//! The arbiter's desk: it checks pairings, puts them in force, and closes rounds.
 //!
-//! What is put in force is on the disk before anybody is told of it, and goes before the configuration as long as
-//! that names no later round.
+//! A change is on the disk before anybody is told of it. It goes before the configuration, until that names a later
+//! round.
 
 mod games;
 mod tables;
@@ -65,34 +65,34 @@ impl Refused {
     }
 }
 
-/// What is put in force by a command.
+/// What a command puts in force.
 #[derive(Debug)]
 enum Change {
     Round(InForce),
-    /// The boards by table; none for as configured.
+    /// The boards by table; none for the configured order.
     Tables(Option<Vec<String>>),
 }
 
-/// What came of a command: what to go on with, if something is another, and the answer.
+/// The result of a command: the change, if there is one, and the answer.
 #[derive(Debug)]
 pub(super) struct Done {
     change: Option<Change>,
     reply: CommandReply,
 }
 
-/// See the module.
+/// The arbiter's desk.
 pub(super) struct Desk {
-    /// The configuration as it was read.
+    /// The configuration as it was read from the file.
     configured: Config,
     in_force: Option<InForce>,
-    /// The boards by table as they were bound.
+    /// The boards by table, as a command bound them.
     bound: Option<Vec<String>>,
-    /// At most one, so that what one command was judged by is still so when it is done.
+    /// The command under way. There is at most one, so that what it was judged by still holds when it is done.
     work: JoinSet<Done>,
 }
 
 impl Desk {
-    /// With what was put in force before the daemon ended.
+    /// A desk with what was in force before the daemon ended.
     pub(super) fn open(configured: Config) -> Self {
         let in_force = InForce::kept(&configured.journal.path).unwrap_or_else(|error| {
             tracing::error!(
@@ -116,12 +116,12 @@ impl Desk {
         desk
     }
 
-    /// The configuration with what is in force.
+    /// The configuration, with what is in force.
     pub(super) fn config(&self) -> Config {
         self.config_with(self.bound.as_deref())
     }
 
-    /// The same, were the boards bound so.
+    /// The configuration, if the boards were bound as in `bound`.
     fn config_with(&self, bound: Option<&[String]>) -> Config {
         let mut config = self.configured.clone();
         if let Some(in_force) = &self.in_force {
@@ -133,23 +133,23 @@ impl Desk {
         config
     }
 
-    /// The configuration as it was read.
+    /// The configuration as it was read from the file.
     pub(super) fn configured(&self) -> &Config {
         &self.configured
     }
 
-    /// Goes on with another configuration.
+    /// Takes over another configuration.
     pub(super) fn reconfigure(&mut self, config: Config) {
         self.configured = config;
         self.look_at_tables();
     }
 
-    /// The next command that is done, once there is one.
+    /// Waits for the next command to be done.
     pub(super) async fn done(&mut self) -> Option<Result<Done, tokio::task::JoinError>> {
         self.work.join_next().await
     }
 
-    /// Takes over what was done. True when the round is another, or is closed, or boards have other tables.
+    /// Takes over the result of a command. True when the round changes or is closed, or when boards have other tables.
     pub(super) fn take(&mut self, done: Done) -> (bool, CommandReply) {
         let changed = done.change.is_some();
         match done.change {
@@ -160,12 +160,12 @@ impl Desk {
         (changed, done.reply)
     }
 
-    /// What was put in force of the round that is played.
+    /// What is in force of the present round.
     fn present(&self, round: u32) -> Option<&InForce> {
         self.in_force.as_ref().filter(|in_force| in_force.round == round)
     }
 
-    /// Looks `asked` through, and puts it in force where that is wanted. The answer, unless it comes later.
+    /// Checks `asked`, and puts it in force if it says so. Returns the answer, unless that comes later.
     pub(super) fn pairings(&mut self, asked: &PairingsAsked, answer: ReplyTo) -> Option<CommandReply> {
         let config = self.config();
         let tables = config.tables();
@@ -218,7 +218,7 @@ impl Desk {
         None
     }
 
-    /// Why `asked` cannot be put in force now, whatever it says.
+    /// Why `asked` cannot be put in force now, whatever pairings it has.
     fn why_not(&self, asked: &PairingsAsked, config: &Config) -> Option<Refused> {
         let configured = self.configured.broadcast.as_ref();
         let first = configured.map(|broadcast| broadcast.tournament.round);
@@ -247,8 +247,8 @@ impl Desk {
         self.present(round).is_some_and(|in_force| in_force.closed)
     }
 
-    /// Says which boards are without a result, and closes the round where none is or `asked` says so. The answer, unless
-    /// it comes later.
+    /// Says which boards are without a result, and closes the round if there are none or `asked` says so. Returns the
+    /// answer, unless that comes later.
     pub(super) fn next_round(&mut self, asked: NextRound, answer: ReplyTo) -> Option<CommandReply> {
         let config = self.config();
         let Some(round) = config.round() else {
@@ -300,7 +300,7 @@ fn refused(answer: &ReplyTo, refused: &Refused) -> Done {
     }
 }
 
-/// First the disk, then everybody else.
+/// Writes the change to the disk before anybody hears of it.
 fn finish(path: &Path, in_force: InForce, answer: &ReplyTo, state: Value) -> Done {
     match in_force.keep(path) {
         Ok(()) => Done {
@@ -311,7 +311,7 @@ fn finish(path: &Path, in_force: InForce, answer: &ReplyTo, state: Value) -> Don
     }
 }
 
-/// Who sits where, at the boards that there are.
+/// The players at the tables, with the boards that stand there.
 fn seats(pairings: &Pairings, tables: &[String]) -> Vec<Value> {
     let paired = pairings.boards.iter().map(Option::as_ref);
     let paired = paired.chain(std::iter::repeat(None));
@@ -359,7 +359,7 @@ mod tests {
             ["b"],
             "the first table has board b"
         );
-        // A broadcast that is read later has its boards in the same order, and so has its next round.
+        // A broadcast that is configured later has its boards in the same order, and so has its next round.
         for round in [5, 6] {
             let cast = format!("[broadcast]\nfolder = \"open\"\nround = {round}\n");
             two.reconfigure(hall(folder, &["a", "b"], &cast));
@@ -402,7 +402,7 @@ mod tests {
         refused.map(|refused| refused.code())
     }
 
-    /// As a command does it.
+    /// Puts a round in force as a command does.
     fn put(desk: &mut Desk, round: u32, lichess: Option<&str>) {
         desk.in_force = Some(InForce {
             round,
@@ -426,7 +426,7 @@ mod tests {
         let broadcast = desk.config().broadcast.unwrap();
         assert_eq!(broadcast.lichess.unwrap().round, "a1B2c3D4");
         assert_eq!((broadcast.tournament.round, broadcast.begins_ms), (4, Some(7)));
-        // Names that are corrected later need not say it again; the next round has to be closed first.
+        // Later corrections of names need not name lichess again. The next round needs this one closed.
         assert_eq!(why_not(&desk, 4, None), None);
         assert_eq!(why_not(&desk, 5, Some("a1B2c3D5")), Some("round_open"));
         put(&mut desk, 4, None);
@@ -445,7 +445,7 @@ mod tests {
         assert_eq!(white(&desk), ("Somebody".into(), 3));
         put(&mut desk, 4, None);
         assert_eq!(white(&desk), ("A".into(), 4));
-        // A later round of the configuration counts more.
+        // The configuration names a later round, which goes first.
         put(&mut desk, 2, None);
         assert_eq!(white(&desk), ("Somebody".into(), 3));
     }

@@ -1,5 +1,5 @@
-//! Entities of the boards for Home Assistant, by its MQTT discovery: what it finds retained below its
-//! prefix it shows, and it follows the states that are published anyway.
+//! Entities of the boards for Home Assistant, by its MQTT discovery. Home Assistant shows the entities that are
+//! retained below its prefix, and their values follow the states that the gateway publishes anyway.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::{
     mqtt::{BoardState, Topics},
 };
 
-/// An entity of each board.
+/// One of the entities of each board.
 struct Entity {
     /// Its kind, the second level of the topic.
     platform: &'static str,
@@ -82,7 +82,7 @@ fn seconds() -> Value {
     json!({ "device_class": "duration", "unit_of_measurement": "s" })
 }
 
-/// The messages to be retained: topic and payload. None unless the configuration wants them.
+/// The retained messages: topic and payload. None unless the configuration asks for them.
 pub(super) fn messages(config: &Config, topics: &Topics) -> Vec<(String, Value)> {
     let Some(prefix) = &config.home_assistant else {
         return Vec::new();
@@ -96,7 +96,7 @@ pub(super) fn messages(config: &Config, topics: &Topics) -> Vec<(String, Value)>
         let gateway = json!({ "topic": topics.status() });
         let online = json!({ "topic": topics.board_state(id, BoardState::Status) });
         let entity = |entity: &Entity| {
-            // Whether the board is there is known as long as the gateway is.
+            // Whether the board is online is known as long as the gateway is.
             let availability = match entity.state {
                 BoardState::Status => json!([gateway]),
                 _ => json!([gateway, online]),
@@ -117,7 +117,7 @@ pub(super) fn messages(config: &Config, topics: &Topics) -> Vec<(String, Value)>
     config.boards.iter().flat_map(|plan| board(&plan.id)).collect()
 }
 
-/// Where the entities of a board lie. None unless the configuration wants them.
+/// The topics of a board's entities. None unless the configuration asks for them.
 pub(super) fn topics(config: &Config, board: &Id) -> Vec<String> {
     let node = node(config, board);
     let prefix = config.home_assistant.iter();
@@ -125,7 +125,7 @@ pub(super) fn topics(config: &Config, board: &Id) -> Vec<String> {
     topics.collect()
 }
 
-/// What all entities of a board have in their ids.
+/// The part of the id that all entities of a board share.
 fn node(config: &Config, board: &Id) -> String {
     format!("dgt2mqtt_{}_{board}", config.gateway)
 }

@@ -1,4 +1,5 @@
-//! The journal's housekeeping on a disk that may hang: the loop that feeds the watchdog does not wait for it.
+//! Has the journal do its housekeeping on a disk that may hang. The loop that feeds the watchdog does not wait for the
+//! disk.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +10,14 @@ use crate::{
     journal::{Journal, JournalStats, Notice},
 };
 
-/// How long an answer is waited for at a time.
+/// How long to wait for the journal's answer at a time.
 const WAIT: Duration = Duration::from_millis(500);
-/// A disk that takes longer is said to.
+/// A notice tells of a disk that takes longer than this.
 const SLOW: Duration = Duration::from_secs(5);
-/// The longest that a disk may hang: beyond it the watchdog ends the daemon.
+/// The longest that a disk may hang. After that the watchdog ends the daemon.
 const HOPELESS: Duration = Duration::from_secs(120);
 
-/// What the journal said last, and since when it has been asked again.
+/// The journal's last figures, and the time of the question that it has not answered.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
     question: JoinSet<JournalStats>,
@@ -26,7 +27,7 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Has the journal do its housekeeping; its figures, or the last ones while it does not answer.
+    /// Has the journal do its housekeeping. Returns its figures, or the last ones while it does not answer.
     pub(super) async fn tick(&mut self, journal: &Journal) -> JournalStats {
         if self.question.is_empty() {
             let journal = journal.clone();
@@ -47,12 +48,12 @@ impl Disk {
         self.last
     }
 
-    /// True while the disk is waited for, and there is hope.
+    /// True while the daemon waits for the disk, for less than [`HOPELESS`].
     pub(super) fn is_slow(&self) -> bool {
         self.asked.is_some() && self.waited() < HOPELESS
     }
 
-    /// What an operator is told of a disk that does not answer.
+    /// The notice on a disk that does not answer.
     pub(super) fn trouble(&self) -> Option<Notice> {
         self.said.then(slow)
     }

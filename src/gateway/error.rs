@@ -9,16 +9,16 @@ pub enum GatewayError {
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// A port that names nothing.
+    /// A text that names no port.
     #[error("board {board}: {source}")]
     Source { board: Id, source: SourceSyntaxError },
-    /// Two boards on one port.
+    /// Two boards have one port.
     #[error("boards {first} and {second} have the same port {port}: each board needs its own")]
     SharedPort { first: Id, second: Id, port: String },
-    /// The task of a line ended: a defect.
+    /// The task of a line ended, which is a defect.
     #[error("a line of boards failed: {0}")]
     Line(String),
-    /// The publisher's task ended: a defect.
+    /// The publisher's task ended, which is a defect.
     #[error("the publisher failed: {0}")]
     Publisher(String),
 }

@@ -7,12 +7,12 @@ use std::{
 
 use crate::watcher::HardwareView;
 
-/// The last that each board told, where there is anything to tell.
+/// The last hardware that each board told of, if any.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HardwareViews(Arc<Mutex<BTreeMap<String, HardwareView>>>);
 
 impl HardwareViews {
-    /// Board `board` tells `view`.
+    /// Takes what `board` tells of its hardware.
     pub(super) fn tells(&self, board: &str, view: HardwareView) {
         let mut boards = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if view.is_worth_telling() {
@@ -22,7 +22,7 @@ impl HardwareViews {
         }
     }
 
-    /// All of it, by board.
+    /// The hardware of all boards.
     pub(super) fn all(&self) -> BTreeMap<String, HardwareView> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

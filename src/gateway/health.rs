@@ -1,4 +1,4 @@
-//! What the gateway says of itself: `info` once, `health` now and then.
+//! The messages of the gateway on itself: `info` once, `health` again and again.
 
 use std::collections::BTreeMap;
 
@@ -114,13 +114,13 @@ impl Health {
         }
     }
 
-    /// The same with what the boards tell of their hardware.
+    /// Adds what the boards tell of their hardware.
     pub(super) fn with(mut self, hardware: BTreeMap<String, HardwareView>) -> Self {
         self.hardware = hardware;
         self
     }
 
-    /// With the lines that boards share.
+    /// Adds the lines that boards share.
     pub(super) fn with_lines(self, lines: Vec<LineHealth>) -> Self {
         Self { lines, ..self }
     }

@@ -1,4 +1,4 @@
-//! Who still works: what the system's watchdog is fed by.
+//! Watches which tasks work, for the system's watchdog.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use std::{
 
 use super::clock::Timebase;
 
-/// A task that has not shown itself for this long is stuck.
+/// A task that has not shown for this long (in milliseconds) that it works is stuck.
 const STUCK_MS: u64 = 15_000;
 
 /// One task's pulse.
@@ -21,7 +21,7 @@ pub(super) struct Pulse {
 }
 
 impl Pulse {
-    /// The task works.
+    /// Shows that the task works.
     pub(super) fn beat(&self) {
         self.last.store(self.clock.now().0, Ordering::Relaxed);
     }
@@ -55,7 +55,7 @@ impl Heartbeat {
         }
     }
 
-    /// The task has ended and is not expected to beat.
+    /// Forgets a task that has ended and need not beat.
     pub(super) fn forget(&self, task: &str) {
         self.pulses
             .lock()

@@ -11,15 +11,15 @@ use crate::{
     watcher::Needed,
 };
 
-/// Bytes of events in one answer: brokers and clients take packets of this size without being told to.
+/// How many bytes of events one answer may have. Brokers and clients take packets of this size by default.
 const MAX_BYTES: usize = 48 << 10;
-/// Events looked at for one answer.
+/// How many events are looked at for one answer.
 const MAX_EVENTS: u64 = 300;
 
-/// Events that one game may have.
+/// How many events one game may have.
 const MAX_GAME: u64 = 20_000;
 
-/// The events of an earlier game of `board`, oldest first; none where the journal does not have what `needed` speaks of.
+/// The events of an earlier game of `board`, oldest first; none where the journal does not have what `needed` names.
 ///
 /// # Errors
 /// When the journal cannot be read.
@@ -58,7 +58,7 @@ pub(super) fn game(path: &Path, board: &str, needed: &Needed) -> Result<Vec<Even
     })
 }
 
-/// The newest of them that fit into an answer, oldest first, and whether there are older ones.
+/// The newest of the wanted events that fit into an answer, oldest first, and whether there are older ones.
 ///
 /// # Errors
 /// When the journal cannot be read.

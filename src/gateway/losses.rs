@@ -1,16 +1,16 @@
-//! Events that neither disk nor memory took: said by an event of their board as soon as one can be kept.
+//! Tells of events that neither disk nor memory took, by a notice of their board as soon as one can be kept.
 
 /// One board's lost events.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
-    /// `seq` of the first and the last.
+    /// The `seq` of the first and of the last lost event.
     lost: Option<(u64, u64)>,
-    /// The notice is on its way to the journal.
+    /// True while the notice is on its way to the journal.
     is_told: bool,
 }
 
 impl Losses {
-    /// The journal refused the events from the first `seq` to the last, a notice of ours perhaps among them.
+    /// Notes that the journal refused the events from the first `seq` to the last. Our notice may be among them.
     pub(super) fn refused(&mut self, seqs: Option<(u64, u64)>) {
         self.is_told = false;
         if let Some((first, last)) = seqs {
@@ -18,7 +18,7 @@ impl Losses {
         }
     }
 
-    /// The journal has written to the disk: what to say, if anything was lost and that was not said.
+    /// Takes note that the journal writes to the disk again. Returns the words of the notice, if one is due.
     pub(super) fn written(&mut self) -> Option<String> {
         if self.is_told {
             *self = Self::default();

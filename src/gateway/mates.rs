@@ -1,5 +1,4 @@
-//! Questions about mates, answered off the board's task: the answer may take seconds, and no event
-//! waits for it.
+//! Answers questions about mates beside the board's task. An answer may take seconds, and no event waits for it.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -10,7 +9,7 @@ use crate::{
     watcher::MateQuestion,
 };
 
-/// One search at a time for all boards, so that memory is bounded.
+/// The turn to search. One search runs at a time for all boards, so that memory is bounded.
 #[derive(Clone, Debug)]
 pub(super) struct Turn(Arc<Semaphore>);
 
@@ -43,7 +42,7 @@ impl Mates {
         }
     }
 
-    /// Takes questions, and has the next one answered if none is.
+    /// Takes questions, and starts on the next one if no search runs.
     pub(super) fn ask(&mut self, questions: impl Iterator<Item = MateQuestion>) {
         self.waiting.extend(questions);
         if self.asked.is_some() {
@@ -69,7 +68,7 @@ impl Mates {
         });
     }
 
-    /// The next answer, with the irregularity that it is about; pends while nothing is asked.
+    /// The next answer, with the id of its irregularity. Pends while there is no question.
     pub(super) async fn answer(&mut self) -> (String, Verdict) {
         let Some(asked) = &mut self.asked else {
             return std::future::pending().await;
@@ -81,10 +80,10 @@ impl Mates {
     }
 }
 
-/// A search that did not come to its end has shown nothing.
+/// The answer of a search that ended by a defect, which has shown nothing.
 const FAILED: Verdict = Verdict::Undetermined(Limit::Positions(0));
 
-/// A question that is not answered is kept with the state, and asked again after the next start.
+/// The snapshot keeps a question without an answer, and the next start asks it again.
 impl Drop for Mates {
     fn drop(&mut self) {
         if let Some(asked) = &self.asked {

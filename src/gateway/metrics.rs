@@ -1,4 +1,5 @@
-//! Figures for Prometheus and whether all is well, on a loopback port where one is configured: `/metrics`, `/healthz`, `/readyz`.
+//! Serves figures for Prometheus and the daemon's health on a loopback port, if one is configured: `/metrics`,
+//! `/healthz`, `/readyz`.
 
 use std::{fmt::Write, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -16,27 +17,27 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{health::Health, standing::BoardStanding};
 use crate::{config::Id, door};
 
-/// What nobody has said anything new of for this long is stuck.
+/// Figures that nobody has renewed for this long mean that the daemon is stuck.
 const STALE: Duration = Duration::from_secs(15);
 /// The format of OpenMetrics, and the older one that all can read.
 const OPEN: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What there is.
+/// The answer for an unknown path.
 const HERE: &str = "there are /metrics, /healthz and /readyz\n";
 
-/// How it is now.
+/// The present state of the daemon.
 pub(super) struct Look<'a> {
     pub(super) health: &'a Health,
     /// Each board, and how often its task failed.
     pub(super) boards: Vec<(Id, BoardStanding, u32)>,
-    /// Tasks that do not answer.
+    /// The names of tasks that are stuck.
     pub(super) stuck: Vec<String>,
-    /// Why events do not go their way now.
+    /// Why events do not reach the broker now.
     pub(super) troubles: Vec<String>,
 }
 
-/// What is answered.
+/// The answers of the server.
 struct Told {
     at: Instant,
     figures: Vec<Family>,
@@ -46,7 +47,7 @@ struct Told {
 
 type Shown = watch::Receiver<Arc<Told>>;
 
-/// The port, gone with the value.
+/// The server, which ends with this value.
 #[derive(Debug)]
 pub(super) struct Metrics {
     told: watch::Sender<Arc<Told>>,
@@ -58,7 +59,7 @@ impl Metrics {
     /// Listens on `address`.
     ///
     /// # Errors
-    /// What the system says of the port.
+    /// The system's error on the port.
     pub(super) async fn listen(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let (told, shown) = watch::channel(Arc::new(Told {
@@ -85,7 +86,7 @@ impl Metrics {
         })
     }
 
-    /// What is to be answered from now on.
+    /// Renews the answers.
     pub(super) fn tell(&self, look: &Look<'_>) {
         self.told.send_replace(Arc::new(Told {
             at: Instant::now(),
@@ -102,7 +103,7 @@ impl std::fmt::Debug for Told {
     }
 }
 
-/// One answer a connection: whoever asks comes again seconds later.
+/// Closes the connection after each answer, because a client asks again only seconds later.
 async fn closing(mut answer: Response) -> Response {
     let close = HeaderValue::from_static("close");
     answer.headers_mut().insert(header::CONNECTION, close);
@@ -119,7 +120,7 @@ async fn metrics(State(shown): State<Shown>, headers: HeaderMap) -> Response {
     door::answer(StatusCode::OK, kind, text(&told.figures, is_open))
 }
 
-/// Whether the daemon works: what a new start would mend.
+/// Whether the daemon works. It does not where a restart would help.
 async fn healthz(State(shown): State<Shown>) -> Response {
     let told = Arc::clone(&shown.borrow());
     door::verdict(&wrong(&told, Instant::now()))
@@ -133,15 +134,15 @@ fn wrong(told: &Told, now: Instant) -> Vec<String> {
         .collect()
 }
 
-/// Whether what happens at the boards reaches the broker.
+/// Whether events of the boards reach the broker.
 async fn readyz(State(shown): State<Shown>) -> Response {
     let told = Arc::clone(&shown.borrow());
     door::verdict(&told.troubles)
 }
 
-/// A figure of one name, with its value, or one for each board.
+/// A figure with one value, or with one for each board.
 struct Family {
-    /// Without `_total`.
+    /// The name without `_total`.
     name: &'static str,
     is_counter: bool,
     help: &'static str,
@@ -155,13 +156,13 @@ fn text(families: &[Family], is_open: bool) -> String {
             true => (family.name, "counter", "_total"),
             false => (family.name, "gauge", ""),
         };
-        // OpenMetrics names the family, the older format the samples.
+        // OpenMetrics names the family in these lines, and the older format the samples.
         let title = if is_open { "" } else { total };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "# HELP dgt2mqtt_{name}{title} {}", family.help);
         let _ = writeln!(text, "# TYPE dgt2mqtt_{name}{title} {kind}");
         for (board, value) in &family.samples {
-            // An id has no letter that would have to be quoted.
+            // An id has no character that needs an escape.
             let label = board
                 .as_ref()
                 .map_or_else(String::new, |id| format!("{{board=\"{id}\"}}"));
@@ -282,7 +283,7 @@ fn of_the_broker(health: &Health) -> Vec<Family> {
     ]
 }
 
-/// A name, what it says, and its value.
+/// The name of a figure, its help and its value for a board.
 type OfBoard = (&'static str, &'static str, fn(&BoardStanding, u32) -> f64);
 
 fn of_the_boards(boards: &[(Id, BoardStanding, u32)]) -> Vec<Family> {

@@ -1,8 +1,7 @@
-//! The daemon: one task per board, the journal, the broker, and what the system wants to know.
+//! The daemon: a task for each board, the journal, the broker, and the system's service manager.
 //!
-//! Everything runs on one thread (but the journal's writing), every task is owned and every stop
-//! has a bound. A board whose task fails is started again from its last snapshot; the others do
-//! not notice.
+//! All tasks run on one thread, except for the journal's writing. Every task has an owner, and every stop has a bound.
+//! A board whose task fails starts again from its last snapshot, and the others do not notice.
 #![allow(clippy::disallowed_methods)] // the daemon is where the wall clock and the tasks are.
 
 mod alerts;

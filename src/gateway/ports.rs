@@ -1,4 +1,4 @@
-//! Which board has which port: two boards may not be read from one.
+//! Notes which board has which port, so that no two boards are read from one.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use std::{
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ports(Arc<Mutex<BTreeMap<String, String>>>);
 
-/// A port is this board's as long as this lives.
+/// The claim of a board to a port, as long as this lives.
 #[derive(Debug)]
 pub(super) struct PortClaim {
     ports: Ports,
@@ -18,14 +18,14 @@ pub(super) struct PortClaim {
 }
 
 impl Ports {
-    /// Claims the port for `board`. Links are followed: two names of one device are one port.
+    /// Claims the port for `board`. Links are followed, because two names of one device are one port.
     ///
     /// # Errors
-    /// The board that has it.
+    /// The board that has the port.
     pub(super) fn claim(&self, name: &str, board: &str) -> Result<PortClaim, String> {
         let device = match Path::new(name).canonicalize() {
             Ok(path) => path.to_string_lossy().into_owned(),
-            // No file: a network address.
+            // The name is no file but a network address.
             Err(_) => name.to_owned(),
         };
         let mut ports = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,18 +1,19 @@
-//! How many commands that lead to events a board takes: more than any arbiter gives, and fewer than a flood has.
+//! Bounds the commands that a board takes and that lead to events. The bound is above what any arbiter gives, and below
+//! a flood.
 
 use std::time::Instant;
 
 use crate::{throttle::Throttle, time::Millis};
 
-/// So many at once.
+/// How many such commands a board takes at once.
 const BURST: u64 = 60;
-/// And one more after so many milliseconds.
+/// How many milliseconds it takes until one more is allowed.
 const EACH_MS: u64 = 2000;
 
-/// What a board may still be told.
+/// The commands that a board may still take.
 #[derive(Debug)]
 pub(super) struct Quota {
-    /// Until when all that it was told would have been too much at once, by so much as `BURST` allows.
+    /// The time at which the whole of `BURST` is allowed again.
     full_at: Millis,
     said: Throttle,
 }
@@ -25,19 +26,19 @@ impl Quota {
         }
     }
 
-    /// For how many seconds nothing more is taken; none when something is.
+    /// In how many seconds the next command is allowed; none when it is allowed now.
     pub(super) fn wait_s(&self, now: Millis) -> Option<u64> {
         let ahead = self.full_at.since(now);
         let over = (ahead + EACH_MS).saturating_sub(BURST * EACH_MS);
         (over > 0).then(|| over.div_ceil(1000))
     }
 
-    /// A command led to events.
+    /// Counts a command that led to events.
     pub(super) fn spend(&mut self, now: Millis) {
         self.full_at = self.full_at.max(now) + EACH_MS;
     }
 
-    /// One was refused: whether that is said, and how many were refused since it was said last.
+    /// Counts a refusal. Returns how many there were since the log last told of them, if it is to tell now.
     pub(super) fn says(&self, now: Instant) -> Option<u64> {
         self.said.pass(now)
     }
@@ -61,7 +62,7 @@ mod tests {
         assert_eq!(quota.wait_s(Millis(60_000)), None);
         quota.spend(Millis(60_000));
         assert_eq!(quota.wait_s(Millis(60_000)), Some(2));
-        // After a while of quiet there is room for many again, and no more than at first.
+        // After a quiet time the whole burst is allowed again, and no more.
         assert_eq!(quota.wait_s(Millis(10_000_000)), None);
         let many = (0..1000).take_while(|_| {
             let has_room = quota.wait_s(Millis(10_000_000)).is_none();

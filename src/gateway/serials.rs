@@ -1,4 +1,5 @@
-//! Which board says which serial number: two that say the same are told, as nothing but their ports tells them apart.
+//! Notes which board tells which serial number. The operator hears of two boards with one number, because only their
+//! ports tell them apart.
 
 use std::{
     collections::BTreeMap,
@@ -7,22 +8,22 @@ use std::{
 
 use crate::{event::notice, journal::Notice, link::same_number};
 
-/// The last number that each board said.
+/// The last serial number that each board told.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Serials(Arc<Mutex<BTreeMap<String, String>>>);
 
 impl Serials {
-    /// Board `board` says `serial`.
+    /// Notes that `board` tells `serial`.
     pub(super) fn says(&self, board: &str, serial: &str) {
         self.lock().insert(board.to_owned(), serial.to_owned());
     }
 
-    /// Nobody answers where `board` was.
+    /// Notes that no board answers at the port of `board`.
     pub(super) fn silent(&self, board: &str) {
         self.lock().remove(board);
     }
 
-    /// Of each board that says the number of one before it.
+    /// A notice for each board that tells the number of another one.
     pub(super) fn doubled(&self) -> Vec<Notice> {
         let serials = self.lock();
         let boards: Vec<_> = serials.iter().collect();

@@ -1,4 +1,4 @@
-//! How the boards stand, for those who look at all of them.
+//! The standing of the boards, for the parts that look at all of them.
 
 use std::{
     collections::BTreeMap,
@@ -11,18 +11,18 @@ use crate::{
     watcher::{GameView, Status},
 };
 
-/// How a board stands.
+/// The standing of one board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct BoardStanding {
-    /// It answers.
+    /// True while the board answers.
     pub(super) online: bool,
-    /// The number of its game, the last one where none goes on.
+    /// The number of its game, or of the last one while none goes on.
     pub(super) game: Option<u32>,
-    /// A game goes on.
+    /// True while a game goes on.
     pub(super) playing: bool,
-    /// Half-moves of its game.
+    /// The number of half-moves of its game.
     pub(super) plies: u64,
-    /// Irregularities that are open.
+    /// The number of open irregularities.
     pub(super) open: u64,
     /// The number of its last event.
     pub(super) last_seq: u64,
@@ -41,7 +41,7 @@ impl BoardStanding {
     }
 }
 
-/// Of all boards.
+/// The standings of all boards.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Standings(Arc<Mutex<BTreeMap<Id, BoardStanding>>>);
 
@@ -50,7 +50,7 @@ impl Standings {
         self.lock().insert(board.clone(), standing);
     }
 
-    /// The board is not watched any more.
+    /// Forgets a board that is not watched any more.
     pub(super) fn forget(&self, board: &Id) {
         self.lock().remove(board);
     }

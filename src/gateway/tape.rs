@@ -1,7 +1,7 @@
-//! What came and went over a board's line, kept for a while beside the journal where that is wanted: the captures of a report.
+//! Keeps captures of a board's line beside the journal for a while, for reports of mistakes.
 //!
-//! Two files for each board, the present one and the one before, each bounded. They are written elsewhere and now and then: no
-//! board waits for them, and a disk that refuses costs lines of them alone.
+//! Each board has two bounded files, the present one and the one before. Another thread writes them from time to time,
+//! so no board waits for them. If a disk refuses, only lines of these files are lost.
 
 use std::{
     fs::{self, OpenOptions},
@@ -22,11 +22,11 @@ use crate::{
     watcher::{Protocol, Settings},
 };
 
-/// Characters of a file: some hours of a game.
+/// The longest file in characters, some hours of a game.
 const MOST: usize = 1 << 20;
-/// Characters that may wait for the disk.
+/// How many characters may wait for the disk.
 const MOST_WAITING: usize = 256 << 10;
-/// How often what waits is written.
+/// How often the waiting characters are written.
 const EVERY: Duration = Duration::from_secs(20);
 
 /// The captures of one board.
@@ -36,9 +36,9 @@ pub(super) struct Tape {
     header: String,
     /// When the present file began; none before its first record.
     began: Option<Millis>,
-    /// The last time that was written down.
+    /// The time of the last record.
     last: Millis,
-    /// Characters of the present file.
+    /// The characters of the present file.
     size: usize,
     waiting: String,
     written: Millis,
@@ -47,11 +47,11 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    /// For the board with these settings, whose journal is at `journal`.
+    /// A tape for the board with these settings, beside the journal at `journal`.
     pub(super) fn new(journal: &Path, settings: &Settings) -> Self {
         Self {
             path: journal::captures(journal, &settings.board)[0].clone(),
-            // What cannot be said of the board is left out.
+            // A setting that a header cannot express is left out.
             header: header(settings).unwrap_or_default(),
             began: None,
             last: Millis(0),
@@ -90,7 +90,7 @@ impl Tape {
             at: Millis(self.last.since(began)),
             act: act.clone(),
         };
-        // A file begins with a line that is up; writing into a string does not fail.
+        // A file begins with a line that is up. Writing into a string cannot fail.
         if *act != Act::LinkUp || record.at > Millis(0) {
             let _ = write_record(&mut self.waiting, &record);
         }
@@ -101,7 +101,7 @@ impl Tape {
         format!("{}# start: {now:.3}\n", self.header)
     }
 
-    /// Hands what waits to the disk, if it is time and the disk has taken what was before.
+    /// Hands the waiting characters to the disk, if it is time and the disk has taken the last ones.
     pub(super) fn save(&mut self, now: Millis) {
         while let Some(written) = self.writing.try_join_next() {
             self.look(written.unwrap_or_else(|error| Err(io::Error::other(error))));
@@ -121,7 +121,7 @@ impl Tape {
         (self.path.clone(), text, is_new)
     }
 
-    /// Hands all of it to the disk.
+    /// Hands all characters to the disk.
     pub(super) async fn finish(&mut self) {
         while let Some(written) = self.writing.join_next().await {
             self.look(written.unwrap_or_else(|error| Err(io::Error::other(error))));
@@ -144,14 +144,14 @@ impl Tape {
                 self.path.display()
             );
         }
-        // What comes after a gap does not go on from what was before.
+        // What comes after the gap does not go on from what was before it, so it needs a file of its own.
         self.began = None;
         self.size = 0;
         self.waiting.clear();
     }
 }
 
-/// Adds to the file, or begins another one: then the present one is the one before.
+/// Adds to the present file, or begins a new one. In that case the present file becomes the one before.
 fn write(path: &Path, text: &str, is_new: bool) -> io::Result<()> {
     if is_new {
         if let Some(folder) = path.parent() {
@@ -167,7 +167,7 @@ fn write(path: &Path, text: &str, is_new: bool) -> io::Result<()> {
     let mut file = options.open(path)?;
     let before = file.metadata()?.len();
     file.write_all(text.as_bytes()).inspect_err(|_| {
-        // Half a line would spoil what is there, and a file of nothing would take the place of the one before.
+        // Half a line would spoil the present file, and an empty file would displace the one before.
         let _ = match before {
             0 => fs::remove_file(path),
             _ => file.set_len(before),
@@ -175,7 +175,7 @@ fn write(path: &Path, text: &str, is_new: bool) -> io::Result<()> {
     })
 }
 
-/// What `replay` must know of the board.
+/// The header, with what `replay` must know of the board.
 fn header(settings: &Settings) -> Result<String, HeaderError> {
     let mut header = Header::default();
     header.push("board", &settings.board)?;
@@ -198,7 +198,7 @@ fn header(settings: &Settings) -> Result<String, HeaderError> {
     Ok(text)
 }
 
-/// A name as the payloads spell it.
+/// A name in the spelling of the payloads.
 fn named(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
@@ -266,7 +266,7 @@ mod tests {
             tape.take(now, &Act::FromBoard(vec![0x8d, 0, 10, 0, 0, 0, 0, 0, 0, 0]));
             tape.save(now);
             tokio::task::yield_now().await;
-            // The disk of a test is faster than a day of board time.
+            // A disk would have time to write during a day of board time, so the test waits for it.
             while let Some(written) = tape.writing.join_next().await {
                 written.unwrap().unwrap();
             }
@@ -285,7 +285,7 @@ mod tests {
         let last = read_capture(&present).unwrap().records.pop().unwrap();
         assert_eq!(last.act, Act::LinkDown);
         assert_eq!(fs::read_dir(present.parent().unwrap()).unwrap().count(), 2);
-        // Another run leaves the last one for what was before.
+        // A new run makes the last file the one before.
         let mut tape = Tape::new(&journal, &settings);
         tape.take(Millis(100), &Act::LinkUp);
         tape.take(Millis(200), &Act::ToBoard(vec![0x42]));

@@ -1,20 +1,21 @@
-//! A line that tells when its bytes were read: a network that hangs delays what is heard, and changes no time.
+//! A line that tells when its bytes were read. A network that hangs delays them and does not change their times.
 
 use crate::{
     capture::stream::{Heard, Stream, StreamError},
     time::Millis,
 };
 
-/// Who says nothing for so long, not even that nothing was heard, is gone.
+/// A line that tells nothing for this long (in milliseconds), not even that nothing was heard, is gone.
 const SILENT_MS: u64 = 120_000;
 
-/// See the module. What it tells is as late as the fastest of it was slow: some milliseconds.
+/// The reader of such a line. Its times are late by the delay of the fastest message, which is some milliseconds.
 #[derive(Debug)]
 pub(super) struct Timed {
     stream: Stream,
-    /// By how much our clock is ahead of that of the other side, as far as is known: what came fastest tells it best.
+    /// By how many milliseconds our clock is ahead of the other side's, as far as known. The fastest message tells it
+    /// best.
     ahead: Option<i64>,
-    /// The time up to which it was told what happened, by our clock.
+    /// The time up to which the line has told what happened, by our clock.
     told: Millis,
     spoke: Millis,
 }
@@ -29,12 +30,12 @@ impl Timed {
         }
     }
 
-    /// When the line is to be given up, by our clock.
+    /// When the line must be given up, by our clock.
     pub(super) fn silent_at(&self) -> Millis {
         self.spoke + SILENT_MS
     }
 
-    /// What `bytes`, which came at `now`, tell, with times of our clock, which never go back.
+    /// What was heard by `bytes`, which came at `now`, with times of our clock. These never go back.
     pub(super) fn hear(&mut self, now: Millis, bytes: &[u8]) -> Result<Vec<Heard>, StreamError> {
         self.spoke = now;
         let mut heard = self.stream.push(bytes)?;
@@ -53,7 +54,7 @@ impl Timed {
     }
 }
 
-/// A command as a line that tells times takes it.
+/// A command in the form that such a line takes.
 pub(super) fn to_board(bytes: &[u8]) -> String {
     let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("> {}\n", hex.join(" "))
@@ -72,7 +73,7 @@ mod tests {
         let mut line = Timed::new(Millis(100_000));
         let begun = line.hear(Millis(100_050), b"# dgtcap 1\n# now: 5.0\n").unwrap();
         assert_eq!(times(&begun), [100_050]);
-        // Faster than the first: the clocks are better known.
+        // This message is faster than the first, so it tells the difference of the clocks better.
         let faster = line.hear(Millis(101_010), b"# now: 6.0\n").unwrap();
         assert_eq!(times(&faster), [101_010]);
         let lump = line

@@ -1,6 +1,6 @@
-//! The evening in the log: a line for each game that begins and ends, each irregularity and what became of it.
+//! Tells the evening in the log: a line for each game that begins and ends, and for each irregularity and its outcome.
 //!
-//! `journalctl` shows the message alone, so a person finds there what he must know; the fields are for filters.
+//! `journalctl` shows only the message, so the message has all that a person must know. The fields are for filters.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::{
     laws::IrregularityKind,
 };
 
-/// What a line about a board needs to know of those before it.
+/// What a line about a board needs from the lines before it.
 #[derive(Debug, Default)]
 pub(super) struct LogMemory {
-    /// White and Black of the game that is played.
+    /// White and Black of the present game.
     players: [Option<String>; 2],
-    /// Its half-moves.
+    /// The number of its half-moves.
     plies: u32,
     /// Irregularities of that game, each with its half-move.
     cases: BTreeMap<String, (IrregularityKind, u32)>,
 }
 
 impl LogMemory {
-    /// Of a game that goes on after a restart.
+    /// The memory for a game that goes on after a restart.
     pub(super) fn resumed(players: [Option<String>; 2], plies: usize) -> Self {
         Self {
             players,
@@ -30,7 +30,7 @@ impl LogMemory {
         }
     }
 
-    /// Says what `event` is about, where it is worth a line.
+    /// Writes the line about `event`, if it is worth one.
     pub(super) fn tell(&mut self, event: &Event) {
         self.note(event);
         let Some((ply, words)) = self.words(event) else {
@@ -80,7 +80,7 @@ impl LogMemory {
         }
     }
 
-    /// The half-move, and what is said.
+    /// The half-move, and the words of the line.
     fn words(&self, event: &Event) -> Option<(u32, String)> {
         let game = event.game.unwrap_or_default();
         let names = match &self.players {
@@ -92,7 +92,7 @@ impl LogMemory {
         };
         let case = |id: &str| match self.cases.get(id) {
             Some((kind, ply)) => (*ply, format!("half-move {ply}: {}", kind.as_str())),
-            // It was said before the last restart, or of an earlier game.
+            // The irregularity was said before the last restart, or is of an earlier game.
             None => (self.plies, format!("irregularity {id}")),
         };
         Some(match &event.body {

@@ -1,4 +1,4 @@
-//! What is wrong with a board's link, for the log.
+//! The troubles of a board's link, for the log.
 
 use crate::link::OpenError;
 
@@ -9,12 +9,12 @@ pub(super) enum Trouble {
     /// The port does not open.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// Another board of the configuration has it.
+    /// Another board of the configuration has the port.
     #[error(
         "{port} is the port of board {other} already: two boards cannot share one, correct `port` of one of them"
     )]
     Taken { port: String, other: String },
-    /// It opens, and nothing that a board would say comes.
+    /// The port opens, and no board answers.
     #[error(
         "{port} opens, but no board answers there ({reason}): is the board switched on, and is this its port?"
     )]

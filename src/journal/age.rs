@@ -1,9 +1,10 @@
-//! How old events are, whatever the wall clock says.
+//! The age of events, whatever the wall clock says.
 //!
-//! The journal counts the time that it sees pass: after each hour it notes how much that is by now, and what was there.
-//! A wall clock that is set in between counts for nothing. A pause between two runs counts as the wall clock has it
-//! when that has gone steadily for the first hour of a run. As it may be wrong all the same, and for as long as it
-//! likes, each board's last game stays, and so does what was taken in the last hours in which anything was.
+//! The journal counts the time that it sees pass. After each hour it notes how much that is, and up to which event it
+//! had got. Somebody who sets the wall clock in between does not change the count. A pause between two runs counts as
+//! long as the wall clock says, if that clock went steadily for the first hour of a run. A wall clock may be wrong all
+//! the same, and for long. So each board's last game stays, and so do the events of the last hours in which the journal
+//! took any.
 
 use std::time::{Duration, Instant};
 
@@ -13,11 +14,13 @@ use serde::{Deserialize, Serialize};
 use super::{entry::JournalSettings, store::Store};
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// An hour was steady when the wall clock went along with it but for this.
+/// The wall clock was steady in an hour if it differed from the time that passed by less than this.
 const DRIFT_MS: u64 = 60_000;
-/// No computer ran this program before 2024: a wall clock that says so has not been set.
+/// The beginning of 2024, as Unix time in milliseconds. No computer ran this program before, so a wall clock that shows
+/// less has not been set.
 const SET_MS: i64 = 1_704_067_200_000;
-/// Notes of which what came after them stays: one for each hour in which anything was taken, so more than an evening.
+/// How many of the last notes count: what came after them stays. There is one for each hour in which the journal took
+/// anything, so they reach back over more than an evening.
 const LAST_HOURS: u64 = 24;
 
 const TABLE: &str = "
@@ -28,7 +31,7 @@ CREATE TABLE IF NOT EXISTS ages (
     passed_ms INTEGER NOT NULL
 )";
 
-/// What an acknowledged event is dropped for: it was there at a note, and is not of the last game of its board.
+/// Drops acknowledged events that were there at a note and are not of the last game of their board.
 const DROP: &str = "
 WITH last AS MATERIALIZED (
     SELECT board, (SELECT game FROM events WHERE board = snapshots.board AND game IS NOT NULL
@@ -38,22 +41,22 @@ WITH last AS MATERIALIZED (
 DELETE FROM events WHERE acked = 1 AND n <= ?1
 AND NOT EXISTS (SELECT 1 FROM last WHERE last.board = events.board AND last.game = events.game)";
 
-/// The time that the journal knows to have passed.
+/// The time that has passed for the journal, in milliseconds.
 #[derive(Debug, Default, Deserialize, Serialize)]
 struct Passed {
-    /// Since its first hour, in milliseconds.
+    /// Since the first hour of the journal.
     ms: i64,
-    /// What a wall clock that goes steadily shows then.
+    /// What a wall clock that goes steadily shows at this time.
     wall_ms: i64,
 }
 
-/// The hours of a run.
+/// The hours of a run of the daemon.
 #[derive(Debug)]
 pub(super) struct Hours {
     since: Instant,
     /// What the wall clock showed at the beginning of this hour.
     wall_ms: i64,
-    /// The pause before this run was counted.
+    /// True once the pause before this run was counted.
     has_paused: bool,
 }
 
@@ -66,7 +69,7 @@ impl Hours {
         }
     }
 
-    /// How long the hour took that is over; none while it is not.
+    /// How long the hour took, once it is over.
     pub(super) fn over(&self) -> Option<Duration> {
         let ran = self.since.elapsed();
         (ran >= HOUR).then_some(ran)
@@ -79,7 +82,7 @@ impl Hours {
 }
 
 impl Passed {
-    /// An hour is over.
+    /// Counts an hour that is over.
     fn add(&mut self, hours: &mut Hours, ran: Duration, wall_ms: i64) {
         let ran_ms = i64::try_from(ran.as_millis()).unwrap_or(i64::MAX);
         self.ms = self.ms.saturating_add(ran_ms);
@@ -98,7 +101,7 @@ impl Passed {
 }
 
 impl Store {
-    /// Makes room for the notes where there is none: files of older programs have it not.
+    /// Makes the table of notes. Files of older programs do not have it.
     pub(super) fn prepare_ages(&self) -> rusqlite::Result<()> {
         self.connection.execute_batch(TABLE)
     }
@@ -144,7 +147,7 @@ impl Store {
             .unwrap_or_default())
     }
 
-    /// Drops what was there when `passed_ms` had passed.
+    /// Drops the events that were there when `passed_ms` had passed, except those that stay.
     fn drop_before(&mut self, passed_ms: i64) -> rusqlite::Result<u64> {
         let note: Option<(i64, i64, i64)> = self
             .connection
@@ -185,7 +188,7 @@ impl Store {
         Ok(dropped)
     }
 
-    /// Gives the space of what was dropped back, one page at each step.
+    /// Gives the space of dropped events back to the file system, one page at each step.
     pub(super) fn give_back(&mut self) -> rusqlite::Result<()> {
         let mut vacuum = self.connection.prepare_cached("PRAGMA incremental_vacuum")?;
         let mut pages = vacuum.query([])?;
@@ -209,7 +212,7 @@ mod tests {
     const NOW: i64 = 1_767_225_600_000;
     const MAX_AGE: Duration = Duration::from_secs(10 * 24 * 3600);
 
-    /// A journal, its wall clock, and how many events it has had.
+    /// A journal with its wall clock and the number of events that it took.
     struct Hall {
         store: Store,
         hours: Hours,
@@ -234,7 +237,7 @@ mod tests {
             }
         }
 
-        /// The daemon ends, and starts again when the wall clock shows so much more.
+        /// Ends the daemon and starts it again when the wall clock shows `later_ms` more.
         fn restart(&mut self, later_ms: i64) {
             self.store = Store::open(&self.folder.path().join("j.sqlite")).unwrap();
             self.store.prepare_ages().unwrap();
@@ -242,7 +245,7 @@ mod tests {
             self.hours = Hours::begin(self.wall_ms);
         }
 
-        /// An acknowledged event of a game, and a command.
+        /// Takes an acknowledged event of a game, and a command.
         fn take(&mut self, game: u32) {
             self.n += 1;
             let record = CommandRecord {
@@ -279,7 +282,7 @@ mod tests {
             self.store.write(&batch, self.wall_ms).unwrap();
         }
 
-        /// An hour, in which the wall clock goes on by `went_ms`.
+        /// Lets an hour pass in which the wall clock goes on by `went_ms`; returns how many events went.
         fn hour(&mut self, went_ms: i64) -> u64 {
             self.wall_ms += went_ms;
             self.store
@@ -291,7 +294,7 @@ mod tests {
             (0..count).map(|_| self.hour(HOUR_MS)).sum()
         }
 
-        /// An event an hour, each of a game of its own.
+        /// Takes an event an hour, each of a game of its own.
         fn evening(&mut self, games: std::ops::Range<u32>) {
             for game in games {
                 self.take(game);
@@ -358,7 +361,7 @@ mod tests {
         hall.hour(decades + DAY_MS + HOUR_MS);
         hall.hours(2);
         assert_eq!(hall.passed_hours(), 30 + 24 + 3);
-        // It is wrong, for less than an hour, when the run ends.
+        // The wall clock is wrong for less than an hour when the run ends.
         hall.hour(HOUR_MS - 700 * DAY_MS);
         hall.restart(700 * DAY_MS);
         hall.hours(1);
@@ -369,7 +372,7 @@ mod tests {
     fn the_last_evening_and_the_last_game_stay_whatever_the_wall_clock_says() {
         let mut hall = Hall::new();
         hall.evening(0..30);
-        // One game that goes on and on.
+        // One game goes on and on.
         hall.evening(30..31);
         for _ in 0..20 {
             hall.evening(31..32);

@@ -1,4 +1,4 @@
-//! How far each place that is pushed to was told, kept beside the journal.
+//! The file beside the journal that keeps how far each place was told to which alerts are pushed.
 
 use std::{fs, io, path::Path};
 
@@ -11,10 +11,10 @@ pub fn read(path: &Path, key: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
-/// Keeps it. It is no loss if a power cut takes it: then a message comes twice.
+/// Keeps the position. A power cut may undo that without harm: then a message comes twice.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the file cannot be written.
 pub fn keep(path: &Path, key: &str, position: u64) -> io::Result<()> {
     let place = beside(path, &format!(".alerted-{key}"));
     let fresh = beside(&place, ".new");

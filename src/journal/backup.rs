@@ -1,8 +1,8 @@
-//! A copy of the journal, made beside the daemon that writes it, and put in its place again.
+//! Makes a copy of the journal beside the daemon that writes it, and restores a journal from a copy.
 //!
-//! What a broker was sent after the copy was made is not in it, so all boards go on above every number that can have been
-//! given out since. A copy becomes the journal by one renaming, the last thing that is done: whoever is interrupted before
-//! has none, and never half of one.
+//! A copy does not have what the broker was sent later, so after a restore all boards go on above every number that can
+//! have been given out since. The restore ends with one renaming that makes the copy the journal. A restore that is
+//! interrupted before leaves no journal, and never half of one.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -20,7 +20,7 @@ use super::{
     wall_ms,
 };
 
-/// What belongs to a journal and goes aside with it.
+/// The endings of the files that belong to a journal and go aside with it.
 const PARTS: [&str; 5] = ["", "-wal", "-shm", ".round", ".tables"];
 
 /// Writes what the journal at `path` has at this moment into the empty file `to`. The daemon may be running.
@@ -61,20 +61,20 @@ impl Restore {
         })
     }
 
-    /// Where the copy is to be put: a name that nobody takes for a journal.
+    /// The file to put the copy into. Nobody takes its name for a journal's.
     #[must_use]
     pub fn fresh(&self) -> PathBuf {
         beside(&self.path, ".restoring")
     }
 
-    /// Whether a journal is there already.
+    /// True where a journal is there already.
     #[must_use]
     pub fn is_taken(&self) -> bool {
         self.path.exists()
     }
 
-    /// Looks whether the copy at [`Self::fresh`] is a sound journal, and has its boards go on above all numbers that can
-    /// have been given out since it was made.
+    /// Looks whether the copy at [`Self::fresh`] is a sound journal. Then makes its boards go on above all numbers that
+    /// can have been given out since the copy was made.
     ///
     /// # Errors
     /// When it is none, or is damaged.
@@ -94,7 +94,7 @@ impl Restore {
         go_on_above(&mut store).map_err(sqlite)
     }
 
-    /// Renames what is there; its new name, if there was something.
+    /// Renames the journal that is there and returns its new name; none where there was no journal.
     ///
     /// # Errors
     /// When the file system refuses.
@@ -105,7 +105,7 @@ impl Restore {
             .transpose()
     }
 
-    /// Makes the copy the journal. What is here then belongs to whom the folder belongs.
+    /// Makes the copy the journal. Its files then belong to the owner of their folder.
     ///
     /// # Errors
     /// When the file system refuses.
@@ -130,7 +130,8 @@ impl Restore {
     }
 }
 
-/// Every board goes on above what was given out since the copy was made, which nobody here knows; the next start says so.
+/// Makes every board go on above the numbers that were given out since the copy was made, which nobody here knows. The
+/// next start of the daemon says so.
 fn go_on_above(store: &mut Store) -> rusqlite::Result<()> {
     let resumes = store.resumes()?;
     let highest = resumes.values().map(|resume| resume.last_seq).max();
@@ -145,8 +146,8 @@ fn go_on_above(store: &mut Store) -> rusqlite::Result<()> {
     store.say_restored(base)
 }
 
-/// Gives a file that root made in the daemon's folder to the daemon. What the daemon's user put there in its place leads to no
-/// file of somebody else.
+/// Gives a file that root made in the daemon's folder to the daemon. If the daemon's user put a link in its place, this
+/// does not lead to a file of somebody else.
 fn belong(file: &Path, folder: &Path) -> io::Result<()> {
     let owner = fs::metadata(folder)?;
     let opened = match OpenOptions::new().read(true).custom_flags(NO_LINK).open(file) {
@@ -186,7 +187,7 @@ mod tests {
         fs::hard_link(&elsewhere, beside(&path, ".lock")).unwrap();
         drop(Restore::begin(&path).unwrap());
         assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "not ours");
-        // Only root can give something away.
+        // Only root can give a file away.
         if std::os::unix::fs::chown(&here, Some(65_534), Some(65_534)).is_ok() {
             assert!(belong(&beside(&path, ".lock"), &here).is_err());
             fs::write(&path, "ours").unwrap();

@@ -1,4 +1,4 @@
-//! What goes down in one transaction.
+//! The events and commands that the journal writes in one transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use super::entry::{AppendError, CommandRecord, OutboxRow};
 use crate::event::Event;
 
-/// An accepted event on its way to the disk.
+/// An accepted event that is not on the disk yet.
 #[derive(Clone, Debug)]
 pub(crate) struct NewRow {
     pub(crate) row: OutboxRow,
@@ -25,20 +25,20 @@ pub(crate) struct NewCommand {
     pub(crate) received_ms: i64,
 }
 
-/// What goes down in one transaction.
+/// What the journal writes in one transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) rows: Vec<NewRow>,
     /// Per board: last `seq` and, if it changed, the snapshot.
     pub(crate) snapshots: BTreeMap<String, (u64, Option<String>)>,
     pub(crate) commands: Vec<NewCommand>,
-    /// Positions of those rows that commands led to.
+    /// Positions of the rows that a command led to.
     pub(crate) commanded: BTreeSet<u64>,
     pub(crate) acked: BTreeSet<u64>,
 }
 
 impl Batch {
-    /// True when there is something that must be durable now; acknowledgements may wait.
+    /// True when the batch holds something that must be durable now. Acknowledgements may wait.
     pub(crate) fn is_urgent(&self) -> bool {
         !self.rows.is_empty() || !self.snapshots.is_empty() || !self.commands.is_empty()
     }

@@ -1,16 +1,16 @@
-//! What commands may take of the journal, and the events that they lead to: a flood of them never displaces an event of
-//! a game.
+//! Bounds the part of the journal that commands and the events that they lead to may take: a flood of commands never
+//! displaces an event of a game.
 
 use rusqlite::Connection;
 
 use super::{batch::Batch, store::Store};
 
-/// The part of the journal's size that commands may take, and their events.
+/// The divisor of the journal's size that gives the part for commands, and the part for their events.
 const PART: u64 = 8;
-/// Commands that go at a time.
+/// How many commands one step drops.
 const AT_ONCE: u32 = 500;
 
-/// Events that commands led to, by their positions.
+/// Events that commands led to, by their positions, with their size.
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS commanded (n INTEGER PRIMARY KEY, bytes INTEGER NOT NULL)";
 
 impl Batch {
@@ -29,19 +29,19 @@ impl Batch {
 }
 
 impl Store {
-    /// Makes room for their list where there is none: files of older programs have it not.
+    /// Makes the table of those events. Files of older programs do not have it.
     pub(super) fn prepare_commanded(&self) -> rusqlite::Result<()> {
         self.connection.execute_batch(TABLE)?;
         self.forget_dropped()
     }
 
-    /// Positions of events that are gone may be given to others.
+    /// Removes dropped events from the table, because their positions may be given to others.
     fn forget_dropped(&self) -> rusqlite::Result<()> {
         let sql = "DELETE FROM commanded WHERE n NOT IN (SELECT n FROM events)";
         self.connection.execute(sql, []).map(|_| ())
     }
 
-    /// Whether a command led to event `seq` of `board`.
+    /// True where a command led to event `seq` of `board`.
     pub(super) fn is_commanded(&self, board: &str, seq: u64) -> rusqlite::Result<bool> {
         self.connection
             .prepare_cached(
@@ -50,7 +50,7 @@ impl Store {
             .query_row(rusqlite::params![board, seq], |row| row.get(0))
     }
 
-    /// Drops the oldest acknowledged of the events that commands led to, where those take more than their part of
+    /// Drops the oldest acknowledged events that commands led to, if such events take more than their part of
     /// `max_bytes`. Returns how many went.
     pub(super) fn drop_commanded(&mut self, max_bytes: u64) -> rusqlite::Result<usize> {
         self.forget_dropped()?;
@@ -69,7 +69,7 @@ impl Store {
         )
     }
 
-    /// Drops commands beyond their part of `max_bytes`: those that were refused first, then the oldest.
+    /// Drops commands beyond their part of `max_bytes`: refused commands first, then the oldest.
     pub(super) fn prune_commands(&mut self, max_bytes: u64) -> rusqlite::Result<()> {
         if !std::mem::take(&mut self.has_new_commands) {
             return Ok(());
@@ -103,7 +103,7 @@ mod tests {
         entry::{JournalSettings, OutboxRow},
     };
 
-    /// Acknowledged events of 1,000 bytes each.
+    /// Takes acknowledged events of 1,000 bytes each.
     fn take(store: &mut Store, numbers: std::ops::Range<u64>, is_commanded: bool) {
         let row = |n| NewRow {
             row: OutboxRow {

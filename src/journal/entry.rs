@@ -1,4 +1,4 @@
-//! What goes into the journal and what comes out of it.
+//! The types that go into the journal and come out of it.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -34,7 +34,7 @@ impl JournalSettings {
     }
 }
 
-/// What one board has to put down at once: all of it or nothing.
+/// What one board has to write at once: the journal takes all of it or nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
     /// The board's id.
@@ -80,11 +80,11 @@ pub struct OutboxRow {
 /// What a broker knows of the numbers of a board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KnownNumbers {
-    /// The last one that was told by a state of the board; 0 when none was.
+    /// The last number in the states that the broker retains of the board; 0 when there is none.
     pub last: u64,
-    /// No higher one was sent while no disk could be written; 0 when that was not so.
+    /// The ceiling at the broker: no higher number was sent while no disk could be written. 0 when there is none.
     pub ceiling: u64,
-    /// The number of the game that was told last; 0 before the first.
+    /// The number of the last game in the states of the board; 0 before the first.
     pub game: u32,
 }
 
@@ -148,7 +148,7 @@ impl Notice {
     }
 }
 
-/// Why an entry was not taken. Nothing of it was kept, but for the snapshot of [`Self::MemoryFull`].
+/// Why the journal did not take an entry. It kept nothing of the entry, except the snapshot for [`Self::MemoryFull`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
 pub enum AppendError {
@@ -158,8 +158,8 @@ pub enum AppendError {
     /// An event of another board.
     #[error("event {id} does not belong to board {board}")]
     OtherBoard { board: String, id: String },
-    /// The disk refuses and so many events wait in memory already that these cannot: they are lost.
-    /// Their numbers are used up, and the snapshot counts, so that the board can go on.
+    /// The disk refuses, and so many events wait in memory that these are lost. Their numbers are used up and the
+    /// journal keeps the snapshot, so that the board can go on.
     #[error("the disk refuses and {0} events wait in memory: no more can")]
     MemoryFull(usize),
     /// An event that cannot be written as JSON.

@@ -27,9 +27,9 @@ const CHANNEL: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Journal {
     requests: mpsc::Sender<JournalRequest>,
-    /// The position of the last event: the publisher's wake-up call.
+    /// The position of the last event; a change wakes the publisher.
     news: watch::Receiver<u64>,
-    /// What is wrong now.
+    /// What is wrong with the journal now.
     trouble: watch::Receiver<Vec<Notice>>,
     unsecured: watch::Receiver<bool>,
     disputed: watch::Receiver<bool>,
@@ -50,11 +50,11 @@ impl Future for Committed {
 }
 
 impl Journal {
-    /// Opens the journal of `gateway` and starts its thread, which ends when the last handle is
-    /// gone or at [`Self::close`]. The notices say what was found on opening.
+    /// Opens the journal of `gateway` and starts its thread, which ends when the last handle is gone or at
+    /// [`Self::close`]. The notices tell what the opening found.
     ///
     /// # Errors
-    /// When another process has it, or the file system refuses. A damaged file is set aside instead.
+    /// When another process has the journal, or the file system refuses. A damaged file is set aside instead.
     pub fn open(settings: JournalSettings, gateway: &str) -> Result<(Self, Vec<Notice>), JournalError> {
         let mut ready = open::open(&settings, gateway)?;
         let notices = std::mem::take(&mut ready.notices);
@@ -93,7 +93,8 @@ impl Journal {
         Ok((journal, notices))
     }
 
-    /// Hands over an entry; the answer tells when it is on disk. Waits while the thread is behind.
+    /// Hands over an entry and returns the future that resolves when it is on the disk. Waits while the thread is
+    /// behind.
     pub async fn append(&self, entry: Entry) -> Committed {
         let (answer, committed) = oneshot::channel();
         // A closed channel drops `answer`, which the future reports as `Closed`.
@@ -101,13 +102,13 @@ impl Journal {
         Committed(committed)
     }
 
-    /// Takes events off the outbox. On disk within a tick: one that is lost by a crash in between
-    /// is sent again.
+    /// Takes events off the outbox. The acknowledgements are on disk within a tick: an event whose acknowledgement a
+    /// crash loses is sent again.
     pub async fn acked(&self, positions: Vec<u64>) {
         let _ = self.requests.send(JournalRequest::Acked(positions)).await;
     }
 
-    /// The same without waiting: where the thread is behind they stay in `positions`.
+    /// Takes events off the outbox without waiting. If the thread is behind, they stay in `positions`.
     pub fn try_acked(&self, positions: &mut Vec<u64>) {
         if positions.is_empty() {
             return;
@@ -115,7 +116,7 @@ impl Journal {
         match self.requests.try_reserve() {
             Ok(place) => place.send(JournalRequest::Acked(std::mem::take(positions))),
             Err(mpsc::error::TrySendError::Full(())) => {}
-            // Nobody takes them any more.
+            // The thread is gone: nobody takes acknowledgements any more.
             Err(mpsc::error::TrySendError::Closed(())) => positions.clear(),
         }
     }
@@ -126,7 +127,7 @@ impl Journal {
             .await
     }
 
-    /// The same, each with whether it is the first of its board that waits.
+    /// Events as [`Self::unacked`] gives them, each true where it is the first of its board that waits.
     pub async fn latest(&self, after: u64, limit: usize) -> Vec<(OutboxRow, bool)> {
         self.ask(|answer| JournalRequest::Latest(after, limit, answer))
             .await
@@ -138,58 +139,58 @@ impl Journal {
             .await
     }
 
-    /// The command with this reference on this board in the last ten minutes: a caller that
-    /// repeats himself gets the same answer.
+    /// The command with this reference on this board in the last ten minutes: a caller that repeats a command gets the
+    /// same answer.
     pub async fn command(&self, board: &str, reference: &str) -> Option<CommandRecord> {
         self.ask(|answer| JournalRequest::Command(board.to_owned(), reference.to_owned(), answer))
             .await
     }
 
-    /// Compares with what a broker knows of the numbers; answered as soon as nothing speaks against sending. Where
-    /// the broker knows of numbers that were given out beyond what the journal had at its start, that is after
-    /// [`Self::lift`].
+    /// Compares the journal's numbers with those that a broker knows. The answer comes as soon as events may be sent.
+    /// If the broker knows numbers above those of the journal at its start, that is after [`Self::lift`].
     pub async fn reconcile(&self, known: BTreeMap<String, KnownNumbers>) -> oneshot::Receiver<()> {
         let (answer, receiver) = oneshot::channel();
         let _ = self.requests.send(JournalRequest::Reconcile(known, answer)).await;
         receiver
     }
 
-    /// Another gives out numbers under our name. What is taken from now on, or, unless events were being sent, what was
-    /// taken since the start, is not sent before [`Self::reconcile`], by this process or by another.
+    /// Tells the journal that another gateway gives out numbers under our name. Events that the journal takes from now
+    /// on are not sent before [`Self::reconcile`], by this process or by another. Unless events were being sent, that
+    /// holds for all since the start.
     pub async fn stand_by(&self, was_sending: bool) {
         let _ = self.requests.send(JournalRequest::StandBy(was_sending)).await;
     }
 
-    /// Leaves the daemon's boot id where [`super::query::boot`] finds it.
+    /// Writes the daemon's boot id to where [`super::query::boot`] finds it.
     pub async fn set_boot(&self, boot_id: &str) {
         let _ = self.requests.send(JournalRequest::Boot(boot_id.to_owned())).await;
     }
 
-    /// True while a broker knows of numbers that the journal does not: the boards are to stand still for
-    /// [`Self::lift`], and to go on from [`Self::resume`] after it.
+    /// True while a broker knows numbers that the journal does not. The boards then stand still for [`Self::lift`], and
+    /// go on from [`Self::resume`] after it.
     #[must_use]
     pub fn disputed(&self) -> watch::Receiver<bool> {
         self.disputed.clone()
     }
 
-    /// Gives all that was taken since the start, of boards whose numbers are disputed, numbers above those in dispute.
+    /// Gives the events since the start, of boards whose numbers are disputed, numbers above the disputed ones.
     pub async fn lift(&self) -> Vec<Notice> {
         self.ask(JournalRequest::Lift).await
     }
 
-    /// True while there are events whose numbers no disk keeps from being given out again.
+    /// True while there are events whose numbers no disk secures.
     #[must_use]
     pub fn unsecured(&self) -> watch::Receiver<bool> {
         self.unsecured.clone()
     }
 
-    /// Housekeeping (pending acknowledgements, limits, another try at a refusing disk) and the
-    /// figures after it. To be called every second or so.
+    /// Does the housekeeping (pending acknowledgements, limits, another try at a refusing disk) and returns the figures
+    /// after it. The caller does this every second or so.
     pub async fn tick(&self) -> JournalStats {
         self.ask(JournalRequest::Tick).await
     }
 
-    /// Writes what is pending and ends the thread.
+    /// Writes everything that is pending and ends the thread.
     pub async fn close(&self) {
         self.ask(JournalRequest::Close).await;
     }

@@ -1,10 +1,10 @@
 //! How numbers stay unique when the disk is full and the process dies.
 //!
-//! Events that wait in memory may reach the broker before they reach the disk. If the process died
-//! then, the next one would give their numbers out again. So before such events are released,
-//! a ceiling for each board goes into a small file beside the journal. Its blocks were taken while
-//! there was room and are overwritten in place, which works on a full disk. The next start goes on
-//! above the ceiling: a gap in the numbers, which is said, but no number twice.
+//! Events that wait in memory may reach the broker before they reach the disk. If the process died then, the next one
+//! would give their numbers out again. So before such events go out, a ceiling for each board goes into a small file
+//! beside the journal, the *mark*. Its blocks were taken while the disk had room and are overwritten in place, which
+//! works on a full disk. The next start gives out numbers above the ceiling. That leaves a gap in the numbers, which a
+//! notice tells of, but no number comes twice.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use std::{
 
 /// Room for some thousand boards.
 const SIZE: usize = 64 << 10;
-/// How far ahead a ceiling is set, so that not every event writes it.
+/// How far above the present number a ceiling is set, so that few events write the file.
 const STEP: u64 = 64;
 
 /// The file of ceilings.
@@ -26,7 +26,7 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// Opens the file, takes its room and reads what a former process left there.
+    /// Opens the file, takes its room and reads the ceilings of a former process.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut file = OpenOptions::new()
             .read(true)
@@ -47,18 +47,18 @@ impl Mark {
         Ok(mark)
     }
 
-    /// What a former process left, where nothing can be written.
+    /// The ceilings of a former process, where nothing can be written.
     pub(crate) fn read(path: &Path) -> BTreeMap<String, u64> {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         serde_json::from_str(text.trim()).unwrap_or_default()
     }
 
-    /// What a former process left: the number each board must go on above.
+    /// The ceilings of a former process: each board must go on above its own.
     pub(crate) fn ceilings(&self) -> &BTreeMap<String, u64> {
         &self.ceilings
     }
 
-    /// Makes sure that no later process gives out `seq` of `board` again.
+    /// Makes sure that no later process gives out these numbers again.
     pub(crate) fn cover<'a>(&mut self, seqs: impl IntoIterator<Item = (&'a String, u64)>) -> io::Result<()> {
         let former = self.ceilings.clone();
         for (board, seq) in seqs {
@@ -69,7 +69,7 @@ impl Mark {
         if self.ceilings == former {
             return Ok(());
         }
-        // What is not on the disk covers nothing.
+        // A ceiling that is not on the disk covers nothing.
         let stored = self.store();
         if stored.is_err() {
             self.ceilings = former;
@@ -77,12 +77,12 @@ impl Mark {
         stored
     }
 
-    /// Whether its file system takes writes: asked by writing nothing, which changes nothing.
+    /// True where its file system takes writes. The question writes no bytes, and so changes nothing.
     pub(crate) fn is_writable(&mut self) -> bool {
         self.file.write(&[]).is_ok()
     }
 
-    /// Everything is in the journal itself again.
+    /// Clears the ceilings once the journal itself has all events.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         if self.ceilings.is_empty() {
             return Ok(());

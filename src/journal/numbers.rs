@@ -1,20 +1,20 @@
-//! Numbers that nobody can have given out, and events under other numbers.
+//! Numbers that no process can have given out yet, and events under other numbers.
 //!
-//! A journal that was lost, or is older than what was sent, does not know which numbers were used. Who goes on from
-//! the Unix time in seconds, or well above the highest number known, is above all that a board can have given out one
-//! by one. Consumers see a gap, never a number twice.
+//! A journal that was lost, or is older than the events that were sent, does not know which numbers were used. A board
+//! goes on from the Unix time in seconds, or well above the highest number known. Both are above all numbers that a
+//! board can have given out one by one. Consumers see a gap, never a number twice.
 
 use serde_json::{Value, json};
 
 use super::entry::KnownNumbers;
 use crate::event::Event;
 
-/// Added to the highest number known where the wall clock does not help.
+/// Added to the highest number known if the wall clock does not help.
 const MARGIN: u64 = 1_000_000;
-/// A wall clock before 2024 has not been set.
+/// The beginning of 2024, in Unix seconds. A wall clock that shows less has not been set.
 const SET_CLOCK: u64 = 1_704_067_200;
 
-/// A number above all that can have been given out by somebody of whom `highest` is known.
+/// A number above all that can have been given out, where `highest` is the highest known.
 pub(super) fn fresh_range(highest: u64) -> u64 {
     range_at(u64::try_from(super::wall_ms() / 1000).unwrap_or(0), highest)
 }
@@ -23,14 +23,14 @@ fn range_at(seconds: u64, highest: u64) -> u64 {
     let start = if seconds >= SET_CLOCK {
         seconds
     } else {
-        // Without a clock two losses would begin at the same number.
+        // Without a clock two losses would else begin at the same number.
         fastrand::u64(1 << 31..1 << 32)
     };
     start.max(highest + MARGIN)
 }
 
 impl KnownNumbers {
-    /// Where a board must go on above, whose journal ends before what is known.
+    /// The number above which a board must go on if its journal ends before what the broker knows.
     pub(super) fn base(&self) -> u64 {
         if self.ceiling >= self.last {
             self.ceiling
@@ -45,17 +45,17 @@ impl KnownNumbers {
     }
 }
 
-/// A board's numbers above `floor` become those above `base`.
+/// The rule by which a board's numbers above `floor` become those above `base`.
 #[derive(Clone, Debug)]
 pub(super) struct Lift {
-    /// What its ids begin with: `GATEWAY/BOARD/`.
+    /// The beginning of the board's event ids: `GATEWAY/BOARD/`.
     pub(super) prefix: String,
     pub(super) floor: u64,
     pub(super) base: u64,
     pub(super) games: GamesMoved,
 }
 
-/// A board's games above number `floor` become those above `base`.
+/// The rule by which a board's game numbers above `floor` become those above `base`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GamesMoved {
     pub(super) floor: u32,
@@ -70,12 +70,13 @@ impl GamesMoved {
         }
     }
 
-    /// The state of a watcher in which no game is under way; none where games need no other numbers.
+    /// The snapshot of a watcher without a game; none if games need no other numbers.
     fn afresh(self) -> Option<String> {
         (self.base > self.floor).then(|| json!({ "seq": 0, "games": self.base }).to_string())
     }
 
-    /// A game that the broker knows to be followed by others is over: the next one is numbered after those.
+    /// Raises the number of games in a snapshot. If the broker knows later games, the game in the snapshot is over, and
+    /// the next one is numbered after those of the broker.
     fn raise(self, snapshot: &mut Value) {
         let Some(games) = snapshot.get("games").and_then(Value::as_u64) else {
             return;
@@ -84,7 +85,7 @@ impl GamesMoved {
         if games <= self.floor && self.floor < self.base {
             snapshot["games"] = self.base.into();
             snapshot["game"] = Value::Null;
-            // What was weighed is of that game.
+            // The hypotheses of that game go with it.
             snapshot["weighed"] = Value::Null;
         } else {
             snapshot["games"] = self.number(games).into();
@@ -93,7 +94,7 @@ impl GamesMoved {
 }
 
 impl Lift {
-    /// The new number.
+    /// The number that replaces `seq`.
     pub(super) fn seq(&self, seq: u64) -> u64 {
         if seq > self.floor {
             self.base + (seq - self.floor)
@@ -102,7 +103,8 @@ impl Lift {
         }
     }
 
-    /// An event, and all events that it speaks of, under their new numbers, also as JSON; none where it cannot be read.
+    /// An event under its new number, with the new ids of the events that it names, also as JSON. None if it cannot be
+    /// read.
     pub(super) fn event(&self, json: &str) -> Option<(Event, String)> {
         let mut value: Value = serde_json::from_str(json).ok()?;
         let before = value.get("formerly").or_else(|| value.get("id"));
@@ -118,7 +120,7 @@ impl Lift {
         Some((event, json))
     }
 
-    /// The state of a watcher with the new ids of the events that it speaks of, and the new number of its game.
+    /// The snapshot of a watcher with the new ids of the events that it names and the new number of its game.
     pub(super) fn snapshot(&self, json: Option<&str>) -> Option<String> {
         let Some(mut value) = json.and_then(|json| serde_json::from_str(json).ok()) else {
             return self.games.afresh();
@@ -128,7 +130,7 @@ impl Lift {
         Some(value.to_string())
     }
 
-    /// Every id within `value`.
+    /// Replaces every id within `value`.
     fn rename(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -210,7 +212,7 @@ mod tests {
             let value: Value = serde_json::from_str(&lift.snapshot(Some(&kept)).unwrap()).unwrap();
             (value["games"].as_u64().unwrap(), value["game"].is_null())
         };
-        // The third was followed by two others. What began since is a game of its own.
+        // Two others followed the third game. What began since is a game of its own.
         assert_eq!([kept(3), kept(4)], [(5, true), (6, false)]);
         let fresh: Value = serde_json::from_str(&lift.snapshot(None).unwrap()).unwrap();
         assert_eq!(fresh, json!({ "seq": 0, "games": 5 }));

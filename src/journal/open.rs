@@ -1,10 +1,10 @@
 //! Opening the journal: the lock, the check, and what is done with a damaged file.
 //!
-//! A damaged file is renamed and a fresh one begins with what could still be read: the events
-//! nobody has acknowledged. Which numbers the lost part used is not known, so every board goes on in a
-//! fresh range. The same holds when the journal is gone while the mark beside it still tells that there was one.
+//! A damaged file is renamed. A fresh file begins with what could still be read of it: the events that nobody has
+//! acknowledged. The numbers in the lost part are not known, so every board goes on in a fresh range. The same holds
+//! when the journal is gone while the mark beside it still tells that there was one.
 //!
-//! Where nothing can be written, the journal is read as it is, and what is new waits in memory.
+//! Where nothing can be written, the journal is opened for reading, and new events wait in memory.
 
 use std::{
     collections::BTreeMap,
@@ -30,24 +30,24 @@ use crate::event::{Event, notice};
 /// A process that was killed a moment ago may still hold the lock.
 const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Why the journal cannot be used. A damaged file is no such reason.
+/// Why the journal cannot be used. A damaged file is no reason, because a fresh one replaces it.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
 pub enum JournalError {
-    /// Another process has it.
+    /// Another process has the journal open.
     #[error(
         "the journal {path} is in use by process {pid}: two daemons cannot share one; give each its own `journal` path"
     )]
     Locked { path: PathBuf, pid: String },
-    /// Written by a later version.
+    /// A later version of the program wrote it.
     #[error(
         "the journal {path} has tables of version {found}, this program knows {TABLES_VERSION}: run the newer program, or move the file away"
     )]
     Newer { path: PathBuf, found: i64 },
-    /// An SQLite file of something else.
+    /// The file is an SQLite file of another program.
     #[error("{path} is an SQLite file but no journal of this program: give another path")]
     Foreign { path: PathBuf },
-    /// It is not as it was written.
+    /// The file is damaged.
     #[error("{path} is a damaged journal ({damage}): take another backup")]
     Damaged { path: PathBuf, damage: String },
     /// The file system refuses.
@@ -80,13 +80,13 @@ impl JournalError {
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) store: Store,
-    /// None where nothing can be written.
+    /// The file of ceilings; none where nothing can be written.
     pub(crate) mark: Option<Mark>,
     pub(crate) resumes: BTreeMap<String, Resume>,
-    /// Where boards go on that the journal does not know.
+    /// The number after which boards go on that the journal does not know.
     pub(crate) seq_base: u64,
     pub(crate) notices: Vec<Notice>,
-    /// Held as long as the journal is open; none where nothing can be written.
+    /// The lock, held as long as the journal is open; none where nothing can be written.
     pub(crate) lock: Option<File>,
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, J
     }
 }
 
-/// The journal as it is, on a file system that takes no writes.
+/// Opens the journal for reading, on a file system that takes no writes.
 fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
     let sqlite = |source| JournalError::Sqlite {
         path: path.to_owned(),
@@ -149,7 +149,7 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     store.configure().map_err(sqlite)?;
     if store.tables_version().map_err(sqlite)? == 0 {
         store.create_tables(gateway).map_err(sqlite)?;
-        // Another journal was here: its numbers are not to be used again.
+        // Another journal was here, whose numbers must not be used again.
         if !notices.is_empty() {
             salvage.put_into(&mut store).map_err(sqlite)?;
         }
@@ -180,7 +180,7 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     })
 }
 
-/// The file at `path`, or, where that is damaged, a fresh one and what could be read of the old.
+/// The file at `path`. If that is damaged, a fresh one, and what could be read of the old.
 fn sound_or_fresh(path: &Path, notices: &mut Vec<Notice>) -> Result<(Store, Salvage), JournalError> {
     let damage = match open_sound(path)? {
         Ok(store) => return Ok((store, Salvage::default())),
@@ -201,7 +201,7 @@ fn sound_or_fresh(path: &Path, notices: &mut Vec<Notice>) -> Result<(Store, Salv
     Ok((store, salvage))
 }
 
-/// Opens the file and checks it: `Err(damage)` inside when it must be set aside.
+/// Opens the file and checks it. The inner `Err(damage)` means that the file must be set aside.
 pub(super) fn open_sound(path: &Path) -> Result<Result<Store, String>, JournalError> {
     let judge = |error: rusqlite::Error| {
         if is_damage(&error) {
@@ -235,7 +235,7 @@ pub(super) fn open_sound(path: &Path) -> Result<Result<Store, String>, JournalEr
     }
 }
 
-/// Numbers that a former process released without the disk: go on above them.
+/// Makes boards go on above the numbers that a former process released without the disk.
 fn adopt_ceilings(
     store: &mut Store,
     mark: &mut Mark,
@@ -284,7 +284,7 @@ impl Salvage {
         salvage
     }
 
-    /// Reads row by row: what comes before the damage counts.
+    /// Reads row by row, so that all rows before the damage count.
     fn read(&mut self, path: &Path) -> rusqlite::Result<()> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let mut boards = connection.prepare("SELECT last_seq FROM snapshots")?;
@@ -296,7 +296,7 @@ impl Salvage {
         let mut rows = events.query([])?;
         while let Some(row) = rows.next()? {
             let json: String = row.get(1)?;
-            // A row that does not hold an event any more is part of the damage.
+            // A row without a readable event is part of the damage.
             let Ok(event) = serde_json::from_str::<Event>(&json) else {
                 continue;
             };
@@ -321,7 +321,7 @@ impl Salvage {
         Ok(())
     }
 
-    /// Goes on in a fresh file: with these events, and with numbers above all that were used.
+    /// Goes on in a fresh file, with these events and with numbers above all that were used.
     fn put_into(self, store: &mut Store) -> rusqlite::Result<()> {
         let base = fresh_range(self.highest);
         store.set_seq_base(base)?;
@@ -391,7 +391,7 @@ pub(super) fn lock(path: &Path) -> Result<File, JournalError> {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut pid = String::new();
-            // Only for the message: without it the refusal is as good.
+            // The process id only helps the message: without it the refusal is as good.
             let _ = file.read_to_string(&mut pid);
             return Err(JournalError::Locked {
                 path: path.to_owned(),
@@ -400,7 +400,7 @@ pub(super) fn lock(path: &Path) -> Result<File, JournalError> {
         }
         Err(TryLockError::Error(error)) => return Err(io_error("lock", &lock_path)(error)),
     }
-    // The number is a help for the one who is refused; a full disk must not keep us from starting.
+    // The process id helps whoever is refused. A full disk must not keep the daemon from starting.
     if let Err(error) = leave_number(&mut file) {
         tracing::debug!(%error, "cannot leave the process id in the lock");
     }

@@ -1,5 +1,5 @@
-//! The place of the journal's file, and what became of it: what a program holds open goes on working after
-//! the file was removed or replaced, and all that it writes then is lost with the process.
+//! Watches the place of the journal's file. A program that holds a file open goes on working after somebody removed or
+//! replaced the file, and all that it writes then is lost when it ends.
 
 use std::{
     fs, io,
@@ -9,15 +9,15 @@ use std::{
 
 use rustix::fs::{OFlags, StatVfsMountFlags, statvfs};
 
-/// Opens no link, and waits for nobody at a pipe.
+/// Flags that open no link, and do not wait for the other end of a pipe.
 pub(crate) const NO_LINK: i32 = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits().cast_signed();
 
-/// Makes the folder of the journal, which nobody else sees into; one that is there stays as it is.
+/// Makes the folder of the journal, into which nobody else sees. A folder that exists stays as it is.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Where the captures of a board are kept: the present one, and the one before.
+/// The files with a board's captures: the present one, and the one before.
 #[must_use]
 pub fn captures(journal: &Path, board: &str) -> [PathBuf; 2] {
     let present = journal.with_file_name("captures").join(format!("{board}.dgtcap"));
@@ -25,21 +25,21 @@ pub fn captures(journal: &Path, board: &str) -> [PathBuf; 2] {
     [present, before]
 }
 
-/// The capture before the one at `path`.
+/// The file of the capture before the one at `path`.
 pub(crate) fn former(path: &Path) -> PathBuf {
     path.with_extension("before.dgtcap")
 }
 
-/// What is wrong with the place.
+/// What is wrong with the journal's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// Its file system takes no writes.
+    /// The file system takes no writes.
     ReadOnly,
-    /// The file, or its write-ahead log, is not there any more.
+    /// The file, or its write-ahead log, is gone.
     Gone,
-    /// Another file is there.
+    /// Another file is in its place.
     Replaced,
-    /// It cannot be read any more.
+    /// The file cannot be read any more.
     Damaged,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct JournalPlace {
 }
 
 impl JournalPlace {
-    /// Remembers what is at `path`.
+    /// Remembers which files are at `path`.
     pub(super) fn of(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
@@ -63,14 +63,14 @@ impl JournalPlace {
         }
     }
 
-    /// Looks whether that is still there, and can be written. Opens nothing: to close a file of SQLite beside it
-    /// takes its locks away.
+    /// Looks whether the same files are still there and can be written. It opens none of them: closing an SQLite file
+    /// takes away the locks that this process has on it.
     pub(super) fn look(&mut self) -> Option<Fate> {
         if is_read_only(&self.path) {
             return Some(Fate::ReadOnly);
         }
         let log = identity(&beside(&self.path, "-wal"));
-        // It comes into being with the first write.
+        // SQLite makes the log with the first write.
         self.log = self.log.or(log);
         match (self.main, identity(&self.path)) {
             (_, None) => Some(Fate::Gone),
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(place.look(), None);
         fs::remove_file(beside(&path, "-wal")).unwrap();
         assert_eq!(place.look(), Some(Fate::Gone));
-        // The old one stays open, or its number might be given out again.
+        // The test keeps the old file open, or its number might be given out again.
         let _held = fs::File::open(&path).unwrap();
         fs::remove_file(&path).unwrap();
         assert_eq!(place.look(), Some(Fate::Gone));

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OpenFlags, params_from_iter, types::Value};
 
 use super::entry::CommandRecord;
 
-/// Which events to show. Everything that is set must hold.
+/// Which events to show. An event must meet every condition that is set.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Only this board.
@@ -21,7 +21,7 @@ pub struct Filter {
     pub before_seq: Option<u64>,
     /// Only events after this one in the order of the journal, see [`KeptEvent::position`].
     pub after: Option<u64>,
-    /// Only the last so many of those, still oldest first.
+    /// Only the last so many of the events that meet the other conditions, still oldest first.
     pub last: Option<u64>,
 }
 
@@ -37,7 +37,7 @@ pub struct KeptEvent<'a> {
 }
 
 impl Filter {
-    /// The condition, and what stands for its question marks.
+    /// The SQL condition, and the values for its question marks.
     fn condition(&self) -> (String, Vec<Value>) {
         let mut conditions = String::new();
         let mut values = Vec::new();
@@ -70,7 +70,7 @@ impl Filter {
         (conditions, values)
     }
 
-    /// `columns` of the rows of `table` that fit, oldest first.
+    /// The SQL for `columns` of the rows of `table` that meet the condition, oldest first.
     fn sql(&self, columns: &str, table: &str) -> (String, Vec<Value>) {
         let (condition, values) = self.condition();
         let sql = match self.last {
@@ -120,7 +120,7 @@ pub fn each_event(
     Ok(())
 }
 
-/// Calls `show` with each command, oldest first, until it returns false. Of the filter, only the board and how many count.
+/// Calls `show` with each command, oldest first, until it returns false. Only the board and `last` of the filter count.
 ///
 /// # Errors
 /// When the file is missing, is no journal or cannot be read.
@@ -156,18 +156,18 @@ pub fn each_command(
     Ok(())
 }
 
-/// How a board stands in the journal.
+/// A board's events and snapshot in the journal.
 #[derive(Clone, Debug)]
 pub struct Standing {
     /// The board's id.
     pub board: String,
     /// The last number of its events.
     pub last_seq: u64,
-    /// Its events.
+    /// The number of its events.
     pub events: u64,
-    /// Those that no broker has acknowledged.
+    /// The number of its events that no broker has acknowledged.
     pub unacknowledged: u64,
-    /// What is kept of it over a restart, as JSON.
+    /// The snapshot of its watcher, as JSON.
     pub state: Option<String>,
 }
 
@@ -203,7 +203,7 @@ pub fn last_position(path: &Path) -> rusqlite::Result<u64> {
     open(path)?.query_row(sql, [], |row| row.get(0))
 }
 
-/// The boot id of the daemon that writes the journal, or last did; none where there is no journal, or it does not say.
+/// The boot id of the last daemon that wrote the journal; none where there is no journal, or where it does not tell.
 #[must_use]
 pub fn boot(path: &Path) -> Option<String> {
     let sql = "SELECT value FROM meta WHERE key = 'boot'";

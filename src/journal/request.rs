@@ -1,4 +1,4 @@
-//! What is asked of the journal's thread.
+//! The requests to the journal's thread.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::entry::{
     AppendError, CommandRecord, Entry, JournalStats, KnownNumbers, Notice, OutboxRow, Resume, Written,
 };
 
-/// A request, with where its answer goes.
+/// A request with the sender of its answer.
 pub(super) enum JournalRequest {
     Append(Entry, oneshot::Sender<Result<Written, AppendError>>),
     Acked(Vec<u64>),

@@ -47,19 +47,19 @@ CREATE INDEX commands_ref ON commands (board, ref);
 PRAGMA user_version = 1;
 ";
 
-/// Position of an event; its new number, id, game and text.
+/// The position of an event, and its new number, id, game and text.
 type Renumbered = (u64, u64, String, Option<u32>, String);
 
 /// The open file.
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(super) connection: Connection,
-    /// Commands were written since it was last looked what they take.
+    /// True where commands were written since their size was last looked at.
     pub(super) has_new_commands: bool,
 }
 
 impl Store {
-    /// Opens or creates the file and changes nothing in it.
+    /// Opens or creates the file, without changing anything in it.
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
         let connection = Connection::open(path)?;
         connection.busy_timeout(Duration::from_secs(5))?;
@@ -73,10 +73,10 @@ impl Store {
         }
     }
 
-    /// Opens it where nothing can be written: an empty one where there is none.
+    /// Opens the file where nothing can be written; an empty one where there is none.
     pub(crate) fn open_read_only(path: &Path, gateway: &str) -> rusqlite::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        // Without a write-ahead log beside it, it cannot be read but as one that nobody changes.
+        // If it has no write-ahead log beside it, SQLite reads it only as a file that nobody changes.
         let unchanging = format!("file:{}?immutable=1", escaped(path));
         for name in [path.as_os_str(), unchanging.as_ref()] {
             let store = Connection::open_with_flags(name, flags).map(Self::of);
@@ -88,7 +88,7 @@ impl Store {
         Self::in_memory(gateway)
     }
 
-    /// An empty one that nobody can write to.
+    /// An empty journal in memory, to which nobody can write.
     pub(crate) fn in_memory(gateway: &str) -> rusqlite::Result<Self> {
         let mut store = Self::of(Connection::open_in_memory()?);
         store.create_tables(gateway)?;
@@ -96,7 +96,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Writes all of it into a fresh file.
+    /// Writes all its tables into a fresh file.
     pub(crate) fn copy_to(&self, path: &Path) -> rusqlite::Result<()> {
         self.connection.pragma_update(None, "query_only", false)?;
         let name = path.to_string_lossy();
@@ -124,7 +124,8 @@ impl Store {
         rows.collect()
     }
 
-    /// The highest number of a game that the last events of `board` up to number `seq` tell of: some of them may be of earlier games.
+    /// The highest number of a game in the last events of `board` up to number `seq`. Some of these events may be of
+    /// earlier games.
     pub(crate) fn last_game(&self, board: &str, seq: u64) -> rusqlite::Result<Option<u32>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT MAX(game) FROM (SELECT game FROM events WHERE board = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT 1000)",
@@ -132,7 +133,7 @@ impl Store {
         statement.query_row(params![board, seq], |row| row.get(0))
     }
 
-    /// Gives events other numbers, in an order in which none meets another.
+    /// Gives events other numbers, in an order in which no two numbers meet.
     pub(crate) fn renumber(&mut self, changed: &[Renumbered]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         for (n, seq, id, game, json) in changed {
@@ -144,10 +145,10 @@ impl Store {
         transaction.commit()
     }
 
-    /// Makes it ours: how it is written, and in a fresh file how it is laid out.
+    /// Sets how SQLite writes the file, and for a fresh file how it is laid out.
     pub(crate) fn configure(&self) -> rusqlite::Result<()> {
         let connection = &self.connection;
-        // Before the first table: space of dropped events can be given back page by page.
+        // This must come before the first table, so that the space of dropped events can be given back page by page.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
@@ -191,7 +192,7 @@ impl Store {
             .query_row("SELECT count(*) > 0 FROM sqlite_master", [], |row| row.get(0))
     }
 
-    /// Where boards go on that have no row in `snapshots`: 0 unless a former journal was lost.
+    /// The number after which boards go on that have no row in `snapshots`: 0 unless a former journal was lost.
     pub(crate) fn seq_base(&self) -> rusqlite::Result<u64> {
         let base: Option<String> = self
             .connection
@@ -210,13 +211,13 @@ impl Store {
         Ok(())
     }
 
-    /// Leaves word for the next start that the file is a backup, whose boards go on above `base`.
+    /// Writes for the next start that the file is a restored copy, whose boards go on above `base`.
     pub(crate) fn say_restored(&self, base: u64) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('restored', ?1)";
         self.connection.execute(sql, [base.to_string()]).map(|_| ())
     }
 
-    /// What [`Self::say_restored`] left, once.
+    /// Reads and removes what [`Self::say_restored`] wrote.
     pub(crate) fn take_restored(&self) -> rusqlite::Result<Option<String>> {
         self.connection
             .query_row(
@@ -227,13 +228,13 @@ impl Store {
             .optional()
     }
 
-    /// Leaves the boot id of the daemon that writes it.
+    /// Writes the boot id of the present daemon.
     pub(crate) fn set_boot(&self, boot: &str) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('boot', ?1)";
         self.connection.execute(sql, [boot]).map(|_| ())
     }
 
-    /// The last number of each board that can have been sent, where later ones cannot.
+    /// The last number of each board that can have been sent; none where all can.
     pub(crate) fn floors(&self) -> rusqlite::Result<Option<BTreeMap<String, u64>>> {
         let json: Option<String> = self
             .connection
@@ -266,7 +267,7 @@ impl Store {
         Ok((verdict != "ok").then_some(verdict))
     }
 
-    /// All of it or nothing.
+    /// Writes a batch: all of it or nothing.
     pub(crate) fn write(&mut self, batch: &Batch, now_ms: i64) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         batch.write_events(&transaction)?;
@@ -296,8 +297,8 @@ impl Store {
         rows.collect()
     }
 
-    /// Positions of events without acknowledgement among the last ones of `board` before number `seq`. Events of a board are
-    /// acknowledged in order, but for those that are under way at once, which are fewer than are looked at.
+    /// Positions of unacknowledged events among the last ones of `board` before number `seq`. Acknowledgements come in
+    /// the order of a board's events, except for events that are under way at once, which are fewer than this looks at.
     pub(crate) fn unacked_before(&self, board: &str, seq: u64) -> rusqlite::Result<Vec<u64>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT n FROM (SELECT n, acked FROM events WHERE board = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT 64)
@@ -337,7 +338,7 @@ impl Store {
             .query_row("SELECT coalesce(max(n), 0) FROM commands", [], |row| row.get(0))
     }
 
-    /// Where every board goes on.
+    /// Where the numbering of every board goes on.
     pub(crate) fn resumes(&self) -> rusqlite::Result<BTreeMap<String, Resume>> {
         let mut statement = self
             .connection
@@ -375,7 +376,7 @@ impl Store {
             .optional()
     }
 
-    /// Bytes that the content takes: free pages do not count, they are used again.
+    /// Bytes that the content takes. Free pages do not count, because SQLite uses them again.
     pub(crate) fn bytes(&self) -> rusqlite::Result<u64> {
         let pragma = |name: &str| -> rusqlite::Result<u64> {
             self.connection
@@ -385,14 +386,14 @@ impl Store {
         Ok(pages * pragma("page_size")?)
     }
 
-    /// Folds the write-ahead log into the file: a clean stop leaves one file.
+    /// Folds the write-ahead log into the file, so that a clean stop leaves one file.
     pub(crate) fn checkpoint(&self) -> rusqlite::Result<()> {
         self.connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
     }
 }
 
-/// A path as a part of SQLite's file names that are addresses.
+/// Escapes a path for a file name that SQLite reads as an address.
 fn escaped(path: &Path) -> String {
     path.to_string_lossy()
         .replace('%', "%25")

@@ -1,31 +1,31 @@
-//! How long ago something was taken, whatever the wall clock says.
+//! How long ago the journal took something, whatever the wall clock says.
 //!
-//! What this run took is as old as the time that passed since, by a clock that nobody sets. What was there before is as old
-//! as the wall clock had it when the run began, and the run.
+//! The age of what this run took is the time since then, by a clock that nobody sets. The age of anything older is the
+//! age by the wall clock at the beginning of the run, and the time since that beginning.
 #![allow(clippy::disallowed_methods)] // its tests begin at some instant.
 
 use std::time::{Duration, Instant};
 
-/// One mark for all that was taken within this time.
+/// Everything taken within this time shares one mark.
 const STEP: Duration = Duration::from_secs(1);
-/// With more marks than this every other one goes.
+/// When there are more marks than this, every other one goes.
 const MOST_MARKS: usize = 4096;
 
-/// When the things of one kind were taken, by their positions.
+/// When the journal took the things of one kind, by their positions.
 #[derive(Debug)]
 pub(super) struct Taken {
     began: Instant,
-    /// What the wall clock showed then.
+    /// What the wall clock showed at the beginning of the run.
     wall_ms: i64,
     /// The last position before this run.
     last: u64,
-    /// When, and the first position that was taken then.
+    /// Times, each with the first position taken then.
     marks: Vec<(Instant, u64)>,
     step: Duration,
 }
 
 impl Taken {
-    /// A run begins, things up to position `last` being there.
+    /// Begins a run, with things up to position `last` in the journal.
     pub(super) fn begin(now: Instant, wall_ms: i64, last: u64) -> Self {
         Self {
             began: now,
@@ -36,7 +36,7 @@ impl Taken {
         }
     }
 
-    /// Something is taken at position `n`, which is the highest so far.
+    /// Notes that something is taken at position `n`, the highest so far.
     pub(super) fn note(&mut self, now: Instant, n: u64) {
         if self
             .marks

@@ -1,4 +1,4 @@
-//! The thread that owns the file.
+//! The thread that owns the journal's file.
 
 mod commanded;
 mod home;
@@ -34,10 +34,10 @@ const GROUP: usize = 256;
 /// How often a refusing disk is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How long something that was found and mended is said.
+/// How long a notice stays of something that was found and mended.
 const SAY_HEALED: Duration = Duration::from_secs(60);
 
-/// What everybody may watch.
+/// What the rest of the program may watch.
 pub(super) struct Tells {
     pub(super) news: watch::Sender<u64>,
     pub(super) trouble: watch::Sender<Vec<Notice>>,
@@ -45,7 +45,7 @@ pub(super) struct Tells {
     pub(super) disputed: watch::Sender<bool>,
 }
 
-/// What the thread works on.
+/// The state of the thread.
 pub(super) struct JournalWriter {
     settings: JournalSettings,
     store: Store,
@@ -54,38 +54,38 @@ pub(super) struct JournalWriter {
     gateway: String,
     resumes: BTreeMap<String, Resume>,
     seq_base: u64,
-    /// The last number of each board that was given out before this process, or that a broker is known to know.
+    /// The last number of each board that was given out before this process, or that a broker knows.
     floors: BTreeMap<String, u64>,
     /// The last game of each board at the start.
     games: BTreeMap<String, u32>,
-    /// The first event of each board that no broker had acknowledged when another gateway gave out numbers.
+    /// The first event of each board that no broker had acknowledged when another gateway gave out our numbers.
     unanswered: BTreeMap<String, u64>,
-    /// What a broker knows beyond that, and who waits until it is seen to.
+    /// What a broker knows beyond these numbers, and who waits until the journal has dealt with it.
     beyond: BTreeMap<String, KnownNumbers>,
     waiting: Vec<oneshot::Sender<()>>,
-    /// Accepted and not on disk.
+    /// Accepted events that are not on the disk.
     pending: Batch,
     position: u64,
     /// The position of the last command.
     command: u64,
     events_taken: Taken,
     commands_taken: Taken,
-    /// Events on disk without acknowledgement, less those in `pending.acked`.
+    /// The number of events on disk without acknowledgement, less those in `pending.acked`.
     depth: u64,
     pruned: u64,
     refused: u64,
     failing_since: Option<Instant>,
-    /// Memory is full as well, and that was said.
+    /// True once the memory is full as well and a notice told so.
     is_losing: bool,
     last_try: Option<Instant>,
-    /// When something was found and mended that is still being said.
+    /// When something was found and mended of which a notice still tells.
     healed_at: Option<Instant>,
-    /// When the file is read as a whole again.
+    /// When the thread next reads the whole file.
     examine_at: Instant,
     hours: Hours,
     news: watch::Sender<u64>,
     trouble: watch::Sender<Vec<Notice>>,
-    /// True while events of the memory have numbers that no disk keeps from being given out again.
+    /// True while events in memory have numbers that no disk secures.
     unsecured: watch::Sender<bool>,
     disputed: watch::Sender<bool>,
     lock: Option<File>,
@@ -144,7 +144,7 @@ impl JournalWriter {
             disputed: tells.disputed,
             lock: ready.lock,
         };
-        // What keeps it from writing is said before the first event.
+        // A notice tells before the first event what keeps the journal from writing.
         writer.is_at_home();
         Ok(writer)
     }
@@ -167,9 +167,9 @@ impl JournalWriter {
             self.settle(answers);
             if let Some(answer) = closing {
                 self.finish();
-                // The lock is free before anybody hears that the journal is closed.
+                // This frees the lock before anybody hears that the journal is closed.
                 drop(self);
-                // Nobody waits any more when the daemon's own bound has passed.
+                // Nobody waits any more once the daemon's own bound has passed.
                 let _ = answer.send(());
                 return;
             }
@@ -177,13 +177,13 @@ impl JournalWriter {
         self.finish();
     }
 
-    /// Everything but appends is answered at once; those wait for the group's transaction.
+    /// Answers everything except appends at once. Appends wait for the group's transaction.
     fn take(&mut self, request: JournalRequest, answers: &mut Vec<Answer>) {
         match request {
             JournalRequest::Append(entry, answer) => answers.push((self.accept(entry), answer)),
             JournalRequest::Acked(positions) => self.acknowledge(&positions),
             JournalRequest::Unacked(after, limit, answer) => {
-                // Only what is settled may be seen: the group so far is not.
+                // A reader may see only what is settled, so the group goes down first.
                 self.settle(std::mem::take(answers));
                 let _ = answer.send(self.unacked(after, limit));
             }
@@ -203,7 +203,7 @@ impl JournalWriter {
             }
             JournalRequest::StandBy(was_sending) => self.stand_by(was_sending),
             JournalRequest::Boot(boot) => {
-                // A disk that takes no writes is said elsewhere.
+                // Another notice tells of a disk that takes no writes.
                 if let Err(error) = self.store.set_boot(&boot) {
                     tracing::debug!(%error, "cannot leave the boot id in the journal");
                 }
@@ -216,7 +216,7 @@ impl JournalWriter {
                 self.tick();
                 let _ = answer.send(self.stats());
             }
-            // `run` has taken it out.
+            // `run` takes this request out.
             JournalRequest::Close(_) => {}
         }
     }
@@ -228,7 +228,7 @@ impl JournalWriter {
         })
     }
 
-    /// Checks an entry and puts it among the pending: all of it or nothing.
+    /// Checks an entry and puts it among the pending ones: all of it or nothing.
     fn accept(&mut self, entry: Entry) -> Result<(), AppendError> {
         let Entry {
             board,
@@ -271,7 +271,7 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// No room on the disk and none in memory.
+    /// Refuses events for which neither disk nor memory has room.
     fn lose(&mut self, count: usize) -> AppendError {
         let waiting = self.pending.rows.len();
         if !std::mem::replace(&mut self.is_losing, true) {
@@ -299,19 +299,20 @@ impl JournalWriter {
         }
         self.tell_news();
         for (accepted, answer) in answers {
-            // A caller that does not wait has dropped his end.
+            // A caller that does not wait has dropped the receiver.
             let _ = answer.send(accepted.map(|()| written));
         }
     }
 
-    /// Wakes who sends. What is pending does not tell: housekeeping may have written the group's events already.
+    /// Wakes the publisher. The pending events cannot tell whether there is news, because housekeeping may have written
+    /// them already.
     fn tell_news(&self) {
         let position = self.position;
         self.news
             .send_if_modified(|told| std::mem::replace(told, position) != position);
     }
 
-    /// Tries to write everything pending.
+    /// Tries to write everything that is pending.
     fn flush(&mut self) -> Written {
         if self.failing_since.is_some() && self.last_try.is_some_and(|at| at.elapsed() < RETRY) {
             return Written::Memory;
@@ -337,7 +338,7 @@ impl JournalWriter {
         }
     }
 
-    /// One notice when it begins.
+    /// Makes a notice when the disk begins to refuse.
     fn fail(&mut self, notice: Notice) {
         if self.failing_since.is_some() {
             return;
@@ -391,9 +392,9 @@ impl JournalWriter {
         }
     }
 
-    /// Before events are released from memory their numbers are secured.
+    /// Secures the numbers of events in memory before these are released.
     fn cover_pending(&mut self) {
-        // A mark in a folder that nobody finds again keeps nothing.
+        // A mark in a folder that nobody finds again secures nothing.
         let is_lost = self.look().is_some();
         let boards = self
             .pending

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::Facts;
 
-/// One question: the rules in force and what happened.
+/// One question: the rules in force, and what happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
     /// Edition of the Laws.
     pub edition: Edition,
     /// Time control of the event.
     pub time_control: TimeControl,
-    /// Supervision of the event; means nothing in standard chess and in the edition of 1997.
+    /// Supervision of the event. It makes no difference in standard chess and in the edition of 1997.
     pub supervision: Supervision,
     /// What happened.
     pub facts: Facts,
@@ -86,7 +86,7 @@ pub enum Supervision {
 }
 
 impl Edition {
-    /// All of them, oldest first.
+    /// All editions, oldest first.
     pub const ALL: [Self; 5] = [
         Self::Laws1997,
         Self::Laws2014,

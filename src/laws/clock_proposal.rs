@@ -1,4 +1,5 @@
-//! Times to propose after an irregularity (7.1, 7.4). The arbiter sets the clock, and may leave it alone.
+//! Times that the program proposes to the arbiter after an irregularity (7.1, 7.4). The arbiter sets the clock, and may
+//! leave it alone.
 
 use super::{case::Edition, ruling::Ruling};
 use crate::{
@@ -6,25 +7,25 @@ use crate::{
     terms::{Penalty, PenaltyKind, PositionRuling, Side},
 };
 
-/// What the clock has to say about an act.
+/// The clock's readings around an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockHistory {
-    /// What it showed at the press, or at the act where nobody pressed; the increment included.
+    /// The reading at the press, with the increment. If nobody pressed, it is the reading at the act.
     pub at_press: ClockState,
-    /// What the press gave the offender in milliseconds; 0 without increment, or with a delay that credits nothing.
+    /// How many milliseconds the press gave the offender; 0 without increment, or with a delay that credits nothing.
     pub increment_ms: u64,
-    /// What it shows now.
+    /// The present reading.
     pub present: Option<ClockState>,
 }
 
-/// Times and running side to propose, and how they come about.
+/// The proposed times and running side, and how the program works them out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// What to set.
+    /// The times to set.
     pub clock: ClockState,
-    /// What may be set instead.
+    /// Other times that the arbiter may set instead.
     pub alternative: Option<ClockState>,
-    /// How they come about.
+    /// How the program works them out.
     pub working: ClockWorking,
 }
 
@@ -45,14 +46,14 @@ fn taken_back(ruling: &Ruling) -> bool {
     )
 }
 
-/// For an act of `offender` found at once, and for a wrong draw claim.
+/// The proposal for an act of `offender` found at once, and for a wrong draw claim.
 ///
-/// The offender gets his time at the press without the increment it gave him. The opponent gets
-/// his time at the press, so that what ran off since is given back, and the penalty on top. The
-/// offender's side is to run, save after a queen was put on for him: then the move counts, and the
-/// opponent's does. For a claim there was no press: the times are those of the claim.
+/// The offender gets his time at the press without the increment that the press gave him. The opponent gets his own
+/// time at the press, and so loses nothing of what ran off since. He also gets the penalty. The offender's clock is to
+/// run. If a queen was put on for him, his move counts, and the opponent's clock is to run. A claim has no press, so
+/// its times are those of the claim.
 ///
-/// None where the ruling ends the game or changes no times: there is nothing to propose.
+/// None where the ruling ends the game or changes no times.
 #[must_use]
 pub fn at_once(history: &ClockHistory, offender: Side, ruling: &Ruling) -> Option<Proposal> {
     let adds = ruling.penalty.kind == PenaltyKind::Time;
@@ -80,9 +81,9 @@ pub fn at_once(history: &ClockHistory, offender: Side, ruling: &Ruling) -> Optio
     })
 }
 
-/// For an act of `offender` after which `moves` moves of his were played that are taken back: the
-/// times recorded at the position put back, where there is a record, else the present ones; the
-/// penalty on top of either. The arbiter chooses.
+/// The proposal for an act of `offender` after which `moves` of his moves are taken back. The times are those recorded
+/// at the position that is put back, with the present ones as the alternative that the arbiter may choose. Where there
+/// is no record they are the present ones. The penalty comes on top.
 #[must_use]
 pub fn later(
     recorded: Option<ClockState>,
@@ -116,9 +117,9 @@ pub fn later(
     })
 }
 
-/// For pieces that `offender` displaced and left so in the other player's time (7.4): what ran off
-/// since the press is given back. Whose clock is to run is left open; only in 1997 may the
-/// opponent start the culprit's (7.3).
+/// The proposal for pieces that `offender` displaced and left so in the other player's time (7.4). The opponent gets
+/// back what ran off since the press. The proposal leaves open whose clock is to run. Only in 1997 may the opponent
+/// start the culprit's (7.3).
 #[must_use]
 pub fn give_back(history: &ClockHistory, offender: Side, edition: Edition) -> Proposal {
     let culprit_runs = edition == Edition::Laws1997;
@@ -137,7 +138,7 @@ pub fn give_back(history: &ClockHistory, offender: Side, edition: Edition) -> Pr
     }
 }
 
-/// Nothing was earned or lost by it: the times stay, and `runs` is to run.
+/// The proposal for an act by which nobody won or lost time: the times stay, and the clock of `runs` is to run.
 #[must_use]
 pub fn unchanged(clock: ClockState, runs: Side) -> Proposal {
     Proposal {
@@ -174,7 +175,7 @@ fn add_penalty(clock: &mut ClockState, penalty: &Penalty) {
     }
 }
 
-/// What has run off for `side` since the press.
+/// How many milliseconds have run off for `side` since the press.
 fn lost(history: &ClockHistory, side: Side) -> u64 {
     let (mut then, now) = (history.at_press, history.present);
     now.map_or(0, |mut now| {
@@ -194,7 +195,7 @@ mod tests {
         }
     }
 
-    /// White pressed at 10:00 and 8:20; seven seconds of Black's have run off since.
+    /// White pressed at 10:00, with 8:20 for Black. Since then seven seconds of Black's time have run off.
     const HISTORY: ClockHistory = ClockHistory {
         at_press: clock(600, 500, Some(Side::Black)),
         increment_ms: 30_000,

@@ -1,4 +1,4 @@
-//! From a case to a ruling: which act governs, which rule answers it, what that means here.
+//! Gives a case its ruling. It finds the act that governs, the rule on that act, and what the rule means here.
 
 use super::{
     case::{Case, Edition, TimeControl},
@@ -17,10 +17,10 @@ use crate::terms::{
     Penalty, PenaltyKind, PositionRuling, Side,
 };
 
-/// What the Laws prescribe. Total: every case has a ruling; where the Laws would name a player and
-/// the case does not know him, the penalty is left to the arbiter.
+/// The ruling that the Laws prescribe. Every case has one. Where the Laws would name a player whom the case does not
+/// know, the penalty is left to the arbiter.
 ///
-/// Not for this function to know: whether anybody acts upon it.
+/// Whether anybody acts on the ruling is not for this function to know.
 #[must_use]
 pub fn decide(case: &Case, options: &Options) -> Ruling {
     let facts = &case.facts;
@@ -45,7 +45,7 @@ pub fn decide(case: &Case, options: &Options) -> Ruling {
     ruling
 }
 
-/// What Articles 7.2, 7.3, 7.4 and 7.6 speak of, which the appendix for few arbiters does not name.
+/// True for the acts of Articles 7.2, 7.3, 7.4 and 7.6, which the appendix for few arbiters does not name.
 fn is_by_analogy(kind: IrregularityKind) -> bool {
     matches!(
         kind,
@@ -57,7 +57,7 @@ fn is_by_analogy(kind: IrregularityKind) -> bool {
     )
 }
 
-/// A translation of B.3 (2023) that does not bring in A.3 is followed.
+/// True where the options follow a translation of B.3 (2023) that does not bring in A.3.
 fn blitz_by_translation(case: &Case, options: &Options) -> bool {
     case.edition == Edition::Laws2023
         && case.time_control == TimeControl::Blitz
@@ -65,11 +65,11 @@ fn blitz_by_translation(case: &Case, options: &Options) -> bool {
         && options.blitz_2023_unsupervised == Text2023::Translation
 }
 
-/// Endings that come before a flag (6.9: Article 5 and 9.6 first).
+/// The endings that come before the fall of a flag (6.9 names Article 5 and 9.6 first).
 const BEFORE_A_FLAG: [IrregularityKind; 3] = [DeadPosition, Fivefold, SeventyFive];
 
-/// Acts in making a move, the governing one first: who has not the move commits no illegal move,
-/// and an illegal castling is simply illegal, finished or not.
+/// Acts in making a move, the governing one first. A player who does not have the move commits no illegal move. An
+/// illegal castling is simply illegal, finished or not.
 const ACTS_OF_A_MOVE: [IrregularityKind; 11] = [
     MovedOutOfTurn,
     IllegalMove,
@@ -84,7 +84,7 @@ const ACTS_OF_A_MOVE: [IrregularityKind; 11] = [
     PiecesDisplaced,
 ];
 
-/// Of several irregularities in one act, the one that rules it.
+/// The irregularity that governs, of several in one act.
 fn governing_act(case: &Case) -> IrregularityKind {
     let facts = &case.facts;
     let first = facts.irregularity;
@@ -99,7 +99,7 @@ fn governing_act(case: &Case) -> IrregularityKind {
     if !ACTS_OF_A_MOVE.contains(&first) {
         return first;
     }
-    // An act that this edition does not count cannot rule one that it counts.
+    // An act that this edition does not count cannot govern one that it counts.
     let weighs = |kind: &IrregularityKind| {
         present(kind) && (!offence::is_counted_kind(*kind) || offence::rule(case).counts.contains(kind))
     };
@@ -110,7 +110,7 @@ fn governing_act(case: &Case) -> IrregularityKind {
         .unwrap_or(first)
 }
 
-/// Which of the two bodies of rules answers.
+/// The two bodies of rules, of which one answers.
 enum Treatment {
     Offence(IrregularityKind, Sanction),
     Provision(Situation),
@@ -136,7 +136,7 @@ fn treatment(case: &Case, kind: IrregularityKind, options: &Options) -> Treatmen
     counted.unwrap_or_else(|| Treatment::Provision(situation(case, kind, options)))
 }
 
-/// Which row of an irregularity applies.
+/// The row that applies to an irregularity.
 fn situation(case: &Case, kind: IrregularityKind, options: &Options) -> Situation {
     let facts = &case.facts;
     let rules = edition::rules(case.edition);
@@ -162,7 +162,7 @@ fn situation(case: &Case, kind: IrregularityKind, options: &Options) -> Situatio
             Situation::NotCompleted
         }
         TouchMove | RookFirstCastling => {
-            // To reply he must have touched a piece.
+            // The opponent must have touched a piece to reply.
             if facts.opponent_touched_piece || facts.opponent_has_replied {
                 Situation::TooLate
             } else if players_call && facts.raised_by != RaisedBy::Opponent {
@@ -220,7 +220,7 @@ fn flag_situation(case: &Case, kind: IrregularityKind, players_call: bool, optio
     }
 }
 
-/// Steps 4 to 7 for a counted act: completed? in time? the position, the penalty.
+/// The ruling on a counted act: whether it was completed and found in time, the position, and the penalty.
 fn offence_ruling(case: &Case, kind: IrregularityKind, sanction: Sanction, options: &Options) -> Ruling {
     let facts = &case.facts;
     if !facts.clock_pressed {
@@ -246,7 +246,7 @@ fn offence_ruling(case: &Case, kind: IrregularityKind, sanction: Sanction, optio
             return ruling(NO_PENALTY, PositionRuling::Stands, offence_articles(case, kind));
         }
     }
-    // 1997 has no rule of the queen.
+    // The edition of 1997 has no rule that puts on a queen.
     let pawn = |k| k == PromotionNotReplaced && offence::rule(case).counts.contains(&k);
     let position = if kind == PromotionNotReplaced || facts.acts().any(pawn) {
         PositionRuling::ReplaceWithQueen
@@ -272,8 +272,8 @@ fn offence_ruling(case: &Case, kind: IrregularityKind, sanction: Sanction, optio
 
 fn provision_ruling(case: &Case, kind: IrregularityKind, situation: Situation, options: &Options) -> Ruling {
     let Some(cell) = provision::cell(case.edition, kind, situation) else {
-        // Every situation that `situation` gives has a row; a test walks them all. Were one
-        // missing, silence of the Laws leaves it to the arbiter.
+        // Every situation that `situation` gives has a row, as a test shows. If one were missing, the Laws would be
+        // silent, which leaves the matter to the arbiter.
         return ruling(ARBITER, PositionRuling::Continue, std::iter::empty());
     };
     let offender = match kind {
@@ -301,7 +301,7 @@ fn provision_ruling(case: &Case, kind: IrregularityKind, situation: Situation, o
         Effect::ClaimTime => edition::halving_articles(case),
         _ => &[],
     };
-    // The appendix says which rules hold in this game, also for an act that they do not count.
+    // The appendix says which rules hold in this game, for uncounted acts as well.
     let appendix = match (kind, situation) {
         (PressWithoutMove | TwoHands, Situation::Plain) if case.edition != Edition::Laws1997 => {
             edition::appendix(case)
@@ -317,7 +317,7 @@ fn provision_ruling(case: &Case, kind: IrregularityKind, situation: Situation, o
     ruling(penalty, position, articles)
 }
 
-/// Nothing can be done any more: the game is over, or this very move ended it.
+/// The ruling where nothing can be done any more, because the game is over or this very move ended it.
 fn untouched(case: &Case, kind: IrregularityKind, ending: &[&str]) -> Ruling {
     let own = if offence::is_counted_kind(kind) {
         offence_articles(case, kind).collect::<Vec<_>>()
@@ -338,7 +338,7 @@ fn untouched(case: &Case, kind: IrregularityKind, ending: &[&str]) -> Ruling {
     )
 }
 
-/// Articles on a counted act, those of the other acts with it, and the appendix.
+/// The articles on a counted act and on the acts with it, and those of the appendix.
 fn offence_articles(case: &Case, kind: IrregularityKind) -> impl Iterator<Item = &'static str> + '_ {
     let together = case
         .facts
@@ -389,7 +389,7 @@ fn lost(offender: Option<Side>) -> Penalty {
     })
 }
 
-/// The position just before, or the last that can be identified.
+/// The position just before the act, or the last that can be identified.
 fn before(case: &Case) -> PositionRuling {
     if case.facts.last_legal_position_known {
         PositionRuling::ReinstateBefore

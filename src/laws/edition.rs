@@ -1,4 +1,4 @@
-//! The editions beside the matrix: move bars, who may speak, amounts and article numbers.
+//! What the editions say beside the matrix: move bars, who may speak, amounts and article numbers.
 
 use super::{
     case::{
@@ -12,18 +12,18 @@ use super::{
 };
 use crate::terms::IrregularityKind::{self, *};
 
-/// From when on an error of the start is no longer put right.
+/// From which move on an error of the start is no longer put right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bar {
-    /// It always is.
+    /// The error is always put right.
     Never,
-    /// It never is.
+    /// The error is never put right.
     AtOnce,
-    /// Once each player has completed so many moves.
+    /// The bar comes down once each player has completed this many moves.
     Moves(u32),
-    /// The same, in rapid and blitz only.
+    /// As `Moves`, in rapid and blitz only.
     QuickplayMoves(u32),
-    /// The same, in rapid and blitz with too few arbiters only.
+    /// As `Moves`, in rapid and blitz with too few arbiters only.
     UnsupervisedMoves(u32),
 }
 
@@ -45,18 +45,18 @@ impl Bar {
 /// What one edition says outside the matrix of offences.
 #[derive(Clone, Copy, Debug)]
 pub struct EditionRules {
-    /// Which.
+    /// The edition.
     pub edition: Edition,
-    /// Wrong initial position, board turned.
+    /// The bar for a wrong initial position or a turned board.
     pub set_up_bar: Bar,
-    /// Colours reversed.
+    /// The bar for reversed colours.
     pub colours_bar: Bar,
-    /// Clock set wrongly.
+    /// The bar for a clock that was set wrongly.
     pub clock_bar: Bar,
-    /// In rapid and blitz the arbiter neither calls a flag nor enforces Article 4 unless a player
-    /// asks, and both flags down are a draw (1997: B5, B6, B8).
+    /// True where in rapid and blitz the arbiter neither calls a flag nor enforces Article 4 unless a player asks, and
+    /// where both flags down are a draw (1997: B5, B6, B8).
     pub players_call_in_quickplay: bool,
-    /// A wrong draw claim: standard, rapid, blitz.
+    /// What a wrong draw claim costs, in standard, rapid and blitz.
     pub wrong_claim: [Sanction; 3],
 }
 
@@ -78,7 +78,7 @@ pub const EDITIONS: [EditionRules; 5] = [
 /// The rules of an edition.
 #[must_use]
 pub fn rules(edition: Edition) -> &'static EditionRules {
-    // `EDITIONS` is in the order of the enum; a test holds that.
+    // `EDITIONS` is in the order of the enum, as a test shows.
     &EDITIONS[edition as usize]
 }
 
@@ -91,7 +91,7 @@ pub fn wrong_claim_seconds(case: &Case, options: &Options) -> u32 {
     }
 }
 
-/// Articles on a counted act: 1997, 2014, since 2017. The first is the act's own.
+/// Articles on a counted act in 1997, in 2014 and since 2017. The first is the act's own.
 #[rustfmt::skip]
 const OFFENCE_ARTICLES: &[(IrregularityKind, [&[&str]; 3])] = &[
     (IllegalMove,          [&["7.4", "6.13"], &["7.5.a", "7.5.b"], &["7.5.1", "7.5.5", "7.1"]]),
@@ -100,7 +100,7 @@ const OFFENCE_ARTICLES: &[(IrregularityKind, [&[&str]; 3])] = &[
     (TwoHands,             [&["13.4"],        &["4.1", "12.9"],    &["7.5.4", "7.5.5", "7.1"]]),
 ];
 
-/// Which of the three columns of article numbers an edition reads.
+/// The column of article numbers that an edition reads, of three.
 #[must_use]
 pub fn column(edition: Edition) -> usize {
     match edition {
@@ -119,8 +119,8 @@ pub fn offence_articles(edition: Edition, kind: IrregularityKind) -> &'static [&
         .map_or(&[], |(_, by_column)| by_column[column(edition)])
 }
 
-/// Articles of the appendices on the counted acts.
-/// Rapid adequate, rapid not adequate, blitz adequate, blitz not adequate.
+/// Articles of the appendices on the counted acts, for rapid adequate, rapid not adequate, blitz adequate and blitz not
+/// adequate.
 #[rustfmt::skip]
 const APPENDIX: [[&[&str]; 4]; 5] = [
     /* 1997 */ [&[],             &[],                &["C3"],         &["C3"]],
@@ -143,7 +143,7 @@ pub fn appendix(case: &Case) -> &'static [&'static str] {
     }
 }
 
-/// True where the players need not record their moves. Of blitz only some editions at hand say so.
+/// True where the players need not record their moves. For blitz, only some of the editions at hand say so.
 #[must_use]
 pub fn need_not_record(case: &Case) -> bool {
     match (case.edition, case.time_control) {

@@ -1,4 +1,4 @@
-//! What happened, as the law needs to know it.
+//! The facts of a case, as the Laws need them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,7 @@ pub struct MovesCompleted {
 }
 
 impl MovesCompleted {
-    /// What *each* player has completed: 10 and 9 is nine.
+    /// The moves that *each* player has completed: of 10 and 9 moves it is nine.
     #[must_use]
     pub fn by_each(self) -> u32 {
         self.white.min(self.black)
@@ -177,8 +177,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The plainest facts: completed by a press just now, in a position that is known, with
-    /// mating material about and nothing else to say.
+    /// The plainest facts of an irregularity: it was completed by a press just now, in a known position, and the
+    /// material suffices for mate.
     #[must_use]
     pub fn new(irregularity: IrregularityKind, offender: Option<Side>) -> Self {
         Self {
@@ -212,7 +212,7 @@ impl Facts {
         }
     }
 
-    /// The irregularity and those of the same act.
+    /// The irregularity, and the others of the same act.
     pub fn acts(&self) -> impl Iterator<Item = IrregularityKind> + '_ {
         std::iter::once(self.irregularity).chain(self.concurrent.iter().copied())
     }

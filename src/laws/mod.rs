@@ -1,7 +1,7 @@
 //! What the Laws of Chess say of a case: a pure function from facts to a ruling.
 //!
-//! [`edition`] holds the Laws as tables, [`decide()`] reads them. Nothing in here knows of
-//! sensors, and nothing in here decides a game: a ruling is advice to an arbiter.
+//! [`edition`] holds the Laws as tables, and [`decide()`] reads them. Nothing in here knows of sensors, and nothing in
+//! here decides a game: a ruling is advice to an arbiter.
 
 pub mod case;
 pub mod clock_proposal;

@@ -11,26 +11,26 @@ use super::{
 };
 use crate::terms::IrregularityKind::{self, *};
 
-/// What an offence costs.
+/// The cost of an offence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sanction {
-    /// The edition fixes nothing.
+    /// The edition fixes no cost.
     Nothing,
     /// Seconds for the opponent.
     Seconds(u32),
-    /// Seconds for the opponent, on which texts and practice differ (2023, B.2 and B.3).
+    /// Seconds for the opponent on which texts and practice differ (2023, B.2 and B.3).
     Contested {
-        /// As a rule.
+        /// The seconds by the usual reading.
         usual: u32,
-        /// By the other reading.
+        /// The seconds by the other reading.
         other: u32,
     },
-    /// The game, or a draw if the opponent cannot mate.
+    /// The offender loses, or draws if the opponent cannot mate.
     Loss,
 }
 
 impl Sanction {
-    /// The sanction in this case, contested amounts settled.
+    /// The sanction in this case, with contested amounts settled by `options`.
     #[must_use]
     pub fn settled(self, case: &Case, options: &Options) -> Self {
         let Self::Contested { usual, other } = self else {
@@ -45,14 +45,14 @@ impl Sanction {
     }
 }
 
-/// Until when an offence can be acted upon, and by whom.
+/// Until when an arbiter can act upon an offence, and who must raise it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
     /// Until the game ends.
     GameEnd,
-    /// Until the opponent has made his next move; seen by the arbiter or claimed by the opponent.
+    /// Until the opponent has made his next move. The arbiter sees the offence, or the opponent claims it.
     Reply,
-    /// Until the opponent has made his next move, and only if he claims (1997, C3).
+    /// Until the opponent has made his next move, and only if the opponent claims (1997, C3).
     ReplyOnClaim,
 }
 
@@ -67,9 +67,9 @@ pub struct OffenceRule {
     pub supervision: Option<Supervision>,
     /// The acts that count.
     pub counts: &'static [IrregularityKind],
-    /// First, second, third and any later offence.
+    /// The sanctions for the first, the second, and the third and any later offence.
     pub sanctions: [Sanction; 3],
-    /// Until when.
+    /// Until when an arbiter can act upon it.
     pub window: Window,
 }
 
@@ -160,7 +160,7 @@ pub fn sanction(case: &Case, kind: IrregularityKind, number: u32, options: &Opti
     if rule.counts.contains(&kind) {
         return Some(rule.sanctions[nth].settled(case, options));
     }
-    // A.4.2.1 of the proposal names 7.5.1 to 7.5.3 only, while 7.5.4 makes two hands an offence.
+    // A.4.2.1 of the proposal names only 7.5.1 to 7.5.3, while 7.5.4 makes a move with two hands an offence.
     if case.edition == Proposal2017 && kind == TwoHands {
         let general = if case.time_control == Blitz { MIN_1 } else { MIN_2 };
         return match options.proposal_2017_two_hands {
@@ -172,7 +172,7 @@ pub fn sanction(case: &Case, kind: IrregularityKind, number: u32, options: &Opti
     None
 }
 
-/// True for the acts whose number is counted together.
+/// True for the acts that share one count.
 #[must_use]
 pub fn is_counted_kind(kind: IrregularityKind) -> bool {
     ALL_FOUR.contains(&kind)

@@ -1,4 +1,4 @@
-//! Points on which the sources leave room: each has a name, the readings and a default.
+//! Points on which the sources leave room. Each has a name, its readings and a default.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! A case from JSON, with errors that name the field.
+//! Reads a case from JSON, with errors that name the field.
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
@@ -29,11 +29,11 @@ impl CaseError {
 }
 
 impl Case {
-    /// Reads a case. Unknown keys beside `facts` are tolerated (a collection of cases may carry
-    /// names and remarks), unknown facts are not: a misspelt fact would change a ruling in silence.
+    /// Reads a case. Unknown keys beside `facts` are tolerated, because a collection of cases may carry names and
+    /// remarks. Unknown facts are not: a misspelt fact would change a ruling in silence.
     ///
     /// # Errors
-    /// Names the first field that is missing, unknown or of the wrong kind.
+    /// The first field that is missing, unknown or of the wrong kind.
     pub fn from_json(value: &Value) -> Result<Self, CaseError> {
         let map = value
             .as_object()
@@ -41,7 +41,7 @@ impl Case {
         let edition: Edition = field(map, "edition")?;
         let time_control: TimeControl = field(map, "time_control")?;
         let supervision = match map.get("supervision") {
-            // It means nothing there, so it need not be said.
+            // The supervision makes no difference there, so the case need not have it.
             None if time_control == TimeControl::Standard || edition == Edition::Laws1997 => {
                 Supervision::Adequate
             }
@@ -63,10 +63,10 @@ impl Case {
 }
 
 impl Options {
-    /// Reads the options of a case: those that its `options` name, the others as they are in `self`.
+    /// Reads the options of a case: those that its `options` name, with the others as in `self`.
     ///
     /// # Errors
-    /// Names the option that is unknown or has a reading that it does not have.
+    /// The option that is unknown, or has an unknown reading.
     pub fn with_case(self, value: &Value) -> Result<Self, CaseError> {
         let Some(given) = value.get("options") else {
             return Ok(self);
@@ -96,8 +96,8 @@ fn read_facts(facts: &Map<String, Value>) -> Result<Facts, CaseError> {
         Ok(facts) => return Ok(facts),
         Err(error) => error,
     };
-    // serde does not say where in a flat object it stumbled: try the fields one by one against
-    // facts that are known to be good.
+    // serde does not tell which field of a flat object is wrong. So this tries the fields one by one, with other fields
+    // that are known to be good.
     let good = json!({
         "irregularity": "illegal_move", "offender": null, "offence_number": 0, "opponent_has_replied": false,
         "moves_completed": {"white": 0, "black": 0}, "opponent_can_mate": true, "last_legal_position_known": true

@@ -1,5 +1,5 @@
-//! Everything but the counted offences: one row for each irregularity and situation, one column
-//! for each age of the Laws.
+//! The tables on everything except the counted offences: one row for each irregularity and situation, one column for
+//! each age of the Laws.
 
 use super::{
     case::{
@@ -10,14 +10,14 @@ use super::{
 };
 use crate::terms::IrregularityKind::{self, *};
 
-/// What distinguishes the rows of one irregularity.
+/// The situation that tells the rows of one irregularity apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Situation {
-    /// Nothing does.
+    /// The irregularity has only one row, or no other row applies.
     Plain,
-    /// The game had ended before; only where it takes other articles than the plain case.
+    /// The game had ended before. Only for rows with other articles than the plain case.
     Ended,
-    /// It can no longer be put right: too many moves, or the right to claim is lost.
+    /// The irregularity can no longer be put right, because of too many moves or because the right to claim is lost.
     TooLate,
     /// The move is not completed: the clock has not been pressed.
     NotCompleted,
@@ -27,11 +27,11 @@ pub enum Situation {
     PeriodComplete,
     /// Nobody has noticed the flag.
     Unnoticed,
-    /// It is not known which flag fell first, and a further period follows.
+    /// Nobody knows which flag fell first, and a further period follows.
     OrderUnknown,
-    /// It is not known which flag fell first, in the last period.
+    /// Nobody knows which flag fell first, in the last period.
     OrderUnknownLast,
-    /// It is not known which flag fell first, in rapid or blitz under rules of their own.
+    /// Nobody knows which flag fell first, in rapid or blitz under rules of their own.
     OrderUnknownQuickplay,
     /// A draw claim that is right.
     Right,
@@ -60,15 +60,15 @@ pub enum Situation {
 /// The consequence for the players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// None.
+    /// No consequence.
     None,
-    /// The arbiter's discretion.
+    /// The arbiter decides.
     Arbiter,
     /// A draw.
     Draw,
     /// The offender loses, or a draw if the opponent cannot mate.
     Loss,
-    /// The offender loses, whether or not the opponent can mate.
+    /// The offender loses, even if the opponent cannot mate.
     LossOutright,
     /// Time to the opponent for a wrong draw claim.
     ClaimTime,
@@ -77,30 +77,30 @@ pub enum Effect {
 /// The consequence for the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Back to just before, or to the last identifiable position where that is not known.
+    /// The position just before, or the last identifiable one if that is not known.
     BeforeOrIdentifiable,
-    /// Back to just before.
+    /// The position just before.
     Before,
-    /// Play on.
+    /// The game goes on.
     Continue,
-    /// A new game.
+    /// A new game begins.
     NewGame,
-    /// Transfer to a board placed correctly.
+    /// The game goes on on a board that is placed correctly.
     Transfer,
-    /// A queen of the pawn's colour.
+    /// A queen of the pawn's colour replaces the pawn.
     Queen,
-    /// As it is.
+    /// The position stays as it is.
     Stands,
 }
 
 /// One cell: what one age of the Laws says.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
-    /// For the players.
+    /// The consequence for the players.
     pub effect: Effect,
-    /// For the position.
+    /// The consequence for the position.
     pub place: Place,
-    /// Articles.
+    /// The articles that say so.
     pub articles: &'static [&'static str],
 }
 
@@ -111,7 +111,8 @@ pub struct Row {
     pub kind: IrregularityKind,
     /// The situation.
     pub situation: Situation,
-    /// 1997, 2014, since 2017; none where the situation cannot arise, or the matrix answers.
+    /// The cells for 1997, for 2014, and since 2017. None where the situation cannot arise, or where the matrix
+    /// answers.
     pub cells: [Option<Cell>; 3],
 }
 
@@ -123,7 +124,7 @@ const fn c(effect: Effect, place: Place, articles: &'static [&'static str]) -> O
     })
 }
 
-/// A situation that cannot arise.
+/// The cell of a situation that cannot arise.
 const X: Option<Cell> = None;
 
 const fn r(kind: IrregularityKind, situation: Situation, cells: [Option<Cell>; 3]) -> Row {
@@ -223,7 +224,7 @@ pub fn cell(edition: Edition, kind: IrregularityKind, situation: Situation) -> O
         .and_then(|row| row.cells[edition::column(edition)])
 }
 
-/// The cell of an irregularity whatever the situation: the first of its rows.
+/// The cell of an irregularity in whatever situation: that of its first row.
 #[must_use]
 pub fn first_cell(edition: Edition, kind: IrregularityKind) -> Option<Cell> {
     PROVISIONS
@@ -235,30 +236,30 @@ pub fn first_cell(edition: Edition, kind: IrregularityKind) -> Option<Cell> {
 /// Articles of the appendices that one edition adds to a provision.
 #[derive(Clone, Copy, Debug)]
 pub struct Extra {
-    /// The editions.
+    /// The editions that add the articles.
     pub editions: &'static [Edition],
-    /// The irregularities.
+    /// The irregularities to which they belong.
     pub kinds: &'static [IrregularityKind],
-    /// In which games.
+    /// The games in which they apply.
     pub scope: Scope,
-    /// What is added.
+    /// The articles.
     pub articles: &'static [&'static str],
 }
 
-/// In which games an article is added.
+/// The games in which an article is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All.
+    /// All games.
     All,
     /// Rapid and blitz.
     Quickplay,
     /// Rapid and blitz with too few arbiters.
     Unsupervised,
-    /// The same, when the arbiter raised it.
+    /// Rapid and blitz with too few arbiters, if the arbiter raised the matter.
     UnsupervisedByArbiter,
 }
 
-/// Additions by edition.
+/// The additions, by edition.
 #[rustfmt::skip]
 pub const EXTRAS: &[Extra] = &[
     Extra { editions: &[Laws1997], kinds: &[InitialPositionWrong, BoardOrientationWrong, ColoursReversed], scope: Scope::Quickplay, articles: &["B4"] },

@@ -1,4 +1,4 @@
-//! The answer of the law: what it prescribes. Advice to an arbiter, never a decision.
+//! The answer of the Laws: what they prescribe. It is advice to an arbiter, never a decision.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The tables are whole: no combination without an answer, none with two.
+//! The tables are whole: every combination has one answer, and none has two.
 
 use super::{
     case::{Case, Edition, Supervision, TimeControl},
@@ -13,7 +13,7 @@ use crate::terms::{IrregularityKind, PenaltyKind, Side};
 const CONTROLS: [TimeControl; 3] = [TimeControl::Standard, TimeControl::Rapid, TimeControl::Blitz];
 const SUPERVISIONS: [Supervision; 2] = [Supervision::Adequate, Supervision::NotAdequate];
 
-/// Every edition, control and supervision, with these facts.
+/// Every edition, control and supervision, each with these facts.
 fn everywhere(facts: &Facts) -> impl Iterator<Item = Case> + '_ {
     Edition::ALL.into_iter().flat_map(move |edition| {
         CONTROLS.into_iter().flat_map(move |time_control| {
@@ -74,8 +74,8 @@ fn no_row_stands_twice() {
     }
 }
 
-/// The facts that choose between rows, in all their values. A step through them that shares no
-/// factor with the numbers of values still meets each.
+/// The facts that choose between rows, in all their values. A step that shares no factor with the numbers of values
+/// still meets each value.
 fn variants(kind: IrregularityKind) -> Vec<Facts> {
     let mut all = vec![Facts::new(kind, Some(Side::White))];
     let mut vary = |changes: &[&dyn Fn(&mut Facts)]| {
@@ -136,8 +136,8 @@ fn every_case_has_a_ruling_that_is_consistent() {
 
 #[test]
 fn what_stands_in_no_row_is_never_asked_for() {
-    // The fallback of a missing row is play on with the arbiter's discretion and no article; the
-    // test above would show it, since only one edition is silent on one thing.
+    // A missing row falls back to play that goes on, with the arbiter's discretion and no article. The test above would
+    // show that, since only one edition is silent on one thing.
     let facts = Facts::new(IrregularityKind::InvertedRookPromotion, Some(Side::White));
     for case in everywhere(&facts) {
         assert_eq!(decide(&case, &Options::default()).penalty.kind, PenaltyKind::None);

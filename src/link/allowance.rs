@@ -1,21 +1,23 @@
-//! How much time one port may take from the others: what it sends beyond that waits in the system's buffer, and then at
-//! the sender.
+//! Bounds the time that one port may take from the others. Bytes beyond it wait in the system's buffer, and then at the
+//! sender.
 
 use std::time::Duration;
 
 use crate::time::Millis;
 
-/// A board whose game is followed takes a hundredth of it, on a small computer a tenth.
+/// The divisor of all time that gives a port's share. A board in a game takes a hundredth of that share, and a tenth on
+/// a small computer.
 const SHARE: u32 = 4;
-/// Work at once, before the share counts: an event log, a board that comes back with much to tell.
+/// How much work a port may cause at once before the share counts: an event log, or a board that comes back with much
+/// to tell.
 const BURST: Duration = Duration::from_secs(2);
 
-/// What a port may still take.
+/// The time that a port may still take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
     left: Duration,
     burst: Duration,
-    /// What was taken beyond it.
+    /// The time that the port took beyond its share.
     owed: Duration,
     as_of: Millis,
 }
@@ -25,7 +27,7 @@ impl Allowance {
         Self::of(now, BURST)
     }
 
-    /// With so much work at once, before the share counts.
+    /// An allowance with `burst` of work at once, before the share counts.
     pub(crate) fn of(now: Millis, burst: Duration) -> Self {
         Self {
             left: burst,
@@ -35,7 +37,7 @@ impl Allowance {
         }
     }
 
-    /// When more may be read; none when that is now.
+    /// When the port may be read again; none when that is now.
     pub(crate) fn wait(&mut self, now: Millis) -> Option<Millis> {
         let share = Duration::from_millis(now.since(self.as_of)) / SHARE;
         let rest = share.saturating_sub(self.owed);
@@ -45,7 +47,7 @@ impl Allowance {
         self.left.is_zero().then_some(now + 20)
     }
 
-    /// So much time was spent on it.
+    /// Notes that work on the port's bytes took this time.
     pub(crate) fn spent(&mut self, time: Duration) {
         self.owed += time.saturating_sub(self.left);
         self.left = self.left.saturating_sub(time);
@@ -73,7 +75,7 @@ mod tests {
             }
             (spent, waited)
         };
-        // 5 ms of work as fast as it goes; a move's updates, four a second, on a slow computer.
+        // 5 ms of work as fast as it goes, then a half-move's updates, four a second, on a slow computer.
         let (flood, _) = work(Duration::from_millis(5), 0);
         assert!(
             flood > Duration::from_secs(15) && flood < Duration::from_secs(18),
@@ -81,7 +83,7 @@ mod tests {
         );
         let (_, waited) = work(Duration::from_millis(20), 250);
         assert_eq!(waited, 0);
-        // One piece of work may be longer than a share of it.
+        // One piece of work may take longer than the share allows.
         let (flood, _) = work(Duration::from_millis(800), 0);
         assert!(flood < Duration::from_secs(19), "{flood:?}");
     }

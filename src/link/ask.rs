@@ -1,4 +1,4 @@
-//! Asks whoever is at a source who it is.
+//! Asks the board at a source for its identity.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::{
     time::Millis,
 };
 
-/// How long a board that tells whole positions is listened to: one that resets when it is opened takes two
-/// seconds to start, and should speak every second.
+/// How long to listen to a board that tells whole positions. A board that resets when its port is opened takes two
+/// seconds to start, and should then speak every second.
 const LISTENING: Duration = Duration::from_secs(5);
 
-/// Opens the source and asks the board there for its numbers, short and long; none when it is silent.
+/// Opens the source and asks the board there for its serial numbers, short and long; none when the board is silent.
 ///
 /// # Errors
 /// As [`LinkSource::open`].
@@ -27,7 +27,8 @@ pub async fn ask(source: &LinkSource) -> Result<Vec<String>, OpenError> {
     Ok(numbers_of(&mut opened).await)
 }
 
-/// Opens the source and waits until a board of `family` tells what stands on it, and asks it to; none when it does not.
+/// Opens the source, asks the board of `family` for its position and waits for it; none when the board does not tell
+/// it.
 ///
 /// # Errors
 /// As [`LinkSource::open`].
@@ -40,7 +41,7 @@ pub async fn hear_position(
     let (mut buffer, mut heard) = ([0; 256], None);
     driver.link_up(Millis(0));
     while heard.is_none() && began.elapsed() < LISTENING {
-        // Five seconds are 5000 milliseconds.
+        // Five seconds are 5000 milliseconds, which fit.
         let now = Millis(began.elapsed().as_millis() as u64);
         driver.handle_timeout(now);
         while let Some(command) = driver.poll_transmit() {

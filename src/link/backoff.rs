@@ -4,9 +4,9 @@ use fastrand::Rng;
 
 use crate::time::Millis;
 
-/// Doubling delays with jitter, so that twenty boards behind one hub, or twenty gateways behind one
-/// broker, do not come back in step. Only a connection that held for a while counts as a success: one
-/// that is accepted and cut at once must not be tried in a hot loop.
+/// Doubling delays with jitter, so that twenty boards behind one hub, or twenty gateways behind one broker, do not come
+/// back in step. Only a connection that held for a while counts as a success: one that is accepted and cut at once must
+/// not be tried in a hot loop.
 #[derive(Clone, Debug)]
 pub struct Backoff {
     first_ms: u64,
@@ -17,7 +17,8 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Delays from `first_ms` to `longest_ms`; back to the first after `stable_ms` of connection.
+    /// Delays in milliseconds from `first_ms` to `longest_ms`. After `stable_ms` of connection the next delay is the
+    /// first again.
     #[must_use]
     pub fn new(first_ms: u64, longest_ms: u64, stable_ms: u64) -> Self {
         Self {
@@ -34,8 +35,8 @@ impl Backoff {
         self.up_since = Some(now);
     }
 
-    /// The connection or the attempt failed: milliseconds to wait before the next attempt, between half
-    /// and all of the present delay.
+    /// Notes that the connection or the attempt failed. Returns the milliseconds to wait before the next attempt,
+    /// between half and all of the present delay.
     pub fn failed(&mut self, now: Millis, rng: &mut Rng) -> u64 {
         if let Some(since) = self.up_since.take()
             && now.since(since) >= self.stable_ms

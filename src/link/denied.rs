@@ -1,4 +1,5 @@
-//! The error of the first hour: a port that may not be opened. Says who owns it, who we are, and what to do.
+//! The error of the first hour: a port that the daemon may not open. The message says who owns the port, who runs the
+//! daemon, and what to do.
 
 use std::{fmt, fs, os::unix::fs::MetadataExt, path::PathBuf};
 
@@ -9,15 +10,15 @@ use rustix::process::{getegid, geteuid, getgroups};
 pub struct Denied {
     /// The port.
     pub path: PathBuf,
-    /// Owner, group and mode; none when even that may not be read.
+    /// Owner, group and mode; none when the system does not tell even these.
     pub node: Option<Node>,
-    /// Our user.
+    /// The user that runs this program.
     pub user: Owner,
-    /// Our groups.
+    /// The groups of this program.
     pub groups: Vec<Owner>,
 }
 
-/// Who may open a device node.
+/// The owner and the permissions of a device node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// Its owner.
@@ -38,7 +39,7 @@ pub struct Owner {
 }
 
 impl Denied {
-    /// Asks the system about `path` and about us.
+    /// Asks the system who owns `path` and who runs this program.
     pub(super) fn gather(path: PathBuf) -> Self {
         let node = fs::metadata(&path).ok().map(|meta| Node {
             owner: Owner::user(meta.uid()),
@@ -116,7 +117,7 @@ impl Owner {
         Self::named(number, "/etc/group")
     }
 
-    /// Looks the number up in a file of `name:x:number:...`.
+    /// Looks up the number in a file of lines `name:x:number:...`.
     fn named(number: u32, file: &str) -> Self {
         let text = fs::read_to_string(file).unwrap_or_default();
         let name = text.lines().find_map(|line| {

@@ -1,4 +1,4 @@
-//! The ports of this machine that a board may be on, and what is known about each.
+//! The ports of this machine that a board may be on.
 
 use std::{
     fs, panic,
@@ -7,12 +7,12 @@ use std::{
 
 use serialport::{SerialPortInfo, SerialPortType, UsbPortInfo};
 
-/// A port and what is known about it.
+/// A port, with what the system tells of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Port {
-    /// The device node; its number can change when it is plugged in again.
+    /// The device node. Its number can change when the device is plugged in again.
     pub path: PathBuf,
-    /// The link to it that keeps its name: what to configure.
+    /// The link to the node that keeps its name, which the configuration should use.
     pub by_id: Option<PathBuf>,
     /// How it is attached.
     pub kind: PortKind,
@@ -21,9 +21,9 @@ pub struct Port {
 /// How a port is attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PortKind {
-    /// By USB.
+    /// A serial port by USB.
     Usb(UsbDevice),
-    /// By Bluetooth.
+    /// By Bluetooth: a node `rfcomm`.
     Bluetooth,
     /// On the main board.
     BuiltIn,
@@ -31,19 +31,19 @@ pub enum PortKind {
     Hid(UsbDevice),
 }
 
-/// What a USB device says of itself.
+/// What a USB device tells of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsbDevice {
     /// Vendor and product id.
     pub id: (u16, u16),
-    /// Serial number of the device: of its converter, not of the board.
+    /// Serial number of the device: that of the converter, not of the board.
     pub serial: Option<String>,
     /// Product name.
     pub product: Option<String>,
 }
 
 impl Port {
-    /// Whether DGT boards are known to appear so: see [`board_ids`]. Other devices do as well.
+    /// True where DGT boards are known to show these ids: see [`board_ids`]. Other devices show them as well.
     #[must_use]
     pub fn may_be_board(&self) -> bool {
         matches!(&self.kind, PortKind::Usb(usb) if board_ids(usb.id).is_some())
@@ -56,8 +56,7 @@ impl Port {
     }
 }
 
-/// What kind of DGT board appears under these USB ids (protocol reference, section 5). All are shared with unrelated
-/// devices.
+/// The kind of DGT board that shows these USB ids (protocol reference, section 5). Unrelated devices share all of them.
 #[must_use]
 pub fn board_ids(id: (u16, u16)) -> Option<&'static str> {
     match id {
@@ -68,17 +67,17 @@ pub fn board_ids(id: (u16, u16)) -> Option<&'static str> {
     }
 }
 
-/// Whether a HID device with these USB ids is a board by Chessnut. The vendor id is not theirs alone.
+/// True where a HID device with these USB ids is a board by Chessnut. Other makers use the vendor id as well.
 #[must_use]
 pub fn is_chessnut(id: (u16, u16)) -> bool {
     matches!(id, (0x2d80, 0x8000..=0x86ff))
 }
 
-/// All serial ports and the boards among the HID devices, in the order of their names. Pseudo terminals are not among them. Blocks for some
-/// milliseconds.
+/// All serial ports, and the boards among the HID devices, in the order of their names. Pseudo terminals are left out.
+/// Blocks for some milliseconds.
 ///
 /// # Errors
-/// What the system says when it cannot list them.
+/// The system's error when it cannot list the ports.
 pub fn ports() -> Result<Vec<Port>, serialport::Error> {
     let mut ports = serial_ports()?;
     ports.extend(hid_boards(Path::new("/sys/class/hidraw"), Path::new("/dev")));
@@ -87,20 +86,21 @@ pub fn ports() -> Result<Vec<Port>, serialport::Error> {
 }
 
 fn serial_ports() -> Result<Vec<Port>, serialport::Error> {
-    // The library takes this folder for granted and panics in a container that has none.
+    // The library panics if this folder is missing, as in some containers.
     if !Path::new("/sys/class/tty").is_dir() {
         return Ok(Vec::new());
     }
     let mut listed = serialport::available_ports();
     if listed.is_err() {
-        // A device that vanished during the scan fails the whole list: look once more.
+        // A device that vanishes during the scan makes the whole list fail, so one more scan follows.
         listed = serialport::available_ports();
     }
     let links = by_id_links(Path::new("/dev/serial/by-id"));
     Ok(listed?.into_iter().map(|info| port(info, &links)).collect())
 }
 
-/// The boards among the HID devices that `class` lists, with their nodes in `devices`. Others, keyboards for one, are nobody's business.
+/// The boards among the HID devices in `class`, with their nodes in `devices`. Other HID devices, keyboards among them,
+/// are left out.
 fn hid_boards(class: &Path, devices: &Path) -> Vec<Port> {
     let Ok(entries) = fs::read_dir(class) else {
         return Vec::new(); // a machine or a container without any
@@ -117,7 +117,7 @@ fn hid_boards(class: &Path, devices: &Path) -> Vec<Port> {
     entries.flatten().filter_map(board).collect()
 }
 
-/// What the kernel says of a HID device: `HID_ID=0003:00002D80:00008003`, bus, vendor and product.
+/// Reads a HID device's bus, vendor and product as the kernel gives them: `HID_ID=0003:00002D80:00008003`.
 fn hid_device(uevent: &str) -> Option<UsbDevice> {
     let said = |key: &str| {
         let value = uevent
@@ -134,7 +134,7 @@ fn hid_device(uevent: &str) -> Option<UsbDevice> {
     })
 }
 
-/// [`ports`] from within the runtime.
+/// [`ports`] for callers within the runtime.
 ///
 /// # Errors
 /// As [`ports`]; a panic of the library is an error as well.
@@ -173,7 +173,7 @@ fn usb_device(usb: UsbPortInfo) -> UsbDevice {
     }
 }
 
-/// The links and the devices that they lead to.
+/// The links in `folder`, each with the device that it leads to.
 fn by_id_links(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new(); // udev makes the folder with the first such device

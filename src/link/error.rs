@@ -1,4 +1,4 @@
-//! Why a source cannot be opened, said so that a person can mend it.
+//! Why a source cannot be opened, in words from which a person can put it right.
 
 use std::{io, path::PathBuf};
 
@@ -7,13 +7,13 @@ use super::{denied::Denied, file::CaptureFileError};
 /// Why a source cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// There is no such device now. Not an error of the configuration: a cable may be out.
+    /// There is no such device now. That is no error of the configuration, because a cable may be out.
     #[error("no port {0}: is the board plugged in? `dgt2mqtt ports` lists what is there")]
     NotFound(String),
     /// The operating system refuses.
     #[error(transparent)]
     Denied(#[from] Box<Denied>),
-    /// Another program has it.
+    /// Another program has the port.
     #[error("{} is in use by another program; close that one (`fuser -v {}` names it)", .0.display(), .0.display())]
     Busy(PathBuf),
     /// Two devices carry the same USB serial number, as cheap converters do.
@@ -29,10 +29,10 @@ pub enum OpenError {
     NoSuchBoard {
         /// The number looked for.
         serial: String,
-        /// What was asked, and what became of it.
+        /// The ports that were asked, and the answer of each.
         asked: Vec<String>,
     },
-    /// Two boards say that they are this one.
+    /// Two boards tell the same serial number.
     #[error(
         "the serial number {serial} is said by the boards at {}, and neither is taken, so that their games are not mixed: configure each by its port (`dgt2mqtt ports` names them)",
         .ports.join(" and ")
@@ -40,7 +40,7 @@ pub enum OpenError {
     BoardDoubled {
         /// The number looked for.
         serial: String,
-        /// The ports at which it is said.
+        /// The ports whose boards tell it.
         ports: Vec<String>,
     },
     /// The port cannot be used.
@@ -48,7 +48,7 @@ pub enum OpenError {
     Port {
         /// The port.
         path: PathBuf,
-        /// What the system says.
+        /// The reason that the system gives.
         reason: String,
     },
     /// The network address cannot be reached.
@@ -56,10 +56,10 @@ pub enum OpenError {
     Unreachable {
         /// `host:port`.
         address: String,
-        /// What the system says.
+        /// The reason that the system gives.
         source: io::Error,
     },
-    /// The line is open, and this board does not answer there.
+    /// The line opens, and this board does not answer there.
     #[error(
         "{0}: the board does not answer on its line: is it switched on, and is this its serial number? `dgt2mqtt ports --line PORT` asks who is there"
     )]
@@ -67,7 +67,7 @@ pub enum OpenError {
     /// The capture cannot be read.
     #[error(transparent)]
     Capture(#[from] CaptureFileError),
-    /// The capture has been played to its end.
+    /// The capture was played to its end.
     #[error("the capture {} is over", .0.display())]
     CaptureOver(PathBuf),
 }

@@ -13,9 +13,9 @@ use ruzstd::{
 
 use crate::capture::{Capture, Header, ParseError, Record, write_header, write_record};
 
-/// Characters of a capture, unpacked: an evening has a hundredth of that.
+/// The longest capture in characters, unpacked. An evening has a hundredth of that.
 const MOST: u64 = 64 << 20;
-/// Characters after which a recording is saved unasked.
+/// After how many characters a recording is saved without being asked to.
 const SAVE_AT: usize = 64 * 1024;
 
 /// A capture that cannot be read.
@@ -24,26 +24,26 @@ pub enum CaptureFileError {
     /// The file cannot be opened or read.
     #[error("cannot read the capture {}", path.display())]
     Read {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason that the system gives.
         source: io::Error,
     },
     /// The file cannot be written.
     #[error("cannot write the capture {}", path.display())]
     Write {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason that the system gives.
         source: io::Error,
     },
-    /// There is a file of this name.
+    /// A file of this name exists.
     #[error("{} is there already; --force overwrites it", .0.display())]
     Exists(PathBuf),
-    /// It breaks the rules of the format.
+    /// The file breaks the rules of the format.
     #[error("{}", path.display())]
     Format {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Line and reason.
         source: ParseError,
@@ -53,7 +53,7 @@ pub enum CaptureFileError {
 /// Reads a capture.
 ///
 /// # Errors
-/// Says which file, and which line of it.
+/// The error names the file, and the line where there is one.
 pub fn read_capture(path: &Path) -> Result<Capture, CaptureFileError> {
     let text = read(path).map_err(|source| CaptureFileError::Read {
         path: path.to_owned(),
@@ -65,7 +65,7 @@ pub fn read_capture(path: &Path) -> Result<Capture, CaptureFileError> {
     })
 }
 
-/// Whether the name asks for compression.
+/// True where the name asks for compression.
 #[must_use]
 pub fn is_compressed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "zst")
@@ -81,7 +81,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut raw = Vec::new();
     bounded(file, &mut raw)?;
     let mut rest = raw.as_slice();
-    // A recording is a row of frames, one for each time that it was saved.
+    // A compressed recording is a series of frames, one for each save.
     while !rest.is_empty() {
         let decoder = StreamingDecoder::new(&mut rest).map_err(io::Error::other)?;
         bounded(decoder, &mut text)?;
@@ -89,7 +89,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Adds to `text` what `source` has, unless that becomes too much.
+/// Adds the content of `source` to `text`, unless that becomes longer than a capture may be.
 fn bounded(source: impl Read, text: &mut Vec<u8>) -> io::Result<()> {
     let room = MOST - text.len() as u64;
     let read = source.take(room + 1).read_to_end(text)?;
@@ -106,15 +106,15 @@ pub struct CaptureWriter {
     path: PathBuf,
     file: File,
     compressed: bool,
-    /// What has not been saved.
+    /// The records that are not saved yet, as text.
     text: String,
 }
 
 impl CaptureWriter {
-    /// Begins a file. One that is there is only overwritten with `force`.
+    /// Begins a file. An existing file is only overwritten with `force`.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// When the file cannot be created, or exists.
     pub fn create(path: &Path, header: &Header, force: bool) -> Result<Self, CaptureFileError> {
         let mut options = OpenOptions::new();
         options.write(true);
@@ -136,13 +136,13 @@ impl CaptureWriter {
             compressed: is_compressed(path),
             text: String::new(),
         };
-        // Writing into a `String` does not fail.
+        // Writing into a `String` cannot fail.
         let _ = write_header(&mut writer.text, header);
         writer.save()?;
         Ok(writer)
     }
 
-    /// Adds a record. It reaches the file with [`Self::save`], or when there is much to save.
+    /// Adds a record. It reaches the file with [`Self::save`], or when enough records wait.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -177,7 +177,7 @@ impl CaptureWriter {
             })
     }
 
-    /// Saves, and waits until it is on the disk.
+    /// Saves all records, and waits until they are on the disk.
     ///
     /// # Errors
     /// When the file cannot be written.

@@ -1,7 +1,8 @@
 //! A line that many boards share: one port, and a link for each board.
 //!
-//! Who opens a place at a line gets a connection on which its board speaks as on a line of its own; it goes when the board
-//! does. The [`Hub`] owns the port: it lets the [`Master`] ask, and passes on what is said.
+//! Whoever opens a [`LinePlace`] gets a connection on which its board speaks as on a line of its own. The connection
+//! ends when the board does not answer any more. The [`Hub`] owns the port: it writes the questions of the [`Master`],
+//! and passes on what the boards say.
 
 use std::{
     collections::BTreeMap,
@@ -29,22 +30,23 @@ use crate::{
     time::Millis,
 };
 
-/// Bytes that a connection holds: what a board says in some seconds, with a log.
+/// How many bytes a connection holds: some seconds of a board, with a log.
 const CONNECTION: usize = 12_288;
-/// Boards that may come to a line at once.
+/// How many places may be opened at once.
 const ARRIVALS: usize = 64;
-/// How often the figures are told.
+/// How often the hub tells its figures.
 const FIGURES: Duration = Duration::from_secs(2);
-/// For so long the longest time without a question is told.
+/// For how long the figures tell the longest time in which a board was not asked.
 const LONGEST_OF: Duration = Duration::from_secs(30);
-/// Bytes of questions that wait for the port: more is no line that sends.
+/// How many bytes of questions may wait for the port. If there are more, the line does not send.
 const MOST_UNSENT: usize = 256;
-/// Work at once that no line of 9600 baud makes: a line takes a thousandth of a computer's time.
+/// How much work the line may cause at once. A line of 9600 baud takes a thousandth of a computer's time, and so never
+/// comes near it.
 const BURST: Duration = Duration::from_millis(200);
-/// How long a board that is not there is waited for.
+/// How long a place waits for a board that does not answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// A board's place at a line, whose port somebody holds.
+/// A board's place at a line, whose port a [`Hub`] holds.
 #[derive(Clone, Debug)]
 pub struct LinePlace {
     name: String,
@@ -54,10 +56,11 @@ pub struct LinePlace {
 }
 
 impl LinePlace {
-    /// A connection to the board, if it is there within some seconds: a line that was just opened has not asked all yet.
+    /// Opens a connection to the board, if the board answers within some seconds: on a line that was just opened, not
+    /// every board has been asked.
     ///
     /// # Errors
-    /// [`OpenError::NotOnLine`] where it is not.
+    /// [`OpenError::NotOnLine`] where the board does not answer.
     pub(super) async fn open(&self) -> Result<Opened, OpenError> {
         let mut here = self.here.clone();
         let is_here = matches!(timeout(PATIENCE, here.wait_for(|here| *here)).await, Ok(Ok(_)));
@@ -93,16 +96,16 @@ pub(super) async fn alone(board: (Address, String), name: String, port: Opened) 
     })
 }
 
-/// Who answers on a line.
+/// The boards that answer on a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Addresses of boards.
     pub boards: Vec<u16>,
-    /// Those that two boards have.
+    /// Addresses that two boards have.
     pub doubled: Vec<u16>,
 }
 
-/// Asks who is on the line that was opened, until nobody new answers.
+/// Asks which boards are on an open line, until no new one answers.
 pub async fn discover(port: Opened) -> Found {
     let (mut io, origin) = (port.io, Instant::now());
     let now = || Millis(origin.elapsed().as_millis() as u64);
@@ -128,7 +131,7 @@ pub async fn discover(port: Opened) -> Found {
     }
 }
 
-/// A task that ends with who holds it.
+/// A task that ends when its owner drops this.
 struct Task(JoinHandle<()>);
 
 impl Drop for Task {
@@ -137,7 +140,7 @@ impl Drop for Task {
     }
 }
 
-/// A connection that has its line for itself.
+/// The connection of a board that has the line for itself.
 struct Alone {
     io: Box<dyn Io>,
     _task: Task,
@@ -167,7 +170,7 @@ impl AsyncWrite for Alone {
     }
 }
 
-/// One board's connection, as the line holds it.
+/// The connection of one board, as the hub holds it.
 #[derive(Debug)]
 struct Seat {
     stream: Option<DuplexStream>,
@@ -182,14 +185,14 @@ pub struct Hub {
     arrivals: mpsc::Receiver<(Address, DuplexStream)>,
     figures: Arc<watch::Sender<Figures>>,
     origin: Instant,
-    /// The longest time that a board was not asked, and since when.
+    /// The longest time in which a board was not asked, and when the hub noted it.
     longest: Option<(Instant, u64)>,
-    /// It was said that the line sends more than there is to say.
+    /// True once the log has told that the line sends too much.
     floods: bool,
 }
 
 impl Hub {
-    /// Of a line with these boards, each with its serial number and the name of its place; and the places.
+    /// A hub for boards with their serial numbers and the names of their places; and the places.
     #[must_use]
     pub fn new(boards: impl IntoIterator<Item = (Address, String, String)>) -> (Self, Vec<LinePlace>) {
         let (sender, arrivals) = mpsc::channel(ARRIVALS);
@@ -217,13 +220,13 @@ impl Hub {
         (hub, places)
     }
 
-    /// Where it is told how the line does.
+    /// The figures of the line.
     #[must_use]
     pub fn figures(&self) -> watch::Receiver<Figures> {
         self.figures.subscribe()
     }
 
-    /// The same line, on which boards are looked for that nobody has named.
+    /// Makes the hub also look for boards that the configuration does not name.
     #[must_use]
     pub fn searching(self) -> Self {
         Self {
@@ -232,15 +235,15 @@ impl Hub {
         }
     }
 
-    /// The time of the line.
+    /// The present time of the line.
     #[must_use]
     pub fn now(&self) -> Millis {
         // A process runs for less than 292 million years.
         Millis(self.origin.elapsed().as_millis() as u64)
     }
 
-    /// Lets the boards speak over `io`, the port of this `line`, until it is lost, and says why. Calls `beat` every few seconds at
-    /// the least.
+    /// Lets the boards speak over `io`, the port of this `line`, until the port is lost, and returns the reason. Calls
+    /// `beat` every few seconds at least.
     pub async fn drive(&mut self, line: &str, io: Box<dyn Io>, beat: impl Fn()) -> String {
         let (mut allowance, mut busy) = (Allowance::of(self.now(), BURST), None::<Instant>);
         let (mut read, mut write) = tokio::io::split(io);
@@ -327,7 +330,8 @@ impl Hub {
         }
     }
 
-    /// What the boards say goes to who watches them. Who does not take it is not served any longer: he asks anew.
+    /// Passes the boards' bytes on to the connections. A connection that does not take them is closed, and its watcher
+    /// opens it again.
     fn pass_on(&mut self) {
         while let Some((address, said)) = self.master.poll_said() {
             let Some(seat) = self.seats.get_mut(&address) else {
@@ -351,12 +355,12 @@ impl Hub {
 /// Writes all of `bytes` at once, if there is room.
 fn takes(stream: &mut DuplexStream, bytes: &[u8]) -> bool {
     let mut cx = Context::from_waker(std::task::Waker::noop());
-    // Whoever else was busy has no say in whether there is room.
+    // Without `unconstrained` other work of this task could make it look as if there were no room.
     let mut write = std::pin::pin!(tokio::task::unconstrained(stream.write_all(bytes)));
     matches!(write.as_mut().poll(&mut cx), Poll::Ready(Ok(())))
 }
 
-/// What the next of those who watch says to its board; nothing when he is gone.
+/// The bytes that the next connection says to its board; none when the connection is closed.
 fn heard(seats: &mut BTreeMap<Address, Seat>, cx: &mut Context<'_>) -> Poll<(Address, Option<Vec<u8>>)> {
     for (address, seat) in seats {
         let Some(stream) = &mut seat.stream else { continue };
@@ -384,7 +388,7 @@ mod tests {
         },
     };
 
-    /// One board on a line, at the other end of `io`, until that is gone.
+    /// Simulates one board on a line, at the other end of `io`, until that is closed.
     async fn board(mut io: DuplexStream, address: Address) {
         let capture = Capture::parse(b"# dgtcap 1\n0.0 < 8d 00 0a 20 03 02 20 03 02 08\n").unwrap();
         let player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(1), Pace::default());
@@ -413,7 +417,7 @@ mod tests {
         }
     }
 
-    /// A device that never stops, for a while.
+    /// A device that sends without end, for a while.
     struct Babble(Instant);
 
     impl AsyncRead for Babble {
@@ -452,7 +456,7 @@ mod tests {
         assert!(hub.floods);
     }
 
-    /// A port that is lost takes its boards with it, and brings them back when it is opened again.
+    /// Holds that boards go with a port that is lost, and come back when it is opened again.
     #[tokio::test]
     async fn a_line_that_is_lost_and_opened_again() {
         let address = Address::new(1025).unwrap();

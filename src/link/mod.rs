@@ -1,7 +1,7 @@
-//! Links to boards: where bytes come from, not what they mean.
+//! Links to boards: where bytes come from. What they mean is for other rooms.
 //!
-//! A [`LinkSource`] is what the configuration says of a board's port. [`LinkSource::open`] finds it anew
-//! each time, so a port that came back under another number is found again.
+//! A [`LinkSource`] is a board's port as the configuration names it. [`LinkSource::open`] looks for the port anew each
+//! time, so it finds one that came back under another number.
 #![allow(clippy::disallowed_methods)] // links live on the wall clock.
 
 mod allowance;
@@ -29,8 +29,8 @@ pub use playback::Playback;
 pub(crate) use probe::same_number;
 pub use source::{LineMember, LinkSource, PortMatch, SourceSyntaxError};
 
-/// A live connection to one board. Reading 0 bytes or an error means that it is gone: drop it, then
-/// open the source again. There is no need to flush it, and flushing does nothing.
+/// A live connection to one board. If a read gives 0 bytes or an error, the board is gone: the caller drops the
+/// connection and opens the source again. Flushing is not needed and does nothing.
 pub trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
@@ -39,7 +39,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 pub struct Opened {
     /// The connection.
     pub io: Box<dyn Io>,
-    /// Where it leads: the device, the address or the file.
+    /// The device, the address or the file that it leads to.
     pub name: String,
 }
 

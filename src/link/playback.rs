@@ -1,4 +1,4 @@
-//! A capture as a link: what the board said then, said again in real time.
+//! A capture as a link: plays in real time what the board said when the capture was made.
 
 use std::{
     io,
@@ -17,8 +17,8 @@ use tokio::{
 use super::{OpenError, Opened, file::read_capture};
 use crate::capture::{Act, Record};
 
-/// A capture and how far it has been played. `! down` ends a link as a pulled cable does; the next
-/// opening goes on behind it, and what comes before `! up` is waited for in silence.
+/// A capture and how far it was played. `! down` ends a link as a pulled cable does. The next opening goes on after it,
+/// and is silent until `! up`.
 #[derive(Clone, Debug)]
 pub struct Playback {
     path: PathBuf,
@@ -27,16 +27,16 @@ pub struct Playback {
 
 #[derive(Debug, Default)]
 struct Tape {
-    /// When second 0 was; none before the first opening.
+    /// When second 0 of the capture was; none before the first opening.
     start: Option<Instant>,
     records: Vec<Record>,
-    /// The next record, and how many of its bytes have been read.
+    /// The index of the next record.
     next: usize,
     offset: usize,
 }
 
 impl Playback {
-    /// Not yet begun.
+    /// A playback that has not begun.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Playback {
         }
     }
 
-    /// The file.
+    /// The path of the capture.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -70,7 +70,7 @@ impl Playback {
     }
 }
 
-/// A poisoned tape is still in order: its fields are plain numbers.
+/// The fields are plain numbers, so a task that panicked left them in order.
 fn lock(tape: &Mutex<Tape>) -> MutexGuard<'_, Tape> {
     tape.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -87,7 +87,7 @@ enum Step {
 }
 
 impl Tape {
-    /// Puts what is due into `buf`.
+    /// Puts the bytes that are due into `buf`.
     fn play(&mut self, buf: &mut ReadBuf<'_>) -> Step {
         let Some(start) = self.start else {
             return Step::Gone;
@@ -141,7 +141,7 @@ impl AsyncRead for Player {
     }
 }
 
-/// What the host says goes nowhere: the board's answers are on record.
+/// The player drops what the host says, because the capture has the board's answers.
 impl AsyncWrite for Player {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Poll::Ready(Ok(buf.len()))

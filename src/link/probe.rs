@@ -20,22 +20,22 @@ use crate::{
     time::Millis,
 };
 
-/// How long a port may take to say a number. A board answers within some tens of milliseconds; one that
-/// is in bus mode ignores the first command.
+/// How long a port may take to tell a number. A board answers within some tens of milliseconds. A board in bus mode
+/// ignores the first command.
 const PATIENCE: Duration = Duration::from_millis(1200);
-/// Between two commands: a board's input holds ten bytes.
+/// The pause between two commands: a board's input holds ten bytes.
 const PACE: Duration = Duration::from_millis(100);
 
-/// What each port said when it was asked last. One search at a time: two would meet at a port that
-/// only one can open, and one of them would miss its board. What is remembered only decides which port
-/// is asked first, and which need not be asked once a board is found, so that twenty boards are not found by four hundred
-/// questions.
+/// What each port told when it was last asked, so that twenty boards are not found by four hundred questions. The
+/// memory decides only which port is asked first, and which need not be asked once a board is found. The lock lets one
+/// search run at a time: two would meet at a port that only one can open, and one of them would miss its board.
 static REMEMBERED: Mutex<Memory> = Mutex::const_new(Memory(None));
 
-/// What ports said, with the time at which their nodes were made: a port that was plugged in anew may lead to another board.
+/// What ports told, with the times at which their nodes were made. A port that was plugged in anew may lead to another
+/// board.
 struct Memory(Option<HashMap<PathBuf, (Made, Vec<String>)>>);
 
-/// Seconds and nanoseconds.
+/// Seconds and nanoseconds of the Unix time.
 type Made = (i64, i64);
 
 impl Memory {
@@ -56,8 +56,8 @@ fn made_at(path: &Path) -> Option<Made> {
     Some((metadata.ctime(), metadata.ctime_nsec()))
 }
 
-/// Opens the port behind which a board says that its number is `wanted`. Of two that say so neither is taken: the games of
-/// one would go on at the other after a cable was out.
+/// Opens the port whose board tells the number `wanted`. If two boards tell it, neither is taken: after a cable was
+/// out, the game of one could go on at the other.
 pub(super) async fn open(wanted: &str, candidates: &[PathBuf]) -> Result<Opened, OpenError> {
     let mut remembered = REMEMBERED.lock().await;
     let candidates = in_order(wanted, candidates, &remembered).await?;
@@ -91,7 +91,7 @@ pub(super) async fn open(wanted: &str, candidates: &[PathBuf]) -> Result<Opened,
     })
 }
 
-/// The ports that may be asked, each once, the likeliest first.
+/// The ports that may be asked, each once, in the order of their chance to be right.
 async fn in_order(wanted: &str, given: &[PathBuf], remembered: &Memory) -> Result<Vec<PathBuf>, OpenError> {
     let mut candidates = given.to_vec();
     if candidates.is_empty() {
@@ -126,12 +126,12 @@ pub(crate) fn same_number(a: &str, b: &str) -> bool {
     a.trim_start_matches('0') == b.trim_start_matches('0')
 }
 
-/// The numbers, short and long, that the device gives; none when it is silent.
+/// The serial numbers, short and long, that the device tells; none when it is silent.
 pub(super) async fn numbers_of(opened: &mut Opened) -> Vec<String> {
     let mut decoder = Decoder::new();
     let mut numbers: Vec<String> = Vec::new();
     let deadline = Instant::now() + PATIENCE;
-    // Reset ends bus mode or a stream of updates; it is not answered.
+    // Reset ends bus mode and a stream of updates. A board does not answer it.
     for command in [Command::Reset, Command::Serial, Command::LongSerial] {
         if opened.io.write_all(&command.bytes()).await.is_err() {
             return numbers;
@@ -146,7 +146,7 @@ pub(super) async fn numbers_of(opened: &mut Opened) -> Vec<String> {
     numbers
 }
 
-/// Listens until `deadline` or the first number. False when the device is gone.
+/// Listens until `deadline` or until the first number. False when the device is gone.
 async fn listen(
     opened: &mut Opened,
     decoder: &mut Decoder,
@@ -159,7 +159,7 @@ async fn listen(
         match timeout_at(deadline, opened.io.read(&mut buffer)).await {
             Err(_) => return true,
             Ok(Err(_) | Ok(0)) => return false,
-            // All that is heard here is heard at once, so one time serves for all.
+            // The times of these messages do not matter, so one time serves for all.
             Ok(Ok(n)) => decoder.push(Millis(0), &buffer[..n], &mut |message| {
                 if let Message::Serial(number) = message {
                     numbers.push(number.to_owned());

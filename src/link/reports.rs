@@ -1,4 +1,4 @@
-//! The node of a HID device, `/dev/hidrawN`: a file of which each read gives one report, and each write is one.
+//! The node of a HID device, `/dev/hidrawN`: each read of it gives one report, and each write makes one.
 
 use std::{
     fs::File,
@@ -12,25 +12,25 @@ use std::{
 use rustix::fs::OFlags;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
 
-/// See the module. A reader's buffer holds at least one report, 64 bytes; the system drops what does not fit.
+/// The node of a HID device. A reader's buffer must hold a report, 64 bytes: the system drops what does not fit.
 #[derive(Debug)]
 pub(super) struct Reports {
     file: AsyncFd<File>,
-    /// What was handed over of a report that is not whole yet.
+    /// Bytes to write that do not make a whole report yet.
     begun: Vec<u8>,
 }
 
-/// Bytes of a report before those that it counts: what it is, and how many follow.
+/// How many bytes of a report come before those that it counts: its kind, and the count.
 const HEAD: usize = 2;
 
 impl Reports {
-    /// Opens the node at `path`. Within the runtime's context.
+    /// Opens the node at `path`. The caller must be within the runtime's context.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = File::options()
             .read(true)
             .write(true)
-            // The flags of the system are few and positive.
+            // The flags of the system are few and positive, so they fit.
             .custom_flags(flags.bits() as i32)
             .open(path)?;
         if !file.metadata()?.file_type().is_char_device() {
@@ -71,7 +71,7 @@ impl AsyncRead for Reports {
 
 impl AsyncWrite for Reports {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        // Whoever writes knows bytes only: they are put together until the report is whole.
+        // The writer does not know of reports, so this puts its bytes together until a report is whole.
         let mut report = self.begun.clone();
         let missing = missing(&report, buf);
         report.extend(&buf[..missing.min(buf.len())]);
@@ -102,7 +102,7 @@ impl AsyncWrite for Reports {
     }
 }
 
-/// How many of the bytes that come belong to the report of which `begun` is there.
+/// How many bytes of `coming` belong to the report of which `begun` is the beginning.
 fn missing(begun: &[u8], coming: &[u8]) -> usize {
     let count = begun.iter().chain(coming).nth(HEAD - 1);
     let length = HEAD + usize::from(count.copied().unwrap_or(0));

@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{descriptors, families::Attachment};
 
-/// A serial port whose `flush` and `shutdown` do nothing. Those of the library wait in the kernel until
-/// all is sent, which blocks the whole runtime when an adapter hangs; writes leave without them.
+/// A serial port whose `flush` and `shutdown` do nothing. Those of the library wait in the kernel until all bytes are
+/// sent, which blocks the whole runtime when an adapter hangs. Bytes are sent without them.
 #[derive(Debug)]
 struct Port(SerialStream);
 
@@ -49,10 +49,10 @@ impl AsyncWrite for Port {
     }
 }
 
-/// Opens the port at `path`, alone.
+/// Opens the port at `path` so that no other program can.
 pub(super) async fn open(path: PathBuf, line: Attachment) -> Result<Opened, OpenError> {
-    // Opening waits for the device in some drivers. The port is registered with the runtime after that,
-    // in `SerialStream::open`, which therefore needs the runtime's context: `spawn_blocking` has it.
+    // In some drivers opening waits for the device, so another thread does it. `SerialStream::open` registers the port
+    // with the runtime at the end and needs the runtime's context, which `spawn_blocking` has.
     let wanted = path.clone();
     let opened = tokio::task::spawn_blocking(move || open_blocking(&wanted, line)).await;
     let port = opened.unwrap_or_else(|panic| {
@@ -110,7 +110,7 @@ fn explain(path: &Path, error: &serialport::Error) -> OpenError {
             Box::new(Denied::gather(path.to_owned())).into()
         }
         serialport::ErrorKind::Io(io::ErrorKind::NotFound) => OpenError::NotFound(path.display().to_string()),
-        // Both the lock that is taken and a device that is just leaving are said so.
+        // The system gives this error both for a port that another program holds and for a device that is just leaving.
         serialport::ErrorKind::NoDevice if path.exists() => OpenError::Busy(path.to_owned()),
         serialport::ErrorKind::NoDevice => OpenError::NotFound(path.display().to_string()),
         _ => OpenError::Port {
@@ -122,12 +122,12 @@ fn explain(path: &Path, error: &serialport::Error) -> OpenError {
     }
 }
 
-/// Nothing can be opened at all: the library tells this as it tells other troubles.
+/// The error when no more files can be opened, which the library does not tell apart from others.
 fn out_of_files() -> Option<String> {
     descriptors::remedy(&std::fs::File::open("/dev/null").err()?)
 }
 
-/// What stands at `path`, if that cannot be a serial port.
+/// What is at `path`, if it cannot be a serial port.
 fn not_serial(path: &Path) -> Option<String> {
     let kind = path.metadata().ok()?.file_type();
     let what = if kind.is_dir() {
@@ -135,7 +135,7 @@ fn not_serial(path: &Path) -> Option<String> {
     } else if kind.is_file() {
         "an ordinary file"
     } else if kind.is_char_device() {
-        // The system opens any device; that it has no line settings shows only then.
+        // The system opens any device. Only then does it show that the device has no line settings.
         "a device, but not one with a serial line"
     } else {
         "no device"
@@ -164,7 +164,7 @@ pub(super) async fn open_usb(number: &str, line: Attachment) -> Result<Opened, O
     }
 }
 
-/// The ports of the machine, for someone who looks for `what`.
+/// The ports of the machine; `what` is the board that the caller looks for.
 pub(super) async fn list(what: &str) -> Result<Vec<enumerate::Port>, OpenError> {
     enumerate::ports_async().await.map_err(|error| OpenError::Port {
         path: what.into(),

@@ -1,4 +1,4 @@
-//! What the configuration says of a board's port.
+//! A board's port, as the configuration names it.
 
 use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
@@ -8,7 +8,7 @@ use tokio::{net::TcpStream, time::timeout};
 use super::{OpenError, Opened, line, playback::Playback, probe, serial};
 use crate::{descriptors, dgt::bus::Address, families::Attachment};
 
-/// What the address of a [`LinkSource::Timed`] begins with.
+/// The beginning of the address of a [`LinkSource::Timed`].
 const TIMED: &str = "tcp+cap";
 /// How long a TCP connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -24,15 +24,16 @@ pub enum LinkSource {
     Serial(PortMatch),
     /// `host:port` of a bridge to a serial line (ser2net, Bluetooth).
     Tcp(String),
-    /// `host:port` of a `dgt2mqtt forward`: a capture that is being written, with the times at which the bytes were read.
+    /// `host:port` of a `dgt2mqtt forward`: it sends a capture while it writes it, with the times at which it read the
+    /// bytes.
     Timed(String),
-    /// A board of a line that many share.
+    /// A board on a line that boards share.
     Shared(LineMember),
-    /// A capture, played in real time. Clones play on from where another one stopped.
+    /// A capture, played in real time. Clones go on where another one stopped.
     Capture(Playback),
 }
 
-/// A board of a line that many share.
+/// A board on a line that boards share.
 #[derive(Clone, Debug)]
 pub struct LineMember {
     /// Its serial number.
@@ -41,12 +42,13 @@ pub struct LineMember {
     pub address: Address,
     /// The port of the line.
     pub port: Box<LinkSource>,
-    /// Its place, where somebody holds the port for all of them; none: it is opened for this board alone.
+    /// Its place at the line, if a hub holds the port for all boards; none where the port is opened for this board
+    /// alone.
     pub place: Option<line::LinePlace>,
 }
 
 impl LineMember {
-    /// `SERIAL@PORT`
+    /// Reads `SERIAL@PORT`.
     fn parse(text: &str) -> Option<Self> {
         let (serial, port) = text.split_once('@')?;
         let port: LinkSource = port.parse().ok()?;
@@ -71,10 +73,10 @@ impl LineMember {
     }
 }
 
-/// Which serial port.
+/// How the configuration names a serial port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortMatch {
-    /// A device node, or a link to one (`/dev/serial/by-id/...`): followed at each opening.
+    /// A device node, or a link to one (`/dev/serial/by-id/...`), which every opening follows.
     Path(PathBuf),
     /// The serial number of the USB device.
     Usb(String),
@@ -82,13 +84,13 @@ pub enum PortMatch {
     Board {
         /// The number, with or without leading zeros.
         serial: String,
-        /// The ports that may be asked; none: those whose USB ids are known from boards. Others are
-        /// never written to, because what hangs there may take a question for an order.
+        /// The ports that may be asked. None stands for all ports whose USB ids are known from boards. Nothing is ever
+        /// written to others, because a device there may take a question for an order.
         candidates: Vec<PathBuf>,
     },
 }
 
-/// A source that cannot be understood.
+/// A text that names no source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} names no port: write /dev/ttyUSB0, /dev/serial/by-id/..., usb:SERIAL, board:SERIAL, bus:SERIAL@PORT, \
@@ -97,7 +99,7 @@ pub enum PortMatch {
 pub struct SourceSyntaxError(pub String);
 
 impl LinkSource {
-    /// Finds and opens it, as a DGT board is attached.
+    /// Finds and opens the source, with the settings of a DGT board.
     ///
     /// # Errors
     /// Says what is missing and what to do; [`OpenError::code`] is stable.
@@ -105,7 +107,7 @@ impl LinkSource {
         self.open_as(Attachment::DGT).await
     }
 
-    /// Finds and opens it, for a board that is attached by such a line.
+    /// Finds and opens the source, with the settings `line`.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -134,7 +136,7 @@ async fn tcp(address: &str, scheme: &str) -> Result<Opened, OpenError> {
         .await
         .unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
         .map_err(unreachable)?;
-    // Commands are single bytes: waiting to fill a packet would only delay them.
+    // Commands are single bytes, which waiting for a full packet would only delay.
     stream.set_nodelay(true).map_err(unreachable)?;
     Ok(Opened {
         io: Box::new(stream),
@@ -142,7 +144,7 @@ async fn tcp(address: &str, scheme: &str) -> Result<Opened, OpenError> {
     })
 }
 
-/// `host:port`, if it is that.
+/// `address`, if it has the form `host:port`.
 fn host_and_port(address: &str) -> Option<String> {
     let (host, port) = address.rsplit_once(':')?;
     (!host.is_empty() && port.parse::<u16>().is_ok()).then(|| address.to_owned())

@@ -1,4 +1,4 @@
-//! The exhaustive proof: all positions that can be reached.
+//! The exhaustive proof, over all positions that can be reached.
 
 use std::{
     collections::HashSet,
@@ -9,28 +9,28 @@ use shakmaty::{Chess, Color, Move, Position};
 
 use super::{is_mate_by, key::Key};
 
-/// What the exploration found.
+/// The result of the exploration.
 pub(super) enum Closure {
-    /// Everything was looked at, and there is no mate.
+    /// All positions were looked at, and none is a mate.
     Empty { positions: u32 },
     /// Moves that mate.
     Mate(Vec<Move>),
-    /// More positions than allowed.
+    /// There are more positions than the budget allows.
     Cut,
 }
 
-/// A position still to be looked at, and where it came from.
+/// A position in the exploration, and the one before it.
 struct Step {
     parent: u32,
     by: Move,
 }
 
-/// Looks at all positions reachable from `root`, nearest first. Only material prunes: where it
-/// does not suffice for `winner` it never will again.
+/// Looks at all positions reachable from `root`, nearest first. It leaves a position out only for its material: where
+/// that does not suffice for `winner`, it never will again.
 pub(super) fn explore(root: &Chess, winner: Color, cap: u32) -> Closure {
     let mut seen: HashSet<Key, BuildHasherDefault<Mixer>> = HashSet::default();
     let mut steps: Vec<Step> = Vec::new();
-    // Positions of one distance, each with the number of the step that led to it (0: the root).
+    // Positions at one distance, each with the number of the step that led to it (0 for the root).
     let mut frontier = vec![(root.clone(), 0_u32)];
     let mut next = Vec::new();
     seen.insert(Key::of(root));
@@ -77,7 +77,7 @@ fn path(steps: &[Step], mut at: u32) -> Vec<Move> {
     moves
 }
 
-/// A quick hash. It may collide as it likes: keys are compared in full.
+/// A quick hash. Collisions do no harm, because keys are compared in full.
 #[derive(Default)]
 pub(super) struct Mixer(u64);
 

@@ -1,11 +1,12 @@
-//! Can this side still mate, by any series of legal moves, the opponent helping? (5.1.2, 5.2.2, 6.9, 7.5.5)
+//! Finds out whether a side can still mate by any series of legal moves, with the opponent's help (5.1.2, 5.2.2, 6.9,
+//! 7.5.5).
 //!
-//! An answer is never a guess. A line is replayed before it is given. "Unwinnable" is a proof:
-//! nothing to move, material, a forced loop, or the whole set of reachable positions without a
-//! mate among them. What a bound leaves open is undetermined, and stays with the arbiter.
+//! An answer is never a guess. A line is replayed before it is given. "Unwinnable" is a proof: no legal move, material,
+//! a forced loop, a wall, or the whole set of reachable positions without a mate among them. Where a bound stops the
+//! search the answer is undetermined, and the decision stays with the arbiter.
 //!
-//! Outside of the question, as everywhere else: repetition and the count of moves (9.6), which
-//! belong to the game and not to the position.
+//! Repetition and the count of moves (9.6) are outside of the question, because they belong to the game and not to the
+//! position.
 
 mod closure;
 mod key;
@@ -17,54 +18,55 @@ use shakmaty::{Chess, Color, Move, MoveList, Position};
 use closure::{Closure, explore};
 use key::Key;
 
-/// What can be said.
+/// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Legal moves from the position given, the last of which mates.
     Winnable(Vec<Move>),
     /// No series of legal moves mates.
     Unwinnable(Proof),
-    /// A bound was met.
+    /// A bound stopped the search.
     Undetermined(Limit),
 }
 
 /// Why no series of legal moves mates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// There is no legal move, and no mate of the right side.
+    /// There is no legal move, and `winner` has not mated.
     Terminal,
     /// The material does not suffice.
     Material,
-    /// Every move is forced, and they lead back to a position that was there before.
+    /// Every move is forced, and the moves lead back to an earlier position.
     ForcedLoop,
-    /// A wall: in a relaxed game in which pieces only gain freedom, none can give mate.
+    /// A wall: the winner cannot mate even in a relaxed game in which pieces only gain freedom.
     Wall,
-    /// After each legal move, material or a wall.
+    /// After each legal move the material or a wall proves it.
     WallAfterAnyMove,
-    /// All reachable positions were looked at, up to those where the material settles it.
+    /// All reachable positions were looked at, except behind those whose material proves it.
     Closure {
-        /// How many.
+        /// How many positions.
         positions: u32,
     },
 }
 
-/// What bound was met.
+/// The bound that stopped the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// More positions are reachable than the budget allows to look at.
     Positions(u32),
-    /// More than 16 pieces of a side, which no game can bring about.
+    /// A side has more than 16 pieces, which no game can bring about.
     Men,
 }
 
-/// How much may be spent. More of it turns "undetermined" into an answer, never one answer into the other.
+/// The cost that a search may have. A larger budget turns "undetermined" into an answer, and never one answer into the
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Positions in an exhaustive proof; about 100 bytes and a microsecond each.
+    /// How many positions an exhaustive proof may look at. Each costs about 100 bytes and a microsecond.
     pub closure_positions: u32,
 }
 
-/// What fills a table of two million places to seven eighths, its full load: some 150 MB and five seconds.
+/// The number fills a table of two million places to seven eighths, its full load: some 150 MB and five seconds.
 impl Default for Budget {
     fn default() -> Self {
         Self {
@@ -73,15 +75,15 @@ impl Default for Budget {
     }
 }
 
-/// With so few legal moves the static proof is worth trying whatever pieces there are.
+/// With no more legal moves than this, the static proof is worth a try whatever pieces there are.
 const FEW_MOVES: usize = 6;
 
-/// Longest walk along forced moves; stopping early is harmless.
+/// How many forced half-moves are followed at most. An earlier end is harmless.
 const FORCED_PLIES: usize = 256;
 
-/// Can `winner` mate from `position`?
+/// Whether `winner` can mate from `position`.
 ///
-/// Spends up to some seconds in the rare hard cases: not for the task that serves a board.
+/// In the rare hard cases the search takes some seconds, so the task that serves a board must not call it.
 #[must_use]
 pub fn can_mate(position: &Chess, winner: Color, budget: &Budget) -> Verdict {
     if !key::fits(position) {
@@ -115,8 +117,8 @@ pub fn can_mate(position: &Chess, winner: Color, budget: &Budget) -> Verdict {
     }
 }
 
-/// True where a side has more pieces than it begins with. The solver does not know such positions, and to look at them one by one
-/// takes seconds and leads nowhere.
+/// True where a side has more pieces than it begins with. The solver does not know such positions. To explore them
+/// takes seconds and proves nothing.
 fn is_crowd(position: &Chess) -> bool {
     let board = position.board();
     Color::ALL
@@ -124,13 +126,13 @@ fn is_crowd(position: &Chess) -> bool {
         .any(|side| board.by_color(side).count() > 16)
 }
 
-/// True where a queen, rook or knight on the loose breaks the argument of walls nearly always.
+/// True where a queen, rook or knight can move about, with which the argument of walls nearly always fails.
 fn is_loose(position: &Chess, moves: usize) -> bool {
     let board = position.board();
     moves > FEW_MOVES && (board.queens() | board.rooks() | board.knights()).any()
 }
 
-/// The proofs that cost microseconds.
+/// The proofs that take microseconds.
 fn quick_proof(position: &Chess, winner: Color) -> Option<Proof> {
     if position.has_insufficient_material(winner) {
         return Some(Proof::Material);
@@ -154,7 +156,7 @@ fn quick_proof(position: &Chess, winner: Color) -> Option<Proof> {
         .then_some(Proof::WallAfterAnyMove)
 }
 
-/// Plays moves for as long as there is exactly one. None when they run in a circle.
+/// Plays moves as long as there is exactly one. None when the moves run in a circle.
 fn walk_forced(mut position: Chess, line: &mut Vec<Move>) -> Option<Chess> {
     let mut seen = Vec::new();
     while line.len() < FORCED_PLIES {
@@ -176,11 +178,11 @@ fn is_mate_by(position: &Chess, winner: Color) -> bool {
     position.turn() != winner && position.is_checkmate()
 }
 
-/// True when neither side can mate, by a check so quick that it can follow every move (5.2.2):
-/// forced moves, material, walls. False means "not shown": a mated position is not dead either.
+/// True when neither side can mate, by a check that is quick enough for every move (5.2.2): forced moves, material,
+/// walls. False means "not shown". A position of mate is not dead either.
 #[must_use]
 pub fn is_dead_quick(position: &Chess) -> bool {
-    // Nearly every position of a game: nothing would be proved.
+    // Nearly every position of a game is such, and the check would prove nothing.
     if is_loose(position, position.legal_moves().len()) && !position.is_insufficient_material() {
         return false;
     }
@@ -196,7 +198,7 @@ pub fn is_dead_quick(position: &Chess) -> bool {
         .all(|winner| quick_proof(&position, winner).is_some())
 }
 
-/// True when `winner` can be shown not to be able to mate, by the same quick check.
+/// True when the same quick check shows that `winner` cannot mate.
 #[must_use]
 pub fn cannot_mate_quick(position: &Chess, winner: Color) -> bool {
     let mut line = Vec::new();

@@ -1,8 +1,8 @@
-//! The crate `chasolver`, asked in its own types and never taken at its word.
+//! Asks the crate `chasolver` and checks its answers.
 //!
-//! Its lines are replayed here: one of its phases answers "winnable" without a line. Its search
-//! calls a position unwinnable when an iteration ends uncut, but a table kept from earlier, cut
-//! iterations may have stopped it: that claim is not used as a proof.
+//! This module replays the solver's lines, because one of its phases answers "winnable" without a line. The solver
+//! calls a position unwinnable when an iteration ends uncut. But a table that it kept from earlier, cut iterations may
+//! have stopped that iteration, so its claim is not used as a proof.
 
 use std::str::FromStr as _;
 
@@ -25,22 +25,21 @@ fn color(color: Color) -> chess::Color {
     color.fold_wb(chess::Color::White, chess::Color::Black)
 }
 
-/// Pieces of one side that the solver's move lists have room for. They are filled unchecked, so that
-/// more would write past their end.
-const MEN: usize = 16;
+/// How many pieces of a side the solver's lists of moves have room for. The solver fills them unchecked, so that more
+/// pieces would make it write past their end.
+const MOST_PIECES: usize = 16;
 
-/// The position in the solver's terms; none where it has no words for it (more pieces than a side
-/// begins with).
+/// The position in the solver's types; none where they have no room for it (more pieces than a side begins with).
 fn board(position: &Chess) -> Option<chess::Board> {
     if Color::ALL
         .into_iter()
-        .any(|side| position.board().by_color(side).count() > MEN)
+        .any(|side| position.board().by_color(side).count() > MOST_PIECES)
     {
         return None;
     }
     let mut setup = position.to_setup(EnPassantMode::Legal);
     if position.castles().mode() != CastlingMode::Standard {
-        // It does not castle as in Chess960. A line that does without is a line all the same.
+        // The solver does not castle as in Chess960. A line without castling is a line all the same.
         setup.castling_rights = Bitboard::EMPTY;
     }
     chess::Board::from_str(&Fen::try_from_setup(setup).ok()?.to_string()).ok()

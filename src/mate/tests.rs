@@ -51,7 +51,7 @@ fn more_men_than_a_side_begins_with_are_not_searched_for_seconds() {
 
 #[test]
 fn a_mate_on_the_board_needs_no_moves_whatever_the_material() {
-    // A lone knight has mated: material is asked after.
+    // A lone knight has mated here, so the check of the material must not come first.
     let smothered = "6rk/5Npp/8/8/8/8/8/K7 b - - 0 1";
     assert_eq!(verdict(smothered, Color::White), Verdict::Winnable(Vec::new()));
     assert_eq!(
@@ -78,13 +78,13 @@ fn bare_kings_and_lone_minors_are_settled_by_material() {
         verdict("8/8/4k3/8/8/3KN3/8/8 w - - 0 1", Color::White),
         Verdict::Unwinnable(Proof::Material)
     );
-    // Against a pawn, which may become a blocker, a knight can mate.
+    // A knight can mate against a pawn, which may become a blocker.
     assert!(is_winnable("8/7p/4k3/8/8/3KN3/8/8 w - - 0 1", Color::White));
 }
 
 #[test]
 fn forced_moves_lead_the_line_and_a_forced_circle_is_a_proof() {
-    // Black's only move comes first; without it the rest would not be legal from here.
+    // Black's only move comes first. Without it the rest of the line would not be legal.
     assert!(is_winnable("7k/8/6K1/8/8/8/8/6Q1 b - - 0 1", Color::White));
     let circle = "5b1k/4p1p1/4P1P1/8/8/1p1p4/1P1P4/K1B5 w - - 0 1";
     assert_eq!(
@@ -198,19 +198,19 @@ fn what_holds_now_holds_a_move_later() {
 }
 
 #[test]
-fn with_few_men_the_answer_is_that_of_the_exhaustive_search_alone() {
+fn with_few_pieces_the_answer_is_that_of_the_exhaustive_search_alone() {
     let mut random = fastrand::Rng::with_seed(7);
     let mut compared = 0;
     while compared < 40 {
         let mut setup = Setup::empty();
         let mut square = || Square::new(random.u32(0..64));
-        for man in [
+        for piece in [
             Color::White.king(),
             Color::Black.king(),
             Color::White.knight(),
             Color::Black.bishop(),
         ] {
-            setup.board.set_piece_at(square(), man);
+            setup.board.set_piece_at(square(), piece);
         }
         setup.turn = Color::from_white(random.bool());
         let Ok(position) = setup.position::<Chess>(CastlingMode::Standard) else {
@@ -231,24 +231,24 @@ fn with_few_men_the_answer_is_that_of_the_exhaustive_search_alone() {
     }
 }
 
-/// Walls, nearly: chains of facing pawns, bishops and a few other pieces about them.
+/// Positions that are nearly walls: chains of facing pawns, with bishops and a few other pieces about them.
 fn walled() -> impl Strategy<Value = Chess> {
     let file = prop_oneof![1 => Just(None), 5 => (1_u32..6, 0_u8..12).prop_map(Some)];
-    let man = (
+    let piece = (
         0_u32..64,
         prop_oneof![9 => Just(Role::Bishop), 1 => Just(Role::Knight), 1 => Just(Role::Rook)],
         any::<bool>(),
     );
     (
         prop::collection::vec(file, 8),
-        prop::collection::vec(man, 0..4),
+        prop::collection::vec(piece, 0..4),
         0_u32..64,
         0_u32..64,
         any::<bool>(),
     )
         .prop_filter_map(
             "not a position",
-            |(files, men, white_king, black_king, white_moves)| {
+            |(files, pieces, white_king, black_king, white_moves)| {
                 let mut setup = Setup::empty();
                 for (file, pair) in (0_u32..).zip(files) {
                     let Some((rank, gap)) = pair else { continue };
@@ -257,7 +257,7 @@ fn walled() -> impl Strategy<Value = Chess> {
                     setup.board.set_piece_at(at(rank), Color::White.pawn());
                     setup.board.set_piece_at(at(facing), Color::Black.pawn());
                 }
-                for (square, role, white) in men {
+                for (square, role, white) in pieces {
                     let square = Square::new(square);
                     if setup.board.piece_at(square).is_none() {
                         setup.board.set_piece_at(

@@ -1,10 +1,9 @@
-//! A static proof for walled positions: what no piece can ever reach cannot mate.
+//! A static proof for walled positions: a piece cannot mate on squares that it can never reach.
 //!
-//! A relaxed game is played in which pieces only gain freedom: each piece keeps the set of squares on
-//! which it may *some day* stand, and a square counts as vacated as soon as its piece could leave or
-//! be taken. The sets grow until nothing changes. Every legal game is a game of the relaxation, so
-//! what the sets do not contain never happens on a board. No conclusion is drawn while a capture
-//! en passant or castling is possible, or once a pawn might promote.
+//! The proof plays a relaxed game in which pieces only gain freedom. Each piece keeps the set of squares on which it
+//! may *some day* stand. A square counts as vacated as soon as its piece could leave or be taken. The sets grow until
+//! nothing changes. Every legal game is a game of the relaxation, so a move outside the sets never happens on a board.
+//! The proof draws no conclusion while a capture en passant or castling is possible, or once a pawn might promote.
 
 use shakmaty::{Bitboard, Chess, Color, EnPassantMode, Piece, Position, Role, Square, attacks};
 
@@ -16,88 +15,90 @@ pub(super) fn proves_unwinnable(position: &Chess, winner: Color) -> bool {
     Relaxation::saturated(position).is_some_and(|r| !r.may_mate(winner))
 }
 
-/// A piece on the board and where it may some day stand.
-struct Man {
+/// A piece, and the squares on which it may some day stand.
+struct Roamer {
     home: Square,
     piece: Piece,
     reach: Bitboard,
 }
 
 struct Relaxation {
-    men: Vec<Man>,
-    /// Homes of pieces that never leave and are never taken.
+    roamers: Vec<Roamer>,
+    /// Squares of pieces that never leave them and are never taken.
     fixed: Bitboard,
 }
 
 impl Relaxation {
-    /// The least fixpoint; none when a pawn might promote.
+    /// The sets after they stop growing; none when a pawn might promote.
     fn saturated(position: &Chess) -> Option<Self> {
         let board = position.board();
-        let men: Vec<Man> = board
+        let roamers: Vec<Roamer> = board
             .iter()
-            .map(|(home, piece)| Man {
+            .map(|(home, piece)| Roamer {
                 home,
                 piece,
                 reach: Bitboard::from_square(home),
             })
             .collect();
         let mut relaxation = Self {
-            men,
+            roamers,
             fixed: board.occupied(),
         };
         loop {
-            let grown: Vec<Bitboard> = relaxation.men.iter().map(|man| relaxation.grow(man)).collect();
-            let mut changed = false;
-            for (man, reach) in relaxation.men.iter_mut().zip(grown) {
-                changed |= man.reach != reach;
-                man.reach = reach;
-            }
-            if relaxation
-                .men
+            let grown: Vec<Bitboard> = relaxation
+                .roamers
                 .iter()
-                .any(|man| man.piece.role == Role::Pawn && !(man.reach & Bitboard::BACKRANKS).is_empty())
-            {
+                .map(|roamer| relaxation.grow(roamer))
+                .collect();
+            let mut changed = false;
+            for (roamer, reach) in relaxation.roamers.iter_mut().zip(grown) {
+                changed |= roamer.reach != reach;
+                roamer.reach = reach;
+            }
+            if relaxation.roamers.iter().any(|roamer| {
+                roamer.piece.role == Role::Pawn && !(roamer.reach & Bitboard::BACKRANKS).is_empty()
+            }) {
                 return None;
             }
-            relaxation.fixed = relaxation.fixed_men();
+            relaxation.fixed = relaxation.fixed_homes();
             if !changed {
                 return Some(relaxation);
             }
         }
     }
 
-    /// Homes whose piece neither has another square nor can be met there by an enemy.
-    fn fixed_men(&self) -> Bitboard {
+    /// Squares whose piece has no other square and cannot be met there by an enemy.
+    fn fixed_homes(&self) -> Bitboard {
         let met_by = |color: Color| {
-            self.men
+            self.roamers
                 .iter()
                 .filter(|m| m.piece.color == color)
                 .fold(Bitboard::EMPTY, |all, m| all | m.reach)
         };
         let (white, black) = (met_by(Color::White), met_by(Color::Black));
-        self.men
+        self.roamers
             .iter()
-            .filter(|man| man.reach == Bitboard::from_square(man.home))
-            .filter(|man| !man.piece.color.fold_wb(black, white).contains(man.home))
-            .map(|man| man.home)
+            .filter(|roamer| roamer.reach == Bitboard::from_square(roamer.home))
+            .filter(|roamer| !roamer.piece.color.fold_wb(black, white).contains(roamer.home))
+            .map(|roamer| roamer.home)
             .collect()
     }
 
-    /// The squares of a piece after one more step from each square it has.
-    fn grow(&self, man: &Man) -> Bitboard {
-        let color = man.piece.color;
+    /// The squares of a piece after one more step from each of its squares.
+    fn grow(&self, roamer: &Roamer) -> Bitboard {
+        let color = roamer.piece.color;
         let fixed_of = |c: Color| -> Bitboard {
-            self.men
+            self.roamers
                 .iter()
                 .filter(|m| m.piece.color == c && self.fixed.contains(m.home))
                 .map(|m| m.home)
                 .collect()
         };
         let open = !fixed_of(color);
-        let mut reach = man.reach;
-        for from in man.reach {
-            reach |= match man.piece.role {
-                // One square at a time: a slider that passes a square finds it free of its own side.
+        let mut reach = roamer.reach;
+        for from in roamer.reach {
+            reach |= match roamer.piece.role {
+                // The sets grow by one square at a time: a slider that passes a square finds it free of its own side.
                 Role::Bishop => {
                     attacks::king_attacks(from) & attacks::bishop_attacks(from, Bitboard::FULL) & open
                 }
@@ -113,23 +114,23 @@ impl Relaxation {
         reach
     }
 
-    /// A push needs a square that can be free of everybody, a capture one that an enemy may enter.
+    /// A push needs a square that can be free of all pieces. A capture needs one that an enemy may enter.
     fn pawn_steps(&self, from: Square, color: Color) -> Bitboard {
         let ahead = from
             .offset(color.fold_wb(8, -8))
             .map_or(Bitboard::EMPTY, Bitboard::from_square);
         let victims = self
-            .men
+            .roamers
             .iter()
             .filter(|m| m.piece.color != color && m.piece.role != Role::King)
             .fold(Bitboard::EMPTY, |all, m| all | m.reach);
         (ahead & !self.fixed) | (attacks::pawn_attacks(color, from) & victims)
     }
 
-    /// Squares that pieces of `color` who never leave guard for ever. Lines of sliders may be closed
-    /// one day, so only pawns, knights and kings count.
+    /// Squares that pieces of `color` which never leave guard for ever. Some day a piece may close the line of a
+    /// slider, so only pawns, knights and kings count.
     fn guarded_for_ever(&self, color: Color) -> Bitboard {
-        self.men
+        self.roamers
             .iter()
             .filter(|m| m.piece.color == color && self.fixed.contains(m.home))
             .map(|m| match m.piece.role {
@@ -141,29 +142,29 @@ impl Relaxation {
             .fold(Bitboard::EMPTY, |all, squares| all | squares)
     }
 
-    /// False when a mate by `winner` is out of the question.
+    /// False when no mate by `winner` is possible.
     fn may_mate(&self, winner: Color) -> bool {
         let region = self.king_reach(!winner);
-        // The only pieces that may give check, if they are bishops of one square colour.
+        // The square colour of the bishops that may give check, while no other piece may.
         let mut shade: Option<Bitboard> = None;
-        for man in self
-            .men
+        for roamer in self
+            .roamers
             .iter()
             .filter(|m| m.piece.color == winner && m.piece.role != Role::King)
         {
-            let checks = man
+            let checks = roamer
                 .reach
                 .into_iter()
-                .any(|t| !(attacks::attacks(t, man.piece, self.fixed) & region).is_empty());
+                .any(|t| !(attacks::attacks(t, roamer.piece, self.fixed) & region).is_empty());
             if !checks {
                 continue;
             }
-            let own = if Bitboard::DARK_SQUARES.contains(man.home) {
+            let own = if Bitboard::DARK_SQUARES.contains(roamer.home) {
                 Bitboard::DARK_SQUARES
             } else {
                 Bitboard::LIGHT_SQUARES
             };
-            if man.piece.role != Role::Bishop || shade.is_some_and(|s| s != own) {
+            if roamer.piece.role != Role::Bishop || shade.is_some_and(|s| s != own) {
                 return true;
             }
             shade = Some(own);
@@ -174,14 +175,14 @@ impl Relaxation {
             .any(|square| self.may_be_mated_on(square, region & !shade, winner))
     }
 
-    /// Whether the flights of the other colour, which no bishop covers, can all be shut: by pieces of
-    /// the mated side standing there, or by the winner's king from one square.
+    /// True where the flights of the other colour, which no bishop covers, can all be shut. Pieces of the mated side
+    /// that stand there shut them, and so does the winner's king from one square.
     fn may_be_mated_on(&self, square: Square, other_shade: Bitboard, winner: Color) -> bool {
         let flights = attacks::king_attacks(square) & other_shade;
         let shut_from = |king: Bitboard| {
             let open = flights & !king;
             let blockers: Vec<Bitboard> = self
-                .men
+                .roamers
                 .iter()
                 .filter(|m| m.piece.color != winner && m.piece.role != Role::King)
                 .map(|m| m.reach & open)
@@ -197,7 +198,7 @@ impl Relaxation {
     }
 
     fn king_reach(&self, color: Color) -> Bitboard {
-        self.men
+        self.roamers
             .iter()
             .filter(|m| m.piece.color == color && m.piece.role == Role::King)
             .fold(Bitboard::EMPTY, |all, m| all | m.reach)

@@ -1,40 +1,41 @@
-//! Ceilings of numbers that lie with the broker, because no disk takes them.
+//! The gateway leaves ceilings of event numbers with the broker while no disk takes the events.
 //!
-//! Before an event goes out whose number no disk secures, the broker gets a ceiling above it, retained. The next process
-//! reads it back and goes on above. It is taken away when a disk has all that was sent.
+//! Before an event goes out whose number no disk secures, the gateway retains a ceiling above that number at the
+//! broker. The next process reads the ceiling back and gives out numbers above it. The gateway clears the ceiling when
+//! a disk has every event that was sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How far ahead a ceiling is set, so that not every event moves it.
+/// How far above the present number a ceiling is set, so that few events move it.
 const STEP: u64 = 64;
 
-/// What lies there, and what this connection knows of it.
+/// The ceilings at the broker, and what the broker has done with each on this connection.
 #[derive(Debug, Default)]
 pub(super) struct Ceilings {
-    /// Boards of which one lies there, perhaps.
+    /// Boards of which the broker may hold a ceiling, with that ceiling.
     told: BTreeMap<String, u64>,
-    /// What the broker has acknowledged on this connection.
+    /// The ceilings that the broker has acknowledged on this connection.
     acked: BTreeMap<String, u64>,
     is_under_way: bool,
-    /// Boards of which the broker hangs up on it: it is not sent again.
+    /// Boards whose ceiling made the broker hang up: it is not sent again.
     hung: BTreeSet<String>,
 }
 
 impl Ceilings {
-    /// What a former process left there.
+    /// Takes the ceilings that a former process left at the broker.
     pub(super) fn found(&mut self, ceilings: BTreeMap<String, u64>) {
         self.told.extend(ceilings);
         self.told.retain(|board, _| !self.hung.contains(board));
     }
 
-    /// A new connection: the broker may be another one, or have forgotten.
+    /// Begins a new connection: the broker may be another one, or may have forgotten the ceilings.
     pub(super) fn restart(&mut self) {
         let hung = self.hung.iter().map(|board| (board.clone(), u64::MAX));
         self.acked = hung.collect();
         self.is_under_way = false;
     }
 
-    /// Events are not held back for that, on later connections either.
+    /// Sends no ceiling of this board again, on later connections either; its events are not held back.
     pub(super) fn hung_up_on(&mut self, board: &str) {
         self.told.remove(board);
         self.hung.insert(board.to_owned());
@@ -45,12 +46,12 @@ impl Ceilings {
         self.acked.get(board).is_some_and(|ceiling| seq <= *ceiling)
     }
 
-    /// The ceiling to send for the number; none while one is under way.
+    /// The ceiling to send for the number; none while the broker has yet to answer an earlier one.
     pub(super) fn wanted(&self, seq: u64) -> Option<u64> {
         (!self.is_under_way).then_some(seq + STEP)
     }
 
-    /// It was handed over; without one, that there is none.
+    /// Notes that a ceiling was handed over; none stands for the message that clears it.
     pub(super) fn sent(&mut self, board: &str, ceiling: Option<u64>) {
         self.is_under_way = true;
         if let Some(ceiling) = ceiling {
@@ -58,7 +59,7 @@ impl Ceilings {
         }
     }
 
-    /// The broker has it.
+    /// Notes that the broker acknowledged the ceiling.
     pub(super) fn acked(&mut self, board: &str, ceiling: Option<u64>) {
         self.is_under_way = false;
         match ceiling {
@@ -72,14 +73,14 @@ impl Ceilings {
         }
     }
 
-    /// The broker does not take it: events are not held back for that.
+    /// Notes that the broker refuses the ceiling: the board's events are not held back for it.
     pub(super) fn refused(&mut self, board: &str) {
         self.is_under_way = false;
         self.told.remove(board);
         self.acked.insert(board.to_owned(), u64::MAX);
     }
 
-    /// A board whose ceiling lies there, when it is time to take them away.
+    /// A board whose ceiling the broker holds, when it is time to clear ceilings.
     pub(super) fn to_clear(&self) -> Option<&str> {
         let board = self.told.keys().next()?;
         (!self.is_under_way).then_some(board)

@@ -1,8 +1,9 @@
-//! Whose the gateway's name is, where two gateways have one name at one broker.
+//! Decides which of two gateways holds a name that both use at one broker.
 //!
-//! Who finds that `status` says `online`, and `info` is another's, asks for the name's holder. A holder that lives
-//! answers; then the other stays away from everything, and asks again now and then. Where nobody answers the name is
-//! free. If both hold it, as after a broken network, the one with the smaller boot id keeps it.
+//! A gateway that finds `status` at `online`, and in `info` the boot id of another, asks for the name's holder. A
+//! holder that lives answers. Then the gateway that asked sends nothing else, and asks again at intervals. If nobody
+//! answers, the name is free. If both hold the name, as after a broken network, the one with the smaller boot id keeps
+//! it.
 
 use std::{
     collections::VecDeque,
@@ -15,23 +16,23 @@ use super::{link::Arrived, topic::Topics};
 
 /// How long a holder may take to answer.
 const ANSWER: Duration = Duration::from_secs(3);
-/// How often the one that stays away asks again.
+/// How often a gateway that stands by asks again.
 const AGAIN: Duration = Duration::from_secs(10);
-/// Who has not been heard of for so long is gone.
+/// A gateway that has not been heard for this long is gone.
 const GONE: Duration = Duration::from_secs(30);
 
 /// What gateways of one name say to each other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Word {
-    /// The boot id of who speaks.
+    /// The boot id of the gateway that speaks.
     boot: String,
-    /// Its machine.
+    /// The machine of the gateway that speaks.
     host: String,
-    /// It has the name; else it asks.
+    /// True where it holds the name, false where it asks for the holder.
     holds: bool,
 }
 
-/// The one field of `info` that counts here.
+/// The one field of `info` that the claim reads.
 #[derive(Deserialize)]
 struct Info {
     boot_id: String,
@@ -41,10 +42,10 @@ struct Info {
 enum Stage {
     /// A connection has begun.
     Unknown,
-    /// The holder was asked, and may answer until then.
+    /// This gateway asked for the holder, who may answer until then.
     Asking(Instant),
     Holding,
-    /// Another has it; it is asked again then.
+    /// Another gateway holds the name; this one asks again at that time.
     StandingBy(Instant),
 }
 
@@ -54,13 +55,13 @@ pub(super) struct NameClaim {
     boot: String,
     host: String,
     stage: Stage,
-    /// What the broker has of the last holder.
+    /// What the broker retains in `status` and in `info` (the boot id) of the last holder.
     is_online: bool,
     info: Option<String>,
     words: VecDeque<Word>,
-    /// The machine of another gateway of our name, and when that was last heard of.
+    /// The machine of another gateway of our name, and when this gateway last heard of it.
     rival: Option<(String, Instant)>,
-    /// A holder must say again that it is there.
+    /// True where this gateway holds the name and must publish its birth again.
     wants_birth: bool,
 }
 
@@ -78,7 +79,7 @@ impl NameClaim {
         }
     }
 
-    /// A new connection: who has the name now is to be heard.
+    /// Begins a new connection: this gateway must hear again who holds the name.
     pub(super) fn restart(&mut self) {
         self.stage = Stage::Unknown;
         self.is_online = false;
@@ -87,7 +88,7 @@ impl NameClaim {
         self.wants_birth = false;
     }
 
-    /// Takes what came in, if it is about the name.
+    /// Takes a message that came in, if it is about the name.
     pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived, now: Instant) {
         let (topic, payload) = (&arrived.topic, &arrived.payload);
         if *topic == topics.status() {
@@ -106,7 +107,8 @@ impl NameClaim {
 
     fn other_came_or_went(&mut self, now: Instant) {
         match self.stage {
-            // The will of a connection of ours that the broker gave up late, or another that does not know of us.
+            // This may be the will of a former connection of ours, which the broker gave up late. It may also be a
+            // gateway that does not know of us.
             Stage::Holding => {
                 self.wants_birth = true;
                 if self.is_online {
@@ -145,7 +147,8 @@ impl NameClaim {
         }
     }
 
-    /// Everything that the broker had was heard. Who cannot hear itself cannot hear another either.
+    /// Takes note that the broker has delivered all that it retains. A gateway that cannot hear itself cannot hear
+    /// another either.
     pub(super) fn heard(&mut self, can_hear: bool, now: Instant) {
         if self.stage != Stage::Unknown {
             return;
@@ -158,7 +161,7 @@ impl NameClaim {
         }
     }
 
-    /// What time brings.
+    /// Moves on where an answer is overdue or it is time to ask again.
     pub(super) fn tick(&mut self, now: Instant) {
         match self.stage {
             Stage::Asking(until) if until <= now => self.stage = Stage::Holding,
@@ -167,22 +170,22 @@ impl NameClaim {
         }
     }
 
-    /// True while the name is ours.
+    /// True while this gateway holds the name.
     pub(super) fn holds(&self) -> bool {
         self.stage == Stage::Holding
     }
 
-    /// True while another has it.
+    /// True while another gateway holds the name.
     pub(super) fn stands_by(&self) -> bool {
         matches!(self.stage, Stage::StandingBy(_))
     }
 
-    /// The next word to others.
+    /// The next word to the other gateways of this name.
     pub(super) fn next_word(&mut self) -> Option<Word> {
         self.words.pop_front()
     }
 
-    /// True once when the birth is to be said again.
+    /// True once when this gateway must publish its birth again.
     pub(super) fn takes_birth(&mut self) -> bool {
         std::mem::take(&mut self.wants_birth) && self.holds()
     }
@@ -246,7 +249,7 @@ mod tests {
         claim.heard(true, now);
     }
 
-    /// Passes on what one says to the other.
+    /// Passes on what one gateway says to the other.
     fn tell(from: &mut NameClaim, to: &mut NameClaim, now: Instant) {
         while let Some(word) = from.next_word() {
             hears(to, topics().claim(), &serde_json::to_vec(&word).unwrap(), now);
@@ -285,7 +288,7 @@ mod tests {
         hears(&mut second, topics().status(), b"offline", now);
         second.tick(now + ANSWER);
         assert!(second.holds());
-        // The first is back and finds itself no longer the holder.
+        // The first gateway connects again and finds that it no longer holds the name.
         first.restart();
         found(&mut first, "a", now);
         tell(&mut first, &mut second, now);

@@ -12,15 +12,16 @@ use crate::{
 
 /// The largest payload of a command, in bytes.
 pub const MAX_COMMAND: usize = 64 << 10;
-/// That of `pairings`: the file of an open of 400 players and eleven rounds is some 90 kB, twice that in letters of two bytes.
+/// The largest payload of `pairings`, in bytes: the file of an open of 400 players and eleven rounds is some 90 kB,
+/// twice that in letters of two bytes.
 pub const MAX_PAIRINGS: usize = 192 << 10;
 /// The longest reference, as JSON text.
 const MAX_REFERENCE: usize = 128;
 
-/// The field of a command that says who sent it. MQTT does not tell that: it is what the sender says.
+/// The field of a command that names its sender. MQTT does not tell who that is, so the name is what the sender claims.
 pub const SENDER: &str = "sender";
 
-/// What the gateway itself does.
+/// The commands that the gateway itself carries out.
 pub const GATEWAY_VERBS: [&str; 8] = [
     "republish",
     "ping",
@@ -31,7 +32,7 @@ pub const GATEWAY_VERBS: [&str; 8] = [
     "reload",
     "log",
 ];
-/// What a board does.
+/// The commands that a board's watcher carries out.
 pub const BOARD_VERBS: [&str; 14] = [
     "new_game",
     "set_position",
@@ -49,7 +50,7 @@ pub const BOARD_VERBS: [&str; 14] = [
     "note",
 ];
 
-/// For whom a command is.
+/// The part of the program that carries a command out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// Send every state again.
@@ -72,7 +73,7 @@ pub enum Target {
     Board {
         /// The board's id.
         board: String,
-        /// What it is to do.
+        /// The command for the watcher.
         command: watcher::Command,
     },
 }
@@ -133,10 +134,10 @@ pub struct LogAsked {
     pub filter: Option<String>,
 }
 
-/// A command that passed the door.
+/// A command that was accepted from the broker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// For whom.
+    /// Who carries it out.
     pub target: Target,
     /// Its verb.
     pub verb: String,
@@ -150,41 +151,41 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
 pub enum Refusal {
-    /// It lay on the broker with the retain flag: it would be carried out at every start.
+    /// The command lay on the broker with the retain flag: the gateway would carry it out at every start.
     #[error(
         "commands are not accepted with the retain flag: clear it (an empty retained message) and send the command without"
     )]
     Retained,
-    /// Larger than any command can be.
+    /// The payload is larger than any command can be.
     #[error("the payload has {size} bytes, this command at most {most}")]
     TooLarge { size: usize, most: usize },
-    /// Not JSON.
+    /// The payload is not JSON.
     #[error("the payload is not a JSON object: {0}")]
     BadJson(String),
-    /// The reference is no text or number, or too long.
+    /// The reference is neither text nor number, or is too long.
     #[error("`ref` must be a text or number of at most {MAX_REFERENCE} characters")]
     BadReference,
     /// The sender is no name.
     #[error("`sender` must be a text of 1 to {MAX_NAME} characters without line breaks")]
     BadSender,
-    /// No such verb.
+    /// There is no such verb.
     #[error("unknown command {verb:?}; known here: {known}")]
     UnknownVerb { verb: String, known: String },
-    /// No such board.
+    /// There is no such board.
     #[error("no board {0:?} at this gateway")]
     UnknownBoard(String),
-    /// Fields missing, unknown or of the wrong kind.
+    /// Fields are missing, unknown or of the wrong kind.
     #[error("{verb}: {reason}")]
     BadFields { verb: String, reason: String },
-    /// Too many commands at once.
+    /// Too many commands came at once.
     #[error("too many commands are waiting: try again")]
     Busy,
-    /// More of those that lead to events than an arbiter gives.
+    /// The board was given more commands that lead to events than an arbiter gives.
     #[error(
         "this board was told more than any arbiter has to say, and takes nothing for now: wait {0} s and send the command again; who sends so many?"
     )]
     OverBudget(u64),
-    /// The same reference for something else.
+    /// The caller used the same reference for another command.
     #[error("`ref` was used for another command in the last ten minutes")]
     ReferenceReused,
 }
@@ -209,7 +210,7 @@ impl Refusal {
     }
 }
 
-/// Judges a message: none when its topic is no command's.
+/// Checks a message that came in; none when its topic is no command's.
 pub fn receive(
     topics: &Topics,
     arrived: &Arrived,
@@ -262,7 +263,7 @@ pub fn receive(
     })
 }
 
-/// The fields of a payload of `most` bytes; reference and sender are taken out of them.
+/// The fields of a payload of at most `most` bytes, and from them the reference and the sender.
 fn fields(
     payload: &[u8],
     most: usize,

@@ -1,4 +1,4 @@
-//! A scripted broker link: what the broker does is decided by the test.
+//! A scripted broker link: the test decides what the broker does.
 
 use std::{
     collections::VecDeque,
@@ -23,7 +23,7 @@ use crate::{
     journal::{Entry, Journal, JournalSettings},
 };
 
-/// What the publisher did and what happens to it next; shared with the test.
+/// What the publisher did and what the link will tell it next; shared with the test.
 #[derive(Clone, Default)]
 struct Script {
     published: Arc<Mutex<Vec<(Ticket, Publication)>>>,
@@ -203,12 +203,12 @@ impl Scene {
         }
     }
 
-    /// Lets the publisher do what it should not.
+    /// Gives the publisher the time to do what the test forbids.
     async fn settle(&self) {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 
-    /// Lets the publisher work until it has done what it should.
+    /// Lets the publisher work until it has done what the test expects.
     async fn until(&self, what: &str, mut is_so: impl FnMut() -> bool) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while !is_so() {
@@ -217,7 +217,7 @@ impl Scene {
         }
     }
 
-    /// Lets the journal come down to `depth` events, and no further.
+    /// Waits until the journal's outbox has `depth` events, and fails if it goes below that.
     async fn until_depth(&self, depth: u64) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while self.journal.tick().await.depth > depth {
@@ -228,7 +228,7 @@ impl Scene {
         assert_eq!(self.journal.tick().await.depth, depth);
     }
 
-    /// These events, and no more of them.
+    /// Waits until the publisher has sent these events, and fails if it sends others.
     async fn until_sent(&self, seqs: &[u64]) {
         self.until("what is sent", || self.seqs().len() >= seqs.len())
             .await;
@@ -250,7 +250,7 @@ async fn the_window_slides_with_the_oldest() {
     scene.settle().await;
     assert_eq!(scene.seqs(), [0; 0], "nothing before the connection");
     scene.script.connects(16, None);
-    // Beside the birth.
+    // The birth takes the sixteenth place of the window.
     scene.until_sent(&[1; 15]).await;
     let (second, _) = scene.script.events()[1];
     scene.script.happens(LinkEvent::Acked(second));
@@ -299,7 +299,7 @@ async fn a_refused_event_is_kept_and_not_sent_in_a_loop() {
     let refused = || scene.handle.figures().refused;
     scene.until("the refusal", || refused() > 0).await;
     scene.feed("8", 1..=1, "").await;
-    // Board 8 goes on, board 7 rests, and nothing overtakes what was refused.
+    // Board 8 goes on and board 7 rests. No event overtakes the one that was refused.
     scene.until_sent(&[1, 1]).await;
     assert_eq!(refused(), 1);
     assert_eq!(scene.journal.tick().await.depth, 3);
@@ -373,8 +373,8 @@ async fn a_stop_drains_says_offline_and_leaves() {
     assert_eq!(scene.journal.tick().await.depth, 0);
 }
 
-/// How each kind of message goes out: topic, retained, at least once, forgotten after so many seconds.
-/// Consumers rely on every word of it.
+/// Holds how each kind of message goes out: topic, retained, at least once, and after how many seconds the broker
+/// forgets it. Consumers rely on each of these.
 #[tokio::test]
 async fn every_topic_goes_out_as_it_is_promised() {
     let promised = [

@@ -1,4 +1,5 @@
-//! What outlives a connection: what is sent and how far that is, what is known of the broker, what was said of it.
+//! What the publisher keeps when a connection ends: the messages to send, what it knows of the broker, and what it has
+//! said in the log.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -25,20 +26,20 @@ use crate::{
     journal::Journal,
 };
 
-/// How much longer than at first a slow broker is waited for at the most.
+/// The longest wait for a slow broker, as a multiple of the first wait.
 pub const MOST_PATIENCE: u32 = 8;
 
-/// Which addresses, and how patient.
+/// The addresses of the broker and the bounds of waiting for it.
 #[derive(Clone, Debug)]
 pub struct PublisherSettings {
-    /// Tried in turn.
+    /// The addresses, tried in turn.
     pub urls: Vec<BrokerUrl>,
-    /// Another one after each start of the daemon.
+    /// The boot id: another one after each start of the daemon.
     pub boot_id: String,
     /// Whether commands are subscribed to.
     pub commands: bool,
-    /// Connected, but the oldest message under way is older than this: the connection is given up. The next
-    /// one is given twice as long, up to [`MOST_PATIENCE`] times: a broker may be slow.
+    /// The publisher gives a connection up when its oldest message has waited this long for an acknowledgement. As a
+    /// broker may be slow, the publisher gives the next connection twice as long, up to [`MOST_PATIENCE`] times.
     pub ack_timeout: Duration,
     /// How long a stop may take: sending what is left, `offline`, good-bye.
     pub stop_bound: Duration,
@@ -68,42 +69,42 @@ pub struct BrokerFigures {
     pub last_error: Option<String>,
 }
 
-/// Called by the working loop to show that it works.
+/// The working loop calls it to show the watchdog that it works.
 pub type Beat = Arc<dyn Fn() + Send + Sync>;
 
-/// See the module.
+/// The state that the publisher keeps from one connection to the next.
 pub(super) struct Lasting {
     pub(super) topics: Topics,
     pub(super) settings: PublisherSettings,
     pub(super) boards: watch::Receiver<Vec<Id>>,
-    /// Boards that were ours.
+    /// Boards whose states the broker retains, and that the configuration no longer has.
     pub(super) former: watch::Sender<Vec<Id>>,
     pub(super) journal: Journal,
     pub(super) news: watch::Receiver<u64>,
     pub(super) outbox: EventLane,
-    /// What the broker has and the journal was not told yet.
+    /// Positions of events that the broker has acknowledged and the journal does not know of yet.
     pub(super) acks: Vec<u64>,
     pub(super) states: States,
     pub(super) replies: mpsc::Receiver<CommandReply>,
     pub(super) requests: mpsc::Sender<Request>,
     pub(super) figures: Arc<Mutex<BrokerFigures>>,
     pub(super) beat: Beat,
-    /// Refusals already said, by topic: once is enough.
+    /// Topics of which the log has told that the broker refuses them: the log tells it once.
     pub(super) alarms: std::collections::BTreeSet<String>,
-    /// How long an acknowledgement is waited for by now.
+    /// How long the publisher waits for an acknowledgement at present.
     pub(super) patience: Duration,
-    /// Until the broker was asked what it knows of our numbers.
+    /// The question to the broker for what it knows of our numbers.
     pub(super) readback: ReadBack,
-    /// Whether our name is ours.
+    /// The claim to our name.
     pub(super) claim: NameClaim,
     pub(super) ceilings: Ceilings,
     /// True while events go out whose numbers no disk secures.
     pub(super) unsecured: watch::Receiver<bool>,
-    /// The message on which the broker hangs up, perhaps.
+    /// The message on which the broker may hang up.
     pub(super) suspicion: Suspicion,
-    /// The last connection ended by a message of ours, perhaps: states wait for events at first.
+    /// True where the last connection may have ended by a message of ours: the next one sends events before states.
     pub(super) events_first: bool,
-    /// The broker hangs up on our birth.
+    /// True where the broker hangs up on our birth.
     pub(super) leaves_birth_out: bool,
     /// False after a message that was too large: it may lie retained on a command topic, and a
     /// broker that sends it again at each subscription would end each connection.
@@ -115,7 +116,7 @@ impl Lasting {
         change(&mut self.figures.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The broker acknowledged nothing for as long as it was waited for.
+    /// Doubles the wait for an acknowledgement, because the broker acknowledged nothing in time.
     pub(super) fn be_patient(&mut self) {
         let most = self.settings.ack_timeout * MOST_PATIENCE;
         self.patience = most.min(self.patience * 2);
@@ -133,13 +134,13 @@ impl Lasting {
     }
 }
 
-/// Reasons that are said while a broker is away.
+/// How many reasons the log tells while a broker is away.
 const MOST_REASONS: usize = 16;
 
-/// Says when the broker is lost and when it is back, and in between what is new.
+/// Says in the log when the broker is lost and when it is back, and each new reason in between.
 #[derive(Debug, Default)]
 pub(super) struct StateLog {
-    /// What was said since the broker was lost.
+    /// The reasons that the log has told since the broker was lost.
     said: std::collections::BTreeSet<String>,
 }
 
@@ -151,7 +152,8 @@ impl StateLog {
 
     pub(super) fn lost(&mut self, address: &str, reason: &str) {
         let line = format!("{address}: {reason}");
-        // The reason may change, and the new one is what to act on: a broker is back with a wrong certificate.
+        // The reason may change, and the new one is what an operator must act on: a broker may be back with a wrong
+        // certificate.
         if self.said.is_empty() {
             tracing::warn!(
                 broker = address,

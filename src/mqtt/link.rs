@@ -1,5 +1,5 @@
-//! One connection to a broker, as the lanes see it: the library behind it can be replaced, and the
-//! lanes are tested against a scripted one.
+//! One connection to a broker, as the lanes see it. The library behind it can be replaced, and tests put a scripted
+//! broker in its place.
 
 use std::future::Future;
 
@@ -38,7 +38,7 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// One with an acknowledgement, and nothing further.
+    /// A message that the broker acknowledges and does not forget, with no correlation data.
     pub(super) fn plain(topic: String, payload: impl Into<Bytes>, retain: bool) -> Self {
         Self {
             topic,
@@ -50,7 +50,7 @@ impl Publication {
         }
     }
 
-    /// Upper bound of the packet's size: what a broker's limit is compared with.
+    /// Upper bound of the packet's size in bytes, to compare with the broker's limit.
     #[must_use]
     pub fn packet_bound(&self) -> usize {
         64 + self.topic.len() + self.payload.len() + self.correlation.as_ref().map_or(0, Bytes::len)
@@ -64,11 +64,11 @@ pub struct Arrived {
     pub topic: String,
     /// Its payload.
     pub payload: Bytes,
-    /// It was published with the retain flag.
+    /// True where the sender published it with the retain flag.
     pub retain: bool,
-    /// Where the answer is wanted.
+    /// The topic on which the sender wants the answer.
     pub response_topic: Option<String>,
-    /// What the answer is to carry.
+    /// The correlation data that the answer carries.
     pub correlation: Option<Bytes>,
 }
 
@@ -82,9 +82,9 @@ pub enum LinkEvent {
         /// The largest packet the broker takes, if it says so.
         max_packet: Option<usize>,
     },
-    /// The broker has it.
+    /// The broker acknowledged the message.
     Acked(Ticket),
-    /// The broker answered, but refused it.
+    /// The broker answered, but refused the message.
     Refused(Ticket, String),
     /// A message came in.
     Arrived(Arrived),
@@ -99,9 +99,9 @@ pub enum LinkEvent {
 /// How a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
-    /// For a person.
+    /// Why it ended, for a person.
     pub reason: String,
-    /// A message larger than we take came in.
+    /// True where a message larger than the gateway takes came in.
     pub oversize: bool,
 }
 
@@ -111,7 +111,7 @@ pub struct Busy;
 
 /// One connection, from the attempt to its end.
 pub trait BrokerLink: Send {
-    /// What happens next. Dropping the future loses nothing.
+    /// The next event of the connection. Dropping the future loses nothing.
     fn next(&mut self) -> impl Future<Output = LinkEvent> + Send;
 
     /// Hands a message over; only between `Connected` and `Closed`.
@@ -120,13 +120,14 @@ pub trait BrokerLink: Send {
     /// [`Busy`] when too many are waiting already: try again after the next event.
     fn publish(&mut self, ticket: Ticket, message: &Publication) -> Result<(), Busy>;
 
-    /// Subscribes; messages retained on these topics are sent to us if `retained`, but none that we send from now on.
+    /// Subscribes without hearing the messages that we send from now on; with `retained` the broker sends what it
+    /// retains on these topics.
     ///
     /// # Errors
     /// [`Busy`] as above.
     fn subscribe_to_others(&mut self, filters: &[String], retained: bool) -> Result<(), Busy>;
 
-    /// Subscribes; messages retained on these topics are sent to us if `retained`.
+    /// Subscribes; with `retained` the broker sends what it retains on these topics.
     ///
     /// # Errors
     /// [`Busy`] as above.
@@ -138,7 +139,7 @@ pub trait BrokerLink: Send {
 
 /// Makes connections.
 pub trait Dial: Send {
-    /// What it makes.
+    /// The connections that it makes.
     type Link: BrokerLink;
 
     /// Begins a connection. Nothing is sent before the link's `next` is awaited.

@@ -1,5 +1,5 @@
-//! Looking whether a broker takes us, and who has our name there, beside a daemon that may be running: under another client
-//! id, and without a word on any topic.
+//! Looks whether a broker accepts us and which gateway holds our name there. A daemon may be running meanwhile: so the
+//! look has a client id of its own and publishes nothing.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -14,28 +14,28 @@ use super::{
 };
 use crate::config::{BrokerConfig, BrokerUrl};
 
-/// How long a broker may take to tell what it has retained.
+/// How long a broker may take to deliver the messages that it retains.
 const TELLING: Duration = Duration::from_secs(5);
-/// How long it may take to close.
+/// How long the connection may take to close.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// How much later it may tell it.
+/// How long after its answer a broker may still deliver retained messages.
 const LATER: Duration = Duration::from_secs(1);
 
 /// The gateway that is online under our name, as its `info` says.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(default)]
 pub struct Holder {
-    /// Another one after each start of its daemon.
+    /// The boot id: another one after each start of its daemon.
     pub boot_id: String,
-    /// Its machine.
+    /// The machine that it runs on.
     pub host: String,
 }
 
-/// Tries whether `broker` takes us at `url`, and who has our name there.
+/// Tries whether `broker` accepts us at `url`, and finds which gateway holds our name there.
 ///
 /// # Errors
-/// Why it does not take us, for a person.
+/// Why the broker does not accept us, for a person.
 pub async fn holder(
     broker: &BrokerConfig,
     url: &BrokerUrl,
@@ -63,7 +63,7 @@ async fn connect(broker: &BrokerConfig, url: &BrokerUrl, patience: Duration) -> 
     }
 }
 
-/// What the broker tells of our name, if we may read it.
+/// Reads what the broker retains of our name, if we may read it.
 async fn look(link: &mut RumqttLink, topics: &Topics) -> Option<Holder> {
     let (status, info) = (topics.status(), topics.info());
     let told = gather(link, &[status.clone(), info.clone()]).await;
@@ -74,10 +74,10 @@ async fn look(link: &mut RumqttLink, topics: &Topics) -> Option<Holder> {
     is_online.then(|| holder.flatten().unwrap_or_default())
 }
 
-/// What the broker at `url` has retained at `topics`, as far as it tells it.
+/// Reads what the broker at `url` retains at `topics`, as far as it lets us.
 ///
 /// # Errors
-/// Why it does not take us, for a person.
+/// Why the broker does not accept us, for a person.
 pub async fn retained(
     broker: &BrokerConfig,
     url: &BrokerUrl,
@@ -90,8 +90,8 @@ pub async fn retained(
     Ok(told)
 }
 
-/// What the broker tells. It answers in order: what it has retained comes before the answer to
-/// what is asked next. There are brokers that tell it a little later.
+/// Reads what the broker retains. A broker answers in order, so retained messages come before the answer to what is
+/// asked next. Some brokers deliver them a little later.
 async fn gather(link: &mut RumqttLink, topics: &[String]) -> BTreeMap<String, Bytes> {
     let mut told = BTreeMap::new();
     let last = topics.len().saturating_sub(1)..;
@@ -118,10 +118,10 @@ async fn gather(link: &mut RumqttLink, topics: &[String]) -> BTreeMap<String, By
     told
 }
 
-/// Until the broker has closed, so that it does not log a broken connection.
+/// Waits until the broker has closed the connection, so that the broker does not log a broken one.
 async fn leave(mut link: RumqttLink) {
     link.disconnect();
     let farewell = async { while !matches!(link.next().await, LinkEvent::Closed(_)) {} };
-    // Whether it closes in time is no matter: it took us.
+    // It does not matter whether the connection closes in time: the broker has accepted us.
     let _ = timeout(FAREWELL, farewell).await;
 }

@@ -1,10 +1,9 @@
 //! The broker: topics, the connection, the two lanes, commands.
 //!
-//! Events are a durable queue: read from the journal, sent in order, and off the outbox only by the
-//! broker's acknowledgement. States are a table of last values, sent again after every connect.
-//! The client library stands behind [`BrokerLink`], one object per connection: what was in flight
-//! on a connection that died is simply unsent again, and nothing of the library's own memory of it
-//! survives.
+//! Events are a durable queue: the publisher reads them from the journal and sends them in order, and only the broker's
+//! acknowledgement takes one off the outbox. States are a table of last values, which the publisher sends again after
+//! every connect. The client library stands behind [`BrokerLink`], one object for each connection. The publisher sends
+//! again what was under way on a connection that ended, and uses nothing of what the library remembers of it.
 #![allow(clippy::disallowed_methods)] // connections live on the wall clock.
 
 mod ceilings;

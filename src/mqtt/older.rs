@@ -1,7 +1,7 @@
-//! Whether what does not understand us is a broker all the same: it is asked in MQTT 3.1.1.
+//! Asks in MQTT 3.1.1 whether a peer that does not understand MQTT 5 is a broker all the same.
 //!
-//! Such brokers differ in what they answer to MQTT 5: RabbitMQ 3.10 hangs up, NATS answers in the old form, which is too
-//! short for ours. An old question they all answer alike.
+//! Brokers of MQTT 3.1.1 answer MQTT 5 in different ways: RabbitMQ 3.10 hangs up, NATS answers in the old form, which
+//! our library finds too short. A question in MQTT 3.1.1 they all answer alike.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use tokio::{
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// CONNACK of MQTT 3.1.1: two bytes follow, whatever they say.
+/// The first two bytes of CONNACK in MQTT 3.1.1. Two more follow, which may say anything.
 const CONNACK: [u8; 2] = [0x20, 2];
 const DISCONNECT: [u8; 2] = [0xe0, 0];
 
-/// Where to ask, and under which name.
+/// The address to ask, and the client id for it.
 #[derive(Clone, Debug)]
 pub(super) struct OlderQuestion {
     pub(super) host: String,
@@ -41,7 +41,8 @@ impl OlderQuestion {
     }
 }
 
-/// CONNECT of MQTT 3.1.1: a session that is not kept, pinged each minute. A long name is cut: the broker does not know it.
+/// CONNECT of MQTT 3.1.1, of a clean session with a keep-alive of a minute. A long name is cut: the broker does not
+/// know it.
 fn connect(client_id: &str) -> Vec<u8> {
     let id: Vec<u8> = client_id.bytes().filter(u8::is_ascii).take(64).collect();
     let id_length = u8::try_from(id.len()).unwrap_or(0);

@@ -1,8 +1,9 @@
-//! The lane of events: what of the journal's outbox is being sent on this connection.
+//! The lane of events: which events of the journal's outbox this connection is sending.
 //!
-//! In order for each board, whatever the broker refuses: of each board one event is under way at a time. One that is
-//! refused is tried again, later each time, and holds its own board's lane, not the others'; after some refusals a
-//! short form goes in its place. What happens now at a board of which nothing waits goes before the backlog of others.
+//! The lane keeps the order of each board, whatever the broker refuses, because one event of a board is under way at a
+//! time. The lane sends a refused event again, each time after a longer rest. Only the lane of its own board waits for
+//! that. After some refusals a short form goes in the event's place. A new event goes before the backlog of other
+//! boards where nothing else of its own board waits.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -11,12 +12,12 @@ use std::{
 
 use crate::journal::OutboxRow;
 
-/// How many events are read ahead: of several boards, as a rule, since each has one under way.
+/// How many events the lane reads ahead. They are of several boards, as a rule, since one of each is under way.
 const AHEAD: usize = 512;
 /// How long a board's lane rests after a refusal at first, and at the most.
 const HOLD: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
-/// How long a lane rests at least on a new connection if its event ended one: longer than the reconnection takes, else the
-/// two rests would end together again and again, and others never have their turn.
+/// The least rest of a board's lane on a new connection, where its event ended the last one. It is longer than a
+/// reconnection takes: else two rests would end together again and again, and other boards would never have their turn.
 const SETTLING: Duration = Duration::from_secs(5);
 /// Refusals of an event after which its last short form is tried: some five minutes.
 const MOST_REFUSALS: u32 = 10;
@@ -25,7 +26,7 @@ const MOST_REFUSALS: u32 = 10;
 struct Slot {
     row: OutboxRow,
     in_flight: bool,
-    /// It goes before the backlog.
+    /// True where the event goes before the backlog.
     is_live: bool,
 }
 
@@ -33,30 +34,33 @@ struct Slot {
 #[derive(Debug, Default)]
 pub(super) struct EventLane {
     slots: VecDeque<Slot>,
-    /// Everything up to here has been read from the journal.
+    /// The lane has read the journal up to this position.
     cursor: u64,
-    /// The journal had no more.
+    /// True where the journal had no more.
     exhausted: bool,
     /// The last position in the journal.
     newest: u64,
-    /// Everything up to here was there before the connection, or was looked at for events that go before the backlog.
+    /// Up to this position the events were there before the connection, or the lane has looked through them for events
+    /// that go before the backlog.
     live: u64,
-    /// Boards of which nothing waited, and boards with a backlog: those that were looked at.
+    /// The boards that the lane has looked at: true where no event of the board waited, false where it has a backlog.
     is_free: BTreeMap<String, bool>,
-    /// Lanes that rest: since when, and until when.
+    /// Boards whose lanes rest: since when, and until when.
     held: BTreeMap<String, (Instant, Instant)>,
     /// The event that was refused last, by board, and how often.
     refusals: BTreeMap<String, (u64, u32)>,
-    /// Events on which the broker hung up: each is tried again alone.
+    /// Events on which the broker hung up. The lane tries each again alone.
     hung: BTreeSet<u64>,
-    /// The last position in the journal when it was asked, and what was acknowledged since.
+    /// The last position in the journal at the time of the lane's question, and the events that the broker acknowledged
+    /// since.
     asked: u64,
     acked: BTreeSet<u64>,
 }
 
 impl EventLane {
-    /// A new connection: nothing is under way, and the journal's last position is `newest`. Rests go on, for a while at
-    /// least where a connection was lost by it; the longest rest counts from its beginning, for connections may never last.
+    /// Begins a new connection, with nothing under way and the journal's last position at `newest`. Rests do not end.
+    /// The rest of a board whose event ended a connection lasts for [`SETTLING`] at least. The longest rest counts from
+    /// its beginning, because connections may never last.
     pub(super) fn restart(&mut self, newest: u64, now: Instant) {
         for (board, (since, until)) in &mut self.held {
             let refused = self.refusals.get(board);
@@ -74,13 +78,13 @@ impl EventLane {
         };
     }
 
-    /// The journal has more, up to `newest`.
+    /// Takes note that the journal has events up to `newest`.
     pub(super) fn news(&mut self, newest: u64) {
         self.newest = newest;
         self.exhausted = false;
     }
 
-    /// Where to read on and how many, if anything is to be read.
+    /// The position to read on from and the number of events, if the lane is to read.
     #[must_use]
     pub(super) fn wants(&mut self) -> Option<(u64, usize)> {
         let wants = !self.exhausted && self.slots.len() < AHEAD;
@@ -90,7 +94,7 @@ impl EventLane {
         })
     }
 
-    /// What comes of the question is as old as the question.
+    /// Notes the journal's state at the time of a question: the answer is as old as the question.
     fn asks(&mut self) {
         self.asked = self.newest;
         self.acked.clear();
@@ -111,7 +115,8 @@ impl EventLane {
         }
     }
 
-    /// Where to look for events that may go before the backlog and how many, if there is one and they are to be looked for.
+    /// The position from which to look for events that may go before the backlog, and their number, if the lane is to
+    /// look.
     #[must_use]
     pub(super) fn wants_live(&mut self) -> Option<(u64, usize)> {
         self.live = self.live.max(self.cursor);
@@ -123,7 +128,7 @@ impl EventLane {
         })
     }
 
-    /// True of what is there already, or was acknowledged since the journal was asked.
+    /// True of an event that the lane has, or that the broker acknowledged since the lane asked the journal.
     fn is_known(&self, n: u64) -> bool {
         self.acked.contains(&n) || self.slots.iter().any(|slot| slot.row.n == n)
     }
@@ -150,7 +155,8 @@ impl EventLane {
         }
     }
 
-    /// The next event to send: the first of a board of which none is under way; what is to go alone before all.
+    /// The next event to send: the first of a board of which none is under way. An event that must go alone goes before
+    /// all others.
     #[must_use]
     pub(super) fn next(&self) -> Option<&OutboxRow> {
         let mut waiting = self.slots.iter().filter(|slot| !slot.in_flight);
@@ -174,14 +180,14 @@ impl EventLane {
         refused.is_some_and(|(n, times)| *n == row.n && *times >= MOST_REFUSALS)
     }
 
-    /// It was handed over.
+    /// Notes that the event was handed over.
     pub(super) fn sent(&mut self, n: u64) {
         if let Some(slot) = self.slots.iter_mut().find(|slot| slot.row.n == n) {
             slot.in_flight = true;
         }
     }
 
-    /// The broker has it.
+    /// Notes that the broker acknowledged the event.
     pub(super) fn acked(&mut self, n: u64) {
         self.slots.retain(|slot| slot.row.n != n);
         self.acked.insert(n);
@@ -189,12 +195,13 @@ impl EventLane {
         self.refusals.retain(|_, (refused, _)| *refused != n);
     }
 
-    /// The broker refuses it: its board's lane rests.
+    /// Notes that the broker refuses the event, and lets its board's lane rest.
     pub(super) fn refused(&mut self, n: u64, now: Instant) {
         self.hold(n, now, 1);
     }
 
-    /// The broker hangs up on it, again and again, or the line is poor: its board's lane rests for longer.
+    /// Notes that the broker hangs up on the event again and again, or that the line is poor. The board's lane rests
+    /// for longer.
     pub(super) fn hung_up_on(&mut self, n: u64, now: Instant) {
         self.hold(n, now, MOST_REFUSALS / 2);
         self.hung.insert(n);
@@ -206,13 +213,14 @@ impl EventLane {
         self.hung.contains(&n)
     }
 
-    /// True while such an event is tried again, or about to be: nothing else is to be under way.
+    /// True while an event on which the broker hung up is tried again, or is about to be: no other event may be under
+    /// way.
     #[must_use]
     pub(super) fn is_trying(&self) -> bool {
         !self.hung.is_empty() && self.slots.iter().any(|slot| self.hung.contains(&slot.row.n))
     }
 
-    /// True while events are under way or to be sent.
+    /// True while events are under way or wait to be sent.
     #[must_use]
     pub(super) fn is_sending(&self) -> bool {
         !self.slots.is_empty()
@@ -224,7 +232,7 @@ impl EventLane {
         };
         let board = slot.row.board.clone();
         self.slots.retain(|slot| slot.row.board != board);
-        // What follows waits for it.
+        // The later events of the board wait for this one.
         self.is_free.insert(board.clone(), false);
         let (refused, times) = self.refusals.entry(board.clone()).or_insert((n, 0));
         if *refused != n {
@@ -236,8 +244,8 @@ impl EventLane {
         self.held.insert(board, (now, now + rest));
     }
 
-    /// Ends the rests that are over; their boards' events are read again. True where there are any: what the journal
-    /// was asked for does not count.
+    /// Ends the rests that are over, so that the lane reads those boards' events again. True where there are any: the
+    /// lane then discards the answer to its last question.
     pub(super) fn release(&mut self, now: Instant) -> bool {
         let before = self.held.len();
         self.held.retain(|_, (_, until)| *until > now);
@@ -249,7 +257,7 @@ impl EventLane {
         is_over
     }
 
-    /// True when nothing is left that this connection could send or is waiting for.
+    /// True when this connection has no event left to send and waits for no acknowledgement.
     #[must_use]
     pub(super) fn is_drained(&self) -> bool {
         self.slots.is_empty() && self.exhausted
@@ -347,7 +355,7 @@ mod tests {
         assert_eq!(sent_now(&mut outbox), [1, 2]);
         outbox.refused(1, now);
         outbox.hung_up_on(1, now);
-        // It takes longer to connect again than the board's own rest.
+        // The reconnection takes longer than the board's own rest.
         let back = now + HOLD.0 * 3;
         outbox.restart(3, back);
         assert!(!outbox.release(back));
@@ -389,7 +397,7 @@ mod tests {
         outbox.load(backlog, AHEAD);
         assert_eq!(outbox.wants_live(), None);
         outbox.sent(1);
-        // Of board `a` others wait, of `b` none.
+        // Board `a` has other events that wait, board `b` has none.
         outbox.news(1003);
         assert_eq!(outbox.wants_live(), Some((1000, AHEAD)));
         let rows = vec![
@@ -402,12 +410,12 @@ mod tests {
         assert_eq!(sent_now(&mut outbox), [1002]);
         outbox.acked(1002);
         assert_eq!(sent_now(&mut outbox), [1003]);
-        // Refused: what follows waits for it.
+        // The broker refuses the event: the later ones of its board wait for it.
         outbox.refused(1003, Instant::now());
         outbox.news(1004);
         outbox.load_live(vec![(row(1004, "b"), false)], AHEAD);
         assert_eq!(outbox.next(), None);
-        // The backlog comes to what went before it.
+        // The lane reads on to the events that went before the backlog.
         for n in 1..=AHEAD as u64 {
             outbox.acked(n);
         }
@@ -423,7 +431,7 @@ mod tests {
         outbox.news(3);
         outbox.load(vec![row(1, "a"), row(2, "a")], AHEAD);
         assert!(!outbox.is_drained());
-        // There is more by now; meanwhile the broker takes the first.
+        // The journal has more by now. Meanwhile the broker acknowledges the first.
         assert_eq!(sent_now(&mut outbox), [1]);
         assert_eq!(outbox.wants(), Some((2, AHEAD)));
         outbox.refused(1, Instant::now());

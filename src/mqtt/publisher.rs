@@ -1,4 +1,4 @@
-//! The publisher: connects, and connects again.
+//! The publisher: keeps a connection to the broker, and makes another when it ends.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -33,7 +33,8 @@ use crate::{
 const REPLIES: usize = 256;
 /// First and longest delay between attempts, and how long a connection must last to count as good.
 const BACKOFF_MS: (u64, u64, u64) = (250, 30_000, 5_000);
-/// The longest delay after a connection that a message of ours ended, perhaps: the broker is there, and other boards wait.
+/// The longest delay after a connection that a message of ours may have ended: the broker is there, and other boards
+/// wait.
 const LONGEST_OURS_MS: u64 = 2_000;
 
 /// Another broker, or another way to it.
@@ -50,19 +51,19 @@ pub struct Redial<D> {
 /// What the gateway holds of the publisher.
 #[derive(Clone, Debug)]
 pub struct PublisherHandle {
-    /// The boards that there are.
+    /// The boards of the configuration.
     pub boards: watch::Sender<Vec<Id>>,
     /// The table of last values.
     pub states: States,
-    /// Boards whose states lay with the broker and that are not ours any more.
+    /// Boards whose states the broker retains, and that the configuration no longer has.
     pub former: watch::Receiver<Vec<Id>>,
     replies: mpsc::Sender<CommandReply>,
     figures: Arc<Mutex<BrokerFigures>>,
 }
 
 impl PublisherHandle {
-    /// Queues a reply. With the queue full (a broker that is away for long) it is dropped: the
-    /// caller has given up by then.
+    /// Queues a reply. If the queue is full, as with a broker that is away for long, the reply is dropped: the caller
+    /// has given up by then.
     pub fn reply(&self, reply: CommandReply) {
         if let Err(error) = self.replies.try_send(reply) {
             tracing::warn!("a reply to a command was dropped: {error}");
@@ -83,13 +84,13 @@ impl PublisherHandle {
 pub struct Publisher<D> {
     dial: D,
     redials: mpsc::Receiver<Redial<D>>,
-    /// The one for which a connection was left.
+    /// The broker for which the publisher left a connection.
     next: Option<Redial<D>>,
     core: Lasting,
 }
 
 impl<D: Dial> Publisher<D> {
-    /// A publisher for `boards`, and the handle to it. Commands that pass the door go to `requests`.
+    /// A publisher for `boards`, and the handle to it. Accepted commands go to `requests`.
     pub fn new(
         dial: D,
         settings: PublisherSettings,
@@ -146,7 +147,7 @@ impl<D: Dial> Publisher<D> {
         (publisher, handle)
     }
 
-    /// Goes on with each other broker that `redials` names.
+    /// Makes the publisher change to each broker that `redials` names.
     #[must_use]
     pub fn redialled(self, redials: mpsc::Receiver<Redial<D>>) -> Self {
         Self { redials, ..self }
@@ -188,7 +189,7 @@ impl<D: Dial> Publisher<D> {
                 turn += 1;
             }
             let Some(Closed { reason, oversize }) = end.closed else {
-                // It was left for another one, or for good.
+                // The publisher left the connection for another broker, or for good.
                 continue;
             };
             if oversize {
@@ -214,7 +215,8 @@ impl<D: Dial> Publisher<D> {
         }
     }
 
-    /// A connection until it ends, until `stop`, or until there is another broker: that is told good-bye as at a stop.
+    /// Keeps a connection until it ends, until `stop`, or until there is another broker. In the last case it closes the
+    /// connection as at a stop.
     async fn hold(
         &mut self,
         link: D::Link,
@@ -239,7 +241,8 @@ impl<D: Dial> Publisher<D> {
         }
     }
 
-    /// What this broker knows of our numbers is asked anew: what was said to the former one, it need not know.
+    /// Changes to another broker and asks it anew what it knows of our numbers: it need not know what the former one
+    /// was told.
     async fn redial(&mut self, redial: Redial<D>) {
         let core = &mut self.core;
         core.journal.stand_by(!core.readback.wants_numbers()).await;
@@ -259,7 +262,7 @@ impl<D: Dial> Publisher<D> {
         self.dial = redial.dial;
     }
 
-    /// Waits, showing that the task lives.
+    /// Waits for `delay`, and shows the watchdog meanwhile that the task lives.
     async fn rest(&mut self, delay: Duration, stop: &CancellationToken) {
         let until = tokio::time::Instant::now() + delay;
         loop {

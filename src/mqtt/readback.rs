@@ -1,7 +1,8 @@
-//! What the broker knows of our numbers is asked before anything is sent to it.
+//! Asks the broker what it knows of our numbers, before anything is sent to it.
 //!
-//! The last states of the boards lie there, with the last number of each; and where events went out whose numbers no disk
-//! secured, a ceiling. A message to ourselves comes back after all that: then everything was heard.
+//! The broker retains the last states of the boards, with the last number of each. Where events went out whose numbers
+//! no disk secured, it retains a ceiling as well. The publisher sends a message to itself, which comes back after all
+//! of these: then it has heard everything.
 
 use std::{
     collections::BTreeMap,
@@ -17,16 +18,16 @@ use crate::{
     journal::{Journal, KnownNumbers},
 };
 
-/// How long a broker may be silent that does not let us hear ourselves.
+/// How long to wait for a broker that does not let us hear ourselves.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// Connections that end while we listen for ourselves, after which we do without.
+/// How many connections may end while the publisher waits for its own message. After that it does without.
 const MOST_BROKEN_OFF: u32 = 1;
 
-/// Snapshots hold no greater number of a game: one that is retained was not told by us.
+/// The highest number of a game that a snapshot can hold. A higher one at the broker is not from us.
 const MOST_GAMES: u32 = 1_000_000_000;
 
-/// The fields of a board's `game` that count here.
+/// The fields of a board's `game` that the comparison reads.
 #[derive(Deserialize)]
 struct Game {
     last_seq: u64,
@@ -35,69 +36,69 @@ struct Game {
 }
 
 impl Game {
-    /// The number of its last game; 0 where there is none, or none that a board can have come to.
+    /// The number of the board's last game; 0 where there is none, or where no board can have come to that number.
     fn number(&self) -> u32 {
         self.game.filter(|number| *number <= MOST_GAMES).unwrap_or(0)
     }
 }
 
-/// Payload of a board's `numbers`: no number above the ceiling was sent while no disk could be written.
+/// Payload of a board's `numbers`: the gateway sent no number above the ceiling while no disk could be written.
 #[derive(Deserialize, serde::Serialize)]
 pub(super) struct Numbers {
     pub(super) ceiling: u64,
 }
 
-/// How far the asking is.
+/// The steps of the question.
 #[derive(Debug, Default)]
 enum Stage {
     #[default]
     Unasked,
-    /// Something may still come until then.
+    /// Answers may still come until then.
     Hearing(Instant),
-    /// Everything was heard.
+    /// The publisher has heard everything.
     Heard,
-    /// The journal compares.
+    /// The journal compares its numbers with those of the broker.
     Comparing(JoinSet<bool>),
-    /// Nothing speaks against sending.
+    /// The publisher may send.
     Over,
 }
 
-/// The asking, at each connection; numbers are compared once, and again after another had our name.
+/// The question at each connection. Numbers are compared once, and again after another gateway had our name.
 #[derive(Debug, Default)]
 pub(super) struct ReadBack {
     stage: Stage,
     is_compared: bool,
     is_deaf: bool,
     known: BTreeMap<String, KnownNumbers>,
-    /// Connections that ended in the middle of it.
+    /// Connections that ended during the question.
     broken_off: u32,
 }
 
 impl ReadBack {
-    /// It is asked on a new connection. True where a message to ourselves is to follow: there are brokers that hang up
-    /// on one that they do not allow.
+    /// Begins the question on a new connection. True where the publisher is to send a message to itself: some brokers
+    /// hang up on a message that they do not allow.
     pub(super) fn begin(&mut self, now: Instant) -> bool {
         if matches!(self.stage, Stage::Hearing(_)) {
             self.broken_off += 1;
         }
-        // A broker that was waited for in vain is not waited for again.
+        // The publisher does not wait again for a broker that let it wait in vain.
         let patience = if self.is_deaf { Duration::ZERO } else { SILENCE };
         self.stage = Stage::Hearing(now + patience);
         self.known.clear();
         self.broken_off < MOST_BROKEN_OFF
     }
 
-    /// The broker hangs up on a message to ourselves.
+    /// Sends no message to ourselves again, because the broker hangs up on it.
     pub(super) fn do_without_echo(&mut self) {
         self.broken_off = MOST_BROKEN_OFF;
     }
 
-    /// True while numbers are to be compared before anything is sent.
+    /// True while numbers must be compared before the publisher sends anything.
     pub(super) fn wants_numbers(&self) -> bool {
         !self.is_compared
     }
 
-    /// Another has our name, and gives out numbers: they are to be compared again.
+    /// Has the numbers compared again, because another gateway has our name and gives out numbers.
     pub(super) fn forget(&mut self) {
         self.is_compared = false;
     }
@@ -125,14 +126,14 @@ impl ReadBack {
         }
     }
 
-    /// Nothing more will come.
+    /// Ends the hearing: nothing more will come.
     pub(super) fn end(&mut self) {
         if matches!(self.stage, Stage::Hearing(_)) {
             self.stage = Stage::Heard;
         }
     }
 
-    /// True once everything was heard, or nothing more is expected.
+    /// True once the publisher has heard everything, or expects nothing more.
     pub(super) fn has_heard(&mut self, now: Instant) -> bool {
         if let Stage::Hearing(until) = self.stage
             && until <= now
@@ -152,7 +153,7 @@ impl ReadBack {
         !self.is_deaf
     }
 
-    /// The name is ours: what is known of the numbers is compared. True where that was done before.
+    /// Has the journal compare the numbers, now that the name is ours. True where it has done so before.
     pub(super) fn compare(&mut self, journal: &Journal) -> bool {
         if self.is_compared {
             self.stage = Stage::Over;
@@ -165,36 +166,36 @@ impl ReadBack {
         self.is_compared
     }
 
-    /// Nothing speaks against sending.
+    /// True once the publisher may send.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.stage, Stage::Over)
     }
 
-    /// The journal has compared.
+    /// Notes that the journal has compared.
     pub(super) fn finish(&mut self) {
         self.is_compared = true;
         self.stage = Stage::Over;
     }
 
-    /// Ends when nothing speaks against sending.
+    /// Ends when the publisher may send.
     pub(super) async fn settled(&mut self) {
         if let Stage::Comparing(answer) = &mut self.stage
             && matches!(answer.join_next().await, Some(Ok(true)))
         {
             return;
         }
-        // A journal that is closed: nothing will be sent any more.
+        // The journal is closed, so nothing will be sent any more.
         std::future::pending::<()>().await;
     }
 
-    /// Boards that are not among `ours`: they were renamed or removed.
+    /// Boards that the broker retains and that are not among `ours`: they were renamed or removed.
     pub(super) fn former(&self, ours: &[Id]) -> Vec<Id> {
         let is_former = |id: &Id| !ours.contains(id);
         let boards = self.known.keys().filter_map(|board| board.parse().ok());
         boards.filter(is_former).collect()
     }
 
-    /// The ceilings that lie there.
+    /// The ceilings that the broker retains.
     pub(super) fn ceilings(&self) -> BTreeMap<String, u64> {
         let known = self.known.iter();
         let ceilings = known.map(|(board, known)| (board.clone(), known.ceiling));

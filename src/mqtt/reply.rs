@@ -1,4 +1,4 @@
-//! What a caller hears of his command.
+//! The answer to a caller's command.
 
 use std::{fmt::Display, time::Instant};
 
@@ -10,7 +10,7 @@ use tokio_util::bytes::Bytes;
 use super::link::{Publication, Qos};
 use crate::throttle::{Throttle, shortened};
 
-/// Characters of what a refused command said that are repeated.
+/// How many characters of a refused command's words the log repeats.
 const MOST_WORDS: usize = 300;
 
 /// Where an answer goes and what it repeats.
@@ -88,15 +88,15 @@ impl ReplyTo {
         }
     }
 
-    /// The reply to a command that was refused. It is in the log as well: who sent the command may
-    /// never look at a reply. MQTT does not tell who that was; what he calls himself, the reference and where the answer is
-    /// wanted are all that is known of him.
+    /// The reply to a command that was refused. The log tells the refusal as well, because the sender may never look at
+    /// a reply. MQTT does not tell who the sender is: the log has the name that he gives himself, the reference, and
+    /// the topic for the answer.
     #[must_use]
     pub fn refused(&self, code: &str, message: &dyn Display) -> CommandReply {
         self.refused_for(code, None, message)
     }
 
-    /// The same with the code of what makes the command senseless now.
+    /// A refusal, as [`Self::refused`], with the code of what makes the command senseless now.
     pub(crate) fn refused_for(
         &self,
         code: &str,
@@ -112,7 +112,7 @@ impl ReplyTo {
         })
     }
 
-    /// The same where the caller sees to the log.
+    /// A refusal without a line of the log, for a caller that writes the line.
     #[must_use]
     pub(crate) fn refusal(&self, code: &str, message: String) -> CommandReply {
         self.complain(Complaint {
@@ -130,7 +130,7 @@ impl ReplyTo {
             state: None,
             error: Some(complaint),
         };
-        // Texts and a JSON value: there is nothing in them that JSON cannot say.
+        // The payload holds texts and a JSON value, all of which JSON can say.
         self.with(serde_json::to_string(&payload).unwrap_or_default())
     }
 
@@ -155,7 +155,7 @@ impl ReplyTo {
         );
     }
 
-    /// A reply with a payload given before.
+    /// A reply with a payload that was made before.
     #[must_use]
     pub fn with(&self, payload: String) -> CommandReply {
         CommandReply {

@@ -1,9 +1,9 @@
 //! [`BrokerLink`] by rumqttc (MQTT 5).
 //!
-//! The library keeps unacknowledged and unsent messages over reconnects, drops them silently in
-//! some cases and resends them in others. So every connection gets a client of its own, which dies
-//! with it: the journal stays the only one to know what is still to be sent. The poll future is
-//! pinned and kept until it completes, because dropping it can lose a packet.
+//! The library keeps unacknowledged and unsent messages over reconnects, drops them silently in some cases and resends
+//! them in others. So every connection gets a client of its own, which ends with it, and only the journal knows what is
+//! still to be sent. The link pins the poll future and keeps it until it completes, because dropping it can lose a
+//! packet.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -36,18 +36,18 @@ use crate::{
     tls,
 };
 
-/// Room for packet ids: the library reserves memory for each. Twice the window, so that ids cannot
-/// wrap onto one that is still unacknowledged.
+/// Room for packet ids, for each of which the library reserves memory. It is twice the window, so that ids cannot wrap
+/// onto one that is still unacknowledged.
 const INFLIGHT_LIMIT: u16 = 32;
-/// From the oldest unacknowledged message to the newest.
+/// The window: how many messages lie between the oldest unacknowledged one and the newest.
 const WINDOW: usize = 16;
-/// Requests that may wait for the library.
+/// How many requests may wait for the library.
 const REQUESTS: usize = 64;
-/// The largest packet we take: well above the largest command, so that one a little too large can
-/// still be answered.
+/// The largest packet that the gateway takes, in bytes. It is well above the largest command, so that the gateway can
+/// still answer one that is a little too large.
 pub const MAX_INCOMING_PACKET: u32 = 256 << 10;
 
-/// What the library says, and whether a broker of MQTT 3.1.1 is the reason of an error.
+/// What the library says, and true where the reason of an error is a broker of MQTT 3.1.1.
 type Polled = (EventLoop, Result<Event, ConnectionError>, bool);
 
 /// Makes connections with rumqttc.
@@ -70,7 +70,7 @@ impl RumqttDial {
         }
     }
 
-    /// Connections of somebody who only listens and asks: no will.
+    /// Connections without a will, for a command that only listens and asks.
     #[must_use]
     pub fn without_will(broker: BrokerConfig, connect_timeout: Duration) -> Self {
         Self {
@@ -148,10 +148,10 @@ async fn poll(mut events: EventLoop, question: Option<OlderQuestion>) -> Polled 
 pub struct RumqttLink {
     client: AsyncClient,
     poll: Option<Pin<Box<dyn Future<Output = Polled> + Send>>>,
-    /// To what does not understand us; none once we were let in.
+    /// The question to a peer that does not understand us; none once the broker has accepted us.
     question: Option<OlderQuestion>,
     connected: bool,
-    /// Given to the library, packet id not known yet; in the library's own order.
+    /// Messages that the library has, in its own order, and whose packet id is not known yet.
     handed: VecDeque<(Qos, Ticket)>,
     inflight: HashMap<u16, Ticket>,
     closed: Option<Closed>,
@@ -171,7 +171,7 @@ impl BrokerLink for RumqttLink {
             match polled {
                 Ok(event) => {
                     let event = self.translate(event);
-                    // The translation may have ended it.
+                    // The translation of an event may have closed the link.
                     if self.closed.is_none() {
                         self.poll = Some(Box::pin(poll(events, self.question.clone())));
                     }
@@ -222,7 +222,7 @@ impl BrokerLink for RumqttLink {
     }
 
     fn disconnect(&mut self) {
-        // With the library's queue full the caller's bound ends the connection instead.
+        // If the library's queue is full, the caller's bound ends the connection instead.
         let _ = self.client.try_disconnect();
     }
 }
@@ -231,7 +231,7 @@ impl RumqttLink {
     fn subscribe_to(&mut self, filters: &[String], retained: bool, nolocal: bool) -> Result<(), Busy> {
         let filters = filters.iter().map(|path| Filter {
             nolocal,
-            // Tells apart a command that somebody left lying on the broker.
+            // With this the gateway can tell apart a command that somebody left on the broker.
             preserve_retain: true,
             retain_forward_rule: if retained {
                 RetainForwardRule::OnEverySubscribe
@@ -285,7 +285,7 @@ impl RumqttLink {
 
 fn connected(connack: &ConnAck) -> LinkEvent {
     let properties = connack.properties.as_ref();
-    // The library reuses packet ids from 1 to the broker's limit: one is kept free for subscribing.
+    // The library reuses packet ids from 1 to the broker's limit. The link keeps one of them free for subscribing.
     let receive_max = properties
         .and_then(|p| p.receive_max)
         .map_or(INFLIGHT_LIMIT, |max| max);

@@ -21,9 +21,9 @@ use super::{
 };
 use crate::throttle::{Throttle, shortened};
 
-/// How often the loop wakes to look at its watch.
+/// How often the loop wakes to check its deadlines.
 const TICK: Duration = Duration::from_secs(1);
-/// How long the last words may take.
+/// How long the publication of `offline` may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Ticket of messages that nobody acknowledges.
@@ -32,21 +32,21 @@ const UNTRACKED: Ticket = Ticket(0);
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Running,
-    /// Stopping: what is left goes out until then.
+    /// The session is stopping: it sends what is left until then.
     Draining(Instant),
-    /// `offline` is under way.
+    /// The session has sent `offline`, and waits for the acknowledgement until then.
     LastWords(Instant),
-    /// Good-bye is said.
+    /// The session has said good-bye, and waits for the close until then.
     Leaving(Instant),
 }
 
 /// How a session ended.
 #[derive(Debug)]
 pub(super) struct SessionEnd {
-    /// None after a stop that was asked for.
+    /// How the connection ended; none after a stop that the gateway asked for.
     pub(super) closed: Option<Closed>,
     pub(super) connected_at: Option<Instant>,
-    /// A message of ours that may be why.
+    /// The message of ours that may be the reason.
     pub(super) culprit: Option<Culprit>,
 }
 
@@ -70,17 +70,17 @@ pub(super) struct BrokerSession<'a, L> {
     phase: Phase,
     connected_at: Option<Instant>,
     window: InFlight,
-    /// What the broker refused, with no other answer since.
+    /// What the broker refused last, with no other answer since.
     refused: Option<(Sent, Instant)>,
-    /// The birth that was left out at first was said.
+    /// True once the session has sent a birth that it left out at first.
     is_born: bool,
     max_packet: Option<usize>,
     waiting_reply: Option<CommandReply>,
-    /// What the journal was asked for.
+    /// The questions to the journal that it has not answered.
     reading: JoinSet<reading::Read>,
-    /// The journal knows that another has our name.
+    /// True once the journal knows that another gateway has our name.
     is_noted: bool,
-    /// The lanes take turns.
+    /// Whose turn it is: true for states, false for events.
     states_first: bool,
 }
 
@@ -102,7 +102,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         }
     }
 
-    /// Until the connection ends or the stop is done.
+    /// Works until the connection ends or the stop is done.
     pub(super) async fn run(
         mut self,
         address: &str,
@@ -114,7 +114,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         let culprit = if was_lost { self.find_culprit() } else { None };
         self.core.events_first = culprit.is_some();
         let end = SessionEnd {
-            // A connection that ends while stopping is no reason to make another.
+            // The daemon is stopping, so the end of this connection is no reason to make another.
             closed: closed.filter(|_| self.phase == Phase::Running),
             connected_at: self.connected_at,
             culprit,
@@ -165,8 +165,8 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         }
     }
 
-    /// The subscription first: whoever hears that we are online may command at once. Then the birth; the table and the
-    /// backlog follow by the lanes.
+    /// Subscribes first: whoever hears that we are online may send a command at once. The birth comes next, and the
+    /// lanes send the table and the backlog after it.
     fn connected(&mut self, address: &str, window: usize, max_packet: Option<usize>) {
         self.connected_at = Some(Instant::now());
         self.window = InFlight::new(window);
@@ -179,7 +179,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         self.read_back();
     }
 
-    /// The birth; the table and the backlog follow.
+    /// Sends the birth. The lanes send the table and the backlog after it.
     fn begin(&mut self) {
         let newest = *self.core.news.borrow();
         self.core.outbox.restart(newest, Instant::now());
@@ -223,13 +223,13 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         }
     }
 
-    /// True while the broker was asked, and the name is ours.
+    /// True once the broker has answered the questions and the name is ours.
     fn may_send(&self) -> bool {
         self.connected_at.is_some() && self.core.readback.is_over() && self.core.claim.holds()
     }
 
-    /// True for a moment where the last connection ended by a message of ours: what ends this one may be a state, and
-    /// there may be many such.
+    /// True for a moment where the last connection ended by a message of ours. A state may end this one too, and there
+    /// may be many states.
     fn events_come_first(&self) -> bool {
         let is_new = self.connected_at.is_some_and(|at| at.elapsed() < blame::YOUNG);
         is_new && self.core.events_first && self.core.outbox.is_sending()
@@ -305,7 +305,8 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         is_fitting
     }
 
-    /// Nothing is kept of it: whoever asks chooses where the answer goes, and there is no end of topics.
+    /// Logs the loss and keeps nothing of the topic: callers choose where the answer goes, and there is no bound to
+    /// such topics.
     fn reply_lost(&self, topic: &str, reason: &str) {
         static SAID: Throttle = Throttle::new();
         self.core.count(|figures| figures.refused += 1);
@@ -389,12 +390,12 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
                 self.core.ceilings.refused(board);
                 self.alarm(&self.core.topics.numbers(board), reason);
             }
-            // It will not come back.
+            // The message to ourselves will not come back.
             Sent::Echo => self.core.readback.end(),
-            // Nobody hears of it: the answer is not there in time.
+            // No other gateway hears of it, and so the answer will not come in time.
             Sent::Claim => {}
         }
-        // Whether the name is ours must be asked.
+        // A refused claim does not count: the gateway must ask for its name.
         self.refused = (!matches!(sent, Sent::Claim)).then_some((sent, now));
     }
 
@@ -428,7 +429,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         }
     }
 
-    /// When something is due without an event.
+    /// When the session must act although no event comes.
     fn wake(&self) -> Instant {
         let tick = Instant::now() + TICK;
         let due = self
@@ -443,7 +444,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         [due, phase].into_iter().flatten().fold(tick, Instant::min)
     }
 
-    /// The watchdog, and the steps of a stop. `Some` ends the session.
+    /// Takes the steps of a stop, and gives a connection up that acknowledges nothing. `Some` ends the session.
     fn look_at_the_watch(&mut self) -> Option<Option<Closed>> {
         let now = Instant::now();
         match self.phase {
@@ -464,7 +465,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             _ if self.connected_at.is_none() => Some(None),
             Phase::Draining(until) => {
                 if self.is_drained() || now >= until {
-                    // Where another has our name, it is there.
+                    // If another gateway has our name, that one is online.
                     if self.core.claim.holds() {
                         self.say("offline");
                     }

@@ -1,7 +1,8 @@
-//! Short forms of an event that the broker does not take as it is.
+//! Short forms of an event that the broker refuses in full.
 //!
-//! Those that follow an event wait for it, so one that can never go would hold up its board for good. What goes instead
-//! has its number and its id, and says where the whole is to be had: the command `history` reads it from the journal, as does `dgt2mqtt journal`.
+//! The later events of a board wait for an earlier one, so an event that can never go would hold up its board for good.
+//! A short form has the event's number and id and says where the whole event is: the commands `history` and `dgt2mqtt
+//! journal` read it from the journal.
 
 use serde_json::{Value, json};
 

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::config::Id;
 
-/// A topic of the table and how it is sent.
+/// A topic of the table, and how the value is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateKey {
     topic: String,
@@ -41,7 +41,7 @@ impl StateKey {
         }
     }
 
-    /// What another program finds us by, on a topic of its own.
+    /// The announcement by which another program finds the gateway, on a topic of its own.
     #[must_use]
     pub fn discovery(topic: String) -> Self {
         Self::plain(topic)
@@ -53,7 +53,7 @@ impl StateKey {
         Self::plain(topics.board_state(board, state))
     }
 
-    /// The clock of a board, whose times change all the time: at most one in `interval`.
+    /// The clock of a board. Its times change all the time, so it is sent at most once in `interval`.
     #[must_use]
     pub fn clock(topics: &Topics, board: &Id, interval: Duration) -> Self {
         Self {
@@ -86,10 +86,11 @@ struct Slot {
 #[derive(Debug, Default)]
 struct Table {
     slots: BTreeMap<String, Slot>,
-    /// Unsent topics, longest waiting first.
+    /// Unsent topics, the one that waits longest first.
     queue: BTreeMap<u64, String>,
     places: u64,
-    /// Topics on which the broker hung up, and before when they are not to be tried again. Then they go alone.
+    /// Topics on which the broker hung up, and the time until which each rests. After the rest such a topic is tried
+    /// alone.
     held: BTreeMap<String, Instant>,
 }
 
@@ -124,7 +125,7 @@ pub struct States {
 }
 
 impl States {
-    /// Sets a value. The same value again sends nothing.
+    /// Sets a value. A value that has not changed is not sent again.
     pub fn set(&self, key: StateKey, payload: impl Into<Bytes>) {
         let payload = payload.into();
         let mut table = self.lock();
@@ -148,14 +149,14 @@ impl States {
         self.changed.notify_one();
     }
 
-    /// A board that is no more leaves nothing behind.
+    /// Clears the retained states of a board that the configuration no longer has.
     pub(crate) fn clear(&self, topics: &Topics, board: &Id) {
         for state in BoardState::ALL {
             self.set(StateKey::board(topics, board, state), Bytes::new());
         }
     }
 
-    /// Everything is to be sent (again): after a connect, or when somebody asks. Returns how many.
+    /// Queues every value again, after a connect or when somebody asks. Returns how many there are.
     pub fn republish(&self) -> usize {
         let mut table = self.lock();
         let topics: Vec<String> = table.slots.keys().cloned().collect();
@@ -167,7 +168,7 @@ impl States {
         topics.len()
     }
 
-    /// A new connection: nothing is under way.
+    /// Begins a new connection, with nothing under way.
     pub(super) fn restart(&self) {
         for slot in self.lock().slots.values_mut() {
             slot.in_flight = false;
@@ -176,8 +177,8 @@ impl States {
         self.republish();
     }
 
-    /// The next message that may be sent now; it stays in the queue until [`Self::sent`]. With `tracked_first` those go
-    /// last that nobody acknowledges.
+    /// The next message that may be sent now. It stays in the queue until [`Self::sent`]. With `tracked_first` the
+    /// states that nobody acknowledges go last.
     pub(super) fn next(&self, now: Instant, tracked_first: bool) -> Option<Publication> {
         let table = self.lock();
         let is_due = |slot: &&Slot| table.due(slot).is_none_or(|at| at <= now);
@@ -200,7 +201,7 @@ impl States {
         })
     }
 
-    /// The topic's value was handed over (or cannot be sent at all).
+    /// Notes that the topic's value was handed over, or cannot be sent at all.
     pub(super) fn sent(&self, topic: &str, now: Instant) {
         let mut table = self.lock();
         let Some(slot) = table.slots.get_mut(topic) else {
@@ -213,7 +214,7 @@ impl States {
         }
     }
 
-    /// The broker answered, or has nothing against it: the next value of the topic may follow.
+    /// Notes that the broker answered, or did not object: the next value of the topic may follow.
     pub(super) fn answered(&self, topic: &str) {
         let mut table = self.lock();
         table.held.remove(topic);
@@ -222,17 +223,17 @@ impl States {
         }
     }
 
-    /// The topic rests, over connections.
+    /// Lets the topic rest until then, over several connections.
     pub(super) fn hold(&self, topic: &str, until: Instant) {
         self.lock().held.insert(topic.to_owned(), until);
     }
 
-    /// True of a topic that rested.
+    /// True of a topic on which the broker hung up.
     pub(super) fn is_hung(&self, topic: &str) -> bool {
         self.lock().held.contains_key(topic)
     }
 
-    /// True while such a topic is tried again, or about to be: nothing else is to be under way.
+    /// True while such a topic is tried again, or is about to be: nothing else may be under way.
     pub(super) fn is_trying(&self, now: Instant) -> bool {
         let table = self.lock();
         let is_tried = |topic: &String| {
@@ -262,13 +263,13 @@ impl States {
         table.slots.values().all(|slot| is_sent(slot) || is_held(slot))
     }
 
-    /// Waits for a change.
+    /// Waits until a value changes.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        // A writer that panicked leaves at worst one value unset; the table itself is whole.
+        // A writer that panicked leaves at most one value unset. The table itself is whole.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

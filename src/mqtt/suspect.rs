@@ -1,28 +1,27 @@
-//! Finding the message on which the broker hangs up.
+//! Finds the message on which the broker hangs up.
 //!
-//! Some brokers end the connection on a message that they do not allow, instead of refusing it:
-//! sent first after every connect it would keep everything else from getting through. Each that was
-//! the oldest under way at an end is suspected, until the broker has it. After two ends messages go one
-//! by one, which a poor network survives, and the suspects are told apart. One that was the oldest at
-//! four ends is to be put aside.
+//! Some brokers end the connection on a message that they do not allow, instead of refusing it. Such a message, sent
+//! first after every connect, would keep all others from getting through. At each end of a connection the oldest
+//! message under way becomes a suspect, until the broker acknowledges it. After two ends the messages go one by one,
+//! which tells the suspects apart and works on a poor network. A message that was the oldest at four ends is put aside.
 
 use std::collections::BTreeMap;
 
 /// Ends after which messages go one by one.
 const SUSPECT_ENDS: u32 = 2;
-/// Ends with one message the oldest under way after which it is to be put aside.
+/// A message that was the oldest under way at this many ends is put aside.
 const GUILTY_ENDS: u32 = 4;
 
 /// The present suspects.
 #[derive(Debug, Default)]
 pub(super) struct Suspicion {
-    /// How many connections ended with each the oldest under way.
+    /// For each suspect, at how many ends it was the oldest under way.
     ends: BTreeMap<String, u32>,
     is_careful: bool,
 }
 
 impl Suspicion {
-    /// A connection ended with this message the oldest under way. True: put it aside.
+    /// Notes that a connection ended with this message the oldest under way. True where the message is to be put aside.
     pub(super) fn ended(&mut self, key: &str) -> bool {
         let ends = self.ends.entry(key.to_owned()).or_default();
         *ends += 1;
@@ -34,13 +33,13 @@ impl Suspicion {
         false
     }
 
-    /// The broker has it.
+    /// Notes that the broker acknowledged the message.
     pub(super) fn acked(&mut self, key: &str) {
         self.ends.remove(key);
         self.is_careful &= !self.ends.is_empty();
     }
 
-    /// One was found, or a connection lasts with all of them.
+    /// Clears all suspects, because one was found or a connection lasts with all of them.
     pub(super) fn close(&mut self) {
         *self = Self::default();
     }
@@ -83,7 +82,7 @@ mod tests {
     #[test]
     fn what_the_broker_takes_is_told_apart_from_what_ends_a_connection() {
         let mut suspicion = Suspicion::default();
-        // All go together, each time in another order.
+        // Both messages go together, each time in another order.
         assert!(!suspicion.ended("a") && !suspicion.ended("b"));
         assert!(suspicion.is_careful(), "each was the oldest once");
         suspicion.acked("a");

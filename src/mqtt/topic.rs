@@ -55,19 +55,19 @@ impl Topics {
         }
     }
 
-    /// Birth and will.
+    /// The topic of birth and will.
     #[must_use]
     pub fn status(&self) -> String {
         format!("{}/status", self.root)
     }
 
-    /// Version, boards.
+    /// The topic of the version and the boards.
     #[must_use]
     pub fn info(&self) -> String {
         format!("{}/info", self.root)
     }
 
-    /// Counters.
+    /// The topic of the counters.
     #[must_use]
     pub fn health(&self) -> String {
         format!("{}/health", self.root)
@@ -91,25 +91,26 @@ impl Topics {
         format!("{}/board/{board}/numbers", self.root)
     }
 
-    /// What the gateway says to itself, to know that it has heard all that was before.
+    /// The topic of the message that the gateway sends to itself, to know that it has heard everything the broker
+    /// retained.
     #[must_use]
     pub fn echo(&self) -> String {
         format!("{}/echo", self.root)
     }
 
-    /// What gateways of one name say to each other about it.
+    /// The topic on which gateways of one name settle which of them holds it.
     #[must_use]
     pub fn claim(&self) -> String {
         format!("{}/claim", self.root)
     }
 
-    /// What the broker is to tell of who has our name.
+    /// Filters of the topics that tell who has our name.
     #[must_use]
     pub fn claim_filters(&self) -> Vec<String> {
         vec![self.status(), self.info(), self.claim()]
     }
 
-    /// What the broker is to tell of our own numbers.
+    /// Filters of the topics that tell what the broker knows of our numbers.
     #[must_use]
     pub fn read_back_filters(&self) -> Vec<String> {
         ["game", "numbers"]
@@ -125,7 +126,7 @@ impl Topics {
         matches!(state, "game" | "numbers").then_some((board, state))
     }
 
-    /// What to subscribe to: our own commands, nothing else.
+    /// Filters of our own commands.
     #[must_use]
     pub fn command_filters(&self) -> Vec<String> {
         vec![

@@ -1,4 +1,4 @@
-//! Why a broker is no good to us, in words that say what to do.
+//! Says why the gateway cannot use a broker, and what to do.
 
 use rumqttc::v5::{
     ConnectionError, StateError,
@@ -8,12 +8,13 @@ use rumqttc::v5::{
 use crate::descriptors;
 use crate::tls;
 
-/// What we need and what has it.
+/// What the gateway needs, and which brokers have it.
 const NEEDS: &str = "dgt2mqtt needs MQTT 5, which mosquitto 1.6, EMQX, HiveMQ, VerneMQ and RabbitMQ 3.13 and their successors speak";
 
-/// Why the connection failed; `was_let_in` once the broker has accepted us.
+/// Why the connection failed; `was_let_in` is true once the broker has accepted us.
 pub(super) fn explain(error: &ConnectionError, was_let_in: bool) -> String {
-    // Who does not trust us may say so when the first answer is read, and the library does not call that the cause.
+    // A broker that does not trust our certificate may say so only when we read its first answer. The library does not
+    // name that as the cause.
     let cause: &dyn std::error::Error = match error {
         ConnectionError::MqttState(StateError::Deserialization(cause)) => cause,
         other => other,
@@ -47,7 +48,7 @@ pub(super) fn explain(error: &ConnectionError, was_let_in: bool) -> String {
     }
 }
 
-/// True where a broker of MQTT 3.1.1 may be the reason: it understands nothing, and says nothing that we understand.
+/// True where the reason may be a broker of MQTT 3.1.1: it does not understand us, and we do not understand its answer.
 pub(super) fn may_be_older(error: &ConnectionError) -> bool {
     matches!(
         error,
@@ -56,7 +57,7 @@ pub(super) fn may_be_older(error: &ConnectionError) -> bool {
     )
 }
 
-/// What is said of a broker of MQTT 3.1.1.
+/// The words on a broker of MQTT 3.1.1.
 pub(super) fn older() -> String {
     format!("the broker speaks MQTT 3.1.1 only: {NEEDS}")
 }
@@ -90,7 +91,7 @@ fn refused(code: ConnectReturnCode) -> String {
     format!("the broker refused us: {code:?} ({why})")
 }
 
-/// Why a broker that has accepted us cannot be used all the same.
+/// Why the gateway cannot use a broker although the broker accepted it.
 pub(super) fn lacks(connack: &ConnAck) -> Option<String> {
     let properties = connack.properties.as_ref()?;
     if properties.max_qos == Some(0) {

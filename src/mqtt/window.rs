@@ -1,4 +1,4 @@
-//! What is under way on a connection, and how much more may be.
+//! The messages that are under way on a connection, and how many more may be.
 
 use std::{collections::BTreeMap, time::Instant};
 
@@ -7,7 +7,7 @@ use super::link::Ticket;
 /// What a ticket stands for.
 #[derive(Clone, Debug)]
 pub(super) enum Sent {
-    /// `online` or `offline`.
+    /// The birth (`online`) or `offline`.
     Word,
     Event {
         n: u64,
@@ -19,19 +19,19 @@ pub(super) enum Sent {
     Reply {
         topic: String,
     },
-    /// The ceiling of a board's numbers; none: that there is none.
+    /// The ceiling of a board's numbers; with none, the message that clears it.
     Ceiling {
         board: String,
         ceiling: Option<u64>,
     },
-    /// What comes back to us.
+    /// A message to ourselves.
     Echo,
-    /// Whose the name is.
+    /// A word to the gateways of our name.
     Claim,
 }
 
 impl Sent {
-    /// What stays the same when it is sent again.
+    /// What names the message, the same when it is sent again; none for one that no suspicion falls on.
     pub(super) fn key(&self) -> Option<String> {
         match self {
             Self::Event { n, topic } => Some(format!("{topic} {n}")),
@@ -49,7 +49,8 @@ pub(super) struct InFlight {
     size: u64,
     next: Ticket,
     under_way: BTreeMap<Ticket, (Sent, Instant)>,
-    /// States that nobody acknowledges, each with the ticket that followed: an answer to that is one to them too.
+    /// States that nobody acknowledges, each with the ticket that followed it: an answer to that ticket answers them
+    /// too.
     unanswered: Vec<(Ticket, Sent)>,
 }
 
@@ -65,7 +66,7 @@ impl InFlight {
 
     /// True while another message may be sent; with `one_by_one`, when none is under way.
     ///
-    /// Counted from the oldest ticket under way: ids behind an old one cannot wrap onto it.
+    /// The window counts from the oldest ticket under way: so packet ids cannot wrap onto an old one.
     pub(super) fn has_room(&self, one_by_one: bool) -> bool {
         let size = if one_by_one { 1 } else { self.size };
         let oldest = self.under_way.first_key_value().map(|(ticket, _)| ticket.0);
@@ -77,13 +78,13 @@ impl InFlight {
         self.next
     }
 
-    /// The message with the ticket [`Self::next`] is on its way.
+    /// Notes that the message with the ticket [`Self::next`] was handed over.
     pub(super) fn sent(&mut self, sent: Sent) {
         self.under_way.insert(self.next, (sent, Instant::now()));
         self.next.0 += 1;
     }
 
-    /// A state that nobody acknowledges is on its way.
+    /// Notes that a state was handed over that nobody acknowledges.
     pub(super) fn told(&mut self, topic: &str) {
         let is_same =
             |(_, sent): &(Ticket, Sent)| matches!(sent, Sent::State { topic: told } if told == topic);
@@ -93,22 +94,22 @@ impl InFlight {
         }
     }
 
-    /// The broker has answered; what the ticket stood for.
+    /// Takes the broker's answer and returns what the ticket stood for.
     pub(super) fn answered(&mut self, ticket: Ticket) -> Option<Sent> {
         self.unanswered.retain(|(next, _)| *next > ticket);
         self.under_way.remove(&ticket).map(|(sent, _)| sent)
     }
 
-    /// The oldest message that would be sent again; of those that nobody acknowledges only with `untold`.
+    /// The oldest message that would be sent again; with `untold` also one of the states that nobody acknowledges.
     pub(super) fn oldest(&self, untold: bool) -> Option<&Sent> {
-        // The acknowledgement of the birth may be lost with the connection.
+        // The connection may have lost the acknowledgement of the birth.
         let mut sent = self.under_way.iter().map(|(ticket, (sent, _))| (*ticket, sent));
         let oldest = sent.find(|(_, sent)| !matches!(sent, Sent::Word | Sent::Echo | Sent::Claim));
         let untold = self.unanswered.first().filter(|_| untold);
         match (oldest, untold) {
             (Some((ticket, _)), Some((next, sent))) if *next <= ticket => Some(sent),
             (None, Some((_, sent))) => Some(sent),
-            // The birth, where nothing else was under way.
+            // Only the birth was under way.
             (None, None) => self.under_way.values().map(|(sent, _)| sent).next(),
             (oldest, _) => oldest.map(|(_, sent)| sent),
         }
@@ -123,7 +124,7 @@ impl InFlight {
         self.under_way.is_empty()
     }
 
-    /// True while `online` or `offline` is under way.
+    /// True while the birth or `offline` is under way.
     pub(super) fn has_word(&self) -> bool {
         self.under_way
             .values()
@@ -146,7 +147,7 @@ mod tests {
         window.sent(Sent::Word);
         assert!(!window.has_room(false));
         assert_eq!(window.oldest(true).and_then(Sent::key).as_deref(), Some("a 5"));
-        // The second is answered, the first is not: ids must not run around to it.
+        // The broker answers the second message and not the first: ids must not wrap onto the first.
         window.answered(Ticket(oldest.0 + 1));
         assert!(!window.has_room(false));
         assert!(window.answered(oldest).is_some() && window.answered(oldest).is_none());

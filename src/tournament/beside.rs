@@ -1,4 +1,4 @@
-//! What was put in force by commands is kept in files beside the journal, so that it outlives the daemon.
+//! Keeps what commands put in force in files beside the journal, so that it outlives the daemon.
 
 use std::{
     fs::File,
@@ -10,7 +10,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::files::shared;
 
-/// Folder and name of the file that is called as the journal, with `ending`.
+/// Folder and name of the file that has the journal's name with `ending`.
 fn place(journal: &Path, ending: &str) -> Option<(PathBuf, String)> {
     let folder = journal.parent().filter(|folder| !folder.as_os_str().is_empty());
     let name = journal.file_name()?.to_str()?;
@@ -20,7 +20,7 @@ fn place(journal: &Path, ending: &str) -> Option<(PathBuf, String)> {
     ))
 }
 
-/// What is kept; none where nothing ever was.
+/// The value in the file; none if there is no file.
 pub(super) fn read<T: DeserializeOwned>(journal: &Path, ending: &str) -> io::Result<Option<T>> {
     let Some((folder, name)) = place(journal, ending) else {
         return Ok(None);
@@ -32,7 +32,8 @@ pub(super) fn read<T: DeserializeOwned>(journal: &Path, ending: &str) -> io::Res
     }
 }
 
-/// Keeps `value`: when this returns, a loss of power changes nothing of it. Where it fails, what was kept before still is.
+/// Writes `value`. When this returns, a loss of power does not undo it. Where it fails, the former value is still
+/// there.
 pub(super) fn write(journal: &Path, ending: &str, value: &impl Serialize) -> io::Result<()> {
     let (folder, name) = place(journal, ending).ok_or(io::ErrorKind::InvalidFilename)?;
     shared::replace(&folder, &name, &serde_json::to_string(value)?)?;

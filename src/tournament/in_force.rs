@@ -1,4 +1,4 @@
-//! The round that was put in force by a command: kept beside the journal, so that it outlives the daemon.
+//! The round that a command put in force. It is kept beside the journal, so that it outlives the daemon.
 
 use std::{io, path::Path};
 
@@ -6,37 +6,37 @@ use serde::{Deserialize, Serialize};
 
 use super::{beside, pairings::Pairings};
 
-/// The file has the journal's name, and this.
+/// The ending of the file's name, behind that of the journal.
 const ENDING: &str = "round";
 
-/// See the module.
+/// A round in force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InForce {
     /// Number of the round.
     pub round: u32,
-    /// Who plays whom; none where the configuration says it.
+    /// The pairings; none where the configuration has them.
     pub pairings: Option<Pairings>,
-    /// Id of the round on lichess, where another than the configured one.
+    /// Id of the round on lichess, if it differs from the configured one.
     pub lichess: Option<String>,
     /// When it began, as Unix time in milliseconds.
     pub since_ms: i64,
-    /// It was closed: the next may follow.
+    /// True once it was closed, so that the next may follow.
     pub closed: bool,
 }
 
 impl InForce {
-    /// What is kept beside the journal at `path`; none where nothing was ever put in force.
+    /// The round kept beside the journal at `path`; none where none was ever put in force.
     ///
     /// # Errors
-    /// When there is something that cannot be read.
+    /// When the file cannot be read.
     pub fn kept(path: &Path) -> io::Result<Option<Self>> {
         beside::read(path, ENDING)
     }
 
-    /// Keeps it beside the journal at `path`: when this returns, a loss of power changes nothing of it.
+    /// Keeps the round beside the journal at `path`. When this returns, a loss of power does not undo it.
     ///
     /// # Errors
-    /// When it cannot be written; what was kept before still is.
+    /// When the file cannot be written. The former round is then still kept.
     pub fn keep(&self, path: &Path) -> io::Result<()> {
         beside::write(path, ENDING, self)
     }

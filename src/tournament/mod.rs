@@ -1,5 +1,4 @@
-//! What is known of a tournament: its round, who plays whom, which board stands on which table, and what was put in force of that
-//! by a command.
+//! A tournament: its round, the pairings, the order of the boards, and what commands put in force of these.
 
 mod beside;
 mod in_force;
@@ -13,7 +12,7 @@ pub use in_force::InForce;
 pub use pairings::{Checked, Mistake, Pairing, Pairings, PairingsError, Player};
 pub use tables::TablesWrong;
 
-/// What is the same for all games of the round.
+/// The fields that are the same for all games of the round.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tournament {
     /// Name, for the tag `Event`.
@@ -28,22 +27,24 @@ pub struct Tournament {
     pub periods: Vec<Period>,
     /// How far the public is behind the boards.
     pub delay: Delay,
-    /// Whether all games are put into one file as well.
+    /// True where one file has all games together as well.
     pub combined: bool,
-    /// Games that begin before this belong to an earlier round: Unix time in milliseconds.
+    /// Games that begin before this belong to an earlier round. Unix time in milliseconds.
     pub since_ms: i64,
-    /// Games that begin from then on belong to a later round; none while there is no later one.
+    /// Games that begin at this time or later belong to a later round; none while there is none. Unix time in
+    /// milliseconds.
     pub until_ms: Option<i64>,
 }
 
-/// How far the public is behind the board. Both must be satisfied.
+/// How far the public is behind the board. A half-move must satisfy both `ms` and `moves`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delay {
-    /// Milliseconds.
+    /// The age in milliseconds from which something is public.
     pub ms: i64,
-    /// Full moves: the last so many of a game that goes on are held back.
+    /// How many of the last full moves of a game that goes on are held back.
     pub moves: u32,
-    /// Milliseconds for which a result, and what follows it, is held back besides: it may have been entered by mistake.
+    /// How many milliseconds longer a result, and what follows it, is held back: somebody may have entered it by
+    /// mistake.
     #[serde(default)]
     pub result_ms: i64,
 }

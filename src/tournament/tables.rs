@@ -1,13 +1,13 @@
-//! Which board stands on which table, as it was found out in the hall: kept beside the journal, so that it outlives rounds
-//! and the daemon.
+//! The order of the boards: which board stands on which table, as a person found it out in the hall. It is kept beside
+//! the journal, so that it outlives rounds and the daemon.
 //!
-//! The order is a whole one: every board has a table. So boards are exchanged, and none can get lost.
+//! The order has every board, each on one table. A change exchanges boards, so none can get lost.
 
 use std::{collections::BTreeSet, io, path::Path};
 
 use super::beside;
 
-/// The file has the journal's name, and this.
+/// The ending of the file's name, behind that of the journal.
 const ENDING: &str = "tables";
 
 /// Why an order of boards cannot be put in force.
@@ -24,10 +24,10 @@ pub enum TablesWrong {
     Missing(String),
 }
 
-/// Looks whether `asked` has each board of `present` once.
+/// Checks that `asked` has each board of `present` once.
 ///
 /// # Errors
-/// With what is wrong.
+/// What is wrong with the order.
 pub fn check(present: &[String], asked: &[String]) -> Result<(), TablesWrong> {
     let mut seen = BTreeSet::new();
     for board in asked {
@@ -46,7 +46,7 @@ pub fn check(present: &[String], asked: &[String]) -> Result<(), TablesWrong> {
     Err(TablesWrong::Missing(names.join(", ")))
 }
 
-/// The boards that have another table in `next` than in `present`.
+/// The boards that stand on another table in `next` than in `present`.
 #[must_use]
 pub fn moved<'a>(present: &[String], next: &'a [String]) -> Vec<&'a str> {
     let place = |board: &String| present.iter().position(|other| other == board);
@@ -54,8 +54,8 @@ pub fn moved<'a>(present: &[String], next: &'a [String]) -> Vec<&'a str> {
     moved.map(|(_, board)| board.as_str()).collect()
 }
 
-/// The `configured` boards by table as `bound` has them; boards that came later follow. None where a bound board is not
-/// configured any more: which boards stand on the tables after it, nobody knows.
+/// The `configured` boards by table in the order of `bound`, with later boards behind. None where a bound board is not
+/// configured any more: nobody knows which boards stand on the tables after it.
 #[must_use]
 pub fn ordered(configured: &[String], bound: &[String]) -> Option<Vec<String>> {
     let all_there = bound.iter().all(|board| configured.contains(board));
@@ -63,19 +63,20 @@ pub fn ordered(configured: &[String], bound: &[String]) -> Option<Vec<String>> {
     all_there.then(|| bound.iter().chain(later).cloned().collect())
 }
 
-/// What is kept beside the journal at `path`; none where the boards are as configured.
+/// The order kept beside the journal at `path`; none where it is the configured one.
 ///
 /// # Errors
-/// When there is something that cannot be read.
+/// When the file cannot be read.
 pub fn kept(path: &Path) -> io::Result<Option<Vec<String>>> {
     let kept: Option<Vec<String>> = beside::read(path, ENDING)?;
     Ok(kept.filter(|bound| !bound.is_empty()))
 }
 
-/// Keeps `bound` beside the journal at `path`, on the disk before this returns; nothing in it for as configured.
+/// Keeps `bound` beside the journal at `path`, on the disk before this returns. An empty list stands for the configured
+/// order.
 ///
 /// # Errors
-/// When it cannot be written; what was kept before still is.
+/// When the file cannot be written. The former order is then still kept.
 pub fn keep(path: &Path, bound: &[String]) -> io::Result<()> {
     beside::write(path, ENDING, &bound)
 }

@@ -11,7 +11,7 @@ use crate::{
     outgoing::{AGENT, CallError, Server, peace},
 };
 
-/// Characters of an answer that are repeated to a person.
+/// How many characters of an answer are repeated to a person.
 const MAX_SAID: usize = 200;
 
 /// Why a push failed.
@@ -25,13 +25,13 @@ pub(super) enum PushError {
         server: String,
         status: StatusCode,
         said: String,
-        /// How long it wants to be left in peace.
+        /// How long the server asks us to wait.
         peace: Option<Duration>,
     },
 }
 
 impl PushError {
-    /// How long the server wants to be left in peace.
+    /// How long the server asks us to wait.
     pub(super) fn peace(&self) -> Option<Duration> {
         match self {
             Self::Refused { peace, .. } => *peace,
@@ -52,7 +52,7 @@ fn hint(status: StatusCode) -> &'static str {
     }
 }
 
-/// What the server says of each game, in the order in which they were sent.
+/// What the server says of each game, in the order of the games sent.
 #[derive(Debug, Deserialize)]
 pub(super) struct PushAnswer {
     pub(super) games: Vec<GameAnswer>,
@@ -113,7 +113,7 @@ impl Caller {
             })
     }
 
-    /// The server's own words.
+    /// The error in the server's own words.
     fn said(&self, body: &[u8]) -> String {
         #[derive(Deserialize)]
         struct Refusal {
@@ -125,7 +125,7 @@ impl Caller {
         }
     }
 
-    /// Words of the server, short and without the token.
+    /// The server's words, shortened and without the token.
     fn fit_to_tell(&self, words: &str) -> String {
         let words = words.replace(self.settings.token.reveal(), "...");
         words.trim().chars().take(MAX_SAID).collect()

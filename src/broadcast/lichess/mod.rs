@@ -1,7 +1,7 @@
 //! Pushes the games of a round to a broadcast on lichess, over its HTTP API.
 //!
-//! Each push carries the present state of all games; the server works out what is new. So nothing is
-//! queued: when it cannot be reached, the newest state goes as soon as it can.
+//! Each push carries the present state of all games, and the server works out what is new. So nothing is queued: if the
+//! server cannot be reached, the newest state goes as soon as it can.
 
 mod call;
 mod told;
@@ -17,17 +17,17 @@ pub use self::told::{Pushed, PushedGame};
 use super::round::Published;
 use crate::config::Lichess;
 
-/// At most this many games in one push (the server's limit).
+/// The server's limit of games in one push.
 const MAX_GAMES: usize = 100;
-/// Between two pushes: moves that come at once go together, and the server is left in peace.
+/// The time between two pushes: moves within it go together, and the server is spared.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// First and longest wait after a failure that may pass.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
-/// What is said while there is nothing that could be sent.
+/// The complaint while no game can be sent.
 const NAMELESS: &str = "no game has the names of its players, by which lichess tells games apart: \
     give `pairings`, or a `table` at each board";
 
-/// Pushes `games` at every change until `stop`, and tells what became of it.
+/// Pushes `games` at every change until `stop`, and tells `told` what the server answered.
 pub async fn push(
     settings: Lichess,
     mut games: watch::Receiver<Vec<Published>>,
@@ -54,7 +54,7 @@ pub async fn push(
 struct Pusher {
     caller: Caller,
     told: watch::Sender<Option<Pushed>>,
-    /// What was complained of already.
+    /// The complaints that the log already has.
     complained: BTreeSet<String>,
     failures: u32,
 }
@@ -74,7 +74,7 @@ impl Pusher {
         }
     }
 
-    /// Sends the present state; in vain, how long to wait before it is tried again.
+    /// Sends the present state. An error says how long to wait before the next try.
     async fn send(&mut self, games: &[Published]) -> Result<(), Duration> {
         let known: Vec<_> = (1..).zip(games).filter(|(_, game)| is_known(&game.pgn)).collect();
         if known.is_empty() {
@@ -156,7 +156,7 @@ impl Pusher {
         self.told.send_modify(|told| change(told.get_or_insert_default()));
     }
 
-    /// Each complaint is made once.
+    /// Makes each complaint once.
     fn complain(&mut self, what: &str) {
         if self.complained.insert(what.to_owned()) {
             tracing::warn!("lichess: {what}");
@@ -164,7 +164,7 @@ impl Pusher {
     }
 }
 
-/// Games without a player cannot be told apart there, and are dropped.
+/// False for a game without a player's name: lichess could not tell it from others, and drops it.
 fn is_known(game: &str) -> bool {
     !(game.contains("\n[White \"?\"]") && game.contains("\n[Black \"?\"]"))
 }

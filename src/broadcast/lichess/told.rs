@@ -1,4 +1,4 @@
-//! What lichess said of the games, for those who look: in the gateway's `health` and on the arbiter's page.
+//! The answers of lichess on the games, for the gateway's `health` and for the arbiter's page.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

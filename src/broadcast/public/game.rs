@@ -1,4 +1,4 @@
-//! What the public is told of a game, read from its file.
+//! What the public sees of a game, read from the game's file.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -11,10 +11,10 @@ use shakmaty::{CastlingMode, Chess, EnPassantMode, Position, fen::Fen, san::SanP
 
 use crate::{broadcast::Published, event::GameResult, game::pgn::tag};
 
-/// Everything that can be asked for, ready to be sent.
+/// All pages that a browser can ask for, ready to be sent.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
-    /// All games in short, as JSON.
+    /// The list of all games, as JSON.
     pub(super) round: Page,
     /// `games.pgn`.
     pub(super) pgn: Page,
@@ -22,7 +22,7 @@ pub(super) struct Pages {
     pub(super) games: Vec<(Arc<str>, Arc<PublicGame>, Page)>,
 }
 
-/// A body and what tells it from others.
+/// A body with the tag that tells it from others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Page {
     pub(super) body: Bytes,
@@ -40,12 +40,12 @@ impl Page {
     }
 
     fn json(value: &impl Serialize) -> Self {
-        // Texts and numbers: there is nothing in them that JSON cannot say.
+        // The value holds texts and numbers, all of which JSON can say.
         Self::new(serde_json::to_string(value).unwrap_or_default())
     }
 }
 
-/// All games in short.
+/// The list of all games.
 #[derive(Serialize)]
 struct Round<'a> {
     event: Option<String>,
@@ -55,20 +55,20 @@ struct Round<'a> {
 /// A game in a list of games.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Short {
-    /// From 1: that of its file.
+    /// The number of the game and of its file, from 1.
     number: usize,
-    /// White's name and Black's.
+    /// The names of White and of Black.
     players: [Option<String>; 2],
     result: String,
-    /// Whether it goes on.
+    /// True while it is being played.
     live: bool,
     plies: usize,
-    /// The last move with its number, as people write it.
+    /// The last move with its number, as people write it: `12... Nf6`.
     last: Option<String>,
     uci: Option<String>,
-    /// What stands on the board.
+    /// The placement of the pieces, as in a FEN.
     placement: String,
-    /// Seconds left, White's and Black's, after the last move of each.
+    /// Seconds that White and Black had left after the last move of each.
     clocks: [Option<u32>; 2],
 }
 
@@ -85,7 +85,7 @@ pub(super) struct PublicGame {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Made {
-    /// Its number, as people write it: `12.` or `12...`.
+    /// The move's number, as people write it: `12.` or `12...`.
     number: String,
     san: String,
     uci: String,
@@ -94,7 +94,7 @@ struct Made {
 }
 
 impl Pages {
-    /// The pages of `games`; what has not changed since `before` is not read again.
+    /// The pages of `games`. Games that have not changed since `before` are not read again.
     pub(super) fn new(games: &[Published], before: &Self) -> Self {
         let read = |(i, game): (usize, &Published)| match before.games.get(i) {
             Some(known) if *known.0 == *game.pgn => known.clone(),
@@ -120,11 +120,11 @@ impl Pages {
 }
 
 impl PublicGame {
-    /// The game in a file of ours.
+    /// Reads a game from a file that the broadcast wrote.
     fn read(number: usize, pgn: &str) -> Self {
         let name = |side| tag(pgn, side).filter(|name| name != "?");
         let result = tag(pgn, "Result").unwrap_or_else(|| GameResult::Open.as_str().to_owned());
-        // The day is written when the game begins.
+        // The broadcast writes the date when the game begins.
         let has_begun = tag(pgn, "Date").is_some_and(|date| !date.contains('?'));
         let mode = CastlingMode::from_chess960(tag(pgn, "Variant").is_some());
         let fen = tag(pgn, "FEN").and_then(|fen| fen.parse::<Fen>().ok());
@@ -163,7 +163,7 @@ impl PublicGame {
     }
 }
 
-/// The moves of a move text, as far as they can be played, and what is said in words.
+/// The moves of a move text, as far as they can be played, and the note in words.
 fn moves(text: &str, mut position: Chess, mode: CastlingMode) -> (Vec<Made>, Option<String>) {
     let (mut moves, mut note): (Vec<Made>, _) = (Vec::new(), None);
     for (i, part) in text.split(['{', '}']).enumerate() {
@@ -201,7 +201,7 @@ fn moves(text: &str, mut position: Chess, mode: CastlingMode) -> (Vec<Made>, Opt
     (moves, note)
 }
 
-/// Seconds of a comment `[%clk 1:23:45]`.
+/// The seconds of a comment such as `[%clk 1:23:45]`.
 fn clock(comment: &str) -> Option<u32> {
     let text = comment
         .strip_prefix("[%clk ")

@@ -1,6 +1,6 @@
-//! The public's view: games in a browser, moves with clocks, an overlay for streams, `games.pgn`. It
-//! is fed with the files of the round and nothing else, and those hold what is public already: nothing
-//! that is held back can leave by it.
+//! The public's view: games in a browser, moves with clocks, an overlay for streams, and `games.pgn`. The view gets the
+//! files of the round and nothing else. Those hold only what is public already, so the view can show nothing that is
+//! held back.
 
 mod game;
 mod server;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::writer::Games;
 use game::Pages;
 
-/// A place that is taken is tried again after this.
+/// How long to wait before trying again to listen at an address that another program has.
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// Shows `games` to anybody at `listen` until `stop`.
@@ -30,7 +30,7 @@ pub(super) async fn show(listen: SocketAddr, games: Games, stop: CancellationTok
     }
 }
 
-/// The place, as soon as it is to be had.
+/// Listens at the address, as soon as that is possible.
 async fn open(listen: SocketAddr) -> TcpListener {
     let mut said = false;
     loop {
@@ -48,7 +48,7 @@ async fn open(listen: SocketAddr) -> TcpListener {
     }
 }
 
-/// Keeps the pages as the games are.
+/// Makes new pages whenever the games change.
 async fn keep(mut games: Games, pages: watch::Sender<Arc<Pages>>) {
     loop {
         let now = games.borrow_and_update().clone();

@@ -1,4 +1,4 @@
-//! The server of the public's view: everybody may read, nobody may do more.
+//! The server of the public's view: everybody may read, and nobody may do more.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const JSON: &str = "application/json";
 const PGN: &str = "application/x-chess-pgn; charset=utf-8";
 
-/// Path, type and content. The board is drawn as on the arbiter's page.
+/// Each file's path, type and content. The view draws the board as the arbiter's page does.
 const FILES: [(&str, &str, &str); 7] = [
     ("/public.js", JAVASCRIPT, include_str!("page/public.js")),
     ("/overlay.js", JAVASCRIPT, include_str!("page/overlay.js")),
@@ -45,9 +45,9 @@ const FILES: [(&str, &str, &str); 7] = [
         include_str!("../../dashboard/page/icon.svg"),
     ),
 ];
-/// Where the drawings of the pieces go.
+/// The place in the page for the drawings of the pieces.
 const PIECES: &str = "<!-- pieces -->";
-/// Nothing from anywhere else, nothing inline. Others may show it in a frame.
+/// The policy for the browser: nothing from other hosts, and nothing inline. Other sites may show the view in a frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
     base-uri 'none'; form-action 'none'";
 
@@ -110,8 +110,8 @@ fn pieces() -> &'static str {
     page[from..].split_inclusive("</svg>").next().unwrap_or_default()
 }
 
-/// A page, or the word that the reader has it. A connection serves one request: readers are many, and
-/// come again.
+/// A page, or the answer that the reader's copy is still right. A connection serves one request, because readers are
+/// many and come again.
 fn answer(page: &Page, kind: &'static str, headers: &HeaderMap) -> Response {
     let common = [
         (header::CONTENT_SECURITY_POLICY, POLICY),

@@ -225,7 +225,7 @@ fn a_result_that_was_a_mistake_is_never_seen_where_results_are_held() {
     let after = board.text(70, hold);
     assert!(after.contains("e5") && after.ends_with("*"), "{after}");
     assert_eq!(board.record.next_change_ms(T0 + 30_000, hold), Some(T0 + 70_000));
-    // Without it everybody saw it.
+    // Without the delay everybody would have seen it.
     assert!(board.text(11, Delay::default()).ends_with("1-0"));
     assert!(board.text(45, Delay::default()).ends_with("*"));
 }

@@ -1,4 +1,4 @@
-//! What a configuration means, in sentences.
+//! Tells in sentences what a configuration means.
 
 use std::fmt::Write as _;
 
@@ -164,8 +164,8 @@ fn period_words(period: &Period) -> String {
     words
 }
 
-/// What looks like an oversight: periods that belong to another time control. The Laws count the
-/// main time and sixty increments (A.1, B.1).
+/// The words on what looks like an oversight: periods that belong to another time control. The Laws count the main time
+/// and sixty increments (A.1, B.1).
 fn doubt(rules: &Rules) -> Option<String> {
     if rules.periods.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Who sees and hears of the games, in sentences.
+//! Tells in sentences who sees the games and who hears of them.
 
 use std::fmt::Write as _;
 
@@ -59,7 +59,7 @@ pub(super) fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
     }
 }
 
-/// Without the rest of the address, which may be as good as a password.
+/// The sentences on alerts. They leave out the path of each address, which may be as good as a password.
 pub(super) fn describe_alerts(text: &mut String, alerts: &[AlertConfig]) {
     for alert in alerts {
         let form = match alert.form {

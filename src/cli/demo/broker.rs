@@ -1,4 +1,4 @@
-//! The broker that the demo carries within itself.
+//! The broker inside the demo.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -11,16 +11,16 @@ use mqtt5::broker::{
 /// A broker on loopback that keeps everything in memory.
 pub(super) struct Broker {
     broker: MqttBroker,
-    /// Where it listens.
+    /// The address on which it listens.
     pub(super) address: SocketAddr,
 }
 
 impl Broker {
-    /// Takes a free port.
+    /// Binds a free port.
     pub(super) async fn bind() -> anyhow::Result<Self> {
         let config = BrokerConfig {
             bind_addresses: vec![(Ipv4Addr::LOCALHOST, 0).into()],
-            // It would write a folder into the working directory otherwise.
+            // The broker would else make a folder in the working directory.
             storage_config: StorageConfig {
                 backend: StorageBackend::Memory,
                 enable_persistence: false,

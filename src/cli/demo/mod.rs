@@ -1,7 +1,7 @@
 //! `dgt2mqtt demo`: the whole chain with nothing installed.
 //!
-//! A simulated board and clock on a pseudo terminal, the daemon as it runs in a hall, a broker, and a
-//! subscriber that prints what arrives.
+//! The chain has a simulated board and clock on a pseudo terminal, the daemon as it runs in a hall, a broker, and a
+//! subscriber that prints the events.
 
 mod broker;
 mod narrator;
@@ -49,11 +49,11 @@ pub(super) struct Demo {
     keep: bool,
 }
 
-/// The story is always told in the same way.
+/// The seed of the game, so that each demo tells the same one.
 const SEED: u64 = 1;
-/// Nobody waits longer than this for an event after the story's end.
+/// How long the demo waits for an event after the end of the game.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The daemon says farewell and is gone within this time.
+/// How long the daemon may take to stop.
 const FAREWELL: Duration = Duration::from_secs(8);
 
 impl Demo {
@@ -91,7 +91,7 @@ impl Demo {
         let address = broker.address;
         introduce(&port, address)?;
 
-        // What ends here has failed: all but the daemon are dropped at the end.
+        // A part that ends here has failed. At the end all parts but the daemon are dropped.
         let mut parts: JoinSet<anyhow::Result<()>> = JoinSet::new();
         parts.spawn(broker.run());
         parts.spawn(async { station.run().await.context("the simulated board failed") });
@@ -153,7 +153,7 @@ impl Demo {
     }
 }
 
-/// Prints events, until the game is over or for ever.
+/// Prints events, until the game is over or without end.
 async fn tell(subscriber: &mut Subscriber, teller: &mut Narrator, game_only: bool) -> anyhow::Result<()> {
     loop {
         let event: Event = subscriber.next().await?;
@@ -190,7 +190,7 @@ fn url(broker: SocketAddr) -> BrokerUrl {
     }
 }
 
-/// What a hall would write into its file, for one board.
+/// The configuration of a hall with one board.
 fn configuration(folder: &Path, port: &str, broker: SocketAddr) -> anyhow::Result<Config> {
     let quoted = |text: String| toml::Value::String(text);
     let journal = quoted(folder.join("journal.sqlite").display().to_string());
@@ -206,8 +206,8 @@ fn configuration(folder: &Path, port: &str, broker: SocketAddr) -> anyhow::Resul
     )?)
 }
 
-/// A folder of the demo's own, removed at the end. Its name cannot be guessed and nobody else may look
-/// into it: the folder for such things is everybody's.
+/// A folder for the demo, removed at the end. Everybody can write to the folder above it, so its name cannot be
+/// guessed, and no other user can read it.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -1,4 +1,4 @@
-//! Events in words for somebody who sees them for the first time.
+//! Tells events to somebody who sees them for the first time.
 
 use std::fmt::Write;
 
@@ -7,10 +7,10 @@ use crate::{
     laws::Side,
 };
 
-/// Turns events into text. Colours only for a terminal.
+/// Turns events into text, with colours for a terminal.
 pub(super) struct Narrator {
     pub(super) colours: bool,
-    /// Titles of the irregularities by the ids of their events.
+    /// Ids and titles of the irregularities so far.
     open: Vec<(String, String)>,
 }
 
@@ -169,7 +169,7 @@ fn times(clock: &ClockState) -> String {
     )
 }
 
-/// The placement field of a FEN as eight lines and the files; `marked` squares in brackets.
+/// The placement field of a FEN as eight lines and a line of files, with `marked` squares in brackets.
 fn diagram(placement: &str, marked: &[String]) -> Vec<String> {
     let mut lines = Vec::with_capacity(9);
     for (rank, row) in (1..=8).rev().zip(placement.split('/')) {

@@ -1,4 +1,4 @@
-//! A subscriber like any other: what it gets has gone the whole way.
+//! A subscriber like any other, so that its events have gone the whole way.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -17,7 +17,7 @@ const TOPICS: &str = "dgt2mqtt/+/board/+/event/+";
 pub(super) struct Subscriber {
     client: AsyncClient,
     events: EventLoop,
-    /// Events are delivered at least once: those that were seen are dropped by their number.
+    /// The number of the last event. Events come at least once, and earlier numbers are dropped.
     last_seq: u64,
 }
 
@@ -26,7 +26,7 @@ impl Subscriber {
     pub(super) async fn connect(broker: SocketAddr) -> anyhow::Result<Self> {
         let mut options = MqttOptions::new("demo-subscriber", broker.ip().to_string(), broker.port());
         options.set_keep_alive(Duration::from_secs(30));
-        // The library holds 10 KiB for enough; an irregularity in two languages comes near.
+        // The library's limit is 10 KiB, and an irregularity in two languages comes near it.
         options.set_max_packet_size(Some(256 * 1024));
         let (client, events) = AsyncClient::new(options, 16);
         let mut subscriber = Self {
@@ -53,7 +53,7 @@ impl Subscriber {
         }
     }
 
-    /// The next event. Must not be cancelled: the library loses its place. Hold the future instead.
+    /// The next event. The caller must not cancel this future but hold it, because the library would lose its place.
     pub(super) async fn next(&mut self) -> anyhow::Result<Event> {
         loop {
             let polled = self

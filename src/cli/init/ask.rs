@@ -1,4 +1,4 @@
-//! Questions to the person at the terminal. Where nobody sits the answer is what would be offered.
+//! Questions to the person at the terminal. If nobody sits there, the answer is the one that would be offered.
 
 use std::{
     fmt::Display,
@@ -8,16 +8,16 @@ use std::{
 
 use anyhow::{Context, bail};
 
-/// Who answers.
+/// Whoever answers the questions.
 pub(super) enum Dialog<'a> {
-    /// A person whose lines are read here; questions go to standard error.
+    /// A person, whose lines are read here. The questions go to standard error.
     With(&'a mut dyn BufRead),
     /// Nobody.
     None,
 }
 
 impl Dialog<'_> {
-    /// Yes or no; an empty line means `offered`, and where nobody sits writing is agreed to and all else is as offered.
+    /// Asks for yes or no. An empty line means `offered`, and so does a terminal at which nobody sits.
     pub(super) fn agrees(&mut self, question: &str, offered: bool) -> anyhow::Result<bool> {
         let Self::With(input) = self else {
             return Ok(offered);
@@ -36,7 +36,7 @@ impl Dialog<'_> {
         }
     }
 
-    /// A value; an empty line means `offered`. What is no such value is asked again, with the reason.
+    /// Asks for a value. An empty line means `offered`. After a wrong answer it gives the reason and asks again.
     pub(super) fn value<T: FromStr + Display>(&mut self, question: &str, offered: T) -> anyhow::Result<T>
     where
         T::Err: Display,
@@ -56,7 +56,7 @@ impl Dialog<'_> {
         }
     }
 
-    /// A value for which nothing can be offered. To be asked of a person only.
+    /// Asks a person for a value for which nothing can be offered.
     pub(super) fn required<T: FromStr>(&mut self, question: &str) -> anyhow::Result<T>
     where
         T::Err: Display,
@@ -72,7 +72,7 @@ impl Dialog<'_> {
         }
     }
 
-    /// One of some words, the first if left empty.
+    /// Asks for one of some words. An empty line means the first.
     pub(super) fn one_of(&mut self, question: &str, words: &[&'static str]) -> anyhow::Result<&'static str> {
         let offered = words.first().context("a choice of nothing")?;
         let Self::With(input) = self else {
@@ -94,7 +94,7 @@ impl Dialog<'_> {
     }
 }
 
-/// Asks and reads a line, without the spaces around it.
+/// Asks, and reads a line without the spaces around it.
 fn line(input: &mut dyn BufRead, question: &str) -> anyhow::Result<String> {
     let mut out = io::stderr().lock();
     write!(out, "{question}")

@@ -1,8 +1,8 @@
-//! What stands there: boards, lines of boards, brokers.
+//! Finds boards, lines of boards, and brokers.
 //!
-//! A port that nobody named is asked in the language of DGT boards alone, and only if it looks like one of theirs: what hangs there may take a
-//! question for an order. Where it is named, or a person agrees, a port that stays silent is asked as a line and as boards of other
-//! makers are asked.
+//! A port that nobody named is asked only if it looks like a DGT board's, and only in the language of those. A device
+//! at another port may take a question for an order. If a person names a silent port, or agrees, this also asks for a
+//! line and for boards of other makers.
 
 use std::{fmt::Display, fs, str::FromStr};
 
@@ -19,19 +19,19 @@ use crate::{
     },
 };
 
-/// What is, or may be, at a port.
+/// What is at a port, or may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AtPort {
-    /// A board of its own.
+    /// A board that has the port for itself.
     Board(Protocol),
-    /// Boards that share the line, by their addresses.
+    /// Boards that share the port, by their addresses.
     Line(Vec<u16>),
 }
 
-/// What a person writes for a line, where the others have names of protocols.
+/// The word that a person writes for a line, where other ports have the name of a protocol.
 const LINE: &str = "line";
 
-/// A port that somebody named, and what is there, if he said so: `PORT` or `WHAT=PORT`.
+/// A port that a person named: `PORT`, or `WHAT=PORT` with what is there.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     what: Option<AtPort>,
@@ -60,15 +60,15 @@ impl FromStr for Named {
 /// A port that may lead to a board.
 #[derive(Debug)]
 pub(super) struct PortCandidate {
-    /// As the configuration names it.
+    /// The name of the port in the configuration.
     pub(super) port: PortName,
-    /// What is there.
+    /// What is at the port.
     pub(super) what: AtPort,
-    /// What was said there, or why nothing was; for a person.
+    /// For a person: what the board told, or why it told nothing.
     pub(super) said: String,
-    /// Whether a board answered.
+    /// True where a board answers.
     pub(super) answers: bool,
-    /// Whether the port opens, and nobody answers there.
+    /// True where the port opens and nothing answers.
     pub(super) is_silent: bool,
 }
 
@@ -89,7 +89,7 @@ impl PortCandidate {
         }
     }
 
-    /// Asks whether boards share this line, or a board of another maker is there.
+    /// Asks for boards that share this port, and for a board of another maker.
     pub(super) fn ask_others(&mut self) {
         let Ok(source) = self.port.as_str().parse::<LinkSource>() else {
             return;
@@ -112,7 +112,7 @@ impl PortCandidate {
     }
 }
 
-/// The ports that look like a board's, each under a name that stays. All others are left alone.
+/// The ports that look like a board's, each under a name that stays. It leaves all others alone.
 ///
 /// # Errors
 /// When the system does not list its ports.
@@ -146,7 +146,7 @@ pub(super) fn attached() -> anyhow::Result<Vec<PortCandidate>> {
         .collect()
 }
 
-/// A port that somebody named: who is there is found out, unless he said so.
+/// A port that a person named. If the person did not say what is there, this finds out.
 pub(super) fn given(named: &Named) -> PortCandidate {
     let port = named.port.clone();
     let source: LinkSource = match port.as_str().parse() {
@@ -174,7 +174,7 @@ pub(super) fn given(named: &Named) -> PortCandidate {
     place
 }
 
-/// The node of a HID device takes no questions of a serial line.
+/// True for the node of a HID device, which takes no questions of a serial line.
 fn is_hid_node(source: &LinkSource) -> bool {
     let LinkSource::Serial(PortMatch::Path(path)) = source else {
         return false;
@@ -184,7 +184,7 @@ fn is_hid_node(source: &LinkSource) -> bool {
         .is_some_and(|name| name.to_string_lossy().starts_with("hidraw"))
 }
 
-/// Asks for a DGT board of its own; with its serial numbers.
+/// Asks for a DGT board that has the port for itself; returns its serial numbers as well.
 fn dgt(port: PortName, source: &LinkSource) -> (PortCandidate, Vec<String>) {
     let found = reach::spoken(source);
     let serials = found.as_ref().ok().and_then(Option::as_ref);
@@ -196,14 +196,14 @@ fn dgt(port: PortName, source: &LinkSource) -> (PortCandidate, Vec<String>) {
     )
 }
 
-/// Asks in the one language of `what`.
+/// Asks only in the language of `what`.
 fn asked(port: PortName, source: &LinkSource, what: &AtPort) -> PortCandidate {
     match what {
         &AtPort::Board(protocol) => match protocol.family() {
             None => dgt(port, source).0,
             Some(family) => {
                 let words = reach::heard(source, family).map(|words| {
-                    // The maker's name is what a person knows.
+                    // A person knows the board by its maker's name.
                     words.map(|words| format!("{words} ({})", family.name))
                 });
                 PortCandidate::of(port, AtPort::Board(protocol), words)
@@ -229,12 +229,13 @@ fn asked(port: PortName, source: &LinkSource, what: &AtPort) -> PortCandidate {
     }
 }
 
-/// Addresses as boards' serial numbers are written.
+/// Addresses in the form of the boards' serial numbers.
 pub(super) fn addresses(addresses: &[u16]) -> Vec<String> {
     addresses.iter().map(|address| format!("{address:05}")).collect()
 }
 
-/// The name of the port; where another adapter shares it, the number of the board, if that is one's own.
+/// The name of the port. If another adapter has the same name, it is the board's serial number where no other board
+/// tells that, and else the device node.
 fn stable_name(
     port: &enumerate::Port,
     ports: &[enumerate::Port],
@@ -254,9 +255,9 @@ fn stable_name(
     }
 }
 
-/// A broker on this machine, plain and by TLS.
+/// The addresses of a broker on this machine, plain and with TLS.
 pub(super) const BROKERS_HERE: [&str; 2] = ["mqtt://localhost", "mqtts://localhost"];
-/// Where one usually is else: on Home Assistant, and in a network of containers.
+/// The usual addresses of other brokers: on Home Assistant, and in a network of containers.
 pub(super) const BROKERS_ELSEWHERE: [&str; 4] = [
     "mqtt://core-mosquitto",
     "mqtt://homeassistant.local",
@@ -264,7 +265,7 @@ pub(super) const BROKERS_ELSEWHERE: [&str; 4] = [
     "mqtt://mosquitto",
 ];
 
-/// Those of `places` at which something listens. Nothing is said to it yet.
+/// The addresses of `places` at which something listens. Nothing is sent to it.
 pub(super) fn brokers(places: &[impl Display]) -> Vec<BrokerUrl> {
     let urls = places.iter().filter_map(|place| place.to_string().parse().ok());
     urls.filter(|url| connect_tcp(url).is_ok()).collect()

@@ -24,7 +24,7 @@ use ask::Dialog;
 use find::{AtPort, Named, PortCandidate};
 use text::Wanted;
 
-/// What a board by Chessnut wants besides.
+/// What a person must do before the daemon can open a board by Chessnut.
 const HID: &str = "Before that: the unit opens no HID devices, among which keyboards are. For the board by Chessnut write\n\n    \
                    [Service]\n    DeviceAllow=char-hidraw rw\n\ninto what opens with: sudo systemctl edit dgt2mqtt";
 
@@ -85,7 +85,7 @@ impl Init {
         let wanted = self.wanted(&mut dialog)?;
         let text = wanted.text();
         let has_hid = wanted.has_hid();
-        // What the environment of this shell overrides is not in the file.
+        // The file does not have what the environment of this shell overrides.
         let config = Config::from_text(&text, &path, &Env::from([("STATE_DIRECTORY", STATE_OF_THE_UNIT)]))?;
         try_brokers(&config);
         if !dialog.agrees(&format!("Write {}?", path.display()), true)? {
@@ -99,7 +99,7 @@ impl Init {
         Ok(())
     }
 
-    /// Whether a file that is there is to be replaced. Without a word on that it is left alone.
+    /// True where an existing file may be replaced. Without an answer to that the file stays.
     fn may_replace(&self, path: &Path, dialog: &mut Dialog<'_>) -> anyhow::Result<bool> {
         if self.force || fs::symlink_metadata(path).is_err() {
             return Ok(self.force);
@@ -118,7 +118,7 @@ impl Init {
         )
     }
 
-    /// What to write: what was given and found, and what is answered.
+    /// What to write: from the arguments, from what was found, and from the answers.
     fn wanted(self, dialog: &mut Dialog<'_>) -> anyhow::Result<Wanted> {
         let (boards, silent) = boards(&self.port, dialog)?;
         let name = match self.name {
@@ -148,7 +148,8 @@ impl Init {
     }
 }
 
-/// The broker: one that is there is offered. Beyond this machine one is looked for only where a person sees its name before it is taken.
+/// The broker: this offers one that it finds. Beyond this machine it looks for one only where a person sees the name
+/// before it is taken.
 fn broker(dialog: &mut Dialog<'_>) -> anyhow::Result<BrokerUrl> {
     let mut found = find::brokers(&find::BROKERS_HERE);
     if found.is_empty() && matches!(dialog, Dialog::With(_)) {
@@ -162,7 +163,7 @@ fn broker(dialog: &mut Dialog<'_>) -> anyhow::Result<BrokerUrl> {
     dialog.value("Address of the broker", offered)
 }
 
-/// The boards, and the ports at which none answered.
+/// The boards, and the ports at which no board answered.
 fn boards(
     given: &[Named],
     dialog: &mut Dialog<'_>,
@@ -209,13 +210,14 @@ fn look_closer(place: &mut PortCandidate, dialog: &mut Dialog<'_>) -> anyhow::Re
         }
     }
     if !place.answers && matches!(place.what, AtPort::Board(_)) {
-        // It may be switched on later.
+        // The board may be switched on later.
         place.answers = dialog.agrees(&format!("Watch {} all the same?", place.port), false)?;
     }
     Ok(())
 }
 
-/// `$DGT2MQTT_CONFIG`; for root where the unit looks; for others where their own programs do.
+/// The path of the configuration: `$DGT2MQTT_CONFIG`. Else it is where the unit looks, for root, and where the user's
+/// own programs look, for others.
 fn usual_place(env: &Env) -> PathBuf {
     if let Some(path) = env.get("DGT2MQTT_CONFIG") {
         return PathBuf::from(path);
@@ -223,7 +225,7 @@ fn usual_place(env: &Env) -> PathBuf {
     if rustix::process::geteuid().is_root() {
         return PathBuf::from(OF_THE_UNIT);
     }
-    // The first one is that of the working folder, the last one that of the system.
+    // The first candidate is in the working folder, and the last one in the system's.
     let candidates = env.config_candidates();
     candidates
         .into_iter()
@@ -231,7 +233,7 @@ fn usual_place(env: &Env) -> PathBuf {
         .unwrap_or_else(|| PathBuf::from(OF_THE_UNIT))
 }
 
-/// A name made of that of the machine: what cannot stand in a topic is left out.
+/// A name made from the machine's, without the characters that a topic cannot have.
 fn named_after_machine(host: &str) -> anyhow::Result<Id> {
     let host = host.split('.').next().unwrap_or_default().to_lowercase();
     let fits = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
@@ -240,7 +242,7 @@ fn named_after_machine(host: &str) -> anyhow::Result<Id> {
     Ok(name.parse()?)
 }
 
-/// Says which brokers let us in. One that does not may do so later, so nothing ends here.
+/// Tells which brokers accept us. A broker that does not may do so later, so the command goes on.
 fn try_brokers(config: &Config) {
     for url in &config.broker.urls {
         match check::connect_tcp(url).and_then(|()| reach::session(config, url)) {
@@ -252,8 +254,8 @@ fn try_brokers(config: &Config) {
     }
 }
 
-/// Writes the file whole or not at all, and over another one only if that is to be replaced. A link stays one: what it leads to is
-/// replaced.
+/// Writes the file whole or not at all, and over an existing one only with `replace`. A link stays a link, and the file
+/// behind it is replaced.
 fn put(path: &Path, text: &str, replace: bool) -> anyhow::Result<()> {
     let real = match path.is_symlink() && replace {
         true => fs::canonicalize(path)
@@ -286,7 +288,7 @@ fn put(path: &Path, text: &str, replace: bool) -> anyhow::Result<()> {
     written.with_context(what)
 }
 
-/// What to do now.
+/// Tells what to do next.
 fn next(path: &Path) -> String {
     if path == Path::new(OF_THE_UNIT) {
         return "Start the daemon: sudo systemctl start dgt2mqtt".to_owned();

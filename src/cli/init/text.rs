@@ -1,4 +1,4 @@
-//! The configuration that is written, with comments for whoever opens it later.
+//! The configuration that `init` writes, with comments for whoever opens it later.
 
 use std::{
     fmt::{Display, Write},
@@ -11,12 +11,12 @@ use crate::{
     families::{Attachment, Protocol},
 };
 
-/// What is to stand in it.
+/// The content of the configuration.
 #[derive(Debug)]
 pub(super) struct Wanted {
     pub(super) name: Id,
     pub(super) boards: Vec<PortCandidate>,
-    /// Ports at which no board answered: they are told of, and not watched.
+    /// Ports at which no board answered. The file names them in comments, and no board there is watched.
     pub(super) silent: Vec<PortCandidate>,
     pub(super) time_control: String,
     pub(super) brokers: Vec<BrokerUrl>,
@@ -47,7 +47,7 @@ impl Wanted {
         let mut id = 0;
         let silent = self.silent.iter().map(|place| (place, "#"));
         for (place, mark) in self.boards.iter().map(|place| (place, "")).chain(silent) {
-            // What was said may have several lines; each is a comment.
+            // What a port told may have several lines, each of which becomes a comment.
             for line in place.said.lines() {
                 // Writing to a String cannot fail.
                 let _ = writeln!(text, "# {line}");
@@ -64,7 +64,7 @@ impl Wanted {
         text
     }
 
-    /// Whether a board is a HID device, which the unit opens only if it is told to.
+    /// True where a board is a HID device, which the unit opens only with a drop-in.
     pub(super) fn has_hid(&self) -> bool {
         let is_hid = |place: &PortCandidate| matches!(place.what, AtPort::Board(protocol) if protocol.line() == Attachment::Reports);
         self.boards.iter().any(is_hid)
@@ -116,7 +116,7 @@ fn line(text: &mut String, place: &PortCandidate, boards: &[u16], mark: &str) {
     );
 }
 
-/// As TOML writes a text, whatever is in it.
+/// A text in the form of TOML, whatever characters it has.
 fn quoted(value: impl Display) -> String {
     toml::Value::String(value.to_string()).to_string()
 }
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// What was found and said comes back from the file, whatever letters are in it.
+    /// Holds that the file gives back what was found and told, whatever characters that has.
     #[test]
     fn what_is_written_is_a_good_configuration() {
         let password = tempfile::NamedTempFile::with_suffix("\"quoted\" word").expect("a file");
@@ -196,7 +196,7 @@ mod tests {
         );
     }
 
-    /// The remark signs can be taken away: what is told only is good as well.
+    /// Holds that the lines in comments are valid too when somebody takes the signs away.
     #[test]
     fn what_is_commented_out_is_good_as_well() {
         let wanted = Wanted {

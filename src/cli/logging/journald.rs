@@ -1,5 +1,5 @@
-//! Lines for the journal of systemd in its own protocol: what a person reads, how urgent it is, and the fields, each
-//! as `DGT_NAME`.
+//! Writes the log to the journal of systemd in its own protocol. An entry has the message for a person, its urgency,
+//! and the fields, each as `DGT_NAME`.
 
 use std::{fmt, io, os::unix::net::UnixDatagram};
 
@@ -14,7 +14,7 @@ use tracing_subscriber::{
 
 const SOCKET: &str = "/run/systemd/journal/socket";
 
-/// The way to the journal.
+/// The socket of the journal.
 pub(super) struct Journald(UnixDatagram);
 
 impl Journald {
@@ -22,7 +22,7 @@ impl Journald {
     /// When there is no journal.
     pub(super) fn open() -> io::Result<Self> {
         let socket = UnixDatagram::unbound()?;
-        // The journal drops what is empty. One that does not read is there all the same.
+        // The journal drops empty datagrams. A journal that does not read at the moment is there all the same.
         socket.set_nonblocking(true)?;
         match socket.send_to(&[], SOCKET) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
@@ -31,13 +31,14 @@ impl Journald {
         Ok(Self(socket))
     }
 
-    /// Sends one entry, and waits where the journal does not read. What it does not take is lost: there is nobody to tell.
+    /// Sends one entry, and waits while the journal does not read. An entry that the journal refuses is lost, because
+    /// there is nobody to tell.
     pub(super) fn send(&self, entry: &[u8]) {
         let _ = self.0.send_to(entry, SOCKET);
     }
 }
 
-/// The entry that says how many were dropped.
+/// The entry that tells how many lines were dropped.
 pub(super) fn gap(count: u64) -> Vec<u8> {
     let words = super::gap_words(count);
     format!("PRIORITY=4\nSYSLOG_IDENTIFIER=dgt2mqtt\nMESSAGE={words}\n").into_bytes()

@@ -1,6 +1,6 @@
-//! The log: to standard error, or to the journal of systemd where that reads it.
+//! The log goes to standard error, or to the journal of systemd if that reads it.
 //!
-//! `journalctl` shows the message alone, so what a person must know is in it; fields are for filters.
+//! `journalctl` shows only the message, so the message has all that a person must know. The fields are for filters.
 
 mod journald;
 mod queue;
@@ -23,21 +23,21 @@ use tracing_subscriber::{
 
 use self::{journald::Journald, queue::Queue};
 
-/// Names what is logged, as `RUST_LOG` does elsewhere: `debug`, `dgt2mqtt::link=trace`.
+/// The variable that names what is logged, in the form that `RUST_LOG` has elsewhere: `debug`, `dgt2mqtt::link=trace`.
 const VARIABLE: &str = "DGT2MQTT_LOG";
 const DEFAULT: &str = "info,rumqttc=warn";
-/// What is logged when somebody looks for a mistake.
+/// The filter for a person who looks for a mistake.
 pub(super) const MORE: &str = "info,dgt2mqtt=debug,rumqttc=warn";
 /// How long the last lines may take at the end.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// The longest filter that is taken while the program runs.
+/// The longest filter that a command may set while the program runs.
 const LONGEST: usize = 256;
 
 static QUEUE: OnceLock<Queue> = OnceLock::new();
 static SWITCH: OnceLock<Switch> = OnceLock::new();
 
-/// What is logged, and what was at the start.
+/// The filter in force, and the filter of the start.
 struct Switch {
     handle: Handle<Targets, Registry>,
     start: String,
@@ -45,7 +45,7 @@ struct Switch {
 
 /// Starts logging.
 pub(super) fn init() {
-    // Set to nothing, as a drop-in of a unit does it, it is not set.
+    // A drop-in of a unit sets a variable to nothing in order to unset it.
     let wanted = std::env::var(VARIABLE).ok().filter(|wanted| !wanted.is_empty());
     let (start, wrong) = match wanted.map(|wanted| filter(&wanted).map(|_| wanted)) {
         None => (DEFAULT.to_owned(), None),
@@ -55,7 +55,7 @@ pub(super) fn init() {
     let (filter, handle) = Layer::new(filter(&start).unwrap_or_default());
     SWITCH.get_or_init(|| Switch { handle, start });
     let registry = tracing_subscriber::registry().with(filter);
-    // systemd sets it for services whose output goes to its journal.
+    // systemd sets this variable for services whose output goes to its journal.
     let journald = std::env::var_os("JOURNAL_STREAM").and_then(|_| Journald::open().ok());
     // A second start, as in a test, changes nothing.
     let _ = match journald {
@@ -68,7 +68,7 @@ pub(super) fn init() {
         }
         None => {
             let queue = standard_error().and_then(|mut out| {
-                // Nobody is left to tell where it is closed.
+                // If standard error is closed, there is nobody left to tell.
                 Queue::start(move |line| drop(out.write_all(line)), gap)
             });
             let format = tracing_subscriber::fmt::layer().with_ansi(io::stderr().is_terminal());
@@ -77,17 +77,17 @@ pub(super) fn init() {
                 .try_init()
         }
     };
-    // The one of the standard library would wait for a reader.
+    // The standard library's own hook would wait for a reader.
     std::panic::set_hook(Box::new(|panic| tracing::error!("a defect: {panic}")));
     if let Some(error) = wrong {
         tracing::warn!("{VARIABLE} cannot be understood ({error}): logging as without it, `{DEFAULT}`");
     }
 }
 
-/// From now on logs what `wanted` names, or what was logged at the start; says which.
+/// Sets the filter to `wanted`, or with none to that of the start. Returns the filter in force.
 ///
 /// # Errors
-/// When it cannot be understood.
+/// When `wanted` cannot be understood.
 pub(super) fn set(wanted: Option<&str>) -> Result<String, String> {
     let switch = SWITCH.get().ok_or("nothing is logged")?;
     let wanted = wanted.unwrap_or(&switch.start);
@@ -102,10 +102,11 @@ pub(super) fn set(wanted: Option<&str>) -> Result<String, String> {
     Ok(wanted.to_owned())
 }
 
-/// What `words` name; where they name no level for all, the rest is logged as without them. Targets and levels alone: no spans, no
-/// fields, and no regular expressions, of which one can be made that takes all memory, and whose library is large.
+/// The filter that `words` name. If they name no level for all targets, other targets are logged as without the words.
+/// Only targets and levels are taken. Spans, fields and regular expressions need a large library, and somebody could
+/// write an expression that takes all memory.
 ///
-/// A target wants its level: the library takes a level with a typo for a target, and then logs nothing else.
+/// A target must have its level. The library takes a level with a typo for a target, and then logs nothing else.
 fn filter(words: &str) -> Result<Targets, String> {
     let (mut for_all, mut named) = (None, Vec::new());
     for part in words.split(',') {
@@ -122,7 +123,7 @@ fn filter(words: &str) -> Result<Targets, String> {
 }
 
 fn level(word: &str) -> Result<LevelFilter, String> {
-    // The library takes nothing for `error`.
+    // The library takes an empty level for `error`.
     let level = Some(word.trim()).filter(|word| !word.is_empty());
     level.and_then(|word| word.parse().ok()).ok_or_else(|| {
         format!(
@@ -142,20 +143,20 @@ fn target_of(word: &str) -> Result<&str, String> {
     Ok(target)
 }
 
-/// Has the last lines written.
+/// Waits until the last lines are written.
 pub(super) fn flush() {
     if let Some(queue) = QUEUE.get() {
         queue.flush(FAREWELL);
     }
 }
 
-/// Remembers the queue for the end, and makes what `tracing` writes into.
+/// Keeps the queue for [`flush`], and makes the writers for `tracing`.
 fn kept(queue: Queue) -> impl Fn() -> Queue {
     let queue = QUEUE.get_or_init(|| queue).clone();
     move || queue.clone()
 }
 
-/// Without the lock of the standard library: whoever holds it may wait for a reader.
+/// Standard error without the lock of the standard library, whose holder may wait for a reader.
 fn standard_error() -> io::Result<File> {
     Ok(io::stderr().as_fd().try_clone_to_owned()?.into())
 }
@@ -206,7 +207,7 @@ mod tests {
         for (words, target, most) in [
             ("dgt2mqtt::link=trace", link, Some(Level::TRACE)),
             ("dgt2mqtt::link=trace", ours, Some(Level::INFO)),
-            // A target that there is not.
+            // The target does not exist.
             ("dgt2mqttt=debug", ours, Some(Level::INFO)),
             ("dgt2mqttt=debug", theirs, Some(Level::WARN)),
             ("trace", theirs, Some(Level::TRACE)),

@@ -1,5 +1,5 @@
-//! Lines on their way to whoever reads them. Nobody may read: then lines are dropped, and their number is said as soon as
-//! somebody does. Whoever logs never waits.
+//! Holds lines until the reader takes them. If the reader takes none, lines are dropped, and a later line tells how
+//! many. A task that logs never waits.
 
 use std::{
     io,
@@ -12,12 +12,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Lines that may wait.
+/// How many lines may wait.
 const MOST: usize = 1024;
-/// Bytes of one line.
+/// The longest line in bytes.
 const LONGEST: usize = 8 << 10;
 
-/// The end at which lines go in.
+/// The queue's end that takes lines.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     lines: SyncSender<Item>,
@@ -26,16 +26,16 @@ pub(super) struct Queue {
 
 enum Item {
     Line(Vec<u8>),
-    /// All before it was written.
+    /// A mark whose sender hears when all lines before it are written.
     Mark(SyncSender<()>),
 }
 
 impl Queue {
-    /// A thread that hands lines to `write`, which may take its time; `gap` makes a line of the number of those that
-    /// were dropped.
+    /// Starts a thread that hands lines to `write`, which may block; `gap` makes a line from the number of dropped
+    /// lines.
     ///
     /// # Errors
-    /// When the system has no thread for it.
+    /// When the system gives no thread.
     pub(super) fn start(
         write: impl FnMut(&[u8]) + Send + 'static,
         gap: fn(u64) -> Vec<u8>,
@@ -48,7 +48,7 @@ impl Queue {
         Ok(Self { lines, dropped })
     }
 
-    /// Waits until what was said so far is written, but not longer than `bound`.
+    /// Waits until all lines so far are written, but not longer than `bound`.
     pub(super) fn flush(&self, bound: Duration) {
         let until = Instant::now() + bound;
         let (mark, reached) = sync_channel(1);
@@ -58,7 +58,7 @@ impl Queue {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        // Whether it was reached or the time is over: the program ends.
+        // The program ends in either case.
         let _ = reached.recv_timeout(until.saturating_duration_since(Instant::now()));
     }
 }
@@ -67,7 +67,7 @@ fn run(items: &Receiver<Item>, mut write: impl FnMut(&[u8]), dropped: &AtomicU64
     while let Ok(item) = items.recv() {
         match item {
             Item::Line(line) => write(&line),
-            // Nobody may wait for it any more.
+            // The sender may have stopped waiting.
             Item::Mark(mark) => drop(mark.try_send(())),
         }
         let count = dropped.swap(0, Ordering::Relaxed);
@@ -77,7 +77,7 @@ fn run(items: &Receiver<Item>, mut write: impl FnMut(&[u8]), dropped: &AtomicU64
     }
 }
 
-/// One line at a time, as `tracing` writes them.
+/// Each write is one line: `tracing` calls it so.
 impl io::Write for Queue {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut kept = line.to_vec();
@@ -111,7 +111,7 @@ mod tests {
         let seen = Arc::<Mutex<Vec<String>>>::default();
         let kept = Arc::clone(&seen);
         let write = move |line: &[u8]| {
-            // Without a reader this waits; the end of the test lets all through.
+            // This waits while there is no reader. The end of the test lets all lines through.
             let _ = may_read.recv();
             kept.lock()
                 .unwrap()
@@ -126,7 +126,7 @@ mod tests {
         Queue::flush(&queue, Duration::from_secs(60));
         let seen = seen.lock().unwrap();
         assert_eq!(seen[0], "0");
-        // One may have been on its way to the reader.
+        // One line may have been on its way to the reader.
         let told = seen[1]
             .strip_suffix(" dropped")
             .map(|count| count.parse::<usize>().unwrap());

@@ -1,4 +1,4 @@
-//! The games of a board, of what its events and its state tell.
+//! The games of a board, made of its events and its state.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Board {
-    /// By their numbers.
+    /// The games, by their numbers.
     pub(in crate::dashboard) fn folded_games(&self) -> BTreeMap<u32, FoldedGame> {
         let mut games = self.earlier.games();
         for event in self.events.values().filter(|event| !self.earlier.has(event)) {
@@ -33,7 +33,7 @@ impl Board {
         games
     }
 
-    /// What the state tells of the present game, where the events do not tell all.
+    /// Takes what the state tells of the present game, where the events do not tell all of it.
     fn take_state_of(&self, game: &mut FoldedGame) {
         let state = &self.game;
         let told = game.moves.iter().map(|made| &made.uci);
@@ -54,7 +54,7 @@ impl Board {
         game.has_gap = false;
     }
 
-    /// All that are known, the newest first.
+    /// All known games, the newest first.
     pub(in crate::dashboard) fn games(&self) -> Vec<GameLine> {
         let games = self.folded_games();
         let lines = games.iter().rev();
@@ -75,7 +75,7 @@ impl Board {
         })
     }
 
-    /// The last game, where nobody came to it and none was played after it: its number and its result.
+    /// The number and the result of the last game, if it was lost by default and no game came after it.
     pub(in crate::dashboard) fn forfeited(&self) -> Option<(u32, GameResult)> {
         let later = self.events.values().filter(|event| event.game > self.game.game);
         let ends = later.filter_map(|event| match &event.body {
@@ -87,7 +87,7 @@ impl Board {
         result.is_forfeit().then_some((number, result))
     }
 
-    /// Code of the notice that asks something about the present game.
+    /// The code of a notice that asks the arbiter something about the present game.
     pub(in crate::dashboard) fn asks(&self) -> Option<&'static str> {
         let present = self.game.game?;
         let its = self.events.values().filter(|event| event.game == Some(present));
@@ -96,7 +96,7 @@ impl Board {
         game.asks
     }
 
-    /// When the last game began of which the tournament is told, and that.
+    /// When the last game began that names its tournament, and that name.
     pub(in crate::dashboard) fn event_name(&self) -> Option<(String, String)> {
         self.events.values().rev().find_map(|told| match &told.body {
             Body::GameStarted { event, .. } => Some((told.time.clone().unwrap_or_default(), event.clone()?)),

@@ -1,4 +1,4 @@
-//! A long evening of blitz at one board: every game of the day is there, and the memory is bounded.
+//! A long evening of blitz at one board: the page shows every game of the day, and its memory is bounded.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn event(seq: u64, game: u64, began: Timestamp, fields: &Value) -> Value {
     event
 }
 
-/// A game of blitz that began at `began`, as events.
+/// The events of a blitz game that began at `began`.
 fn blitz(game: u64, began: Timestamp) -> Vec<Value> {
     let first = (game - 1) * OF_GAME + 1;
     let fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -52,7 +52,7 @@ fn state(hall: &mut Hall, game: u64) {
     hall.take("gw/board/7/game", state.to_string().as_bytes(), 0);
 }
 
-/// The begin of game `number` of an evening that began yesterday for the first `yesterday` of them.
+/// When game `number` of an evening began, of which the first `yesterday` games were played the day before.
 fn begin(number: u64, yesterday: u64) -> Timestamp {
     let day: Timestamp = "2026-11-21T16:00:00Z".parse().unwrap();
     let minutes = i64::try_from(number * 10).unwrap();
@@ -100,7 +100,7 @@ fn every_game_of_a_long_evening_stays_and_the_memory_is_bounded() {
     assert_eq!(whole(&hall), (1..=30).collect::<Vec<_>>());
     first_game_is_told(&hall);
 
-    // The first is put right when everybody is at supper.
+    // An arbiter corrects the first game late in the evening.
     let seq = 30 * OF_GAME + 1;
     let at = begin(31, 0);
     let corrected =
@@ -116,7 +116,7 @@ fn every_game_of_a_long_evening_stays_and_the_memory_is_bounded() {
         ),
         (79, &Value::Null)
     );
-    // What was told is told once, whoever repeats it.
+    // The hall takes an event once, however often it comes.
     let again: Vec<Value> = blitz(1, begin(1, 0));
     hall.take_history(&key(), 0, OF_GAME + 1, &json!({ "events": again, "more": false }));
     assert_eq!(
@@ -147,7 +147,7 @@ fn a_page_that_is_opened_late_asks_for_the_games_of_the_day_and_no_more() {
         questions += 1;
         assert!(questions < 40, "it is asked for ever");
     }
-    // An answer that reached the day before may have brought one game of it.
+    // An answer that reached the day before may have told one game of it.
     let whole: Vec<u32> = whole(&hall).into_iter().filter(|game| *game != 10).collect();
     assert_eq!(whole, (11..=30).collect::<Vec<_>>());
     assert!(hall.board(&key()).unwrap().events.len() <= 500);

@@ -1,11 +1,11 @@
-//! Gateways that are gone for good: an arbiter has taken them off the page. What they have retained stays
-//! on the broker, for it is not the page's; it is only not shown until they come online again.
+//! Gateways that an arbiter has taken off the page because they are gone for good. Their retained states stay on the
+//! broker, because they are not the page's. The page does not show them until the gateway comes online again.
 
 use std::collections::BTreeSet;
 
 use super::Hall;
 
-/// Which gateways are not shown, and when that last changed.
+/// The gateways that are not shown.
 #[derive(Clone, Debug, Default)]
 pub(in crate::dashboard) struct Gone {
     gateways: BTreeSet<String>,
@@ -14,7 +14,7 @@ pub(in crate::dashboard) struct Gone {
 }
 
 impl Gone {
-    /// Whether nothing is taken of a gateway.
+    /// True where the page takes nothing from a gateway.
     pub(in crate::dashboard) fn is_gone(&self, gateway: &str) -> bool {
         self.gateways.contains(gateway)
     }
@@ -23,10 +23,10 @@ impl Gone {
 /// Why a gateway stays on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotGone {
-    /// It is at work.
+    /// The gateway is online.
     #[error("the gateway is online: stop it first, and remove it then")]
     Online,
-    /// There is none of the name.
+    /// There is no gateway of the name.
     #[error("no gateway of this name is on the page")]
     Unknown,
 }
@@ -46,7 +46,7 @@ impl Hall {
     /// Takes a gateway off the page, with its boards, until it comes online again.
     ///
     /// # Errors
-    /// While it is online, or where there is none.
+    /// While the gateway is online, or where there is none.
     pub(crate) fn remove_gateway(&mut self, gateway: &str) -> Result<(), NotGone> {
         if self.is_online(gateway) {
             return Err(NotGone::Online);
@@ -64,8 +64,8 @@ impl Hall {
         Ok(())
     }
 
-    /// True when with this message a gateway that was taken off the page comes back: what it has
-    /// retained is to be heard again.
+    /// True when a gateway that was taken off the page comes back with this message. The page must hear its retained
+    /// states again.
     pub(in crate::dashboard) fn comes_back(&mut self, topic: &str, payload: &[u8]) -> bool {
         let gateway = topic.strip_suffix("/status").filter(|_| payload == b"online");
         gateway.is_some_and(|gateway| self.gone.gateways.remove(gateway))
@@ -94,7 +94,7 @@ mod tests {
         hall.remove_gateway("old").unwrap();
         assert!(hall.gone.revision > before);
         assert!(hall.board(&key).is_none());
-        // What is retained of it is heard after every connect.
+        // The broker delivers its retained states after every connect.
         assert!(!hall.comes_back("old/board/1/status", b"online"));
         assert!(!hall.take("old/status", b"offline", 0));
         assert!(!hall.take("old/board/1/status", b"online", 0));

@@ -1,4 +1,4 @@
-//! What the store makes of an arbiter's work: games, results, cases with their journals.
+//! What the hall makes of an arbiter's work: games, results, cases with their journals.
 
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ fn games_are_told_with_what_an_arbiter_put_right() {
         ),
         begins(5, 2),
         made(6, 2, 1, "d2d4"),
-        // The first game is put right while the second goes on.
+        // An arbiter corrects the first game while the second goes on.
         by_arbiter(
             7,
             1,
@@ -185,14 +185,14 @@ fn what_is_open_means_the_same_everywhere() {
     for id in ["gw/7/2", "gw/7/3"] {
         assert_eq!(case_of(&hall, id)["open"], true, "{id}");
     }
-    // A suspicion is one as long as the game goes on.
+    // A suspicion lasts as long as the game goes on.
     present(&mut hall, 1, "1-0", &["gw/7/2"], 3);
     assert_eq!(open(&hall), ["gw/7/2"]);
     say(&mut hall, &begins(4, 2));
     present(&mut hall, 2, "*", &[], 4);
     assert!(open(&hall).is_empty());
     assert_eq!(case_of(&hall, "gw/7/2")["open"], false);
-    // An arbiter has it opened again, and closes it.
+    // An arbiter opens it again, and closes it.
     let reopened = json!({"type":"irregularity_reopened","irregularity":"gw/7/2","open":true});
     say(&mut hall, &by_arbiter(5, 1, "Clara", &reopened));
     assert_eq!(open(&hall), ["gw/7/2"]);
@@ -261,7 +261,7 @@ fn a_case_keeps_a_journal() {
     assert_eq!(case["began"], "2026-11-21T14:00:01Z");
 }
 
-/// The names of a round are those of its games, also when the next round is paired.
+/// Holds that a game keeps its names when the next round is paired.
 #[test]
 fn who_played_a_game_is_kept_when_others_are_paired() {
     let mut hall = online();
@@ -280,7 +280,7 @@ fn who_played_a_game_is_kept_when_others_are_paired() {
     assert_eq!(game_of(&hall, 2)["players"], json!(["Menchik, V", "Thomas, G"]));
 }
 
-/// A game of a round that was closed goes on, and the page is opened when the next one is in force.
+/// Holds it for a game of a closed round that goes on, on a page that was opened when the next round was in force.
 #[test]
 fn a_game_of_the_round_before_keeps_its_names() {
     let mut hall = online();
@@ -322,7 +322,7 @@ fn what_a_notice_asks_is_asked_until_it_is_answered() {
     assert_eq!(asks(&hall), Value::Null);
     let notice = json!({"type":"notice","code":"result_contradicts","message":"?"});
     say(&mut hall, &of_game(4, 1, &notice));
-    // What the board shows is what was asked about.
+    // The board shows the position that the notice asked about.
     say(
         &mut hall,
         &of_game(
@@ -342,7 +342,7 @@ fn what_a_notice_asks_is_asked_until_it_is_answered() {
         ),
     );
     assert_eq!(asks(&hall), Value::Null);
-    // What was missed is asked until the record goes on, whoever says how.
+    // A notice on missed half-moves asks until the record goes on, whoever puts it right.
     say(&mut hall, &begins(7, 2));
     present(&mut hall, 2, "*", &[], 7);
     let notice = json!({"type":"notice","code":"gap_not_explained","message":"?"});

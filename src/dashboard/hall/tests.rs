@@ -190,7 +190,7 @@ fn two_gateways_of_one_name_are_told() {
     assert_eq!(hall.broker_of("gw"), Some("mqtt://one"));
 }
 
-/// The old broker may say later than the new one that it is gone: by a will, much later.
+/// The old broker may say later than the new one that the gateway is gone: the will may come much later.
 #[test]
 fn a_gateway_that_moves_is_found_in_whatever_order_its_brokers_say_so() {
     let mut hall = Hall::default();

@@ -23,11 +23,11 @@ use super::{
 };
 use crate::{dashboard::listener::Shared, door};
 
-/// Calls are small.
+/// The largest message of a client, in bytes: calls are small.
 const MAX_CALL: usize = 64 << 10;
-/// Bytes that are read or gathered for writing at once.
+/// How many bytes are read, or gathered for writing, at once.
 const BUFFER: usize = 8 << 10;
-/// Updates of a board that come at once are told together.
+/// A board's updates within this time go out together.
 const TOGETHER: Duration = Duration::from_millis(25);
 
 #[derive(Clone)]
@@ -46,7 +46,7 @@ impl Link {
     }
 }
 
-/// Serves the interface at `listener` until `stop`. Pages of any origin may read it, as they expect.
+/// Serves the interface at `listener` until `stop`. Pages of any origin may read it, because the tools expect so.
 pub(crate) async fn serve(listener: TcpListener, shared: Shared, stop: CancellationToken) {
     let link = Link {
         shared,
@@ -116,7 +116,7 @@ async fn talk(mut socket: WebSocket, link: Link, _seat: Seat) {
             received = socket.recv() => match received {
                 Some(Ok(Message::Text(text))) => session.call(&text, &link.shared.hall(), link.now()),
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-                // Pings are answered by the library.
+                // The library answers pings.
                 Some(Ok(_)) => Vec::new(),
             },
             Ok(()) = changes.changed() => {

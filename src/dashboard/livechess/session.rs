@@ -1,4 +1,4 @@
-//! One client of the WebSocket: its calls, its feeds, and what it is told. Pure: texts in, texts out.
+//! One client of the WebSocket: its calls, its feeds, and the messages to it. Pure: texts in, texts out.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use crate::{
     watcher::GameView,
 };
 
-/// Feeds of one client; a page needs one.
+/// How many feeds a client may have; a page needs one.
 const MAX_FEEDS: usize = 256;
 
 /// The longest name that a client may give a call or a feed.
 const MAX_ID: usize = 128;
-/// The longest position.
+/// The longest position that a client may give.
 const MAX_FEN: usize = 128;
 
 /// What a client has asked for.
 #[derive(Debug, Default)]
 pub(crate) struct LivechessSession {
-    /// By the number that the client gave it, as JSON text.
+    /// The feeds, by the number that the client gave each, as JSON text.
     feeds: BTreeMap<String, Feed>,
 }
 
@@ -40,12 +40,12 @@ struct Feed {
 struct Picture {
     board: Option<String>,
     clock: Option<LivechessClock>,
-    /// Moves since the start, and whether the board stands as after them.
+    /// Half-moves since the start, and true where the board stands as after them.
     game: Option<(Vec<String>, bool)>,
 }
 
 impl LivechessSession {
-    /// Answers a call, and tells what follows from it.
+    /// Answers a call, and adds what follows from it.
     pub(crate) fn call(&mut self, text: &str, hall: &Hall, now: Now) -> Vec<String> {
         let Ok(call) = serde_json::from_str::<Value>(text) else {
             return vec![message(
@@ -81,7 +81,7 @@ impl LivechessSession {
         }
     }
 
-    /// What has changed for the feeds since they were last told.
+    /// What has changed for the feeds since the last message.
     pub(crate) fn changes(&mut self, hall: &Hall, now: Now) -> Vec<String> {
         let mut out = Vec::new();
         for feed in self.feeds.values_mut() {
@@ -156,7 +156,7 @@ impl Feed {
         }
     }
 
-    /// Only what is another than before, but the moves always whole.
+    /// The fields that differ from the last message, and always all half-moves.
     fn tell(&self, picture: &Picture, now: Now) -> String {
         let mut param = json!({ "serialnr": self.serial, "flipped": self.flipped });
         let told = self.told.as_ref();
@@ -175,7 +175,7 @@ impl Feed {
     }
 }
 
-/// What is repeated with every message must not be a burden.
+/// True for an id that is short enough to be repeated with every message.
 fn is_short(id: &Value) -> bool {
     match id {
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
@@ -188,8 +188,8 @@ fn find<'h>(hall: &'h Hall, name: &str) -> Option<(&'h BoardKey, &'h Board)> {
     hall.boards.iter().find(|(key, board)| serial(key, board) == name)
 }
 
-/// Half-moves of the game after its last position that is `start`, and what stands on the board after
-/// them; none where the game has not come to it.
+/// Half-moves of the game after its last position that is `start`, and the position after them; none where the game has
+/// not come to `start`.
 fn since(game: &GameView, start: &str) -> Option<(Vec<String>, String)> {
     let mode = CastlingMode::from_chess960(game.chess960);
     let fen = game.start_fen.as_deref()?.parse::<Fen>().ok()?;

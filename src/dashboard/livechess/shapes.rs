@@ -1,4 +1,4 @@
-//! The objects of the interface, made from what is known of the hall.
+//! The objects of the interface, made from the hall.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub(super) struct LivechessClock {
     time: i64,
 }
 
-/// What time it is, in both reckonings.
+/// The present time by two clocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Now {
     /// The hall's own clock.
@@ -52,7 +52,7 @@ impl Now {
     }
 }
 
-/// The name of a board: its serial number, or what tells it apart where it has none.
+/// The name of a board: its serial number, or gateway and id where it has none.
 pub(super) fn serial(key: &BoardKey, board: &Board) -> String {
     let own = board.info.serial.clone();
     own.unwrap_or_else(|| format!("{}-{}", key.gateway, key.board))
@@ -82,7 +82,7 @@ pub(super) fn clock(board: &Board, now: Now) -> Option<LivechessClock> {
     })
 }
 
-/// All boards; those that are there first, because some clients take the first whatever it is.
+/// All boards. Those that are online come first, because some clients take the first one whatever it is.
 pub(super) fn eboards(hall: &Hall, now: Now) -> Vec<Eboard> {
     let boards = hall.listed().map(|(key, board)| eboard(hall, key, board, now));
     let mut boards: Vec<_> = boards.collect();
@@ -92,7 +92,7 @@ pub(super) fn eboards(hall: &Hall, now: Now) -> Vec<Eboard> {
 
 /// An identifier that stays the same for the same name.
 fn uuid(name: &str) -> String {
-    // FNV-1a, twice with different beginnings: names of a hall do not collide by accident.
+    // FNV-1a, twice with different beginnings, so that names of a hall do not collide by accident.
     let hash = |start: u64| {
         name.bytes().fold(start, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -113,13 +113,13 @@ fn tournament_id(hall: &Hall) -> String {
     uuid(&hall.gateways.keys().cloned().collect::<Vec<_>>().join("/"))
 }
 
-/// The game that is played, or the one after it that nobody came to.
+/// The id of the present game, or of the game after it that was lost by default.
 fn game_id(key: &BoardKey, board: &Board) -> String {
     let number = board.forfeited().map(|(number, _)| number).or(board.game.game);
     uuid(&format!("{}/{}/{}", key.gateway, key.board, number.unwrap_or(0)))
 }
 
-/// What is played, as the last game that has begun says it.
+/// The name of the event, as the last game that has begun tells it.
 fn event(hall: &Hall) -> String {
     let begun = hall.boards.values().filter_map(Board::event_name);
     begun
@@ -127,7 +127,7 @@ fn event(hall: &Hall) -> String {
         .map_or_else(|| "dgt2mqtt".to_owned(), |(_, event)| event)
 }
 
-/// The hall is one tournament of one round: the one that is played.
+/// The hall as one tournament with one round, the present one.
 pub(super) fn tournaments(hall: &Hall) -> Value {
     json!([{ "uuid": tournament_id(hall), "description": event(hall), "rounds": 1 }])
 }
@@ -173,7 +173,7 @@ fn result(board: &Board) -> Option<&'static str> {
     }
 }
 
-/// A game of the round: its moves with the clock of who made them, as far as that is known.
+/// A game of the round: its half-moves with the clock of the player who made each, where known.
 pub(super) fn game(hall: &Hall, id: &str, now: Now) -> Option<Value> {
     let (_, board) = hall
         .boards
@@ -197,7 +197,7 @@ pub(super) fn game(hall: &Hall, id: &str, now: Now) -> Option<Value> {
             _ => None,
         })
         .collect();
-    // An illegal move has no name, and nobody could follow what comes after it.
+    // An illegal half-move has no name, and no reader could follow what comes after it.
     let played = if board.forfeited().is_some() {
         &[][..]
     } else {

@@ -1,20 +1,21 @@
-//! How many clients there are at a time: a page that opens one after the other stands in its own way only.
+//! Bounds the number of clients, in all and for each origin: a page that opens sockets without end fills its own share
+//! only.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Sockets at a time.
+/// How many sockets there may be.
 const MOST: usize = 64;
-/// Those of the pages of one origin; tools without an origin count as one.
+/// How many sockets the pages of one origin may have. Tools without an origin share one number.
 const MOST_OF_ONE: usize = 16;
 
-/// Sockets by origin.
+/// The number of sockets by origin.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sockets(Arc<Mutex<HashMap<Vec<u8>, usize>>>);
 
-/// A place for one socket, free again when it is dropped.
+/// A place for one socket, which is free again when this is dropped.
 #[derive(Debug)]
 pub(super) struct Seat {
     sockets: Sockets,

@@ -1,4 +1,4 @@
-//! A simulated board. It tells each change by itself, as many are set to.
+//! A simulated board. It tells each change by itself, the setting of many such boards.
 
 use super::{
     REPORTS_ADDRESS,
@@ -9,10 +9,10 @@ use crate::{dgt::PieceCode, families};
 
 /// The version that the maker's text was written for.
 const VERSION: &str = "0104";
-/// A report at any change.
+/// The memory's value with which a board reports each change.
 const ON_CHANGE: u8 = 0b011;
 
-/// See the module.
+/// A simulated board of this family.
 #[derive(Debug)]
 pub(super) struct Simulated {
     frames: Frames,
@@ -32,7 +32,7 @@ impl families::BoardEnd for Simulated {
             match kind {
                 Kind::Status => answers.extend(status(squares)),
                 Kind::Version => answers.extend(frame(&format!("v{VERSION}"))),
-                // All else of the memory is as it left the maker.
+                // All other bytes of the memory are as the maker set them.
                 Kind::Memory if body == format!("{REPORTS_ADDRESS:02X}").as_bytes() => {
                     answers.extend(frame(&format!("r{REPORTS_ADDRESS:02X}{ON_CHANGE:02X}")));
                 }

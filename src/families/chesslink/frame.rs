@@ -1,30 +1,30 @@
-//! The frames of the wire, in both directions: a letter, what it carries, and two hexadecimal digits, the exclusive or of all
-//! characters before them. Each character has seven bits and odd parity in the eighth.
+//! The frames of the wire in both directions. A frame has a letter, its content, and two hexadecimal digits: the
+//! exclusive or of all characters before them. Each character has seven bits, and odd parity in the eighth.
 //!
-//! A line that is set to seven bits and parity checks the eighth bit itself and hands it on as 0. So a frame is whole if the parity
-//! of all its characters is odd, or if none has an eighth bit.
+//! A line with seven bits and parity checks the eighth bit itself and hands it on as 0. So a frame is whole if all its
+//! characters have odd parity, or if none has an eighth bit.
 
 use super::{hex, piece};
 
-/// The longest of the frames that are looked for: a command for 81 lamps.
+/// The bytes of the longest known frame: a command for 81 lamps.
 const LONGEST: usize = 1 + 2 + 81 * 2 + CHECK;
-/// Digits of the check.
+/// How many digits the check has.
 const CHECK: usize = 2;
 
-/// A frame that is known.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// All squares.
+    /// The position: all squares.
     Status,
-    /// The version.
+    /// The version of the firmware.
     Version,
-    /// A byte of the memory, behind its address.
+    /// A byte of the memory, with its address.
     Memory,
-    /// Anything else.
+    /// Any other known frame.
     Other,
 }
 
-/// What a frame carries: so many hexadecimal digits, or the letters of 64 squares.
+/// The form of a frame's content: how many characters, and which ones.
 type Body = (usize, fn(u8) -> bool);
 
 const fn digits(count: usize) -> Body {
@@ -32,7 +32,7 @@ const fn digits(count: usize) -> Body {
 }
 
 impl Kind {
-    /// What a board says.
+    /// The frames of a board, by their letter.
     #[must_use]
     pub fn of_answer(letter: u8) -> Option<(Self, Body)> {
         Some(match letter {
@@ -45,7 +45,7 @@ impl Kind {
         })
     }
 
-    /// What a host says.
+    /// The frames of a host, by their letter.
     #[must_use]
     pub fn of_command(letter: u8) -> Option<(Self, Body)> {
         Some(match letter {
@@ -73,31 +73,31 @@ fn with_parity(c: u8) -> u8 {
     c & 0x7f | u8::from(even) << 7
 }
 
-/// Finds frames in bytes. What is none costs at most itself: a frame that begins within it is found.
+/// Finds frames in bytes. Bytes that are no frame cost at most themselves: a frame that begins within them is found.
 #[derive(Debug)]
 pub struct Frames {
     known: fn(u8) -> Option<(Kind, Body)>,
-    /// What may be the beginning of a frame.
+    /// Bytes that may be the beginning of a frame.
     begun: Vec<u8>,
-    /// So many of its characters may stand where they do.
+    /// How many of these bytes fit a frame so far.
     fitting: usize,
-    /// What came last was no frame.
+    /// True where the last byte belonged to no frame.
     skipping: bool,
     garbled: u64,
 }
 
-/// What the bytes that have come may be.
+/// What the collected bytes are.
 enum Found {
     /// The beginning of a frame.
     Begun,
-    /// A frame of so many bytes.
+    /// A frame with this number of bytes.
     Whole(Kind, usize),
-    /// Nothing.
+    /// No frame.
     Garbage,
 }
 
 impl Frames {
-    /// Looks for the frames that `known` tells by their letter.
+    /// Looks for the frames whose letters `known` knows.
     #[must_use]
     pub fn new(known: fn(u8) -> Option<(Kind, Body)>) -> Self {
         Self {
@@ -109,7 +109,7 @@ impl Frames {
         }
     }
 
-    /// Takes bytes, in any split, and calls `sink` with each frame: its kind and what it carries.
+    /// Takes bytes, in any split, and calls `sink` with the kind and the content of each frame.
     pub fn push(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Kind, &[u8])) {
         for byte in bytes {
             self.begun.push(*byte);
@@ -131,7 +131,7 @@ impl Frames {
         }
     }
 
-    /// How often something came that was no frame.
+    /// How often bytes came that were no frame.
     #[must_use]
     pub fn garbled(&self) -> u64 {
         self.garbled
@@ -167,7 +167,7 @@ impl Frames {
     }
 }
 
-/// Whether the check of a frame and the parity of its characters are right.
+/// True where a frame's check and the parity of its characters are right.
 fn is_whole(frame: &[u8]) -> bool {
     let Some((text, [high, low])) = frame.split_last_chunk() else {
         return false;

@@ -1,12 +1,13 @@
-//! Millennium's ChessLink (the boards Exclusive, Supreme Tournament 55 and others), over USB: what the maker tells of it in
-//! "ChessLink: Magic Chessboard Communications Protocol" of 2017.
+//! Millennium's ChessLink (the boards Exclusive, Supreme Tournament 55 and others), over USB. The facts are from the
+//! maker's text "ChessLink: Magic Chessboard Communications Protocol" of 2017.
 //!
-//! The line is told to be of 38400 baud with seven data bits and odd parity. A byte of eight bits without parity has the same
-//! ten bits on the wire, so the port is opened so and the parity bit is made and checked here: then it is checked on a bridge
-//! and a pseudo terminal as well ([`mod@frame`]).
+//! The maker's text sets the line to 38400 baud with seven data bits and odd parity. A byte of eight bits without
+//! parity has the same ten bits on the wire. So the port is opened with eight bits, and this module makes and checks
+//! the parity bit itself, which also works on a bridge and a pseudo terminal ([`mod@frame`]).
 //!
-//! A board tells its position at each scan (24 times a second), at each change, or when it is asked, as its memory says. That is
-//! asked for and never written: [`Command`] has nothing that writes, resets or lights lamps.
+//! A setting in the board's memory says when the board tells its position: at each scan (24 times a second), at each
+//! change, or when it is asked. The driver asks for that setting and never writes it: [`Command`] has nothing that
+//! writes, resets or lights lamps.
 
 mod board;
 pub mod frame;
@@ -20,7 +21,7 @@ use crate::{
 };
 use frame::{Frames, Kind, frame};
 
-/// These boards.
+/// The family of these boards.
 pub const FAMILY: Family = Family {
     protocol: Protocol::Chesslink,
     name: "chesslink",
@@ -35,22 +36,22 @@ pub const FAMILY: Family = Family {
     board: || Box::new(board::Simulated::default()),
 };
 
-/// Between two commands (milliseconds, as all below).
+/// The pause between two commands (in milliseconds, as all times below).
 const PACE_MS: u64 = 50;
-/// How often a board is asked for its position that never tells it by itself.
+/// How often the driver asks a board for its position that never tells it by itself.
 const SILENT_BOARD_MS: u64 = 100;
-/// The same, of a board that has not said whether it does.
+/// How often the driver asks a board that has not said whether it tells by itself.
 const UNKNOWN_BOARD_MS: u64 = 250;
-/// The same, of a board that tells of changes: as a sign of life.
+/// How often the driver asks a board that tells changes by itself, for a sign of life.
 const TELLING_BOARD_MS: u64 = 1000;
-/// A board that says nothing for so long, though it is asked, is gone.
+/// A board that is asked and says nothing for this long is gone.
 const SILENCE_MS: u64 = 5000;
-/// Where the board's memory says when it tells its position.
+/// The address in the board's memory of the setting that says when it tells its position.
 const REPORTS_ADDRESS: u8 = 0x02;
-/// The bits of it that count, and their value when it tells nothing by itself.
+/// The mask of that setting, and its value on a board that tells nothing by itself.
 const REPORTS: (u8, u8) = (0b111, 0b001);
 
-/// What may be said to a board.
+/// The questions that the driver may put to a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// What version are you?
@@ -62,7 +63,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// All of them.
+    /// All questions.
     pub const ALL: [Self; 3] = [Self::Version, Self::Status, Self::Reports];
 
     /// The bytes on the wire.
@@ -100,7 +101,7 @@ fn piece(letter: u8) -> Option<PieceCode> {
 
 fn letter(piece: PieceCode) -> char {
     let found = LETTERS.iter().find(|(_, known)| *known == piece);
-    // A piece that has no letter is one that the board cannot read.
+    // A code without a letter is one that the board cannot read.
     found.map_or('.', |(letter, _)| char::from(*letter))
 }
 
@@ -109,9 +110,9 @@ fn letter(piece: PieceCode) -> char {
 struct Host {
     frames: Frames,
     speech: Speech,
-    /// Whether the board tells its position by itself, where it has said so.
+    /// True where the board tells its position by itself; none before it has said so.
     tells: Option<bool>,
-    /// When the board last told its position, or was asked for it.
+    /// When the board last told its position, or was last asked for it.
     status: Millis,
     heard: Millis,
     up: bool,
@@ -133,7 +134,7 @@ impl Default for Host {
 }
 
 impl Host {
-    /// When the board is asked for its position, unless it tells it before.
+    /// When the driver asks for the position, unless the board tells it before.
     fn status_due(&self) -> Millis {
         self.status
             + match self.tells {

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::families::BoardEnd as _;
 
-/// The initial position as the maker's text has it: a8 to h8 first.
+/// The initial position as the maker's text has it, a8 to h8 first.
 const START: &str = "srnbqkbnrpppppppp................................PPPPPPPPRNBQKBNR";
 
 fn heard(host: &mut Host, now: u64, bytes: &[u8]) -> Vec<Told> {
@@ -27,7 +27,7 @@ fn placement(told: &Told) -> String {
 
 #[test]
 fn the_bytes_are_those_that_were_seen_on_a_real_line() {
-    // A log of python-mchess with a real board: V56 asked, v010374 answered.
+    // From a log of python-mchess with a real board, which answered V56 with v010374.
     assert_eq!(*Command::Version.bytes(), [0xd6, 0xb5, 0xb6]);
     let answer = b"v\xb01\xb0\xb374";
     assert_eq!(frame("v0103"), answer);
@@ -71,7 +71,7 @@ fn one_wrong_bit_anywhere_costs_the_frame_and_the_next_is_read() {
 fn half_a_frame_and_noise_cost_nothing_else() {
     let whole = frame(START);
     for cut in 0..whole.len() {
-        // The rest of a frame whose beginning was missed, and a frame that breaks off.
+        // The end of a frame whose beginning was missed, and a frame that breaks off.
         for part in [&whole[cut..], &whole[..cut]] {
             let told = read(&[part, &whole, b"\xff\x00rrr", &whole].concat()).0;
             assert!(told.len() >= 2, "{cut}: {told:?}");
@@ -80,7 +80,7 @@ fn half_a_frame_and_noise_cost_nothing_else() {
     }
 }
 
-/// Which commands go out in `ms` milliseconds of a board that answers as `answers` says.
+/// The commands that go out in `ms` milliseconds to a board that answers as `answers` says.
 fn asked(host: &mut Host, ms: u64, answers: impl Fn(&[u8]) -> Vec<u8>) -> Vec<(u64, Vec<u8>)> {
     let mut asked = Vec::new();
     host.link_up(Millis(0));
@@ -125,7 +125,7 @@ fn a_board_that_tells_nothing_by_itself_is_asked_ten_times_a_second() {
             &*Command::Status.bytes()
         ]
     );
-    // One that tells of changes: only to see that it lives.
+    // A board that tells changes is asked only for a sign of life.
     let mut host = Host::default();
     let seldom = asked(&mut host, 10_000, answer("03"));
     assert!((9..=12).contains(&statuses(&seldom)), "{}", statuses(&seldom));
@@ -169,7 +169,7 @@ fn the_simulated_board_answers_what_is_asked() {
 proptest! {
     #[test]
     fn what_is_said_is_read_after_any_garbage(garbage in prop::collection::vec(any::<u8>(), 0..80)) {
-        // A frame that begins within garbage may still want some of what comes.
+        // A frame that seems to begin within garbage may take some of the bytes that follow.
         let told = read(&[&garbage[..], &frame(START), &frame(START)].concat()).0;
         prop_assert!(told.iter().any(|told| placement(told) == START[1..]));
     }

@@ -1,7 +1,7 @@
 //! Chessnut's boards (Air, Pro, EVO, Move) over USB: reports of a HID device, as the maker's EasyLinkSDK reads them.
 //!
-//! A report begins with what it is and how many bytes follow, and may be filled with zeros. A board tells its position once it was told
-//! to, and its battery when it is asked.
+//! A report begins with its kind and the number of bytes that follow, and zeros may fill it up. A board tells its
+//! position after a command to do so, and its battery when it is asked.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ use crate::{
     time::Millis,
 };
 
-/// These boards.
+/// The family of these boards.
 pub const FAMILY: Family = Family {
     protocol: Protocol::Chessnut,
     name: "chessnut",
@@ -23,20 +23,20 @@ pub const FAMILY: Family = Family {
     board: || Box::new(Simulated::default()),
 };
 
-/// Between two commands (milliseconds, as all below): what the maker's own program keeps to.
+/// The pause between two commands (in milliseconds, as all times below), which is that of the maker's own program.
 const PACE_MS: u64 = 200;
-/// A board that was told to tell its position, and does not, is told again.
+/// How long the driver waits for a position before it commands the board again to tell it.
 const AGAIN_MS: u64 = 2000;
-/// The battery is asked for so often.
+/// How often the driver asks for the battery.
 const BATTERY_MS: u64 = 60_000;
-/// A board that has told nothing for so long is asked for its battery: a sign of life.
+/// The driver asks a board that has told nothing for this long for its battery, as a sign of life.
 const QUIET_MS: u64 = 5000;
-/// A board that was heard, and says nothing for so long, is gone; so is one that never says anything.
+/// A board that says nothing for this long is gone, whether it was heard before or not.
 const SILENCE_MS: u64 = 15_000;
-/// Bytes of a report come together.
+/// The bytes of one report come within this time.
 const TOGETHER_MS: u64 = 250;
 
-/// What may be said to a board.
+/// The commands that the driver may send to a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Tell your position from now on.
@@ -46,7 +46,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// All of them.
+    /// All commands.
     pub const ALL: [Self; 2] = [Self::Tell, Self::Battery];
 
     /// The report.
@@ -59,13 +59,14 @@ impl Command {
     }
 }
 
-/// How a report of the position begins, and its bytes in all: 32 of squares, and four that tell a time.
+/// The first bytes of a report of the position, and its length: 32 bytes of squares, and four that tell a time.
 const POSITION: ([u8; 2], usize) = ([0x01, 0x24], 38);
-/// The same of the battery: percent, and whether it is being charged.
+/// The first bytes of a report of the battery, and its length: percent, and whether the battery is being charged.
 const BATTERY: ([u8; 2], usize) = ([0x2a, 0x02], 4);
-/// The same of the board whose pieces move by themselves: first whether it is being charged.
+/// The first bytes of the battery's report of the board whose pieces move by themselves, and its length: whether the
+/// battery is being charged comes first.
 const BATTERY_OF_MOVE: ([u8; 3], usize) = ([0x41, 0x03, 0x0c], 5);
-/// Bytes of a report, with what fills it.
+/// The bytes of a report with the zeros that fill it up.
 const REPORT: usize = 64;
 
 /// The pieces in the order of the maker's codes: empty, q k b p n R P r B N Q K.
@@ -85,12 +86,13 @@ const CODES: [PieceCode; 13] = [
     PieceCode(5),
 ];
 
-/// Where the square of the nibble `index` is: h8 comes first, then g8.
+/// The index of the square whose nibble is `index`: h8 comes first, then g8.
 fn place(index: usize) -> usize {
     index / 8 * 8 + 7 - index % 8
 }
 
-/// What 32 bytes of a report say; none where a code is none. Two kings of a colour are taken: a chip may be misread for long.
+/// The squares in 32 bytes of a report; none where a code is unknown. Two kings of one colour are accepted, because a
+/// chip may be misread for long.
 fn squares(bytes: &[u8]) -> Option<[PieceCode; 64]> {
     let mut squares = [PieceCode::EMPTY; 64];
     for index in 0..64 {
@@ -110,7 +112,7 @@ fn report(squares: &[PieceCode; 64]) -> Vec<u8> {
             .iter()
             .position(|code| *code == squares[place(index)])
             .unwrap_or(0);
-        // There are thirteen codes.
+        // There are thirteen codes, so the index fits.
         report[2 + index / 2] |= (nibble as u8) << (index % 2 * 4);
     }
     report[whole - 4..whole].fill(0xff);
@@ -134,15 +136,15 @@ struct Host {
     wish: Option<Wish>,
 }
 
-/// What begins with the bytes that have come.
+/// What begins with the collected bytes.
 enum Found {
-    /// It is not known yet.
+    /// The bytes so far do not tell.
     Begun,
-    /// Something of so many bytes.
+    /// A report of this number of bytes.
     Whole(Told, usize),
-    /// Nothing that is known, of one byte.
+    /// An unknown byte.
     Skipped,
-    /// A position that cannot be one.
+    /// A position with an unknown code.
     Garbage,
 }
 
@@ -195,7 +197,7 @@ impl Host {
     fn tell_due(&self) -> Millis {
         match self.position {
             None => self.told_to_tell + AGAIN_MS,
-            // One that tells of changes only has nothing to say while nobody moves.
+            // A board that tells only changes has nothing to say while nobody moves.
             Some(position) => (position + BATTERY_MS).max(self.told_to_tell + BATTERY_MS),
         }
     }

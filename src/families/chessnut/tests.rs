@@ -84,7 +84,7 @@ fn a_board_is_told_to_tell_until_it_does_and_asked_for_a_sign_of_life() {
         while let Some(command) = host.poll_transmit() {
             asked.push((now, command[0]));
             match command[0] {
-                // It hears the third time.
+                // The board hears the third command.
                 0x21 if now > 3000 => drop(heard(&mut host, now, &start())),
                 0x29 => drop(heard(&mut host, now, &[0x2a, 0x02, 87, 0])),
                 _ => {}

@@ -7,7 +7,7 @@ use crate::{
     watcher::Needed,
 };
 
-/// A command that leads to more events than these counts as several: a long record that is put right is told anew.
+/// A command that leads to more events than this counts as several: a long record that is corrected is told anew.
 const EVENTS_OF_A_COMMAND: usize = 100;
 
 impl BoardTask {
@@ -44,7 +44,7 @@ impl BoardTask {
         self.append(events, Some(record)).await;
     }
 
-    /// The events of a game that the watcher does not keep, read off this thread.
+    /// Reads the events of a game that the watcher does not keep, in another thread.
     async fn read_past(&self, needed: Needed) -> Result<Vec<Event>, String> {
         let (path, board) = (self.shared.journal_path.clone(), self.plan.id.to_string());
         let reading = tokio::task::spawn_blocking(move || history::game(&path, &board, &needed));

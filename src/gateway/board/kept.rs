@@ -1,4 +1,4 @@
-//! What a watcher says goes to the journal first, then to everybody.
+//! Hands what a watcher says to the journal first, and then to everybody else.
 
 use super::{BoardError, BoardTask};
 use crate::{
@@ -9,20 +9,21 @@ use crate::{
     watcher::{Heard, StateSet},
 };
 
-/// Updates of squares are put down so long after the first of them: both of a half-move share a write, as a rule.
+/// How many milliseconds after the first update of a square the snapshot is written. As a rule both updates of a
+/// half-move share a write.
 const UPDATES_MS: u64 = 50;
 
-/// What waits for the journal.
+/// An entry that the journal has not answered.
 pub(super) struct Pending {
     pub(super) committed: Committed,
-    /// `seq` of its first and last event.
+    /// The `seq` of its first and of its last event.
     seqs: Option<(u64, u64)>,
     changed: StateSet,
     replies: Vec<CommandReply>,
 }
 
 impl BoardTask {
-    /// Hands the watcher's events and state to the journal, one entry at a time.
+    /// Hands the watcher's events and snapshot to the journal, one entry at a time.
     pub(super) async fn drain(&mut self) {
         self.changed |= self.watcher.take_changed();
         self.note_heard();
@@ -31,7 +32,7 @@ impl BoardTask {
         }
         let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
         if events.is_empty() && self.save_at.is_none_or(|at| self.shared.clock.now() < at) {
-            // States alone need not wait for the disk.
+            // States without events need not wait for the disk.
             let changed = std::mem::take(&mut self.changed);
             self.publish(changed);
             return;
@@ -39,12 +40,13 @@ impl BoardTask {
         self.append(events, None).await;
     }
 
-    /// What was heard has to be on the disk before long: of what happened before a crash the board tells no more.
+    /// Sees to it that the disk soon has readings that no event tells of, because the board does not tell them again
+    /// after a crash.
     fn note_heard(&mut self) {
         let Some(heard) = self.watcher.take_heard() else {
             return;
         };
-        // The disk has no time but ours.
+        // The wait for the disk goes by the daemon's clock, not by that of the line.
         let now = self.shared.clock.now();
         let due = match heard {
             Heard::Press => now,
@@ -77,7 +79,7 @@ impl BoardTask {
             .ok()
     }
 
-    /// The journal has it: now others may know.
+    /// Tells everybody else, now that the journal has the entry.
     pub(super) fn committed(&mut self, answer: Result<Written, AppendError>) -> Result<(), BoardError> {
         let Some(pending) = self.pending.take() else {
             return Ok(());
@@ -90,7 +92,7 @@ impl BoardTask {
                 }
             }
             Ok(Written::Memory) => {}
-            // Better than a board that stops.
+            // A board that loses events is better than one that stops.
             Err(AppendError::MemoryFull(_)) => self.losses.refused(pending.seqs),
             Err(error) => return Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! What comes and goes over a board's line.
+//! Takes what comes over a board's line, and sends what the watcher asks for.
 
 use super::{BoardTask, Line, MAX_UNSENT};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl BoardTask {
-    /// What came over the line is heard, at the times that it tells, or now.
+    /// Gives the watcher the bytes from the line, at the times that the line tells, or at the present time.
     pub(super) fn hear(&mut self, timed: Option<&mut Timed>, bytes: &[u8]) -> Result<(), StreamError> {
         let Some(timed) = timed else {
             self.record(self.now(), || Act::FromBoard(bytes.to_vec()));
@@ -17,7 +17,7 @@ impl BoardTask {
             return Ok(());
         };
         for heard in timed.hear(self.shared.clock.now(), bytes)? {
-            // What is due before is looked at before; each look asks for a later one.
+            // The watcher acts first on what is due before these bytes. Each action may ask for a later one.
             while let Some(due) = self.watcher.poll_timeout().filter(|due| *due <= heard.at) {
                 let due = self.told.map_or(due, |told| due.max(told));
                 self.watcher.handle_timeout(due);
@@ -37,7 +37,7 @@ impl BoardTask {
         }
     }
 
-    /// When the line may be read again, where it has cost the others too much; none when now.
+    /// When the task may read the line again, if the line has cost the others too much time; none when it may now.
     pub(super) fn waits(&self, line: &mut Line) -> Option<Millis> {
         let again = line.allowance.wait(self.shared.clock.now())?;
         if !std::mem::replace(&mut line.floods, true) {
@@ -51,11 +51,11 @@ impl BoardTask {
         Some(again)
     }
 
-    /// Takes what the watcher wants to send; a reason when the line is no good any more.
+    /// Sends what the watcher asks for. Returns a reason when the line cannot be used any more.
     pub(super) fn transmit(&mut self, line: Option<&mut Line>) -> Option<String> {
         let wish = std::iter::from_fn(|| self.watcher.poll_wish()).last();
         let Some(line) = line else {
-            // Nobody to tell: what it wanted to send is void.
+            // Without a line the watcher's bytes have no receiver.
             while self.watcher.poll_transmit().is_some() {}
             return None;
         };

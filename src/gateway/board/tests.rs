@@ -13,7 +13,7 @@ use crate::{
     mqtt::{Publisher, PublisherSettings, rumqtt::RumqttDial},
 };
 
-/// What a task works with, at a broker that is never called.
+/// The context of a task whose broker is never called.
 fn shared(journal: Journal) -> BoardContext {
     let text = "[gateway]\nname = \"gw\"\n[[board]]\nid = \"7\"\nport = \"usb:1\"\n[journal]\npath = \"j\"\n";
     let config = Config::from_text(text, Path::new("t.toml"), &Env::default()).unwrap();
@@ -80,7 +80,7 @@ fn clock(lever: Lever) -> Message<'static> {
     })
 }
 
-/// The initial array after 1.e4, or before it.
+/// The initial array, before or after 1.e4.
 fn squares(after_e4: bool) -> [PieceCode; 64] {
     let mut squares = [PieceCode::EMPTY; 64];
     for (i, piece) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
@@ -93,7 +93,7 @@ fn squares(after_e4: bool) -> [PieceCode; 64] {
     squares
 }
 
-/// The board says it, and everything that is due by `until` is done.
+/// Gives the watcher a message of the board, and lets it do all that is due by `until`.
 fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>, until: u64) {
     let mut bytes = Vec::new();
     message.encode(&mut bytes);
@@ -103,7 +103,7 @@ fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>, until: u64) {
     }
 }
 
-/// The clock had been silent, so that its press, of a player who had not moved, is held when the daemon is stopped.
+/// The clock had been silent. So its press, of a player who had not moved, is held when the daemon stops.
 #[tokio::test]
 async fn a_press_that_is_held_when_the_daemon_stops_is_judged_after_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What the configuration means for each part of the daemon.
+//! Makes the settings of each part of the daemon from the configuration.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,14 +18,14 @@ use crate::{
     mqtt::{PublisherSettings, Topics, rumqtt::RumqttDial},
 };
 
-/// Events kept in memory while the disk refuses.
+/// How many events may wait in memory while the disk refuses.
 const MAX_IN_MEMORY: usize = 10_000;
-/// How long an acknowledgement may take.
+/// How long the broker may take to acknowledge an event.
 const ACK_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a connection attempt may take.
+/// How long an attempt to connect may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The port of the figures. Boards go before figures: where it cannot be had, the daemon works without.
+/// The server of the figures. Boards matter more than figures, so the daemon runs without them if the port is taken.
 pub(super) async fn metrics(config: &Config) -> Option<Metrics> {
     let address = config.metrics?;
     Metrics::listen(address)
@@ -34,7 +34,8 @@ pub(super) async fn metrics(config: &Config) -> Option<Metrics> {
         .ok()
 }
 
-/// The boards, and the lines that some of them share, by their ports. Nobody has a place at a line yet.
+/// The plans of the boards, and of the lines that some of them share, by the lines' ports. No board has its place at a
+/// line yet.
 pub(super) fn plans(config: &Config) -> Result<(BTreeMap<Id, BoardPlan>, LinePlans), GatewayError> {
     let mut plans = BTreeMap::new();
     let mut ports: HashMap<&str, &Id> = HashMap::new();
@@ -65,7 +66,7 @@ pub(super) fn plans(config: &Config) -> Result<(BTreeMap<Id, BoardPlan>, LinePla
     Ok((plans, lines))
 }
 
-/// Who sits at the boards.
+/// The players at the boards.
 pub(super) fn tables(config: &Config) -> Tables {
     let seats = config
         .boards
@@ -83,8 +84,8 @@ pub(super) fn journal_settings(config: &Config) -> JournalSettings {
     }
 }
 
-/// How the broker is spoken to. Its client id is another one at each start, unless one is configured: a second gateway of the same name is then
-/// connected beside this one, and each hears of the other.
+/// The connection to the broker. Unless one is configured, each start makes another client id. Then the broker keeps a
+/// second gateway of our name connected beside this one, and each hears of the other.
 pub(super) fn dial(config: &Config, boot_id: &str) -> RumqttDial {
     let status = Topics::new(&config.base_topic, &config.gateway).status();
     RumqttDial::new(broker_of(config, boot_id), status, CONNECT_TIMEOUT)
@@ -104,7 +105,7 @@ pub(super) fn publisher_settings(config: &Config, boot_id: &str) -> PublisherSet
         urls: config.broker.urls.clone(),
         commands: config.commands,
         ack_timeout: ACK_TIMEOUT,
-        // Its last words have a second or two beyond that.
+        // Good-bye may take a second or two beyond that.
         stop_bound: config.limits.shutdown_timeout / 4,
     }
 }

@@ -1,4 +1,4 @@
-//! Going on with another configuration while the games go on.
+//! Takes over another configuration while the games go on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,17 +21,18 @@ use crate::{
     watcher::Settings,
 };
 
-/// What of the program around the daemon can be told from within and without.
+/// The controls of the daemon that somebody may use while it runs, by a command or by a signal.
 pub struct Controls {
-    /// Reads it.
+    /// Reads the configuration.
     pub read: Box<dyn Fn() -> Result<Config, ConfigError> + Send + Sync>,
-    /// Somebody wants it to be read.
+    /// A message asks the daemon to read the configuration again.
     pub asked: mpsc::Receiver<()>,
-    /// Has the log say more or less: what of it, or as at the start. What it says then, or what is wrong with the words.
+    /// Sets the log's filter, with none to that of the start. Returns the filter in force, or what is wrong with the
+    /// words.
     pub log: LogSwitch,
 }
 
-/// See [`Controls::log`].
+/// The type of [`Controls::log`].
 pub type LogSwitch = Box<dyn Fn(Option<&str>) -> Result<String, String> + Send + Sync>;
 
 impl std::fmt::Debug for Controls {
@@ -41,7 +42,7 @@ impl std::fmt::Debug for Controls {
 }
 
 impl Controls {
-    /// A configuration that never becomes another.
+    /// Controls whose configuration never changes.
     #[must_use]
     pub fn of(config: Config) -> Self {
         let (_none, asked) = mpsc::channel(1);
@@ -53,7 +54,8 @@ impl Controls {
     }
 }
 
-/// Whether a board is to be watched in another way. Its rules are no part of that, and who sits there is told to it in another way.
+/// True where a board must be watched by a new task. Other rules or other players do not need one, because they reach
+/// the board in other ways.
 fn is_elsewhere(old: &BoardConfig, new: &BoardConfig) -> bool {
     let link = |board: &BoardConfig| {
         (
@@ -67,7 +69,7 @@ fn is_elsewhere(old: &BoardConfig, new: &BoardConfig) -> bool {
     link(old) != link(new)
 }
 
-/// `next` by the rules of `present`, and whether those are others.
+/// `next` with the rules of `present`, and true where the rules differ.
 fn by_the_rules_of(present: &Settings, next: &Settings) -> (Settings, bool) {
     let rules = |of: &Settings| {
         let periods = of.periods.clone();
@@ -85,7 +87,7 @@ fn by_the_rules_of(present: &Settings, next: &Settings) -> (Settings, bool) {
     (held, rules(present) != rules(next))
 }
 
-/// What a running daemon cannot change: it stays as it is in `next`, and is named.
+/// Keeps in `next` what a running daemon cannot change, and returns the names of what differs.
 fn keep(present: &Config, next: &mut Config) -> Vec<&'static str> {
     let mut kept = Vec::new();
     let mut keep = |is_same: bool, what: &'static str| {
@@ -106,10 +108,10 @@ fn keep(present: &Config, next: &mut Config) -> Vec<&'static str> {
 }
 
 impl Daemon {
-    /// Reads the configuration again and goes on with it; what was taken over and what wants a restart.
+    /// Reads the configuration again and takes it over. Returns what was taken over, and what needs a restart.
     ///
     /// # Errors
-    /// Why it is not taken over: then nothing changes.
+    /// Why the configuration is not taken over. Then nothing changes.
     pub(super) async fn reload(&mut self) -> Result<Value, String> {
         let read = (self.controls.read)().map_err(|error| error.to_string());
         let read = read.and_then(|next| plans(&next).map(|_| next).map_err(|error| error.to_string()));
@@ -150,7 +152,7 @@ impl Daemon {
             );
         }
         if former.metrics != next.metrics {
-            // The port is free again before it is listened on anew.
+            // This frees the port before the daemon listens on it again.
             self.metrics = None;
             self.metrics = metrics(&next).await;
             taken.push("[metrics]".to_owned());
@@ -187,7 +189,7 @@ impl Daemon {
         }
     }
 
-    /// Lines and boards come, go, and are watched in another way.
+    /// Starts and ends boards and lines, and starts those anew that must be watched in another way.
     async fn change_boards(
         &mut self,
         former: &Config,
@@ -195,7 +197,7 @@ impl Daemon {
         in_force: &Config,
         taken: &mut Vec<String>,
     ) {
-        // It was looked at when it was read.
+        // Reading the configuration has checked this.
         let Ok((mut plans, lines)) = plans(in_force) else {
             return;
         };
@@ -212,7 +214,7 @@ impl Daemon {
             self.stop_board(id);
         }
         if !gone.is_empty() {
-            // By the configuration that named them.
+            // The desk still has the former configuration, which names their entities.
             self.clear_entities(&gone);
         }
         let ids = next.boards.iter().map(|board| board.id.clone());
@@ -230,7 +232,7 @@ impl Daemon {
                 taken.push(format!("names of board {id}"));
             }
             let (is_moved, is_elsewhere) = (moved.contains(id), is_elsewhere(known, board));
-            // A line was named, and stands for its boards.
+            // The list names the line, and so need not name its boards.
             if is_elsewhere && !is_moved {
                 taken.push(format!("board {id}"));
             }
@@ -244,7 +246,8 @@ impl Daemon {
         }
     }
 
-    /// A task that begins anew goes by `plan`, but for other rules, which wait for the next game whatever else is another.
+    /// Takes the plan for the next task of a board. If the rules differ, they wait for the next game, whatever else
+    /// changes.
     fn plan_board(&mut self, mut plan: BoardPlan) {
         let id = plan.id.clone();
         self.waiting.remove(&id);
@@ -259,8 +262,8 @@ impl Daemon {
         self.plans.insert(id, plan);
     }
 
-    /// Lines come, go, and begin anew where other boards are on them; `plans` get their places there. The boards on lines that have
-    /// changed: whoever watches one holds a place that is no more.
+    /// Starts and ends lines, and starts those anew whose boards differ. `plans` get their places there. Returns the
+    /// boards on changed lines: each holds a place that is no more.
     async fn change_lines(
         &mut self,
         lines: LinePlans,
@@ -279,7 +282,7 @@ impl Daemon {
         let on_changed = |plans: &BTreeMap<Id, BoardPlan>| -> BTreeSet<Id> {
             plans.values().filter(is_on).map(|plan| plan.id.clone()).collect()
         };
-        // Before their line goes: it is no cable that was pulled.
+        // Their tasks end before their line does, because no cable was pulled.
         for id in on_changed(&self.plans) {
             self.stop_board(&id);
         }
@@ -288,7 +291,7 @@ impl Daemon {
         on_changed(plans)
     }
 
-    /// A board that is new, or comes back while its former task is ending.
+    /// Starts the task of a board that is new, or that comes back while its former task is ending.
     fn begin_board(&mut self, id: &Id) {
         if !self.running.values().any(|running| running == id) {
             self.start_board(id, std::time::Duration::ZERO);
@@ -302,7 +305,8 @@ impl Daemon {
         }
     }
 
-    /// The task of a board that was told to end has ended: it begins anew by the plan that there is, or the board is gone.
+    /// Takes note that the task of a board has ended as it was told. It starts again by the present plan, or the board
+    /// is gone.
     pub(super) fn board_stopped(&mut self, id: &Id) {
         if self.plans.contains_key(id) {
             self.start_board(id, std::time::Duration::ZERO);
@@ -317,7 +321,7 @@ impl Daemon {
         tracing::info!(board = id.as_str(), "board {id}: it is not configured any more");
     }
 
-    /// Boards whose rules are others begin anew by them as soon as the game that was played then is over.
+    /// Starts boards that get other rules anew, as soon as their game is over.
     pub(super) fn begin_waiting(&mut self) {
         let is_over = |(id, game): &(&Id, &Option<u32>)| {
             let standing = self.shared.standings.of(id);
@@ -339,7 +343,7 @@ impl Daemon {
         }
     }
 
-    /// What Home Assistant was told of boards that are not configured any more is taken back.
+    /// Removes the entities that Home Assistant has for boards that are not configured any more.
     pub(super) fn clear_entities(&self, former: &[Id]) {
         for topic in former.iter().flat_map(|id| discovery::topics(&self.config, id)) {
             self.publisher_handle().states.set(StateKey::discovery(topic), "");

@@ -1,4 +1,4 @@
-//! When the broker knows numbers of events that the journal does not.
+//! Gives events other numbers when the broker knows numbers that the journal does not.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use super::Daemon;
 
 impl Daemon {
-    /// The boards stand still while what they have said so far, none
-    /// of which was sent, gets others, and go on from there.
+    /// Lets the boards stand still while the journal gives other numbers to what they have said. None of that was sent.
+    /// The boards go on from the new numbers.
     pub(super) async fn renumber(&mut self) {
         self.stop_boards.cancel();
         let boards = async { while self.boards.join_next().await.is_some() {} };

@@ -1,4 +1,4 @@
-//! Commands to the gateway, and those that are handed on to its boards.
+//! Carries out commands to the gateway, and hands others on to its boards.
 
 use std::time::Instant;
 
@@ -84,7 +84,7 @@ impl Daemon {
         }
     }
 
-    /// The journal is read off this thread, a few at a time.
+    /// Reads the journal in another thread, a few reads at a time.
     fn tell_history(&mut self, asked: History, answer: ReplyTo) {
         while self.readers.try_join_next().is_some() {}
         if self.readers.len() >= MAX_READERS {
@@ -102,7 +102,7 @@ impl Daemon {
     }
 }
 
-/// Whether a command to the gateway is worth a line; what boards are told they tell themselves.
+/// True where the log tells of a command to the gateway. Boards log their own commands.
 fn changes_something(target: &Target) -> bool {
     match target {
         Target::Ping | Target::History(_) | Target::Board { .. } => false,

@@ -1,4 +1,4 @@
-//! Going on with another round.
+//! Goes on with another round.
 
 use tokio::task::JoinError;
 
@@ -6,7 +6,7 @@ use super::{Daemon, parts::tables};
 use crate::gateway::desk::Done;
 
 impl Daemon {
-    /// Goes on with the round that is in force: the boards are told who sits there, and so is everybody else.
+    /// Goes on with the round in force: tells the players to the boards, and the round to all other parts.
     pub(super) fn begin_round(&mut self) {
         self.config = self.desk.config();
         self.tables.send_if_modified(|present| {
@@ -19,7 +19,7 @@ impl Daemon {
         self.say_info();
     }
 
-    /// A command about the round is done.
+    /// Takes the result of a command about the round.
     pub(super) fn desk_done(&mut self, done: Result<Done, JoinError>) {
         match done {
             Ok(done) => {

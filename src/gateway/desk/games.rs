@@ -9,7 +9,7 @@ use crate::{
     journal::query::{Filter, each_event},
 };
 
-/// What tells that games begin and end, and that they are played.
+/// The events that tell that games begin, end and go on.
 const FRAME: [&str; 3] = ["game_started", "game_ended", "game_resumed"];
 const PLAY: [&str; 4] = ["game_started", "game_ended", "game_resumed", "move"];
 
@@ -17,13 +17,13 @@ const PLAY: [&str; 4] = ["game_started", "game_ended", "game_resumed", "move"];
 #[derive(Clone, Copy, Debug, Default)]
 struct Game {
     round: Option<u32>,
-    /// As it was told last; none while the game goes on.
+    /// The last result that was told; none while the game goes on.
     result: Option<GameResult>,
     has_moves: bool,
 }
 
 impl Game {
-    /// It has a result that a round can count.
+    /// True with a result that a round can count.
     fn is_over(&self) -> bool {
         self.result.is_some_and(|result| result != GameResult::Open)
     }
@@ -32,7 +32,7 @@ impl Game {
 /// Games by board and number.
 type Games = BTreeMap<(String, Option<u32>), Game>;
 
-/// What the journal at `path` tells of games since `since_ms` by events of `kinds`.
+/// The games since `since_ms`, by those events of `kinds` that the journal at `path` has.
 fn games(path: &Path, since_ms: i64, kinds: &[&str]) -> Result<Games, String> {
     let mut told: Vec<(u64, Event)> = Vec::new();
     for kind in kinds {
@@ -92,8 +92,8 @@ pub(super) fn without_result(
         .collect())
 }
 
-/// Those of `boards` that have something of the round which belongs to their tables: a result, or half-moves of the game that goes
-/// on. What was tried and given up is nothing.
+/// Those of `boards` that have a part of the round which belongs to their tables: a result, or half-moves of a game
+/// that goes on. Games that were given up do not count.
 pub(super) fn played<'a>(path: &Path, since_ms: i64, boards: &[&'a str]) -> Result<Vec<&'a str>, String> {
     let games = games(path, since_ms, &PLAY)?;
     let has_played = |board: &&&str| {

@@ -1,6 +1,6 @@
-//! Which board stands on which table: an order that somebody found out in the hall is put in force.
+//! Puts an order of the boards in force: which board stands on which table, as a person found it out in the hall.
 //!
-//! It has nothing to do with rounds, and outlives them: boards are carried about less often than players.
+//! The order outlives rounds, because people carry boards about less often than players change.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Desk {
-    /// Says so where the order that was bound cannot be used.
+    /// Logs where the order that was bound cannot be used.
     pub(super) fn look_at_tables(&self) {
         let Some(bound) = &self.bound else { return };
         if !self.configured.clone().bind(bound) {
@@ -24,8 +24,8 @@ impl Desk {
         }
     }
 
-    /// Says which board stands on which table, and puts another order in force where that is wanted. The answer, unless it
-    /// comes later.
+    /// Says which board stands on which table, and puts another order in force if `asked` has one. Returns the answer,
+    /// unless that comes later.
     pub(in crate::gateway) fn bind(&mut self, asked: Bind, answer: ReplyTo) -> Option<CommandReply> {
         let config = self.config();
         let Some(asked) = asked.boards else {
@@ -71,7 +71,7 @@ impl Desk {
     }
 }
 
-/// The boards by table, and who sits there.
+/// The boards by table, with their players.
 fn state(config: &Config) -> Value {
     let in_force = config.in_force.as_ref().and_then(|round| round.pairings.as_ref());
     let configured = config.broadcast.as_ref().map(|broadcast| &broadcast.pairings);

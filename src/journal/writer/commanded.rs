@@ -1,18 +1,19 @@
-//! Which events commands led to: what they may take of the journal is bounded.
+//! Notes which events commands led to, since their part of the journal is bounded.
 
 use serde::Deserialize;
 
 use super::JournalWriter;
 use crate::journal::{batch::NewRow, entry::OutboxRow};
 
-/// The one field that counts here of what became of an irregularity.
+/// The one field that counts here of an answer to an irregularity.
 #[derive(Deserialize)]
 struct Answer {
     irregularity: String,
 }
 
 impl JournalWriter {
-    /// Takes note of those of `rows` that a command led to: all of them, or what became of those before.
+    /// Notes those of `rows` that a command led to. These are all rows of a command's entry, and later answers to what
+    /// a command reported.
     pub(super) fn note_commanded(&mut self, rows: &[NewRow], is_commanded: bool) {
         let rows = rows.iter().map(|new| &new.row);
         let commanded = rows.filter(|row| is_commanded || self.answers_commanded(row));
@@ -20,7 +21,8 @@ impl JournalWriter {
         self.pending.commanded.extend(commanded);
     }
 
-    /// Whether an event says what became of an irregularity that a person reported: as many of these come as are reported.
+    /// True where an event tells what became of an irregularity that a person reported. There are as many such events
+    /// as reports.
     fn answers_commanded(&self, row: &OutboxRow) -> bool {
         if !["ruling_amended", "irregularity_resolved"].contains(&row.kind.as_str()) {
             return false;

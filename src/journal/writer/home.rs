@@ -1,5 +1,5 @@
-//! When what is held open is not what lies at the journal's place any more: a new file is made there of what is
-//! still known, so that nothing that is said to be on the disk is in a file that nobody will find.
+//! Looks whether the file that is held open is still the one at the journal's place. If not, the thread makes a new
+//! file there of all that is still known, so that no event is only in a file that nobody will find.
 
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,10 @@ use crate::{
     },
 };
 
-/// How often the file is read as a whole, and how much longer than the reading the pause is at least.
+/// How often the thread reads the whole file, and how much longer than the reading the pause is at least.
 const EXAMINE: Duration = Duration::from_secs(10);
 const EXAMINE_SHARE: u32 = 500;
-/// Events that are looked for in a file that is damaged.
+/// How many events the thread looks for in a damaged file.
 const SALVAGED: usize = 100_000;
 
 /// Why the journal could not be made anew, for a person.
@@ -36,11 +36,11 @@ enum Homeless {
 }
 
 impl JournalWriter {
-    /// Looks whether the journal is where it belongs and can be written, and if not, sees to it.
+    /// True where the journal is at its place and can be written. If not, the thread tries to put that right.
     pub(super) fn is_at_home(&mut self) -> bool {
         let homing = match self.look() {
             None if self.lock.is_some() => return true,
-            // It could not be written when it was opened, and now it can.
+            // The file could not be written when it was opened, and now it can.
             None => self.begin_to_write().map(|()| None),
             Some(fate) => self.come_home(fate).map(Some),
         };
@@ -62,17 +62,18 @@ impl JournalWriter {
         }
     }
 
-    /// What is wrong with the journal's place.
+    /// What is wrong with the journal's place, if anything.
     pub(super) fn look(&mut self) -> Option<Fate> {
         if let Some(fate) = self.place.look() {
             return Some(fate);
         }
-        // A file system that was given up by the kernel is not always called read-only.
+        // The kernel may give a file system up without calling it read-only.
         let is_given_up = self.mark.as_mut().is_some_and(|mark| !mark.is_writable());
         is_given_up.then_some(Fate::ReadOnly)
     }
 
-    /// Reads the file now and then as one that opens it anew: what was overwritten is not seen through what is in memory.
+    /// Reads the file now and then through a new connection, because the open one sees its memory in place of bytes
+    /// that somebody overwrote.
     pub(super) fn examine(&mut self) {
         let began = Instant::now();
         if self.failing_since.is_some() || began < self.examine_at {
@@ -91,7 +92,7 @@ impl JournalWriter {
         self.examine_at = Instant::now() + EXAMINE.max(began.elapsed() * EXAMINE_SHARE);
     }
 
-    /// It was damaged in the middle of the work.
+    /// Replaces the file after it was damaged during the work.
     pub(super) fn mend(&mut self) -> bool {
         match self.come_home(Fate::Damaged) {
             Ok(notice) => {
@@ -114,7 +115,7 @@ impl JournalWriter {
         if let Some(folder) = path.parent() {
             make_folder(folder)?;
         }
-        // The file of the lock may be gone as well, and another daemon have begun there.
+        // The lock's file may be gone as well, and another daemon may have begun there.
         self.lock = None;
         self.lock = Some(open::lock(&path)?);
         remove(&fresh)?;
@@ -127,7 +128,7 @@ impl JournalWriter {
             .exists()
             .then(|| open::set_aside(&path, "damaged", &open::FILES))
             .transpose()?;
-        // It removes the write-ahead log at its place when it is closed: that must not be the new one's.
+        // The old store removes the write-ahead log at its place when it is closed. That log must not be the new one's.
         self.store = Store::in_memory(&self.gateway)?;
         remove(&path)?;
         std::fs::rename(&fresh, &path)?;
@@ -154,7 +155,8 @@ impl JournalWriter {
         Ok(Notice::new(code, text))
     }
 
-    /// The file that could only be read can be written. Both at once would share the memory of the reader.
+    /// Opens for writing a file that could only be read before. The reader goes first, because both would share its
+    /// memory.
     fn begin_to_write(&mut self) -> Result<(), Homeless> {
         self.store = Store::in_memory(&self.gateway)?;
         let moved = self.move_in();
@@ -164,7 +166,7 @@ impl JournalWriter {
         moved
     }
 
-    /// Takes up the file at its place, which has what was held open so far.
+    /// Takes up the file at the journal's place, which has everything that the old one held.
     fn move_in(&mut self) -> Result<(), Homeless> {
         let ready = open::open_writable(&self.settings.path, &self.gateway)?;
         self.store = ready.store;
@@ -174,7 +176,7 @@ impl JournalWriter {
         self.command = self.command.max(self.store.last_command()?);
         let unwritten = self.pending.rows.len().saturating_sub(self.pending.acked.len());
         self.depth = self.store.outbox()? + unwritten as u64;
-        // Boards of which nothing new waits go on where they are, too.
+        // Boards without new events also go on from their numbers.
         for (board, resume) in &self.resumes {
             let pending = self.pending.snapshots.entry(board.clone()).or_default();
             *pending = (resume.last_seq, resume.snapshot.clone());
@@ -182,7 +184,7 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// A file with what can still be read and what is known without it.
+    /// Writes a file with what can still be read and with what the thread knows without reading.
     fn write_what_is_known(&mut self, path: &std::path::Path) -> Result<(), Homeless> {
         let mut store = Store::open(path)?;
         store.configure()?;
@@ -205,7 +207,7 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// What is over already is said for a while, so that somebody sees it.
+    /// Makes a notice of what was mended stay for a while, so that somebody sees it.
     fn say_healed(&mut self, notice: Notice) {
         tracing::error!(code = notice.code, "{}", notice.message);
         self.trouble.send_modify(|troubles| {
@@ -216,7 +218,7 @@ impl JournalWriter {
     }
 }
 
-/// Removes a file of SQLite with what belongs to it, as far as it is there.
+/// Removes an SQLite file and the files that belong to it, as far as they exist.
 fn remove(path: &std::path::Path) -> std::io::Result<()> {
     for suffix in open::FILES {
         match std::fs::remove_file(beside(path, suffix)) {

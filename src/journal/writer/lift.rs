@@ -1,8 +1,8 @@
-//! When a broker knows numbers that the journal does not: what was not sent yet gets others.
+//! Gives events that were not sent yet other numbers, when a broker knows numbers that the journal does not.
 //!
-//! A journal that was restored from a backup, or was lost with its mark, or could not be written when its events
-//! went out from memory, ends before the numbers that were sent. Nothing of this process is sent before the broker was
-//! asked, so what it has taken so far can still be given numbers above those.
+//! The journal ends before the numbers that were sent if it was restored from a backup, if it was lost with its mark,
+//! or if it could not be written when its events went out from memory. This process sends nothing before it has asked
+//! the broker. So the events that it took so far can still get numbers above those at the broker.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl JournalWriter {
-    /// Compares with what a broker knows; answered when nothing speaks against sending.
+    /// Compares with what a broker knows, and answers when events may be sent.
     pub(super) fn reconcile(&mut self, known: BTreeMap<String, KnownNumbers>, answer: oneshot::Sender<()>) {
         let beyond: BTreeMap<_, _> = known
             .into_iter()
@@ -30,7 +30,7 @@ impl JournalWriter {
         if beyond.is_empty() {
             self.unanswered.clear();
             self.keep_floors(false);
-            // Whoever asked may have gone with the connection.
+            // The caller may have gone with its connection.
             let _ = answer.send(());
             return;
         }
@@ -44,18 +44,19 @@ impl JournalWriter {
         self.floors.get(board).copied().unwrap_or(self.seq_base)
     }
 
-    /// The last game of a board that was told by events up to number `floor`.
+    /// The last game of a board in events up to number `floor`.
     fn games_sent(&self, board: &str, floor: u64) -> u32 {
         let told = self.store.last_game(board, floor).unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot find the last game of board {board}");
             None
         });
-        // Events are dropped when they are old enough; the state stays.
+        // Old events are dropped, but the snapshot stays.
         told.or_else(|| self.games.get(board).copied()).unwrap_or(0)
     }
 
-    /// Another gives out numbers: what was not sent is to be compared again, by the next process if need be. Nor can what nobody
-    /// has acknowledged come after the other's numbers: it gets one above them, and says which it had.
+    /// Takes note that another gateway gives out our numbers. What was not sent must be compared again, by the next
+    /// process if need be. Events that nobody has acknowledged cannot come after the other's numbers: each gets a
+    /// number above them, and says which it had.
     pub(super) fn stand_by(&mut self, was_sending: bool) {
         if was_sending {
             let resumes = self.resumes.iter();
@@ -78,7 +79,7 @@ impl JournalWriter {
         }
     }
 
-    /// Gives other numbers to what the boards, which stand still, have said so far.
+    /// Gives other numbers to what the boards have said so far. The boards stand still meanwhile.
     pub(super) fn lift(&mut self) -> Vec<Notice> {
         let beyond = std::mem::take(&mut self.beyond);
         let notices = beyond
@@ -162,13 +163,13 @@ impl JournalWriter {
     }
 }
 
-/// The number of the last game that a watcher's state tells of.
+/// The number of the last game in a watcher's snapshot.
 pub(super) fn games_of(resume: &Resume) -> Option<u32> {
     let state: Value = serde_json::from_str(resume.snapshot.as_deref()?).ok()?;
     state.get("games")?.as_u64()?.try_into().ok()
 }
 
-/// What is told of numbers that jump.
+/// The words of the notice on numbers that jump.
 fn behind(board: &str, known: &KnownNumbers, lift: &Lift) -> String {
     let GamesMoved { floor, base } = lift.games;
     let games = (base > floor).then(|| format!("games up to number {base}"));

@@ -31,7 +31,7 @@ fn first_event() -> Entry {
     }
 }
 
-/// A writer, and who wakes up at its news.
+/// A writer, and a receiver that wakes up at its news.
 fn writer(path: &Path) -> (JournalWriter, watch::Receiver<u64>) {
     let settings = JournalSettings::at(path);
     let ready = open::open(&settings, "gw").unwrap();
@@ -46,7 +46,7 @@ fn writer(path: &Path) -> (JournalWriter, watch::Receiver<u64>) {
     (writer, told)
 }
 
-/// An event that shares its group with `other` wakes the publisher.
+/// Holds that an event in one group with `other` wakes the publisher.
 fn is_told_beside(other: JournalRequest) {
     let folder = tempfile::tempdir().unwrap();
     let (writer, told) = writer(&folder.path().join("journal.sqlite"));

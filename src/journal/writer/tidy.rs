@@ -1,4 +1,4 @@
-//! The journal is kept within its limits of age and size.
+//! Keeps the journal within its limits of age and size.
 
 use super::JournalWriter;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl JournalWriter {
-    /// Drops what is too old or too much.
+    /// Drops events that are too old or too many.
     pub(super) fn tidy(&mut self) {
         match self.drop_old_and_many() {
             Ok(0) => {}
@@ -18,7 +18,7 @@ impl JournalWriter {
                     "acknowledged events dropped from the journal for age or size"
                 );
             }
-            // It needs room as well; that it failed is no news while writing works.
+            // Dropping needs room on the disk as well. A failure is no news while writing works.
             Err(error) => tracing::debug!(%error, "cannot drop old events"),
         }
         self.watch_size();
@@ -36,7 +36,7 @@ impl JournalWriter {
         Ok(dropped)
     }
 
-    /// An outbox that alone exceeds the limit is kept, and said.
+    /// Makes a notice of an outbox that alone exceeds the limit, and keeps its events.
     fn watch_size(&mut self) {
         let bytes = self.store.bytes().unwrap_or(0);
         let is_over = bytes > self.settings.max_bytes;

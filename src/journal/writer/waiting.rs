@@ -1,4 +1,4 @@
-//! What waits for the broker and which commands were given, on disk and in memory as one.
+//! The events that wait for the broker and the commands that were given, from disk and memory as one.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ const REFERENCE: Duration = Duration::from_secs(10 * 60);
 impl JournalWriter {
     pub(super) fn unacked(&self, after: u64, limit: usize) -> Vec<OutboxRow> {
         let acked = &self.pending.acked;
-        // Acknowledgements that are not on disk yet would take the place of events in the answer. Most are of events
+        // Acknowledged events that the disk does not know as such yet would fill places in the answer. Most of them lie
         // before `after`.
         let in_the_way = acked.range(after.saturating_add(1)..).count();
         let on_disk = self
@@ -60,7 +60,7 @@ impl JournalWriter {
             .unacked_before(&row.board, row.seq)
             .unwrap_or_else(|error| {
                 tracing::error!(%error, "cannot read the outbox");
-                // It is sent in its turn.
+                // The publisher sends it in its turn.
                 vec![u64::MAX]
             });
         in_memory

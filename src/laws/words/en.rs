@@ -1,4 +1,4 @@
-//! English.
+//! The words in English.
 
 use shakmaty::Role;
 
@@ -144,7 +144,7 @@ fn duration(seconds: u32) -> String {
     }
 }
 
-/// Both times and whose are to run.
+/// Both times, and whose clock is to run.
 fn faces(clock: &ClockState) -> String {
     let times = format!(
         "White {}, Black {}",
@@ -157,7 +157,7 @@ fn faces(clock: &ClockState) -> String {
     }
 }
 
-/// Where proposed times come from.
+/// How the proposed times come about.
 fn origin(o: &Occurrence<'_>) -> String {
     let Some(working) = &o.advice.clock_working else {
         return String::new();
@@ -177,7 +177,7 @@ fn origin(o: &Occurrence<'_>) -> String {
     format!(" ({})", parts.join(", "))
 }
 
-/// Why play goes on, and under what condition.
+/// Why play goes on, and on which condition.
 fn goes_on(o: &Occurrence<'_>, kind: IrregularityKind) -> &'static str {
     match kind {
         FlagFall | BothFlags if o.cites("6.4") || o.cites("6.3") => {

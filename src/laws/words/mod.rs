@@ -1,7 +1,7 @@
-//! The same for a person: title and advice for each irregularity, in English and Russian.
+//! The ruling for a person: title and advice for each irregularity, in English and Russian.
 //!
-//! The words address the arbiter, stay neutral and cite articles. They say what the Laws
-//! prescribe; where the sensors leave doubt they say so first.
+//! The words address the arbiter, stay neutral and cite articles. They say what the Laws prescribe. Where the sensors
+//! leave doubt, the words say that first.
 
 mod en;
 mod ru;
@@ -16,27 +16,27 @@ use crate::{
     terms::{IllegalReason, IrregularityKind, Penalty, PenaltyKind, PositionRuling, Side},
 };
 
-/// An act as a move: which piece went from where to where.
+/// An act that was a move: which piece went from where to where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActMove {
     /// The piece, where the position before tells it.
     pub piece: Option<Role>,
-    /// From.
+    /// The square that the piece left.
     pub from: shakmaty::Square,
-    /// To.
+    /// The square that the piece went to.
     pub to: shakmaty::Square,
 }
 
-/// What the words are about.
+/// The irregularity that the words are about.
 #[derive(Clone, Debug)]
 pub struct Occurrence<'a> {
     /// What happened.
     pub kind: IrregularityKind,
     /// What was wrong with the move, for an illegal move.
     pub reason: Option<IllegalReason>,
-    /// Who did it.
+    /// The player who did it.
     pub offender: Option<Side>,
-    /// How sure.
+    /// How sure the program is.
     pub certainty: Certainty,
     /// The edition applied.
     pub edition: Edition,
@@ -48,18 +48,18 @@ pub struct Occurrence<'a> {
     pub squares: &'a [String],
     /// What the Laws say, with position and times to propose.
     pub advice: &'a Advice,
-    /// The arbiters are too few to see every game, so that an alert may not be an observation.
+    /// True where too few arbiters see every game, so that an alert may not count as an observation.
     pub raised_by_system: bool,
-    /// Whether the opponent can still mate could not be found out.
+    /// True where no search could find out whether the opponent can still mate.
     pub mate_undetermined: bool,
-    /// Whose flag fell first, where both are down and it is known.
+    /// The player whose flag fell first, where both are down and that is known.
     pub first_flag: Option<Side>,
-    /// What the person who reported it wrote beside.
+    /// The note of the person who reported it.
     pub note: Option<&'a str>,
 }
 
 impl<'a> Occurrence<'a> {
-    /// The occurrence of an event whose `text` is still to be written.
+    /// The occurrence of an event that has no `text` yet.
     #[must_use]
     pub fn of(irregularity: &'a Irregularity, edition: Edition) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl<'a> Occurrence<'a> {
         }
     }
 
-    /// The same, where both flags are down and that of this side fell first.
+    /// Adds whose flag fell first, where both flags are down.
     #[must_use]
     pub fn first_flag(mut self, side: Option<Side>) -> Self {
         self.first_flag = side;
@@ -91,12 +91,12 @@ impl<'a> Occurrence<'a> {
         self.advice.articles.iter().any(|a| a == article)
     }
 
-    /// True where the Laws do not ask in this game for what was not done.
+    /// True where the Laws do not require in this game what the players left undone.
     fn is_not_required(&self) -> bool {
         self.advice.penalty.kind == PenaltyKind::None
     }
 
-    /// True for a draw claim that is wrong: the opponent gets time for it.
+    /// True for a wrong draw claim, for which the opponent gets time.
     fn is_wrong_claim(&self) -> bool {
         matches!(
             self.kind,
@@ -104,7 +104,7 @@ impl<'a> Occurrence<'a> {
         ) && matches!(self.advice.penalty.kind, PenaltyKind::Time)
     }
 
-    /// True where a draw comes about because the opponent of the offender cannot mate.
+    /// True where the game is drawn because the offender's opponent cannot mate.
     fn draw_needs_no_mate(&self) -> bool {
         use IrregularityKind::*;
         match self.kind {
@@ -116,15 +116,14 @@ impl<'a> Occurrence<'a> {
         }
     }
 
-    /// The same, where nobody can say whether the opponent can still mate.
+    /// Adds whether no search could find out if the opponent can still mate.
     #[must_use]
     pub fn mate_undetermined(mut self, yes: bool) -> Self {
         self.mate_undetermined = yes;
         self
     }
 
-    /// The same, labelled as noticed by the system and not by a person (section on who may speak:
-    /// unsupervised rapid and blitz).
+    /// Adds that the system noticed it, and no person (unsupervised rapid and blitz, where few may speak).
     #[must_use]
     pub fn raised_by_system(mut self, yes: bool) -> Self {
         self.raised_by_system = yes;
@@ -161,27 +160,27 @@ pub fn words(occurrence: &Occurrence<'_>) -> BTreeMap<String, Words> {
 trait Language {
     /// One line: what happened, by whom, with which move or squares.
     fn title(&self, o: &Occurrence<'_>) -> String;
-    /// How far to trust the alert; nothing when it is certain.
+    /// How far to trust the alert; none when it is certain.
     fn doubt(&self, o: &Occurrence<'_>) -> Option<String>;
     /// What was seen.
     fn fact(&self, o: &Occurrence<'_>) -> String;
-    /// What a person wrote beside.
+    /// The note of a person.
     fn note(&self, note: &str) -> String;
     /// What becomes of the position.
     fn position(&self, o: &Occurrence<'_>) -> String;
     /// What becomes of the players.
     fn penalty(&self, o: &Occurrence<'_>, penalty: &Penalty) -> String;
-    /// Times to propose, and how they come about.
+    /// The proposed times, and how they come about.
     fn times(&self, o: &Occurrence<'_>, clock: &ClockState) -> String;
-    /// That it is still being found out whether the opponent can mate.
+    /// The words that a search for a mate still goes on.
     fn provisional(&self) -> &'static str;
-    /// That it cannot be found out whether the opponent can mate.
+    /// The words that no search can find out whether the opponent can mate.
     fn mate_undetermined(&self) -> &'static str;
     /// The articles, with the edition where it is not the one in force.
     fn articles(&self, articles: &[String], edition: Edition) -> String;
-    /// Before the ruling on something that only a person can confirm.
+    /// The words before a ruling on something that only a person can confirm.
     fn if_confirmed(&self) -> &'static str;
-    /// That no person noticed it.
+    /// The words that no person noticed it.
     fn raised_by_system(&self) -> &'static str;
 }
 
@@ -190,7 +189,7 @@ fn advice(language: &dyn Language, o: &Occurrence<'_>) -> String {
     let mut sentences = Vec::new();
     sentences.extend(language.doubt(o));
     sentences.push(language.fact(o));
-    // One line, whatever the form had.
+    // The note becomes one line, whatever its form had.
     let note = o
         .note
         .map(|note| note.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -201,7 +200,7 @@ fn advice(language: &dyn Language, o: &Occurrence<'_>) -> String {
     if o.certainty == Certainty::Suspected {
         sentences.push(language.if_confirmed().to_owned());
     }
-    // Who has lost need not put the pieces back; a queen and a draw are said all the same.
+    // A player who has lost need not put the pieces back. A queen and a draw are told all the same.
     let decided = matches!(advice.penalty.kind, PenaltyKind::Loss | PenaltyKind::Draw);
     if !decided || advice.position == PositionRuling::ReplaceWithQueen {
         sentences.push(language.position(o));
@@ -230,7 +229,7 @@ fn advice(language: &dyn Language, o: &Occurrence<'_>) -> String {
     sentences.join(" ")
 }
 
-/// `1:23:45`, whole seconds, as clocks show them.
+/// A time as clocks show it, in whole seconds: `1:23:45`.
 fn clock_face(ms: u64) -> String {
     let seconds = ms / 1000;
     format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)

@@ -1,4 +1,4 @@
-//! Russian, in the vocabulary of the federation's translation of the Laws.
+//! The words in Russian, in the vocabulary of the federation's translation of the Laws.
 
 mod forms;
 
@@ -118,7 +118,7 @@ fn illegal_fact(o: &Occurrence<'_>) -> String {
     }
 }
 
-/// In the accusative: what is to be added.
+/// A time in the accusative, for what the arbiter adds.
 fn duration(seconds: u32) -> String {
     if seconds >= 60 && seconds.is_multiple_of(60) {
         counted(seconds / 60, "минуту", "минуты", "минут")
@@ -127,7 +127,7 @@ fn duration(seconds: u32) -> String {
     }
 }
 
-/// Both times and whose are to run.
+/// Both times, and whose clock is to run.
 fn faces(clock: &ClockState) -> String {
     let times = format!(
         "белые {}, чёрные {}",
@@ -140,7 +140,7 @@ fn faces(clock: &ClockState) -> String {
     }
 }
 
-/// Where proposed times come from.
+/// How the proposed times come about.
 fn origin(o: &Occurrence<'_>) -> String {
     let Some(working) = &o.advice.clock_working else {
         return String::new();
@@ -163,7 +163,7 @@ fn origin(o: &Occurrence<'_>) -> String {
     format!(" ({})", parts.join(", "))
 }
 
-/// Why play goes on, and under what condition.
+/// Why play goes on, and on which condition.
 fn goes_on(o: &Occurrence<'_>, kind: IrregularityKind) -> &'static str {
     match kind {
         FlagFall | BothFlags if o.cites("6.4") || o.cites("6.3") => {

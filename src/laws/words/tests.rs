@@ -141,10 +141,10 @@ fn nothing_lacks_words_in_either_language_and_no_slot_stays_open() {
     }
 }
 
-/// A fact that changes what the Laws say.
+/// A change of a fact that changes what the Laws say.
 type Change = fn(&mut Facts);
 
-/// Facts that change what the Laws say, one at a time.
+/// Such changes, one at a time.
 const CHANGES: [Change; 9] = [
     |_| {},
     |facts| facts.opponent_has_replied = true,

@@ -1,35 +1,38 @@
-//! A connection has ended: was it by a message of ours? What the broker hangs up on rests, so that all else comes through.
+//! Finds out whether a message of ours ended the connection. A message on which the broker hangs up rests, so that all
+//! others come through.
 
 use std::time::{Duration, Instant};
 
 use super::BrokerSession;
 use crate::mqtt::{link::BrokerLink, window::Sent};
 
-/// How long a state rests on which the broker hangs up.
+/// How long a state rests if the broker hangs up on it.
 const LONG_HOLD: Duration = Duration::from_secs(300);
-/// How soon a broker hangs up that refuses a message and hangs up on it.
+/// A broker that refuses a message and hangs up on it does so within this time.
 const AT_ONCE: Duration = Duration::from_secs(1);
-/// A connection that ends within this time may end by a state that nobody acknowledges; of an older one nothing tells.
+/// A connection that ends within this time may have ended by a state that nobody acknowledges. A longer connection
+/// tells nothing of such states.
 pub(super) const YOUNG: Duration = Duration::from_secs(2);
-/// A connection that lasts for so long has nothing to do with what was suspected.
+/// A connection that lasts this long clears the suspects.
 const LASTS: Duration = Duration::from_secs(5);
-/// After so long on a connection the birth is said on which the broker hung up, or the line did.
+/// How long a connection must last before the session sends a birth that it left out. The broker hung up on that birth,
+/// or the line broke.
 const BIRTH_REST: Duration = Duration::from_secs(60);
 
-/// What is known of a message of ours that may have ended a connection.
+/// How sure it is that a message of ours ended a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::mqtt) enum Culprit {
-    /// There may be one.
+    /// Some message may have.
     Suspected,
-    /// It rests now.
+    /// One was found, and rests now.
     Found,
 }
 
 impl<L: BrokerLink> BrokerSession<'_, L> {
-    /// The connection ended: perhaps by a message of ours.
+    /// Looks, after the connection ended, for a message of ours that may have ended it.
     ///
-    /// Some brokers refuse a message before they hang up on it. Else the oldest under way is it, if it is so again and
-    /// again, or went alone because it was so before.
+    /// Some brokers refuse a message before they hang up on it. Else it is the oldest message under way, if that
+    /// message was the oldest at several ends, or went alone because of earlier ends.
     pub(super) fn find_culprit(&mut self) -> Option<Culprit> {
         let now = Instant::now();
         let age = self.connected_at.map_or(Duration::ZERO, |at| now - at);
@@ -50,7 +53,8 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         Some(Culprit::Found)
     }
 
-    /// All that was suspected went, and the connection lasts; the birth that was left out may be said by now.
+    /// Clears the suspects once all of them went out and the connection lasts, and sends a birth that was left out when
+    /// its time has come.
     pub(super) fn acquit(&mut self, now: Instant) {
         let age = self.connected_at.map_or(Duration::ZERO, |at| now - at);
         if age < LASTS || !self.window.is_empty() {

@@ -1,4 +1,4 @@
-//! An event goes out as the broker takes it.
+//! Chooses the form of an event that the broker accepts.
 
 use std::time::Instant;
 
@@ -35,7 +35,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         went
     }
 
-    /// The event as the broker takes it; none where not even the last short form fits.
+    /// The event in a form that the broker accepts; none where not even the last short form fits.
     fn form_of(&mut self, row: &OutboxRow) -> Option<Publication> {
         let topics = self.core.topics.clone();
         let message = |form: Form| Publication::plain(topics.event(&row.board, &form.kind), form.json, false);
@@ -54,7 +54,8 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         self.max_packet.is_none_or(|max| message.packet_bound() <= max)
     }
 
-    /// Checked here: the library would take it for sent, fail, and fail again after each reconnect.
+    /// True where the message fits into the broker's limits. The library would take a larger one for sent, fail, and
+    /// fail again after each reconnect.
     pub(super) fn fits(&mut self, message: &Publication) -> bool {
         let is_fitting = self.is_within(message);
         if !is_fitting {

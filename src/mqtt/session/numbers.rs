@@ -1,4 +1,4 @@
-//! What the broker is asked, and told, about the numbers of events.
+//! The questions and messages to the broker about the name and the numbers of events.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::mqtt::{
 };
 
 impl<L: BrokerLink> BrokerSession<'_, L> {
-    /// Asks who has our name, and what the broker knows of our numbers.
+    /// Asks the broker who has our name, and what it knows of our numbers.
     pub(super) fn read_back(&mut self) {
         self.core.claim.restart();
         let may_echo = self.core.readback.begin(Instant::now());
@@ -19,7 +19,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         if self.core.readback.wants_numbers() {
             filters.extend(self.core.topics.read_back_filters());
         }
-        // A fresh link has room for these.
+        // The queue of a fresh link has room for these subscriptions.
         let asked = self.link.subscribe_to_others(&filters, true);
         if asked
             .and_then(|()| self.link.subscribe(std::slice::from_ref(&echo), false))
@@ -34,7 +34,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         }
     }
 
-    /// Goes on with the asking where time or what was heard allows it.
+    /// Takes the next step of the questions, where time or an answer allows it.
     pub(super) async fn advance(&mut self) {
         let now = Instant::now();
         let core = &mut *self.core;
@@ -51,14 +51,14 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
             let was_sending = !self.core.readback.wants_numbers();
             self.core.journal.stand_by(was_sending).await;
             if was_sending {
-                // The next connection hears all anew.
+                // The next connection asks for everything again.
                 self.core.readback.forget();
                 self.link.disconnect();
             }
         }
     }
 
-    /// Says to others whose the name is, and that we are there.
+    /// Tells the other gateways whose the name is, and publishes the birth again where it is needed.
     fn speak(&mut self) {
         while let Some(word) = self.core.claim.next_word() {
             let payload = serde_json::to_vec(&word).unwrap_or_default();
@@ -74,7 +74,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         self.core.count(|figures| figures.rival = rival);
     }
 
-    /// The journal has compared: nothing speaks against sending any more.
+    /// Begins to send, now that the journal has compared the numbers.
     pub(super) fn settled(&mut self) {
         self.core.readback.finish();
         let former = self.core.readback.former(&self.core.boards.borrow());
@@ -86,13 +86,13 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
             self.core.former.send_replace(former);
         }
         self.core.ceilings.found(self.core.readback.ceilings());
-        // Another may have come meanwhile.
+        // Another gateway may have come meanwhile.
         if self.core.claim.holds() {
             self.begin();
         }
     }
 
-    /// The ceiling of a board's numbers, or that there is none.
+    /// Sends the ceiling of a board's numbers, or with none clears it.
     pub(super) fn send_ceiling(&mut self, board: &str, ceiling: Option<u64>) -> bool {
         let payload = ceiling.and_then(|ceiling| serde_json::to_vec(&Numbers { ceiling }).ok());
         let message = Publication::plain(self.core.topics.numbers(board), payload.unwrap_or_default(), true);
@@ -107,7 +107,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         went
     }
 
-    /// What lay with the broker for want of a disk is taken away.
+    /// Clears a ceiling that the broker holds only because no disk could be written.
     pub(super) fn clear_ceiling(&mut self) -> bool {
         if *self.core.unsecured.borrow() {
             return false;

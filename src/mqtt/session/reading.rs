@@ -1,4 +1,4 @@
-//! The outbox is read ahead while the connection goes on: a journal whose disk hangs keeps neither pings nor states.
+//! Reads the outbox ahead while the connection goes on: a journal whose disk hangs delays neither pings nor states.
 
 use std::time::{Duration, Instant};
 
@@ -10,28 +10,29 @@ use tokio::{
 use super::BrokerSession;
 use crate::{journal::OutboxRow, mqtt::link::BrokerLink};
 
-/// How long an answer is waited for before the connection goes on without it.
+/// How long the connection waits for the journal's answer before it goes on without it.
 const PROMPT: Duration = Duration::from_millis(100);
 
-/// What the journal answered, and how much it was asked for.
+/// What the journal answered, and how many events it was asked for.
 pub(super) enum Read {
     Backlog(Vec<OutboxRow>, usize),
-    /// With whether each is the first of its board that waits.
+    /// Rows, each true where it is the first of its board that waits.
     Live(Vec<(OutboxRow, bool)>, usize),
 }
 
 impl<L: BrokerLink> BrokerSession<'_, L> {
-    /// Tells the journal what the broker has, unless it is behind: then later.
+    /// Tells the journal what the broker has acknowledged. If the journal is behind, the session tells it later.
     pub(super) fn hand_over_acks(&mut self) {
         self.core.journal.try_acked(&mut self.core.acks);
     }
 
-    /// Has the outbox read, one question at a time. Events have their place beside the states where the journal is prompt.
+    /// Has the journal read the outbox, one question at a time. Where the journal is prompt, the events are there when
+    /// the lanes take turns.
     pub(super) async fn load(&mut self) {
         if self.core.outbox.release(Instant::now()) {
             self.reading = JoinSet::new();
         }
-        // What was acknowledged would come again.
+        // Without this the journal would hand out acknowledged events again.
         while self.reading.is_empty() && self.core.acks.is_empty() && self.ask() {
             if let Ok(Some(read)) = timeout(PROMPT, self.reading.join_next()).await {
                 self.loaded(read);
@@ -39,7 +40,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         }
     }
 
-    /// Asks the journal for what the outbox wants, if anything.
+    /// Asks the journal for the events that the lane wants; true where it wants any.
     fn ask(&mut self) -> bool {
         let journal = self.core.journal.clone();
         if let Some((after, limit)) = self.core.outbox.wants() {

@@ -1,4 +1,4 @@
-//! What is wrong with the games of a round, wherever they were read: boards, players, ratings.
+//! Checks the games of a round, whatever file they come from: boards, players, ratings.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use super::{
     mistake::{Mistake, MistakeKind},
 };
 
-/// A game and where it was read.
+/// A game with its place in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Seated {
-    /// Line of the game; of a TRF16 file that of White.
+    /// Line of the game; in a TRF16 file the line of White.
     pub(super) line: usize,
     /// Line of Black.
     pub(super) black_line: usize,
-    /// From 1.
+    /// Number of the board, from 1.
     pub(super) board: usize,
     pub(super) pairing: Pairing,
 }
 
-/// By board, from the first; the first row counts where a board has two.
+/// The games by board, from the first. Of two rows for a board the first counts.
 pub(super) fn by_board(seated: Vec<Seated>, wrong: &mut Vec<Mistake>) -> Vec<Option<Pairing>> {
     let mut lines: BTreeMap<usize, usize> = BTreeMap::new();
     let mut boards = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn by_board(seated: Vec<Seated>, wrong: &mut Vec<Mistake>) -> Vec<Opt
     boards
 }
 
-/// Players who sit twice, and ratings that are no numbers.
+/// Notes players who sit at two boards, and ratings that are no numbers.
 pub(super) fn players(seated: &[Seated], wrong: &mut Vec<Mistake>) {
     let mut names: BTreeMap<String, Vec<(usize, Option<&str>)>> = BTreeMap::new();
     let mut ids: BTreeMap<&str, usize> = BTreeMap::new();
@@ -64,7 +64,7 @@ pub(super) fn players(seated: &[Seated], wrong: &mut Vec<Mistake>) {
             }
             let id = player.fide_id.as_deref();
             let known = names.entry(as_compared(&player.name)).or_default();
-            // Two of one name are two where their numbers say so.
+            // Two players of one name are different where their FIDE ids differ.
             let same = known
                 .iter()
                 .find(|(_, other)| id.is_none() || other.is_none() || *other == id);
@@ -87,8 +87,8 @@ fn twice(player: &Player, first: usize) -> MistakeKind {
     }
 }
 
-/// Boards that are none, where it is known that there are `boards`. A tournament may have more games than boards that
-/// tell moves, and its boards are numbered without a gap; a number beyond that is a mistake.
+/// Notes boards that do not exist, if there are known to be `boards`. A tournament may have more games than boards that
+/// tell moves. Then its boards are numbered without a gap, and a number beyond that is a mistake.
 pub(super) fn boards(seated: &[Seated], boards: usize, wrong: &mut Vec<Mistake>) -> Option<Mistake> {
     let most = boards.max(seated.len());
     let mut without: Option<(usize, usize)> = None;
@@ -107,7 +107,7 @@ pub(super) fn boards(seated: &[Seated], boards: usize, wrong: &mut Vec<Mistake>)
     without.map(|(from, to)| Mistake::of_all(MistakeKind::BoardsWithoutMoves { from, to }))
 }
 
-/// A name has a letter, of whatever script.
+/// True for a text with a letter, of whatever script.
 pub(super) fn is_name(text: &str) -> bool {
     text.chars().any(char::is_alphabetic)
 }
@@ -116,12 +116,12 @@ fn is_rating(text: &str) -> bool {
     (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Pairing programs write something in place of an opponent who is not there.
+/// True for what pairing programs write in place of an absent opponent.
 fn is_nobody(name: &str) -> bool {
     matches!(as_compared(name).as_str(), "bye" | "spielfrei" | "свободен")
 }
 
-/// Writing and spaces apart.
+/// A name in the form in which names are compared, without differences of case and spaces.
 fn as_compared(name: &str) -> String {
     let words: Vec<&str> = name.split_whitespace().collect();
     words.join(" ").to_lowercase()

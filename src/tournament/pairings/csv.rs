@@ -1,4 +1,4 @@
-//! Pairings as a table: a line of names of columns, then a line for each game.
+//! Pairings as a table: a line with the names of the columns, then a line for each game.
 
 use super::{
     MAX_BOARDS, Pairing, Player,
@@ -49,7 +49,7 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
     let missing = ["board", "white", "black"].map(str::to_owned);
     let missing = missing.into_iter().filter(|name| !columns.contains(name));
     wrong.extend(missing.map(|column| at_head(MistakeKind::ColumnMissing { column })));
-    // Each of them once: a row is looked up by name.
+    // Each column comes once, because a row looks a cell up by its column's name.
     if columns.len() > COLUMNS.len() {
         wrong.push(at_head(MistakeKind::CellsTooMany {
             cells: columns.len(),
@@ -108,7 +108,7 @@ impl Row<'_> {
         }))
     }
 
-    /// Whether each cell can be of its column.
+    /// Whether each cell can belong to its column.
     fn is_in_place(&self) -> Result<(), MistakeKind> {
         let used = self.cells.iter().rposition(|cell| !cell.is_empty());
         let cells = used.map_or(0, |last| last + 1);
@@ -146,13 +146,13 @@ impl Row<'_> {
     }
 }
 
-/// The cells of a line; in quotes a separator is a character, and two quotes are one.
+/// The cells of a line. In quotes a separator is an ordinary character, and two quotes stand for one.
 fn cells(line: &str, separator: char) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
-        // Never empty: it begins with one cell.
+        // `cells` is never empty: it begins with one cell.
         let Some(cell) = cells.last_mut() else { break };
         match c {
             '"' if quoted && chars.peek() == Some(&'"') => {
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(moss.as_ref().unwrap().white.name, "Moss; M");
     }
 
-    /// Each row is looked up by name, so that thousands of columns would take the daemon's time for hours.
+    /// A row looks cells up by name, so thousands of columns would take the daemon's time for hours.
     #[test]
     fn more_columns_than_there_are_names_are_refused() {
         let text = format!("board,white,black{}\n1,A,B\n", ",white".repeat(8000));

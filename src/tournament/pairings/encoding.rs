@@ -1,4 +1,4 @@
-//! Text as pairing programs write it: UTF-8, or what a Windows of the country wrote before.
+//! Decodes text as pairing programs write it: in UTF-8, or in the older code page of their country.
 
 /// The text of a file: UTF-8, else Windows-1251 where it is Cyrillic, else Latin-1.
 pub(super) fn text_of(bytes: Vec<u8>) -> String {
@@ -13,7 +13,7 @@ pub(super) fn text_of(bytes: Vec<u8>) -> String {
     })
 }
 
-/// In Cyrillic whole words are beyond ASCII; in western languages single letters among others are.
+/// In Cyrillic text whole words are beyond ASCII. In western languages single letters between ASCII letters are.
 fn is_cyrillic(bytes: &[u8]) -> bool {
     let is_letter = |byte: u8| matches!(byte, 0xa8 | 0xb8 | 0xc0..);
     let pairs = |one: fn(u8) -> bool| {
@@ -23,8 +23,8 @@ fn is_cyrillic(bytes: &[u8]) -> bool {
     pairs(|byte| matches!(byte, 0xa8 | 0xb8 | 0xc0..)) > pairs(|byte| byte.is_ascii_alphabetic())
 }
 
-/// The letters of Windows-1251, of all its languages, the number sign and the quotes; what else there is in it stands in
-/// no name.
+/// Decodes the letters of Windows-1251 in all its languages, the number sign and the quotes. No name has any of the
+/// other characters.
 fn windows_1251(byte: u8) -> char {
     match byte {
         0xc0.. => char::from_u32(0x0410 + u32::from(byte) - 0xc0).unwrap_or('?'),

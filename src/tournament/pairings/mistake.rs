@@ -1,72 +1,72 @@
-//! What can be wrong with pairings, each with its line and what to do.
+//! The mistakes that pairings can have, each with its line and with what to do.
 
 use serde::Serialize;
 
-/// Something that is wrong, or worth a look.
+/// A mistake, or something worth a look.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mistake {
-    /// The line, from 1; none where the whole text is meant.
+    /// The line, from 1; none where the mistake is of the whole text.
     pub line: Option<usize>,
-    /// What it is.
+    /// The kind of the mistake.
     #[serde(flatten)]
     pub what: MistakeKind,
-    /// The same for a person, with what to do.
+    /// The words for a person, with what to do.
     pub message: String,
 }
 
-/// See [`Mistake`].
+/// The kind of a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "code", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "each message says what its fields are")]
 pub enum MistakeKind {
-    /// A name of a column that means nothing.
+    /// A column has an unknown name.
     #[error("there is no column {column:?}; {COLUMNS_HELP}")]
     ColumnUnknown { column: String },
-    /// A column that must be there.
+    /// A required column is missing.
     #[error("the column {column:?} is missing; {COLUMNS_HELP}")]
     ColumnMissing { column: String },
-    /// No number of a board.
+    /// The number of a board is not a number.
     #[error("the board {board:?} is no number from 1 to {most}; write the number of the table")]
     BoardNoNumber { board: String, most: usize },
-    /// Two rows for one board.
+    /// Two rows are for one board.
     #[error("line {first} has board {board} already; each board has one game of the round")]
     BoardTwice { board: usize, first: usize },
-    /// A board that nobody knows.
+    /// The board does not exist.
     #[error("board {board} does not exist: there are {boards}; is the number right?")]
     BoardUnknown { board: usize, boards: usize },
-    /// Somebody who would sit at two boards.
+    /// A player sits at two boards.
     #[error(
         "{player:?} plays in line {first} already; two players of one name need their FIDE ids to be told apart"
     )]
     PlayerTwice { player: String, first: usize },
-    /// A rating that is none.
+    /// A rating is not a number.
     #[error("the rating {rating:?} of {player:?} is no number; write up to four digits, or nothing")]
     RatingNoNumber { player: String, rating: String },
-    /// A cell that belongs to another column.
+    /// A cell belongs to another column.
     #[error(
         "{text:?} stands in the column {column:?}: has a column shifted? Put names with a comma in quotes, and write every column of the first line"
     )]
     ColumnShifted { column: String, text: String },
-    /// More cells than columns.
+    /// A row has more cells than there are columns.
     #[error(
         "there are {cells} cells for {columns} columns: has a column shifted? Put names with a comma in quotes"
     )]
     CellsTooMany { cells: usize, columns: usize },
-    /// A line of TRF16 that is none.
+    /// A line of TRF16 is no player's.
     #[error("no line of a player; {PLAYER_HELP}")]
     LineNoPlayer,
-    /// Two lines of TRF16 with one number.
+    /// Two lines of TRF16 have one number.
     #[error("line {first} has the number {number} already; each player has a number of his own")]
     NumberTwice { number: u32, first: usize },
-    /// An opponent who does not play him.
+    /// The opponent's line names somebody else.
     #[error(
         "the line says that {player:?} plays number {opponent}, whose line does not say so; pair the round again and export it anew"
     )]
     OpponentElsewhere { player: String, opponent: u32 },
-    /// Nobody plays.
+    /// The round has no games.
     #[error("no game of round {round} is in it; is that the round, and is it paired?")]
     NoGames { round: u32 },
-    /// Games without a board that tells their moves.
+    /// Some games have no board that tells their moves.
     #[error("boards {from} to {to} are no boards of this broadcast: their games are listed without moves")]
     BoardsWithoutMoves { from: usize, to: usize },
 }
@@ -78,7 +78,7 @@ const PLAYER_HELP: &str =
     "a line of a player is `001`, then columns 5-8 his number, 15-47 his name and from 92 ten for each round";
 
 impl Mistake {
-    /// In `line`.
+    /// A mistake in `line`.
     pub(super) fn at(line: usize, what: MistakeKind) -> Self {
         Self {
             line: Some(line),
@@ -87,7 +87,7 @@ impl Mistake {
         }
     }
 
-    /// Of the whole text.
+    /// A mistake of the whole text.
     pub(super) fn of_all(what: MistakeKind) -> Self {
         Self {
             line: None,

@@ -1,4 +1,4 @@
-//! Who plays whom: from a table (CSV) or from the federation's tournament report file (TRF16).
+//! The pairings of a round, from a table (CSV) or from the federation's tournament report file (TRF16).
 
 mod check;
 mod csv;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::files::plain;
 pub use mistake::{Mistake, MistakeKind};
 
-/// A player as the tags name one.
+/// A player as the tags of PGN name one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Player {
     /// `Last, First`.
@@ -28,7 +28,7 @@ pub struct Player {
     pub federation: Option<String>,
 }
 
-/// A game to be played.
+/// A game of the round.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pairing {
     /// White.
@@ -37,25 +37,25 @@ pub struct Pairing {
     pub black: Player,
 }
 
-/// What a file of pairings says of one round.
+/// The pairings of one round, as a file has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pairings {
     /// Name of the tournament, where the file has it.
     pub name: Option<String>,
-    /// Where it is played.
+    /// The place of the tournament.
     pub site: Option<String>,
-    /// By board, from the first; none for a board without a game.
+    /// The games by board, from the first; none for a board without a game.
     pub boards: Vec<Option<Pairing>>,
 }
 
-/// What was read of one round, and what is wrong with it.
+/// The pairings that were read for one round, and what is wrong with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Checked {
-    /// Who plays whom, as far as it can be read.
+    /// The pairings, as far as they can be read.
     pub pairings: Pairings,
-    /// Mistakes: with one of them pairings are not used.
+    /// Mistakes. Pairings with a mistake are not used.
     pub wrong: Vec<Mistake>,
-    /// What may be meant so.
+    /// Remarks on what may be right.
     pub noted: Vec<Mistake>,
 }
 
@@ -63,10 +63,10 @@ pub struct Checked {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
 pub enum PairingsError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the pairings {path}: {reason}; name a CSV or TRF16 file that this user may read")]
     Unreadable { path: String, reason: String },
-    /// All that is wrong in it.
+    /// The file has these mistakes.
     #[error("{}", listed(.0))]
     Wrong(Vec<Mistake>),
 }
@@ -76,15 +76,15 @@ fn listed(mistakes: &[Mistake]) -> String {
     lines.join("\n")
 }
 
-/// More boards than any hall has.
+/// The highest number of a board, more than any hall has.
 const MAX_BOARDS: usize = 2_000;
-/// Mistakes that are told of one text: a text of another kind has one in every line.
+/// How many mistakes of one text are told: a text of another kind has one in every line.
 const MOST_MISTAKES: usize = 50;
 
 impl Pairings {
-    /// Reads the pairings of `round` (from 1) from `text` and looks for all that is wrong with them: TRF16 where a line
-    /// begins as its lines of players do, else a table with a line of names of columns. `boards` is how many there are,
-    /// where that is known.
+    /// Reads the pairings of `round` (from 1) from `text` and looks for all mistakes. The text is TRF16 if a line
+    /// begins as that format's lines of players do, and else a table with a line of column names. `boards` is the
+    /// number of boards, if known.
     #[must_use]
     pub fn check(text: &str, round: u32, boards: Option<usize>) -> Checked {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -116,7 +116,7 @@ impl Pairings {
     /// The pairings of `round` from `text`, see [`Self::check`].
     ///
     /// # Errors
-    /// With all that is wrong.
+    /// All mistakes.
     pub fn parse(text: &str, round: u32) -> Result<Self, PairingsError> {
         Self::fit(text, round, None)
     }
@@ -130,10 +130,10 @@ impl Pairings {
         }
     }
 
-    /// As [`Self::parse`], from a file, in UTF-8, Windows-1251 or Latin-1, for so many `boards`.
+    /// Reads as [`Self::parse`] a file in UTF-8, Windows-1251 or Latin-1; `boards` is the number of boards, if known.
     ///
     /// # Errors
-    /// As there, and when the file cannot be read.
+    /// All mistakes, or that the file cannot be read.
     pub fn load(path: &Path, round: u32, boards: Option<usize>) -> Result<Self, PairingsError> {
         let bytes = plain::read(path).map_err(|error| PairingsError::Unreadable {
             path: path.display().to_string(),
@@ -143,10 +143,10 @@ impl Pairings {
     }
 }
 
-/// A field that says something.
+/// The text of a field, none if it is blank.
 fn filled(text: &str) -> Option<String> {
     let text = text.trim();
-    // Tags are one line each.
+    // A tag is one line.
     (!text.is_empty()).then(|| text.chars().filter(|c| !c.is_control()).collect())
 }
 
@@ -169,7 +169,7 @@ mod tests {
         assert!(error.to_string().contains("round 2"), "{error}");
     }
 
-    /// What is wrong with a table of round 1 in a hall of three boards: code, line and what to do.
+    /// The mistakes of a table of round 1 in a hall of three boards: code, line and what to do.
     fn wrong(text: &str) -> Vec<(String, Option<usize>, String)> {
         let found = Pairings::check(text, 1, Some(3)).wrong;
         let code = |mistake: &Mistake| {
@@ -229,7 +229,7 @@ mod tests {
             wrong(&format!("{named}1,Lee,11,Kim,12\n2,Lee,13,Bye,\n3,X,,bye,\n")),
             []
         );
-        // A tournament of more games than there are boards that tell moves.
+        // The tournament has more games than there are boards that tell moves.
         let text = "board,white,black\n1,A,B\n2,C,D\n3,E,F\n4,G,H\n5,I,J\n";
         let checked = Pairings::check(text, 1, Some(3));
         assert_eq!((checked.wrong.len(), checked.pairings.boards.len()), (0, 5));

@@ -12,19 +12,19 @@ use super::{
     mistake::{Mistake, MistakeKind},
 };
 
-/// Columns of the first round, from 0, and columns for each round.
+/// The column at which the first round begins, from 0, and the columns of each round.
 const ROUNDS: (usize, usize) = (91, 10);
 
 struct Entry {
     line: usize,
     player: Player,
-    /// Half points before the round.
+    /// Points before the round, in half points.
     score: u32,
-    /// Number of the opponent in the round, and whether he has White.
+    /// Number of the opponent in the round, and true where the player has White.
     game: Option<(u32, bool)>,
 }
 
-/// Name of the tournament and where it is played.
+/// Name and place of the tournament.
 pub(super) fn tournament(text: &str) -> (Option<String>, Option<String>) {
     let of = |code: &str| {
         let line = text.lines().find(|line| line.starts_with(code))?;
@@ -40,7 +40,7 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
         if text.get(..3) != Some("001") {
             continue;
         }
-        // Columns are characters, and names have letters beyond ASCII.
+        // A column is a character, and names have letters beyond ASCII.
         let chars: Vec<char> = text.chars().collect();
         let Some((number, entry)) = entry(line, &chars, round) else {
             wrong.push(Mistake::at(line, MistakeKind::LineNoPlayer));
@@ -65,7 +65,7 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
     boards(&entries)
 }
 
-/// The opponent of `entry` says that he plays somebody else, or there is none.
+/// The mistake if the opponent of `entry` names another opponent, or does not exist.
 fn elsewhere(number: u32, entry: &Entry, entries: &BTreeMap<u32, Entry>) -> Option<Mistake> {
     let (opponent, white) = entry.game.filter(|(opponent, _)| *opponent != 0)?;
     let theirs = entries.get(&opponent).and_then(|entry| entry.game);
@@ -111,7 +111,7 @@ fn entry(at: usize, line: &[char], round: u32) -> Option<(u32, Entry)> {
     Some((number, entry))
 }
 
-/// Titles are shorter in some files.
+/// The official form of a title, which some files shorten.
 fn official(title: &str) -> String {
     match title {
         "g" => "GM",
@@ -127,7 +127,8 @@ fn official(title: &str) -> String {
     .to_owned()
 }
 
-/// Won, played or not, full-point bye or bye by the pairing; drawn, or half-point bye; else nothing.
+/// The half points for a result code: two for a win, played or not, and for a full-point or pairing-allocated bye; one
+/// for a draw and for a half-point bye; else none.
 fn half_points(result: &str) -> u32 {
     match result {
         "1" | "+" | "W" | "w" | "F" | "f" | "U" | "u" => 2,
@@ -144,7 +145,7 @@ fn boards(entries: &BTreeMap<u32, Entry>) -> Vec<Seated> {
                 return None;
             };
             let black = entries.get(&opponent)?;
-            // Whose score is higher is ranked higher; with equal scores the lower number.
+            // The player with the higher score ranks higher. With equal scores it is the one with the lower number.
             let higher = if (white.score, opponent) >= (black.score, *number) {
                 (white.score, *number)
             } else {

@@ -1,10 +1,10 @@
-//! Forms of Russian words: cases of the players and the pieces, numbers.
+//! Forms of Russian words: cases of the players and the pieces, and numbers.
 
 use shakmaty::Role;
 
 use crate::terms::Side;
 
-/// "белые": the players are plural in Russian.
+/// "белые": Russian has the players in the plural.
 pub(super) fn side(side: Side) -> &'static str {
     match side {
         Side::White => "белые",
@@ -33,7 +33,7 @@ pub(super) fn side_dative(side: Side) -> &'static str {
     }
 }
 
-/// At the start of a sentence, before a colon.
+/// The player at the start of a sentence, before a colon.
 pub(super) fn player(offender: Option<Side>) -> &'static str {
     match offender {
         Some(Side::White) => "Белые",
