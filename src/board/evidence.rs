@@ -199,7 +199,7 @@ impl Line {
     }
 
     /// True when the piece that `candidate` moves has left its square and one of the opponent's
-    /// has arrived where it goes: it may have been taken there before it was seen.
+    /// has arrived where it goes: it may have been taken there before it was seen. A king is never taken.
     #[must_use]
     pub(super) fn taken_at_once(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
         let Some(from) = candidate.mv.from() else {
@@ -210,6 +210,7 @@ impl Line {
         // The opponent's piece, or one of the own that has taken it in turn.
         let arrived = seen.piece().is_some()
             && seen != self.placement().at(from)
+            && candidate.mv.role() != Role::King
             && self.may_have_arrived(from, to, sensed);
         arrived && self.differing.contains(from) && sensed.at(from) != self.placement().at(from)
     }
@@ -257,5 +258,36 @@ impl Line {
     /// True when what `to` shows may have come there after what left `from`.
     fn may_have_arrived(&self, from: Square, to: Square, sensed: &Sensed) -> bool {
         sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use shakmaty::CastlingMode;
+
+    use super::*;
+    use crate::{board::stand::Stand, time::Millis};
+
+    /// Whether White's piece that went from `from` to d1 may have been taken there, where his rook from a1 stands now.
+    fn taken_on_d1(fen: &str, from: Square) -> bool {
+        let stand = Arc::new(Stand::of_start(fen.parse().unwrap(), CastlingMode::Standard));
+        let mut sensed = Sensed::default();
+        sensed.replace(Millis(0), stand.placement());
+        for (square, code) in [(from, 0), (Square::A1, 0), (Square::D1, 2)] {
+            sensed.set(Millis(2000), square, Code(code));
+        }
+        let mut line = Line::new(stand, &sensed, Millis(0));
+        line.hold_against(Bitboard::FULL, &sensed);
+        let mut moves = line.stand.candidates();
+        let to_d1 = moves.find(|c| c.mv.from() == Some(from) && c.mv.to() == Square::D1);
+        line.taken_at_once(&to_d1.expect("a legal half-move"), &sensed)
+    }
+
+    #[test]
+    fn a_king_is_not_taken_where_a_rook_stands_that_castled_with_it() {
+        assert!(!taken_on_d1("4k3/8/8/8/8/2b5/8/R3K3 w Q - 0 1", Square::E1));
+        assert!(taken_on_d1("4k3/8/8/8/8/8/8/R3Q1K1 w - - 0 1", Square::E1));
     }
 }
