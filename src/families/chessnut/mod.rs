@@ -127,6 +127,8 @@ struct Host {
     begun_at: Millis,
     garbled: u64,
     speech: Option<Speech>,
+    /// It has told that something is left of its battery, or that it is being charged.
+    knows_battery: bool,
     /// When the position was told last.
     position: Option<Millis>,
     heard: Option<Millis>,
@@ -209,6 +211,13 @@ impl Host {
         (self.asked_battery + BATTERY_MS).min(quiet.unwrap_or(Millis(u64::MAX)))
     }
 
+    /// Boards that do not know their battery answer that nothing is left and nothing comes in. One that had more before, or is being
+    /// charged, is empty indeed.
+    fn is_known(&mut self, battery: Battery) -> bool {
+        self.knows_battery |= battery.percent > 0 || battery.charging;
+        self.knows_battery
+    }
+
     fn gone_at(&self) -> Millis {
         self.heard.unwrap_or(self.up) + SILENCE_MS
     }
@@ -217,6 +226,7 @@ impl Host {
 impl Driver for Host {
     fn link_up(&mut self, now: Millis) {
         self.up = now;
+        self.knows_battery = false;
         self.ask(now, Command::Tell);
         self.ask(now, Command::Battery);
     }
@@ -239,8 +249,7 @@ impl Driver for Host {
                                 self.position = Some(now);
                                 sink(told);
                             }
-                            // Those that do not know answer so.
-                            Told::Battery(Battery { percent: 0, .. }) => {}
+                            Told::Battery(battery) if !self.is_known(battery) => {}
                             _ => sink(told),
                         }
                         length

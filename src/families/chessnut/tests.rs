@@ -56,6 +56,21 @@ fn the_battery_is_read_of_both_kinds_of_boards() {
 }
 
 #[test]
+fn an_empty_battery_is_told_by_a_board_that_knows_it() {
+    let mut host = Host::default();
+    let mut told = |link: bool, percent: u8, charging: u8| {
+        if link {
+            host.link_up(Millis(0));
+        }
+        !heard(&mut host, 0, &[0x2a, 0x02, percent, charging]).is_empty()
+    };
+    assert!(!told(true, 0, 0), "it does not know");
+    assert!(told(false, 3, 0) && told(false, 0, 0), "it ran empty");
+    assert!(!told(true, 0, 0), "that may be another board");
+    assert!(told(false, 0, 1), "it was empty when it was plugged in");
+}
+
+#[test]
 fn half_a_report_is_forgotten_and_what_has_no_code_is_no_position() {
     let mut host = Host::default();
     assert_eq!(heard(&mut host, 0, &start()[..20]), []);
