@@ -22,9 +22,11 @@ const CLOCK_A_BOARD: u64 = 60;
 const SHORT: u32 = 300;
 /// What a visit with an answer too many counts for, against one with a damaged answer.
 const ECHOED: u32 = 3;
-/// Where that was said twice, one board or two may have answered, us or us and another program: the board is left alone for so long.
-/// Who answers meanwhile is asked by another program.
+/// Where that was said twice, one board or two may have answered, us or us and another program: the board is left alone for so long at
+/// the least, and twice as long at the most. Who answers meanwhile is asked by another program.
 const LISTEN: u64 = 1000;
+/// The golden ratio, by which times that lie next to each other are scattered.
+const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
 /// More than this does not count: a board that was not understood for hours is understood again after some visits.
 const MOST_GARBLED: u32 = 16;
 /// A board that does not tell of its clock is asked this seldom.
@@ -55,12 +57,16 @@ pub(super) struct Member {
     pub(super) is_fresh: bool,
     /// Visits in a row in which it said nothing.
     pub(super) misses: u32,
-    /// Visits in which what it said was damaged, or said twice, less those in which all was well.
+    /// Visits in a row in which nothing that it said was understood.
+    pub(super) fruitless: u32,
+    /// Visits in which what it said was damaged while the others were well, or said twice, less those in which all was well.
     pub(super) garbled: u32,
     /// Since the last visit more came from its address than was asked for.
     pub(super) echoed: bool,
     /// Since the last visit something came damaged.
     pub(super) damaged: bool,
+    /// In the last visit something did.
+    pub(super) was_damaged: bool,
     pub(super) firmware: Option<(u8, u8)>,
     version_tries: u32,
     pub(super) stand_in: StandIn,
@@ -93,9 +99,11 @@ impl Member {
             is_here: false,
             is_fresh: false,
             misses: 0,
+            fruitless: 0,
             garbled: 0,
             echoed: false,
             damaged: false,
+            was_damaged: false,
             firmware: None,
             version_tries: 0,
             stand_in: StandIn::default(),
@@ -133,8 +141,12 @@ impl Member {
 
     /// When it may be visited again.
     pub(super) fn due(&self) -> Millis {
-        let rest = if self.is_doubtful { LISTEN } else { REST };
-        self.visited.map_or(Millis(0), |visited| visited + rest)
+        let Some(visited) = self.visited else {
+            return Millis(0);
+        };
+        // Another program that does as we do waits as well, and its time began at another moment: it waits for another while.
+        let listens = LISTEN + (visited.0.wrapping_mul(SCATTER) >> 32) % LISTEN;
+        visited + if self.is_doubtful { listens } else { REST }
     }
 
     /// What to ask it now, on a line of so many boards, in this order; the changes come last. The whole board is left out unless `may_dump`.
@@ -222,16 +234,17 @@ impl Member {
         self.clock_silent += 1;
     }
 
-    /// A visit is over that brought the changes. Returns the milliseconds since the one before.
-    pub(super) fn visited(&mut self, now: Millis, clock: bool) -> Option<u64> {
-        self.misses = 0;
+    /// A visit is over that brought the changes, on a line that may be noisy for all. Returns the milliseconds since the one before.
+    pub(super) fn visited(&mut self, now: Millis, clock: bool, is_noisy: bool) -> Option<u64> {
+        (self.misses, self.fruitless) = (0, 0);
         let (echoed, damaged) = (
             std::mem::take(&mut self.echoed),
             std::mem::take(&mut self.damaged),
         );
+        self.was_damaged = damaged;
         match (echoed, damaged) {
             (true, _) => self.is_garbled_by(ECHOED),
-            (false, true) => self.is_garbled_by(1),
+            (false, true) => self.is_garbled_by(u32::from(!is_noisy)),
             (false, false) => self.garbled = self.garbled.saturating_sub(2),
         }
         self.is_doubtful = echoed && self.garbled > ECHOED;

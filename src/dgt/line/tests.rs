@@ -16,6 +16,7 @@ use crate::{
 };
 
 mod restart;
+mod rivals;
 
 /// A capture in which a pawn moves from e2 to e4 and the clock is pressed, one second after it began.
 const MOVE: &str = "# dgtcap 1\n\

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::{
     Master, Said, budget,
     exchange::{Answer, Exchange, Question},
+    member::Member,
     order::Answers,
 };
 use crate::time::Millis;
@@ -141,10 +142,11 @@ impl Master {
 
     /// A visit has brought all that it was to bring.
     fn finish(&mut self, now: Millis, at: usize, answers: &Answers) {
-        let (is_shared, boards) = (self.is_shared(now), self.members.len() as u64);
+        let (is_shared, is_noisy) = (self.is_shared(now), self.is_noisy(now, at));
+        let boards = self.members.len() as u64;
         let member = &mut self.members[at];
         member.echoed &= !is_shared;
-        let since = member.visited(now, answers.clock.is_some());
+        let since = member.visited(now, answers.clock.is_some(), is_noisy);
         self.longest_ms = self.longest_ms.max(since.unwrap_or_default());
         member.is_overdue = since.is_some_and(|since| since > overdue_ms(boards));
         let address = member.address;
@@ -162,6 +164,17 @@ impl Master {
             }
             (true, _) => {}
         }
+    }
+
+    /// Whether another program asks, or what half of the others say, or more, comes damaged as well: what does so of one board alone is of
+    /// two boards of one address.
+    fn is_noisy(&self, now: Millis, at: usize) -> bool {
+        let is_other = |(index, member): &(usize, &Member)| *index != at && member.is_here;
+        let others = self.members.iter().enumerate().filter(is_other);
+        let (count, damaged) = others.fold((0, 0), |(count, damaged), (_, member)| {
+            (count + 1, damaged + usize::from(member.was_damaged))
+        });
+        self.is_shared(now) || count > 0 && 2 * damaged >= count
     }
 
     pub(super) fn tell(&mut self, now: Millis, at: usize, answers: &Answers) {
@@ -185,8 +198,10 @@ impl Master {
         let member = &mut self.members[visit.member];
         let silent = visit.exchange.is_silent();
         if visit.exchange.question == Question::Ping {
-            member.is_garbled_by(u32::from(!silent));
+            let at = visit.member;
             self.visit = None;
+            let counts = !silent && !self.is_noisy(now, at);
+            self.members[at].is_garbled_by(u32::from(counts));
             return;
         }
         member.errors.silent += u64::from(silent);
@@ -217,15 +232,18 @@ impl Master {
             // Another program was told them.
             self.tell(now, visit.member, &visit.answers);
         }
+        let is_noisy = self.is_noisy(now, visit.member);
         let member = &mut self.members[visit.member];
         member.missed(now);
         member.is_unsettled = true;
         if silent {
             member.misses += 1;
         } else {
-            member.is_garbled_by(1);
+            member.fruitless += 1;
+            member.was_damaged = true;
+            member.is_garbled_by(u32::from(!is_noisy));
         }
-        if member.misses >= MISSES || member.garbled >= GARBLED {
+        if member.misses >= MISSES || member.fruitless.max(member.garbled) >= GARBLED {
             member.is_here = false;
             let was_told = !member.is_fresh;
             if was_told {
