@@ -73,6 +73,12 @@ impl Message<'_> {
         id: id::LOST,
         payload: &[],
     };
+    /// The change of a square that comes next did so at least about a quarter of a second after the change before it: a board on a line
+    /// that many share knows that, and who speaks for it says so.
+    pub const APART: Message<'static> = Message::Other {
+        id: id::APART,
+        payload: &[],
+    };
 
     /// What a clock frame says (protocol 4.1, 4.3, 4.5); none for digits that no clock can show.
     #[inline]
@@ -124,6 +130,7 @@ pub(super) mod id {
     pub(in crate::dgt) const HARDWARE: u8 = 0x96;
     pub(in crate::dgt) const BATTERY: u8 = 0xa0;
     pub(in crate::dgt) const LONG_SERIAL: u8 = 0xa2;
-    /// Of no board.
+    /// Of no board, as the next.
+    pub(in crate::dgt) const APART: u8 = 0xfe;
     pub(in crate::dgt) const LOST: u8 = 0xff;
 }

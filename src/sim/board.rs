@@ -1,9 +1,12 @@
 //! A board as the host sees it: modes, answers, its event log. Pure; knows no chess.
 
 use super::slave::{Slave, SlaveState};
-use crate::dgt::{
-    ClockAck, ClockCommand, ClockReading, ClockSide, Command, HostWord, Message, PieceCode,
-    eventlog::LogRecord,
+use crate::{
+    dgt::{
+        ClockAck, ClockCommand, ClockReading, ClockSide, Command, HostWord, Message, PieceCode,
+        eventlog::LogRecord,
+    },
+    time::Millis,
 };
 
 /// What a simulated board says of itself. The numbers are synthetic.
@@ -49,12 +52,16 @@ pub struct SimulatedBoard {
     mode: Mode,
     squares: [PieceCode; 64],
     clock: Option<ClockReading>,
+    /// When a square last changed.
+    changed: Option<Millis>,
     /// None: it keeps none.
     log: Option<Vec<u8>>,
     /// What it is on a line that it shares; none on a line of its own.
     slave: Option<Slave>,
 }
 
+/// A change within this time after another is told as soon after it (protocol reference, 3.5).
+const SOON_MS: u64 = 250;
 /// Bytes of the event log's store (protocol reference, 3.5).
 const LOG_STORE: usize = 0x1f00;
 
@@ -67,6 +74,7 @@ impl SimulatedBoard {
             mode: Mode::Bus,
             squares,
             clock,
+            changed: None,
             log: Some(Vec::new()),
             slave: None,
         };
@@ -119,7 +127,7 @@ impl SimulatedBoard {
         for square in 0..64u8 {
             let piece = self.squares[usize::from(square)];
             if piece != PieceCode::EMPTY {
-                self.record(field(square, piece));
+                self.record(field(square, piece, false));
             }
         }
     }
@@ -132,20 +140,24 @@ impl SimulatedBoard {
         }
     }
 
-    /// What stands on the squares, as a whole.
+    /// What stands on the squares, as a whole; nobody knows since when.
     pub fn set_squares(&mut self, squares: &[PieceCode; 64]) {
         for (square, &piece) in squares.iter().enumerate() {
-            self.set_square(square as u8, piece);
+            if std::mem::replace(&mut self.squares[square], piece) != piece {
+                self.record(field(square as u8, piece, false));
+            }
         }
     }
 
-    /// One square changed, 0..=63 in the board's own order.
-    pub fn set_square(&mut self, square: u8, piece: PieceCode) {
+    /// One square changed at `now`, 0..=63 in the board's own order.
+    pub fn set_square(&mut self, now: Millis, square: u8, piece: PieceCode) {
         let Some(place) = self.squares.get_mut(usize::from(square)) else {
             return;
         };
         if std::mem::replace(place, piece) != piece {
-            self.record(field(square, piece));
+            let before = self.changed.replace(now);
+            let is_soon = before.is_some_and(|before| now.since(before) < SOON_MS);
+            self.record(field(square, piece, is_soon));
         }
     }
 
@@ -280,21 +292,18 @@ impl SimulatedBoard {
 /// The host asks for the identification text.
 const IDENTIFICATION: u8 = 0x47;
 
-fn field(square: u8, piece: PieceCode) -> LogRecord {
+fn field(square: u8, piece: PieceCode, soon_after: bool) -> LogRecord {
     LogRecord::Field {
         square,
         piece,
-        soon_after: false,
+        soon_after,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        dgt::{Decoder, HostDecoder, eventlog::LogRecords},
-        time::Millis,
-    };
+    use crate::dgt::{Decoder, HostDecoder, eventlog::LogRecords};
 
     fn board() -> SimulatedBoard {
         let mut squares = [PieceCode::EMPTY; 64];
@@ -330,9 +339,9 @@ mod tests {
     #[test]
     fn the_log_tells_what_changed() {
         let mut board = board();
-        board.set_square(52, PieceCode::EMPTY);
-        board.set_square(52, PieceCode::EMPTY);
-        board.set_square(36, PieceCode(1));
+        board.set_square(Millis(1000), 52, PieceCode::EMPTY);
+        board.set_square(Millis(1000), 52, PieceCode::EMPTY);
+        board.set_square(Millis(1300), 36, PieceCode(1));
         let frame = ask(&mut board, b"I");
         let mut changes = Vec::new();
         Decoder::new().push(Millis(0), &frame, &mut |message| {

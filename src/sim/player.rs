@@ -383,7 +383,7 @@ impl PlayedBoard {
             ..
         } = self;
         decoder.push(at, bytes, &mut |message| match message {
-            Message::Field { square, piece } => board.set_square(square, piece),
+            Message::Field { square, piece } => board.set_square(at, square, piece),
             Message::Dump(squares) => board.set_squares(squares),
             Message::Clock(reading) if board.slave().is_some() => {
                 let before = board.clock();

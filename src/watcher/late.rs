@@ -192,7 +192,7 @@ impl Late {
     }
 
     /// Since when what came may have happened.
-    fn since(&self, came: &[(Millis, Sort)]) -> Option<Millis> {
+    pub(super) fn since(&self, came: &[(Millis, Sort)]) -> Option<Millis> {
         let runs = self.clock.is_some_and(|(reading, _)| reading.running);
         let ms = self.gathers.ms();
         if ms == 0 || runs && !self.believed {

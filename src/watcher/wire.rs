@@ -216,6 +216,9 @@ impl Dgt {
         if core.catches_up {
             let until = happened.iter().copied().max().unwrap_or(core.now);
             core.unmeasured(self.backlog.in_core(until));
+            let (since, until) = (self.late.since(&came), came.last());
+            let within = since.zip(until.map(|(came, _)| *came));
+            core.within = within.map(|(from, to)| (self.backlog.in_core(from), self.backlog.in_core(to)));
         }
         let mut comes = match (was_silent, came.len()) {
             (true, _) => Comes::Late(happened.into_iter()),
@@ -228,6 +231,7 @@ impl Dgt {
             self.late.heard_at(*now);
         }
         core.catches_up = false;
+        core.within = None;
         if matches!(comes, Comes::Together) {
             core.told = core.now;
             core.review(core.now);

@@ -49,7 +49,7 @@ impl Table {
 
     fn put(&mut self, square: Square, piece: PieceCode) {
         let square = (7 - square.rank() as u8) * 8 + square.file() as u8;
-        self.board.set_square(square, piece);
+        self.board.set_square(self.now(), square, piece);
         self.say(&Message::Field { square, piece });
     }
 

@@ -43,8 +43,12 @@ pub(super) struct Answers {
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Happened {
-    /// A square changed.
-    Field { square: u8, piece: PieceCode },
+    /// A square changed, a quarter of a second or more after the one before, where the board is known to tell that.
+    Field {
+        square: u8,
+        piece: PieceCode,
+        apart: bool,
+    },
     /// The clock shows this.
     Clock(ClockSaid),
     /// The whole board was read.
@@ -55,10 +59,15 @@ impl Happened {
     /// Appends the frame with which a board on a line of its own would say it.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Field { square, piece } => Message::Field {
-                square: *square,
-                piece: *piece,
-            },
+            Self::Field { square, piece, apart } => {
+                if *apart {
+                    Message::APART.encode(out);
+                }
+                Message::Field {
+                    square: *square,
+                    piece: *piece,
+                }
+            }
             Self::Clock(ClockSaid::Reading(reading)) => Message::Clock(*reading),
             Self::Clock(ClockSaid::Absent) => Message::NoClock,
             Self::Dump(squares) => Message::Dump(squares),
@@ -76,6 +85,8 @@ pub(super) struct BoardModel {
     pub(super) clock: Option<ClockSaid>,
     /// The last whole board fitted nowhere and was set aside.
     set_aside: bool,
+    /// It has told of a change that it came soon after another: boards of old firmware never do.
+    tells_soon: bool,
 }
 
 /// What a visit came to.
@@ -167,7 +178,13 @@ impl BoardModel {
     /// What a record says happened. A press is a frame of the clock; `clock` is what it shows in this visit, where it was asked.
     fn record(&mut self, record: &LogRecord, clock: Option<ClockSaid>) -> Option<Happened> {
         match *record {
-            LogRecord::Field { square, piece, .. } => {
+            LogRecord::Field {
+                square,
+                piece,
+                soon_after,
+            } => {
+                self.tells_soon |= soon_after;
+                let apart = self.tells_soon && !soon_after;
                 if let Some(place) = self
                     .squares
                     .as_mut()
@@ -175,7 +192,7 @@ impl BoardModel {
                 {
                     *place = piece;
                 }
-                Some(Happened::Field { square, piece })
+                Some(Happened::Field { square, piece, apart })
             }
             LogRecord::Time { side, seconds } => {
                 let before = self.clock.and_then(ClockSaid::reading);

@@ -52,7 +52,7 @@ fn the_battery_is_read_of_both_kinds_of_boards() {
             other => panic!("{other:?}"),
         })
         .collect();
-    assert_eq!((state, garbled), (vec![(88, false), (100, true)], 0));
+    assert_eq!((state, garbled), (vec![(88, false), (100, true), (0, false)], 0));
 }
 
 #[test]

@@ -77,6 +77,10 @@ pub(super) struct Core {
     pub(super) told: Millis,
     /// What is read came together, and nobody knows when each of it happened.
     pub(super) catches_up: bool,
+    /// Between these times all that is read now has happened, where it came together.
+    pub(super) within: Option<(Millis, Millis)>,
+    /// The board tells that the next change of a square lies apart from the one before it.
+    pub(super) apart: bool,
     /// Until when what was read last came in one lump, at times that nobody measured.
     pub(super) lumped: Option<Millis>,
     /// What is watched in place of a game that is over, or parked.
@@ -111,6 +115,8 @@ impl Core {
             sign_wanted: false,
             told: Millis(u64::MAX),
             catches_up: false,
+            within: None,
+            apart: false,
             lumped: None,
             meanwhile: None,
             now: Millis(0),

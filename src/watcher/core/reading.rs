@@ -9,7 +9,7 @@ use crate::{
     dgt::{Identity, Message, PieceCode},
     event::Body,
     time::Millis,
-    watcher::outbox::Heard,
+    watcher::{game::touch::ReadAt, outbox::Heard},
 };
 
 impl Core {
@@ -43,6 +43,7 @@ impl Core {
             }
             Message::Battery(battery) => self.battery(now, *battery),
             lost if *lost == Message::LOST => self.sensed.may_have_lost(now),
+            apart if *apart == Message::APART => self.apart = true,
             _ => {}
         }
     }
@@ -177,18 +178,24 @@ impl Core {
             return;
         };
         raw[usize::from(square & 63)] = piece;
+        let apart = std::mem::take(&mut self.apart);
         if self.orient() {
             return;
         }
         let square = self.orientation.square(square);
         let (old, new) = (self.sensed.at(square), Code(piece.0));
+        let read = ReadAt {
+            now,
+            within: self.within,
+            apart,
+        };
         let by_update = self.sensed.seen_at(square).is_some();
         self.each(|core| {
             core.tick_lines(now);
             if let Phase::Game(game) = &mut core.phase
                 && core.clock.stopped_at.is_none()
             {
-                game.hands.seen(now, square, old, new);
+                game.hands.seen(read, square, old, new);
             }
         });
         if self.sensed.set(now, square, new) {

@@ -335,6 +335,9 @@ impl Game {
     /// An open irregularity is over.
     pub(super) fn resolve(&mut self, ctx: &mut Ctx<'_>, index: usize, how: Resolution) {
         let mut open = self.open.remove(index);
+        if how == Resolution::Restored && open.kind == IrregularityKind::IllegalMove {
+            self.hands.forget_touches();
+        }
         let body = Body::IrregularityResolved {
             irregularity: open.id.clone(),
             how,

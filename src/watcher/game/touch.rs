@@ -18,9 +18,13 @@ use crate::{
 
 /// A piece must have been off its square for this long to have been taken in hand.
 const IN_HAND_MS: u64 = 2000;
+/// Where nobody measured that, it was so for half as long at the least.
+const PROVEN_MS: u64 = IN_HAND_MS / 2;
 /// King and rook must both have been in the air for this long.
 const TOGETHER_MS: u64 = 150;
 
+/// A change that lies apart from the one before it came at least so long after it (protocol 3.5).
+const APART_MS: u64 = 250;
 /// A castling hand may be this much ahead of the opponent's press.
 const EARLY_MS: u64 = 500;
 
@@ -33,13 +37,57 @@ pub(super) struct Touch {
     pub(super) back: Millis,
 }
 
+/// When a square changed, as far as that is known.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::watcher) struct ReadAt {
+    /// As far as that can be told.
+    pub(in crate::watcher) now: Millis,
+    /// For certain; none where `now` was measured.
+    pub(in crate::watcher) within: Option<(Millis, Millis)>,
+    /// It lies apart from the change before.
+    pub(in crate::watcher) apart: bool,
+}
+
+/// How long it took at the least.
+#[derive(Clone, Copy, Debug, Default)]
+struct ProvenTime {
+    /// From the first change to the last (milliseconds).
+    took: u64,
+    /// The last change had come by then.
+    last: Millis,
+}
+
+impl ProvenTime {
+    /// A square changed.
+    fn passes(&mut self, at: &ReadAt) {
+        let (from, to) = at.within.unwrap_or((at.now, at.now));
+        let least = if at.apart { APART_MS } else { 0 };
+        self.took += from.since(self.last).max(least);
+        self.last = to;
+    }
+}
+
+/// A king or a rook left a square, or arrived there.
+#[derive(Clone, Copy, Debug)]
+struct CastlingStep {
+    square: Square,
+    code: Code,
+    at: Millis,
+    arrived: bool,
+    /// How long it had taken by then at the least; none of what was heard before a restart.
+    proven: Option<u64>,
+}
+
 /// Lifts that have not ended, and what is needed of castling.
 #[derive(Clone, Debug, Default)]
 pub(in crate::watcher) struct Hands {
-    lifted: Vec<(Square, Code, Millis)>,
+    /// With how long it had taken by then; none of what was heard before a restart.
+    lifted: Vec<(Square, Code, Millis, Option<u64>)>,
     touches: Vec<Touch>,
-    /// Kings and rooks: when they left and when they arrived.
-    steps: Vec<(Square, Code, Millis, bool)>,
+    steps: Vec<CastlingStep>,
+    proven: ProvenTime,
+    /// The board tells which changes lie apart: what it does not tell is not guessed.
+    tells_apart: bool,
 }
 
 /// The same as a snapshot keeps it.
@@ -56,12 +104,14 @@ impl SavedHands {
         let steps = hands.steps.iter();
         let touches = hands.touches.iter();
         Self {
-            lifted: lifted.map(|(s, code, at)| (KeptSquare(*s), *code, *at)).collect(),
+            lifted: lifted
+                .map(|(s, code, at, _)| (KeptSquare(*s), *code, *at))
+                .collect(),
             touches: touches
                 .map(|t| (KeptSquare(t.square), t.code, t.lifted, t.back))
                 .collect(),
             steps: steps
-                .map(|(s, code, at, arrived)| (KeptSquare(*s), *code, *at, *arrived))
+                .map(|s| (KeptSquare(s.square), s.code, s.at, s.arrived))
                 .collect(),
         }
     }
@@ -80,28 +130,45 @@ impl From<&SavedHands> for Hands {
             lifted: saved
                 .lifted
                 .iter()
-                .map(|(s, code, at)| (s.0, *code, *at))
+                .map(|(s, code, at)| (s.0, *code, *at, None))
                 .collect(),
             touches: saved.touches.iter().map(touch).collect(),
             steps: steps
-                .map(|(s, code, at, arrived)| (s.0, *code, *at, *arrived))
+                .map(|(s, code, at, arrived)| CastlingStep {
+                    square: s.0,
+                    code: *code,
+                    at: *at,
+                    arrived: *arrived,
+                    proven: None,
+                })
                 .collect(),
+            proven: ProvenTime::default(),
+            tells_apart: false,
         }
     }
 }
 
 impl Hands {
     /// A square changed from `old` to `new`.
-    pub(in crate::watcher) fn seen(&mut self, now: Millis, square: Square, old: Code, new: Code) {
-        if matches!(old.0, 2 | 5 | 8 | 11) {
-            self.steps.push((square, old, now, false));
-        }
-        if matches!(new.0, 2 | 5 | 8 | 11) {
-            self.steps.push((square, new, now, true));
+    pub(in crate::watcher) fn seen(&mut self, at: ReadAt, square: Square, old: Code, new: Code) {
+        self.tells_apart |= at.apart;
+        self.proven.passes(&at);
+        let (now, took) = (at.now, self.proven.took);
+        for (code, arrived) in [(old, false), (new, true)] {
+            if matches!(code.0, 2 | 5 | 8 | 11) {
+                self.steps.push(CastlingStep {
+                    square,
+                    code,
+                    at: now,
+                    arrived,
+                    proven: Some(took),
+                });
+            }
         }
         if let Some(i) = self.lifted.iter().position(|l| l.0 == square) {
-            let (_, code, lifted) = self.lifted.remove(i);
-            if code == new {
+            let (_, code, lifted, before) = self.lifted.remove(i);
+            let is_proven = before.is_none_or(|before| took - before >= PROVEN_MS) || !self.tells_apart;
+            if code == new && is_proven {
                 self.touches.push(Touch {
                     square,
                     code,
@@ -111,7 +178,7 @@ impl Hands {
             }
         }
         if new.is_empty() && old.piece().is_some() {
-            self.lifted.push((square, old, now));
+            self.lifted.push((square, old, now, Some(took)));
         }
         for list in [self.steps.len(), self.touches.len(), self.lifted.len()] {
             if list > 64 {
@@ -120,6 +187,11 @@ impl Hands {
                 self.lifted.drain(..self.lifted.len().saturating_sub(32));
             }
         }
+    }
+
+    /// An illegal move was put right: what was lifted for it was told with it (4.3 applies to the move that replaces it, 7.5.1).
+    pub(super) fn forget_touches(&mut self) {
+        self.touches.clear();
     }
 
     /// Pieces of `color` lifted for a while after `since` and put back before `until`.
@@ -139,8 +211,8 @@ impl Hands {
                 .steps
                 .iter()
                 .rev()
-                .find(|s| s.0 == square && s.3 == arrived && s.2 >= since);
-            step.map(|s| s.2)
+                .find(|s| s.square == square && s.arrived == arrived && s.at >= since);
+            step.and_then(|s| if self.tells_apart { s.proven } else { Some(s.at.0) })
         };
         let (Some(king_off), Some(king_on)) = (time(king.0, false), time(king.1, true)) else {
             return 0;
@@ -148,7 +220,7 @@ impl Hands {
         let (Some(rook_off), Some(rook_on)) = (time(rook.0, false), time(rook.1, true)) else {
             return 0;
         };
-        king_on.min(rook_on).since(king_off.max(rook_off))
+        king_on.min(rook_on).saturating_sub(king_off.max(rook_off))
     }
 }
 
@@ -215,5 +287,70 @@ impl Game {
         finding.squares = squares;
         finding.act = (kind == IrregularityKind::TwoHands).then(|| self.record[n - 1].uci.clone());
         self.accuse(ctx, finding, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kings and rooks, White's.
+    const PIECES: [Code; 2] = [Code(5), Code(2)];
+
+    /// What was read of a castling on the king's side, in one visit or in two: how long both were in the air for certain.
+    fn together(read: [(u64, bool); 4], visits: Option<u64>) -> u64 {
+        let mut hands = Hands::default();
+        let squares = [Square::E1, Square::H1, Square::G1, Square::F1];
+        for (n, ((at, apart), square)) in read.into_iter().zip(squares).enumerate() {
+            let within = visits.map(|every| (Millis(at / every * every), Millis(at / every * every + every)));
+            let read = ReadAt {
+                now: Millis(at),
+                within,
+                apart,
+            };
+            let (piece, none) = (PIECES[n % 2], Code::EMPTY);
+            let (old, new) = if n < 2 { (piece, none) } else { (none, piece) };
+            hands.seen(read, square, old, new);
+        }
+        hands.together((Square::E1, Square::G1), (Square::H1, Square::F1), Millis(0))
+    }
+
+    #[test]
+    fn king_and_rook_were_in_the_air_together_for_as_long_as_is_proven() {
+        let at = |ms: [u64; 4]| ms.map(|ms| (ms, false));
+        assert_eq!(together(at([5000, 5200, 5700, 5800]), None), 500);
+        let visits = Some(2000);
+        assert_eq!(together(at([5000, 5200, 5700, 5800]), visits), 500, "a guess");
+        let known = |ms: [u64; 4], apart| {
+            let mut read = at(ms);
+            (read[0].1, read[2].1) = (true, apart);
+            together(read, visits)
+        };
+        assert_eq!(known([5000, 5200, 5700, 5800], false), 0);
+        assert_eq!(known([5000, 5200, 6700, 6800], false), 0);
+        let seen = known([5000, 5200, 8700, 8800], false);
+        assert_eq!(seen, 2000, "a visit found both in the air");
+        assert_eq!(known([5000, 5200, 5700, 5800], true), APART_MS);
+    }
+
+    #[test]
+    fn a_piece_was_in_a_hand_where_that_is_measured_or_a_visit_has_seen_it() {
+        let touched = |off: u64, on: u64, visits: Option<u64>| {
+            let mut hands = Hands::default();
+            let read = |at: u64| ReadAt {
+                now: Millis(at),
+                within: visits.map(|every| (Millis(at / every * every), Millis(at / every * every + every))),
+                apart: visits.is_some(),
+            };
+            hands.seen(read(off), Square::A1, PIECES[1], Code::EMPTY);
+            hands.seen(read(on), Square::A1, Code::EMPTY, PIECES[1]);
+            let touched = hands.touched(Color::White, Millis(0), Millis(20_000)).count();
+            hands.forget_touches();
+            assert_eq!(hands.touched(Color::White, Millis(0), Millis(20_000)).count(), 0);
+            touched == 1
+        };
+        assert!(touched(5000, 7100, None) && !touched(5000, 6900, None));
+        assert!(!touched(5000, 7100, Some(2000)), "it may have been a blink");
+        assert!(touched(5000, 8100, Some(2000)));
     }
 }

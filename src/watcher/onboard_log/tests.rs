@@ -11,6 +11,7 @@ struct Table {
     board: SimulatedBoard,
     stand: Arc<Stand>,
     squares: Squares,
+    now: Millis,
 }
 
 impl Table {
@@ -21,6 +22,7 @@ impl Table {
             board: SimulatedBoard::new(SimulatedIdentity::synthetic(1), squares, None),
             stand,
             squares,
+            now: Millis(0),
         }
     }
 
@@ -38,7 +40,8 @@ impl Table {
                 for square in 0..64u8 {
                     let (old, new) = (self.squares[usize::from(square)], next[usize::from(square)]);
                     if old != new && (new == PieceCode::EMPTY) == away {
-                        self.board.set_square(square, new);
+                        self.now = self.now + 1000;
+                        self.board.set_square(self.now, square, new);
                     }
                 }
             }

@@ -51,6 +51,7 @@ fn moved(square: u8, piece: u8) -> Happened {
     Happened::Field {
         square,
         piece: PieceCode(piece),
+        apart: false,
     }
 }
 
@@ -58,6 +59,30 @@ const PRESS: LogRecord = LogRecord::Time {
     side: ClockSide::Left,
     seconds: 97,
 };
+
+/// A board that tells which changes came soon after another tells of the others that they lie apart; one of old firmware tells nothing.
+#[test]
+fn changes_lie_apart_where_the_board_tells_that() {
+    let apart = |changes: &[bool]| -> Vec<bool> {
+        let record = |(square, soon_after): (u8, &bool)| LogRecord::Field {
+            square,
+            piece: PieceCode(1),
+            soon_after: *soon_after,
+        };
+        let changes = records(&(0..).zip(changes).map(record).collect::<Vec<_>>());
+        let told = model().take(&Answers {
+            changes,
+            ..Answers::default()
+        });
+        let is_apart = |one: &Happened| match one {
+            Happened::Field { apart, .. } => Some(*apart),
+            Happened::Clock(_) | Happened::Dump(_) => None,
+        };
+        told.happened.iter().filter_map(is_apart).collect()
+    };
+    assert_eq!(apart(&[false, false]), [false, false]);
+    assert_eq!(apart(&[false, true, false]), [false, false, true]);
+}
 
 #[test]
 fn a_press_stands_where_the_records_have_it() {
