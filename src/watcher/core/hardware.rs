@@ -81,7 +81,7 @@ impl Core {
             Phase::Game(game) => {
                 let pieces = game.unread.pieces.iter().filter_map(|(code, _)| code.piece());
                 (
-                    game.unread.squares,
+                    game.squares_not_read(&self.sensed),
                     pieces.map(|piece| piece.char().to_string()).collect(),
                 )
             }
@@ -257,5 +257,11 @@ mod tests {
             Protocol::Dgt,
         );
         assert_eq!(square, (vec!["q".to_owned()], vec!["e4".to_owned()]));
+        // The notice says the same of a piece that fell and that nobody has missed.
+        let fallen = seen(
+            include_str!("../../../fixtures/fallen-own-off-the-board-and-overlooked.dgtcap"),
+            Protocol::Dgt,
+        );
+        assert_eq!(fallen, (vec![], vec!["g2".to_owned()]));
     }
 }

@@ -50,6 +50,15 @@ impl Game {
         self.unread.healed |= hidden.into_iter().filter(stands).collect::<Bitboard>();
     }
 
+    /// Squares that read nothing, whatever stands there, and such of which was said that nothing is read where a piece should stand.
+    pub(in crate::watcher) fn squares_not_read(&self, sensed: &Sensed) -> Bitboard {
+        let stand = self.stand().placement();
+        let named = |code: Code| self.unread.pieces.iter().any(|(known, _)| *known == code);
+        let empty = self.noticed & stand.occupied() & !sensed.placement().occupied();
+        let empty = empty.into_iter().filter(|square| !named(stand.at(*square)));
+        self.unread.squares | empty.collect::<Bitboard>()
+    }
+
     /// What was not read before a restart is not read after it.
     pub(in crate::watcher) fn hide_as_before(&mut self, ctx: &Ctx<'_>) {
         let hidden = std::mem::take(&mut self.hidden_before);
