@@ -119,11 +119,13 @@ impl Line {
     /// Half-moves of pieces that are not read, of which nothing would tell.
     pub(super) fn unread_half_moves(&self) -> impl Iterator<Item = Candidate> + '_ {
         let hidden = self.faults.hidden;
-        let silent = move |c: &Candidate| {
-            let from = c.mv.from().is_some_and(|from| hidden.contains(from));
-            from && !c.mv.is_castle() && (!c.mv.is_capture() || hidden.contains(c.mv.to()))
+        let silent = move |mv: &&Move| {
+            let from = mv.from().is_some_and(|from| hidden.contains(from));
+            from && !mv.is_castle() && (!mv.is_capture() || hidden.contains(mv.to()))
         };
-        self.stand.candidates().filter(silent)
+        // As a rule all are read.
+        let moves = if hidden.any() { self.stand.moves() } else { &[] };
+        moves.iter().filter(silent).map(|mv| self.stand.candidate(*mv))
     }
 
     /// The squares whose piece was lifted before the press that waits, and has not been seen since: the
