@@ -281,7 +281,7 @@ impl Line {
     pub(super) fn goes_on_like(&self, other: &Self) -> bool {
         let owes = |line: &Self| {
             let mut owed = line.plies.backwards().map(|ply| ply.pressed.is_none());
-            [owed.next(), owed.next()].map(|owed| owed.unwrap_or_default())
+            [owed.next(), owed.next()].map(Option::unwrap_or_default)
         };
         self.stand.is_same(&other.stand)
             && self.pending.is_empty() == other.pending.is_empty()

@@ -223,7 +223,7 @@ impl Pruning {
         let known = |node: &Arc<Node>| self.0.iter().find(|(known, _)| *known == Arc::as_ptr(node));
         let mut numbered = nodes.iter().enumerate();
         let done = numbered.find_map(|(i, node)| Some((i, known(node)?.1.clone())));
-        let (open, mut pruned) = done.unwrap_or((kept, Plies::default()));
+        let (open, mut pruned) = done.unwrap_or_else(|| (kept, Plies::default()));
         for node in nodes.iter().take(open).rev() {
             pruned.push(node.ply.clone());
             self.0.push((Arc::as_ptr(node), pruned.clone()));
