@@ -17,6 +17,17 @@ impl Millis {
         self.0 as f64 / 1000.0
     }
 
+    /// The earliest of `times`, of those that are one.
+    #[must_use]
+    pub fn earliest<const N: usize>(times: [Option<Self>; N]) -> Option<Self> {
+        times
+            .into_iter()
+            .fold(None, |earliest, time| match (earliest, time) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            })
+    }
+
     /// Milliseconds from `earlier` to this point; 0 when `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> u64 {

@@ -2,7 +2,12 @@
 
 use shakmaty::Move;
 
-use super::{line::Line, lines::Lines, ply::PlyKind, sensed::Sensed};
+use super::{
+    line::{Glance, Line},
+    lines::Lines,
+    ply::PlyKind,
+    sensed::Sensed,
+};
 use crate::time::Millis;
 
 impl Lines {
@@ -15,9 +20,10 @@ impl Lines {
 
     /// The lines within `margin` of the best, but for that.
     fn close(&self, now: Millis, sensed: &Sensed, margin: f32) -> impl Iterator<Item = &Line> {
-        let limit = self.best().total(sensed, now) + margin;
+        let glance = Glance::new(sensed, now);
+        let limit = self.best().total_at(glance) + margin;
         let rivals = self.lines[1..].iter();
-        rivals.filter(move |line| line.total(sensed, now) <= limit)
+        rivals.filter(move |line| line.total_at(glance) <= limit)
     }
 
     /// True when all lines have the same half-move number `k`.

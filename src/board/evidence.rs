@@ -23,18 +23,28 @@ pub(super) struct Traces<'a> {
     sensed: &'a Sensed,
     /// By code, where pieces have come to stand.
     landed: [Bitboard; Code::MAN.0 as usize + 1],
+    /// Where any has.
+    goals: Bitboard,
+    /// What has left its square, or is not read there.
+    origins: Bitboard,
 }
 
 impl<'a> Traces<'a> {
     pub(super) fn new(line: &'a Line, sensed: &'a Sensed) -> Self {
         let mut landed = [Bitboard::EMPTY; Code::MAN.0 as usize + 1];
-        let shown = sensed.placement().occupied();
-        for square in line.differing & shown {
+        let goals = line.differing & sensed.placement().occupied();
+        for square in goals {
             if let Some(squares) = landed.get_mut(usize::from(sensed.at(square).0)) {
                 squares.add(square);
             }
         }
-        Self { line, sensed, landed }
+        Self {
+            line,
+            sensed,
+            landed,
+            goals,
+            origins: line.differing | line.faults.hidden,
+        }
     }
 
     /// False when neither [`Line::speaks_for`] nor [`Line::taken_at_once`] can be true of `mv`.
@@ -55,6 +65,9 @@ impl<'a> Traces<'a> {
 
     /// The same for a piece that leaves `from` and is a `role` on `to`.
     fn of_man(&self, role: Role, from: Square, to: Square) -> bool {
+        if !self.goals.contains(to) && !self.origins.contains(from) {
+            return false;
+        }
         let code = Code::from(role.of(self.line.turn()));
         let landed = self.landed[usize::from(code.0)] | self.landed[usize::from(Code::MAN.0)];
         let taken = || {
@@ -119,11 +132,13 @@ impl Line {
     /// Half-moves of pieces that are not read, of which nothing would tell.
     pub(super) fn unread_half_moves(&self) -> impl Iterator<Item = Candidate> + '_ {
         let hidden = self.faults.hidden;
-        let silent = move |c: &Candidate| {
-            let from = c.mv.from().is_some_and(|from| hidden.contains(from));
-            from && !c.mv.is_castle() && (!c.mv.is_capture() || hidden.contains(c.mv.to()))
+        let silent = move |mv: &&Move| {
+            let from = mv.from().is_some_and(|from| hidden.contains(from));
+            from && !mv.is_castle() && (!mv.is_capture() || hidden.contains(mv.to()))
         };
-        self.stand.candidates().filter(silent)
+        // As a rule all are read.
+        let moves = if hidden.any() { self.stand.moves() } else { &[] };
+        moves.iter().filter(silent).map(|mv| self.stand.candidate(*mv))
     }
 
     /// The squares whose piece was lifted before the press that waits, and has not been seen since: the

@@ -8,7 +8,7 @@ use super::{
     bill::Item,
     candidate::Candidate,
     faults::{BorneOut, Fall, Fallen},
-    line::Line,
+    line::{Glance, Line},
     lines::Lines,
     placement::Code,
     ply::{Ply, PlyKind},
@@ -120,6 +120,10 @@ impl Line {
     fn fallen(&self, sensed: &Sensed) -> Option<Fall> {
         let last = self.plies.last()?;
         last.kind.legal()?;
+        let missing = self.differing & !sensed.placement().occupied();
+        if missing.is_empty() {
+            return None;
+        }
         let mut window = Window::of(self, last, sensed)?;
         let moved = last.kind.from_to();
         // Nobody read the piece that moved leave its square: one like it that is gone moved in its place.
@@ -128,13 +132,13 @@ impl Line {
             .filter(|(from, _)| left_unread(from))
             .map(|(_, to)| sensed.at(to));
         let mut astray: Vec<Square> = self.misplaced(sensed).into_iter().collect();
-        window.is_answered = self.is_answered(&window, &astray, sensed);
+        window.is_answered = !astray.is_empty() && self.is_answered(&window, &astray, sensed);
         let (mut like_reply, mut left_late) = (false, false);
         let mut pieces = Vec::new();
-        for home in self.differing {
+        for home in missing {
             let code = self.expects(home);
             let own = moved.is_some_and(|(from, to)| home == from || home == to);
-            if code.is_empty() || !sensed.at(home).is_empty() || own || twin == Some(code) {
+            if code.is_empty() || own || twin == Some(code) {
                 continue;
             }
             let Some(left) = sensed.seen_at(home) else {
@@ -187,21 +191,21 @@ impl Line {
 
     /// True when a reply puts the piece `code` from `home` onto `to`, or begins with that.
     fn is_reply(&self, home: Square, to: Square, code: Code) -> bool {
-        let from_home = |mv: &&Move| Candidate::touched(**mv).contains(home);
-        let mut replies = self.stand.moves().iter().filter(from_home);
+        let reaches = |mv: &&Move| match **mv {
+            Move::Normal { from, to: goal, .. } => goal == to && (from == home || goal == home),
+            _ => Candidate::touched(**mv).contains(home),
+        };
+        let mut replies = self.stand.moves().iter().filter(reaches);
         replies.any(|mv| self.stand.candidate(*mv).changes().contains(&(to, code)))
     }
 
     /// The same explanation, but that pieces fell, if some may have.
     pub(super) fn with_fall(&self, sensed: &Sensed) -> Option<Self> {
-        let fall = self.fallen(sensed)?;
-        if self
-            .faults
-            .fall
-            .is_some_and(|known| known.pressed == fall.pressed)
-        {
+        let known = self.faults.fall.map(|fall| fall.pressed);
+        if known.is_some() && known == self.plies.last()?.pressed {
             return None;
         }
+        let fall = self.fallen(sensed)?;
         let mut line = self.clone();
         let knocked = |piece: &Fallen, lies: Square| {
             let (left, came) = (sensed.since(piece.home), sensed.since(lies));
@@ -381,7 +385,8 @@ impl Lines {
         if stands && line.differing.any() {
             return None;
         }
-        let totals: Vec<f32> = self.lines.iter().map(|line| line.total(sensed, now)).collect();
+        let glance = Glance::new(sensed, now);
+        let totals: Vec<f32> = self.lines.iter().map(|line| line.total_at(glance)).collect();
         let odds = weight::posterior(&totals);
         // Whether one piece or two fell makes no other offence of it.
         let same = |line: &Line| line.faults.fall.is_some_and(|fall| fall.is_of(&best));

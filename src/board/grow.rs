@@ -9,7 +9,7 @@ use super::{
     bill::{Bill, Item},
     candidate::Candidate,
     evidence::Traces,
-    line::Line,
+    line::{Glance, Line},
     lines::{BEHIND, Lines, MOST_LINES},
     ply::PlyKind,
     sensed::Sensed,
@@ -58,7 +58,8 @@ impl Lines {
     /// arrival was not seen, for an update may be lost, and of pieces that are never read.
     pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
         let mut blind = Vec::new();
-        for parent in (0..self.lines.len()).map(|index| self.parent(index, now, sensed)) {
+        let glance = Glance::new(sensed, now);
+        for parent in (0..self.lines.len()).map(|index| self.parent(index, glance)) {
             let line = parent.line;
             if line.awaits().is_some() {
                 for candidate in line.unread_half_moves() {
@@ -73,7 +74,9 @@ impl Lines {
             if lifted.is_empty() {
                 continue;
             }
-            for candidate in line.stand.candidates() {
+            let moves = line.stand.moves().iter();
+            let of_lifted = moves.filter(|mv| (Candidate::touched(**mv) & lifted).any());
+            for candidate in of_lifted.map(|mv| line.stand.candidate(*mv)) {
                 let [(from, _), ..] = candidate.changes() else {
                     continue;
                 };
@@ -93,7 +96,7 @@ impl Lines {
             }
         }
         let fresh = blind.iter().any(|proposal| self.known(proposal).is_none());
-        self.take_in(now, sensed, self.limit(now, sensed), &blind);
+        self.take_in(now, sensed, self.limit(glance), &blind);
         if fresh {
             // What is seen may be the reply to a half-move that was not.
             self.grow(now, sensed, Bitboard::FULL);
@@ -104,16 +107,11 @@ impl Lines {
     /// Makes lines go on with half-moves that touch `squares` and speak for what is seen, and with those
     /// that follow from them.
     pub(super) fn grow(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
-        let limit = self.limit(now, sensed);
+        let glance = Glance::new(sensed, now);
+        let limit = self.limit(glance);
         let mut fresh = Vec::new();
         for index in 0..self.lines.len() {
-            self.propose(
-                self.parent(index, now, sensed),
-                squares,
-                sensed,
-                limit,
-                &mut fresh,
-            );
+            self.propose(self.parent(index, glance), squares, sensed, limit, &mut fresh);
         }
         for _ in 0..DEPTH {
             if fresh.is_empty() {
@@ -123,7 +121,7 @@ impl Lines {
             fresh.clear();
             for index in taken {
                 self.propose(
-                    self.parent(index, now, sensed),
+                    self.parent(index, glance),
                     Bitboard::FULL,
                     sensed,
                     limit,
@@ -137,18 +135,18 @@ impl Lines {
         }
     }
 
-    fn parent(&self, index: usize, now: Millis, sensed: &Sensed) -> Parent<'_> {
+    fn parent(&self, index: usize, glance: Glance<'_>) -> Parent<'_> {
         let line = &self.lines[index];
         Parent {
             index,
             line,
-            differs: line.differs(sensed, now),
+            differs: line.differs(glance),
         }
     }
 
     /// What costs more than this will not be ranked, nor will what follows from it.
-    fn limit(&self, now: Millis, sensed: &Sensed) -> f32 {
-        let totals = self.lines.iter().map(|line| line.total(sensed, now));
+    fn limit(&self, glance: Glance<'_>) -> f32 {
+        let totals = self.lines.iter().map(|line| line.total_at(glance));
         totals.fold(f32::INFINITY, f32::min) + BEHIND
     }
 

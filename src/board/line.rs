@@ -1,12 +1,14 @@
 //! One explanation of what was seen: a line of half-moves from a common base.
 
+mod cost;
 mod kept;
 
 use std::sync::Arc;
 
+pub(super) use cost::{Glance, paid_for_after};
 pub use kept::KeptLine;
 
-use shakmaty::{Bitboard, Color, Move, Rank, Square, attacks};
+use shakmaty::{Bitboard, Color, Move, Square, attacks};
 
 use super::{
     bill::{Bill, Item},
@@ -16,6 +18,7 @@ use super::{
     sensed::{SCAN_MS, Sensed},
     stand::Stand,
     weight,
+    wrong_since::WrongSince,
 };
 use crate::time::Millis;
 
@@ -31,8 +34,6 @@ pub(super) const GIVE_UP_MS: u64 = 20_000;
 const SLID_MS: u64 = 600;
 /// A piece that has been missing for so long is in no hand.
 const HIDDEN_MS: u64 = 10_000;
-/// A difference that has lasted this long is a ghost: it says little of what was played since.
-const GHOST_MS: u64 = 5000;
 
 /// Where the piece that went from `from` to `to` was seen on its way and not seen to leave: an update is
 /// lost, for it cannot stand on both squares, and it was seen on `to` last.
@@ -68,7 +69,7 @@ pub struct Line {
     pub(super) faults: Faults,
     pub(super) born: Millis,
     /// Since when each square that differs does, by this line.
-    wrong_since: [Millis; 64],
+    wrong_since: WrongSince,
     /// The clock runs: half-moves are pressed for.
     pub(super) clock_runs: bool,
     /// What it cost when it was last ranked.
@@ -89,7 +90,7 @@ impl Line {
             trail: Bitboard::EMPTY,
             faults: Faults::default(),
             born: now,
-            wrong_since: [now; 64],
+            wrong_since: WrongSince::new(now),
             clock_runs: false,
             ranked: 0.0,
         }
@@ -129,7 +130,7 @@ impl Line {
     /// What has been missing for so long is in no hand any more: it is not read.
     pub(super) fn hide_lasting(&mut self, sensed: &Sensed, now: Millis) {
         let lasts = |s: &Square| {
-            let since = sensed.since(*s).max(self.wrong_since[usize::from(*s)]);
+            let since = sensed.since(*s).max(self.wrong_since.at(*s));
             sensed.at(*s).is_empty() && now.since(since) >= HIDDEN_MS
         };
         let missing: Bitboard = (self.differing & !sensed.placement().occupied())
@@ -203,9 +204,9 @@ impl Line {
         let trail = slid.map_or(Bitboard::EMPTY, |(from, to)| {
             trail(from, to, &stand, sensed) & differing
         });
-        let mut wrong_since = self.wrong_since;
+        let mut wrong_since = self.wrong_since.clone();
         for square in steps {
-            wrong_since[usize::from(square)] = now;
+            wrong_since.set(square, now);
         }
         let mut plies = self.plies.clone();
         let missed = self.unpressed();
@@ -276,18 +277,16 @@ impl Line {
         own.zip(other).is_some_and(|(a, b)| a.kind.same_as(&b.kind))
     }
 
-    /// What decides how the line goes on: the position, and which presses are still owed.
-    pub(super) fn state(&self) -> (u64, bool, bool, bool, Faults) {
-        let mut last = self.plies.backwards();
-        let mut owed = || last.next().is_some_and(|ply| ply.pressed.is_none());
-        let (last_owed, one_before_owed) = (owed(), owed());
-        (
-            self.stand.key(),
-            !self.pending.is_empty(),
-            last_owed,
-            one_before_owed,
-            self.faults,
-        )
+    /// True when both go on alike: the same position is reached, and the same presses are still owed.
+    pub(super) fn goes_on_like(&self, other: &Self) -> bool {
+        let owes = |line: &Self| {
+            let mut owed = line.plies.backwards().map(|ply| ply.pressed.is_none());
+            [owed.next(), owed.next()].map(Option::unwrap_or_default)
+        };
+        self.stand.is_same(&other.stand)
+            && self.pending.is_empty() == other.pending.is_empty()
+            && self.faults == other.faults
+            && owes(self) == owes(other)
     }
 
     /// The line without its last half-move, whose squares then are as they should not be.
@@ -345,11 +344,13 @@ impl Line {
             // It is read after all.
             self.bill.pay(Item::SensorFault, weight::READ_AFTER_ALL);
         }
-        // Another piece like it has left its square.
-        let other = |s: Square| s != square && self.expects(s) == code;
-        let explained = self.differing.into_iter().any(other);
-        self.faults
-            .seen(square, code, self.stand.placement().at(square), explained);
+        if self.faults != Faults::default() {
+            // Another piece like it has left its square.
+            let other = |s: Square| s != square && self.expects(s) == code;
+            let explained = self.faults.fall.is_some() && self.differing.into_iter().any(other);
+            self.faults
+                .seen(square, code, self.stand.placement().at(square), explained);
+        }
         if self.expects(square).agrees(code) {
             self.differing.discard(square);
             if !code.is_empty() {
@@ -367,117 +368,6 @@ impl Line {
             && !self.plies[k].landed
         {
             self.plies[k].landed = true;
-        }
-    }
-
-    /// Squares that a piece has left unseen: one more of its kind is read than there are, or else
-    /// another one has been displaced.
-    fn trail(&self, sensed: &Sensed) -> Bitboard {
-        let surplus = |s: &Square| {
-            let piece = sensed.at(*s);
-            let (read, expected) = (sensed.placement(), self.placement());
-            read.squares_of(piece).count() > expected.squares_of(piece).count()
-        };
-        self.trail.into_iter().filter(surplus).collect()
-    }
-
-    /// Where a pawn stands on the last rank that the player to move may have moved there: it is about to be
-    /// replaced.
-    pub(super) fn promoting(&self, sensed: &Sensed) -> Bitboard {
-        let us = self.turn();
-        let pawn = Code::from(us.pawn());
-        let empty = self.differing & !sensed.placement().occupied();
-        let left = empty & us.fold_wb(Rank::Seventh, Rank::Second);
-        let last = self.differing & us.fold_wb(Rank::Eighth, Rank::First);
-        let pushed = |to: &Square| {
-            let mut moves = self.stand.moves().iter();
-            sensed.at(*to) == pawn
-                && moves.any(|mv| {
-                    mv.is_promotion() && mv.to() == *to && mv.from().is_some_and(|from| left.contains(from))
-                })
-        };
-        if left.is_empty() {
-            return Bitboard::EMPTY;
-        }
-        last.into_iter().filter(pushed).collect()
-    }
-
-    /// Squares that cost little and no more with time, for it is known how they came to differ.
-    fn passing(&self, sensed: &Sensed) -> Bitboard {
-        self.trail(sensed) | self.promoting(sensed)
-    }
-
-    /// Adds what lasting differences cost between `from` and `to`.
-    pub(super) fn age(&mut self, sensed: &Sensed, from: Millis, to: Millis) {
-        while let Some((_, at)) = self.pending.first()
-            && to.since(*at) > GIVE_UP_MS
-        {
-            self.pending.remove(0);
-            self.bill.pay(Item::EmptyPress, weight::EMPTY_PRESS);
-        }
-        let (rate, lasting) = if sensed.is_felt() {
-            (weight::FELT_RATE, weight::FELT_MS)
-        } else {
-            (weight::LASTING_RATE, weight::LASTING_MS)
-        };
-        let expected = self.faults.shown_on(self.placement().occupied());
-        for square in self.differing & !self.passing(sensed) {
-            let since = sensed.since(square).max(self.wrong_since[usize::from(square)]);
-            let until = to.min(since + lasting);
-            let span = until.since(from.max(since));
-            if span > 0 {
-                let square = Bitboard::from_square(square);
-                let each = weight::differences(square, sensed.placement(), expected);
-                self.bill.pay(Item::Lasted, each * rate * span as f32 / 1000.0);
-            }
-        }
-    }
-
-    /// What the line costs at `now`, with what differs now, in nats.
-    #[must_use]
-    pub fn total(&self, sensed: &Sensed, now: Millis) -> f32 {
-        let mut total = self.bill.total();
-        self.open_items(sensed, now, |_, nats| total += nats);
-        total
-    }
-
-    /// What the line pays at `now`, item by item.
-    #[must_use]
-    pub fn account(&self, sensed: &Sensed, now: Millis) -> Bill {
-        let mut bill = self.bill;
-        self.open_items(sensed, now, |item, nats| bill.pay(item, nats));
-        bill
-    }
-
-    /// What it costs that squares show something else than the line says.
-    pub(super) fn differs(&self, sensed: &Sensed, now: Millis) -> f32 {
-        if self.differing.is_empty() {
-            return 0.0;
-        }
-        let passing = self.passing(sensed);
-        let differing = self.differing & !passing;
-        let ghosts = differing & !sensed.changed_within(differing, GHOST_MS, now);
-        let expected = self.faults.shown_on(self.placement().occupied());
-        let cost = |squares| weight::differences(squares, sensed.placement(), expected);
-        weight::TRAIL * passing.count() as f32 + cost(differing & !ghosts) + cost(ghosts) * weight::GHOST
-    }
-
-    /// What the line costs because of how things stand at `now`; it may pass.
-    fn open_items(&self, sensed: &Sensed, now: Millis, mut pay: impl FnMut(Item, f32)) {
-        pay(Item::Differs, self.differs(sensed, now));
-        if let Some(last) = self.plies.last()
-            && self.clock_runs
-            && last.pressed.is_none()
-        {
-            let late = now.since(last.at).saturating_sub(800).min(1000) as f32 / 1000.0;
-            pay(Item::Owed, weight::OWED * late);
-        }
-        for (_, at) in &self.pending {
-            // A press without a half-move becomes unlikely as time passes.
-            let late = now.since(*at).saturating_sub(300).min(900) as f32 / 900.0;
-            let never = now.since(*at).saturating_sub(2000).min(8000) as f32 / 8000.0;
-            let more = (weight::EMPTY_PRESS - weight::AWAITED) * never;
-            pay(Item::Awaited, weight::AWAITED * late + more);
         }
     }
 

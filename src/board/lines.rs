@@ -13,7 +13,7 @@ use shakmaty::{Bitboard, Color, Square};
 use super::{
     act::Reason,
     bill::{Bill, Item},
-    line::Line,
+    line::{Glance, Line, paid_for_after},
     ply::{PlyKind, Pruning},
     sensed::Sensed,
     stand::Stand,
@@ -229,8 +229,9 @@ impl Lines {
             return;
         }
         self.ranked_at = None;
-        let best = self.best().clone();
-        self.lines.retain(|line| shared(&best, line) >= n);
+        let best = self.best().plies.clone();
+        self.lines
+            .retain(|line| best.begin_alike(&line.plies, n, |x, y| x.kind.same_as(&y.kind)));
         let mut pruning = Pruning::default();
         for line in &mut self.lines {
             pruning.prune(&mut line.plies, n);
@@ -263,9 +264,10 @@ impl Lines {
     fn age(&mut self, now: Millis, sensed: &Sensed) {
         if now > self.aged {
             if !self.frozen {
+                let lately = paid_for_after(sensed, self.aged);
                 for line in &mut self.lines {
                     line.lies_still(now - sensed.slack());
-                    line.age(sensed, self.aged, now);
+                    line.age(sensed, lately, self.aged, now);
                     line.hide_lasting(sensed, now);
                 }
             }
@@ -305,8 +307,9 @@ impl Lines {
             only.ranked = 0.0;
             return;
         }
+        let glance = Glance::new(sensed, now);
         for line in &mut self.lines {
-            line.ranked = line.total(sensed, now);
+            line.ranked = line.total_at(glance);
         }
         let least = self
             .lines
@@ -320,17 +323,22 @@ impl Lines {
                 .then(a.plies.len().cmp(&b.plies.len()))
         });
         // Lines that reach the same position go on alike: the likelier way there is kept.
-        let mut reached = Vec::with_capacity(MOST_LINES);
-        self.lines.retain(|line| {
-            let state = line.state();
-            let fresh = reached.len() < MOST_LINES && !reached.contains(&state);
-            if fresh {
-                reached.push(state);
+        let mut kept = 0;
+        for i in 0..self.lines.len() {
+            let (likelier, line) = (&self.lines[..kept], &self.lines[i]);
+            if !likelier.iter().any(|other| other.goes_on_like(line)) {
+                if kept < i {
+                    self.lines.swap(kept, i);
+                }
+                kept += 1;
             }
-            fresh
-        });
+            if kept == MOST_LINES {
+                break;
+            }
+        }
+        self.lines.truncate(kept);
         // A board that shows nonsense brings hundreds, for a moment.
-        self.lines.shrink_to(2 * MOST_LINES);
+        self.lines.shrink_to(MOST_LINES);
     }
 }
 

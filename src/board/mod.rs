@@ -26,6 +26,7 @@ pub mod sensed;
 pub mod stand;
 mod suspect;
 pub mod weight;
+mod wrong_since;
 
 pub use act::{Explanation, IllegalAct, explain};
 pub use bill::{Bill, Item};

@@ -31,6 +31,7 @@ pub enum PlyKind {
 
 impl PlyKind {
     /// The move, where it is a legal one.
+    #[inline]
     #[must_use]
     pub fn legal(&self) -> Option<Move> {
         match self {
@@ -52,12 +53,14 @@ impl PlyKind {
     }
 
     /// True when both put the same pieces on the same squares, however they were found.
+    #[inline]
     #[must_use]
     pub fn same_as(&self, other: &Self) -> bool {
-        match (self.legal(), other.legal()) {
-            (Some(a), Some(b)) => a == b,
-            (None, None) => self == other,
-            _ => false,
+        use PlyKind::{Legal, Recovered, Ruled};
+        match (self, other) {
+            (Legal(a) | Ruled(a) | Recovered(a), Legal(b) | Ruled(b) | Recovered(b)) => a == b,
+            (Legal(_) | Ruled(_) | Recovered(_), _) | (_, Legal(_) | Ruled(_) | Recovered(_)) => false,
+            _ => self == other,
         }
     }
 }

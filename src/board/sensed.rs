@@ -239,6 +239,19 @@ impl Sensed {
         (squares & self.recent).into_iter().filter(lately).collect()
     }
 
+    /// The squares that have changed at `start` or later.
+    #[must_use]
+    pub fn changed_since(&self, start: Millis) -> Bitboard {
+        let lately = |s: &Square| self.since(*s) >= start;
+        let all_are_recent = start + RECENT_MS >= self.last_change;
+        let among = if all_are_recent {
+            self.recent
+        } else {
+            Bitboard::FULL
+        };
+        among.into_iter().filter(lately).collect()
+    }
+
     /// What `square` showed before its last change.
     #[must_use]
     pub fn before(&self, square: Square) -> Code {

@@ -16,6 +16,9 @@ use super::{
     placement::Placement,
 };
 
+/// Characters of a FEN; few have more.
+const LONGEST_FEN: usize = 88;
+
 /// A position with the half-moves that may be played from it.
 ///
 /// These and its key are worked out when they are first asked for: most explanations are given up
@@ -156,6 +159,13 @@ impl Stand {
         })
     }
 
+    /// True when both are the same for all that follows, as far as [`Self::key`] tells.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        // Most differ in what stands where, and need no key.
+        std::ptr::eq(self, other) || self.placement == other.placement && self.key() == other.key()
+    }
+
     /// The placement.
     #[must_use]
     pub fn placement(&self) -> &Placement {
@@ -168,6 +178,9 @@ impl Stand {
         self.moves.get_or_init(|| match &self.kind {
             Kind::Legal(chess) => {
                 let legal = chess.legal_moves();
+                if self.in_passing.is_empty() {
+                    return legal[..].into();
+                }
                 legal.iter().chain(&self.in_passing).copied().collect()
             }
             Kind::Irregular(setup) => replies(setup).into(),
@@ -239,7 +252,12 @@ impl Stand {
     /// FEN, with an en passant square only where the capture is legal.
     #[must_use]
     pub fn fen(&self) -> String {
-        Fen::try_from_setup(self.setup()).map_or_else(|_| self.placement.fen(), |fen| fen.to_string())
+        let written = |fen: Fen| {
+            let mut text = String::with_capacity(LONGEST_FEN);
+            fen.append_to_string(&mut text);
+            text
+        };
+        Fen::try_from_setup(self.setup()).map_or_else(|_| self.placement.fen(), written)
     }
 
     /// What makes two positions the same for repetition (9.2.3): all of a FEN but the counters.

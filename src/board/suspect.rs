@@ -48,8 +48,9 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
             stand.placement().at(*from) == piece && sensed.at(*from) != piece && fresh(*from, LIFTED_MS)
         });
         // What rested at the press where it may go was knocked on by the opponent, whose time runs.
-        for from in left.filter(|from| !rested(stand, sensed, *from, pressed)) {
-            found.extend(carried(stand, sensed, from, to));
+        for from in left.filter(|from| !is_legal(stand, *from, to) && !rested(stand, sensed, *from, pressed))
+        {
+            found.push(carried(stand, sensed, from, to));
         }
     }
     found.extend(opponents_piece(line, sensed, pressed));
@@ -101,22 +102,18 @@ fn opponents_piece(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(Ill
     Some((act, Arc::new(stand.left_as(&placement))))
 }
 
-/// The act of carrying the piece on `from` to `to`, unless that is legal or a part of what is.
-fn carried(
-    stand: &Arc<Stand>,
-    sensed: &Sensed,
-    from: Square,
-    to: Square,
-) -> Option<(IllegalAct, Arc<Stand>)> {
-    let mut moves = stand.moves().iter().copied();
-    let castles = king_castles(stand, from, to);
-    let legal = moves.any(|mv| match mv {
-        Move::Castle { king, rook } => king == from && castles.is_some_and(|(r, _)| r == rook),
+/// True when carrying the piece on `from` to `to` is legal, or a part of what is.
+fn is_legal(stand: &Stand, from: Square, to: Square) -> bool {
+    let castled_with = |king: Square| king_castles(stand, king, to).map(|(rook, _)| rook);
+    stand.moves().iter().any(|mv| match *mv {
+        Move::Castle { king, rook } => king == from && castled_with(king) == Some(rook),
         _ => mv.from() == Some(from) && mv.to() == to,
-    });
-    if legal {
-        return None;
-    }
+    })
+}
+
+/// The act of carrying the piece on `from` to `to`, which is not legal.
+fn carried(stand: &Arc<Stand>, sensed: &Sensed, from: Square, to: Square) -> (IllegalAct, Arc<Stand>) {
+    let castles = king_castles(stand, from, to);
     let mut placement: Placement = stand.placement().clone();
     placement.set(to, placement.at(from));
     placement.set(from, Code::EMPTY);
@@ -130,7 +127,7 @@ fn carried(
         }
     }
     let left = Arc::new(stand.left_as(&placement));
-    Some((IllegalAct::carried(from, to, reason, &placement), left))
+    (IllegalAct::carried(from, to, reason, &placement), left)
 }
 
 /// Where the rook goes from and to when a king that goes from `from` to `to` means to castle.

@@ -331,16 +331,13 @@ impl Session {
             Phase::Draining { until } | Phase::Fetching { until } => Some(until),
             Phase::Greeting { next, .. } => Some(send.map_or(next, |send| send.min(next))),
             Phase::Opening => send,
-            Phase::Up => [
+            Phase::Up => Millis::earliest([
                 Some(self.dump_due),
                 Some(self.life_due()),
                 self.clock_due,
                 self.battery.due(),
                 send,
-            ]
-            .into_iter()
-            .flatten()
-            .min(),
+            ]),
         }
     }
 

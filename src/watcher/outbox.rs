@@ -32,6 +32,9 @@ pub enum Heard {
     Press,
 }
 
+/// For so many more events room is made at once.
+const ROOM: usize = 4;
+
 /// Events that wait to be taken, and which states they changed.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
@@ -70,6 +73,10 @@ impl Outbox {
         self.changed.game = true;
         let since_start = |time: Millis| time - self.before;
         let (at, now) = (at.map(since_start), since_start(now));
+        if self.events.len() == self.events.capacity() {
+            // What is watched in place of a game keeps many.
+            self.events.reserve_exact(ROOM);
+        }
         self.events.push_back(Event {
             v: SCHEMA_VERSION,
             formerly: None,

@@ -137,10 +137,10 @@ impl Wire {
                 let in_core = |due| dgt.backlog.in_core(due);
                 let deadline = deadline.and_then(|due| dgt.late.known_at(dgt.backlog.on_line(due)));
                 let deadline = deadline.map(in_core);
-                let line = [dgt.session.poll_timeout(), dgt.late.due()];
-                line.into_iter().flatten().map(in_core).chain(deadline).min()
+                let line = Millis::earliest([dgt.session.poll_timeout(), dgt.late.due()]);
+                Millis::earliest([line.map(in_core), deadline])
             }
-            Self::Whole(whole) => whole.poll_timeout().into_iter().chain(deadline).min(),
+            Self::Whole(whole) => Millis::earliest([whole.poll_timeout(), deadline]),
         }
     }
 
@@ -202,6 +202,9 @@ impl Dgt {
     fn release(&mut self, core: &mut Core) -> u64 {
         let was_silent = self.late.was_silent();
         let held = self.late.take();
+        if held.is_empty() {
+            return 0;
+        }
         let (mut decoder, mut came) = (self.decoder.clone(), Vec::new());
         for (now, bytes) in &held {
             decoder.push(*now, bytes, &mut |message| came.push((*now, Sort::of(&message))));

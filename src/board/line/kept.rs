@@ -14,6 +14,7 @@ use crate::{
         ply::{Grown, Tree},
         sensed::Sensed,
         stand::Stand,
+        wrong_since::WrongSince,
     },
     terms::Side,
     time::Millis,
@@ -40,9 +41,9 @@ pub struct KeptLine {
 impl Line {
     /// The same as a snapshot keeps it.
     pub(in crate::board) fn keep<'a>(&'a self, sensed: &Sensed, tree: &mut Tree<'a>) -> KeptLine {
-        let least = self.wrong_since.iter().min().copied().unwrap_or_default();
+        let least = self.wrong_since.least();
         let later = Square::ALL.into_iter().filter_map(|s| {
-            let since = self.wrong_since[usize::from(s)];
+            let since = self.wrong_since.at(s);
             // What changed since counts from there.
             (since > least.max(sensed.since(s))).then_some((KeptSquare(s), since))
         });
@@ -83,9 +84,9 @@ impl KeptLine {
         line.bill = self.bill.restore()?;
         line.faults = self.faults.unwrap_or_default();
         let (least, later) = &self.wrong_since;
-        line.wrong_since = [*least; 64];
+        line.wrong_since = WrongSince::new(*least);
         for (KeptSquare(square), since) in later {
-            line.wrong_since[usize::from(*square)] = *since;
+            line.wrong_since.set(*square, *since);
         }
         line.hold_against(Bitboard::FULL, sensed);
         line.trail = self.trail & line.differing;

@@ -2,7 +2,6 @@
 //! of its branch.
 
 use std::{
-    collections::HashMap,
     iter,
     ops::{Index, IndexMut},
     sync::Arc,
@@ -211,22 +210,23 @@ impl Drop for Plies {
 
 /// Takes the first half-moves from several branches, which go on sharing what they shared.
 #[derive(Debug, Default)]
-pub(in crate::board) struct Pruning(HashMap<*const Node, Plies>);
+pub(in crate::board) struct Pruning(Vec<(*const Node, Plies)>);
 
 impl Pruning {
     /// Takes the first `n` from `plies`.
     pub(in crate::board) fn prune(&mut self, plies: &mut Plies, n: usize) {
         let kept = plies.len.saturating_sub(n);
-        let nodes: Vec<_> = iter::successors(plies.tip.clone(), |node| node.before.clone())
+        let nodes: Vec<_> = iter::successors(plies.tip.as_ref(), |node| node.before.as_ref())
             .take(kept)
             .collect();
-        let mut pruned = Plies::default();
-        for node in nodes.iter().rev() {
-            let known = self.0.entry(Arc::as_ptr(node)).or_insert_with(|| {
-                pruned.push(node.ply.clone());
-                pruned.clone()
-            });
-            pruned = known.clone();
+        // What another branch shares was pruned already, from its first half-move on.
+        let known = |node: &Arc<Node>| self.0.iter().find(|(known, _)| *known == Arc::as_ptr(node));
+        let mut numbered = nodes.iter().enumerate();
+        let done = numbered.find_map(|(i, node)| Some((i, known(node)?.1.clone())));
+        let (open, mut pruned) = done.unwrap_or_else(|| (kept, Plies::default()));
+        for node in nodes.iter().take(open).rev() {
+            pruned.push(node.ply.clone());
+            self.0.push((Arc::as_ptr(node), pruned.clone()));
         }
         *plies = pruned;
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{CastlingMode, Color};
+use shakmaty::{Bitboard, CastlingMode, Color};
 
 use super::{
     Core, Phase,
@@ -22,6 +22,8 @@ use crate::{
     },
 };
 
+/// Where pawns stand in the array.
+const PAWNS: Bitboard = Bitboard(0x00ff_0000_0000_ff00);
 /// A new array must stand this long after a game.
 const NEW_ARRAY_MS: u64 = 1000;
 /// The initial array during a game must stand this long before it means a new one.
@@ -387,7 +389,7 @@ impl Core {
         let over = game.result.is_some();
         let seen = self.sensed.placement();
         // Of most boards the number of pieces tells, and what they are need not be asked.
-        if seen.occupied().count() != 32 {
+        if !seen.occupied().is_superset(PAWNS) || seen.occupied().count() != 32 {
             return false;
         }
         let named = array_named(seen);

@@ -408,10 +408,7 @@ impl Core {
             .meanwhile
             .as_ref()
             .and_then(|meanwhile| meanwhile.look_again());
-        [self.look_again, self.clock.deadline(), meanwhile]
-            .into_iter()
-            .flatten()
-            .min()
+        Millis::earliest([self.look_again, self.clock.deadline(), meanwhile])
     }
 
     pub(super) fn mate_answered(&mut self, now: Millis, irregularity: &str, verdict: &Verdict) {

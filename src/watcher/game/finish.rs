@@ -148,6 +148,9 @@ impl Game {
 
     fn shown_by_kings(&self, ctx: &Ctx<'_>) -> Option<Shown> {
         let felt = ctx.sensed.is_felt();
+        if !felt && kings_say(ctx.sensed).is_none() {
+            return None;
+        }
         let (result, since, wait_ms) =
             if let Some(kings) = felt.then(|| felt_kings(self.stand(), ctx.sensed)).flatten() {
                 let [one, other] = kings.map(|s| ctx.sensed.since(s));

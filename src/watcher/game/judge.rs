@@ -121,7 +121,8 @@ impl Game {
     /// judged, whether or not the time has come.
     fn judge_suspect(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let k = self.announced();
-        let suspected = self.on_record().then(|| self.lines.best().plies.get(k)).flatten();
+        let suspected = self.lines.best().plies.get(k);
+        let suspected = suspected.filter(|ply| matches!(ply.kind, PlyKind::Suspect(_)) && self.on_record());
         let Some((PlyKind::Suspect(act), Some(pressed), stand)) =
             suspected.map(|ply| (ply.kind.clone(), ply.pressed, ply.stand.clone()))
         else {

@@ -59,10 +59,10 @@ impl Game {
     /// Says every half-move that is sure enough.
     pub(in crate::watcher) fn settle(&mut self, ctx: &mut Ctx<'_>) {
         self.correct(ctx);
-        while self.is_watched() && self.on_record() {
+        while self.is_watched() {
             let k = self.announced();
             let best = self.lines.best();
-            let Some(ply) = best.plies.get(k).cloned() else {
+            let Some(ply) = best.plies.get(k).filter(|_| self.on_record()).cloned() else {
                 break;
             };
             let margin = margin(ctx.now.since(ply.pressed.unwrap_or(ply.at)));
@@ -77,6 +77,9 @@ impl Game {
         }
         let announced = self.announced();
         let settled = announced.saturating_sub(REVISABLE);
+        if settled == 0 {
+            return;
+        }
         let closed = settled
             .min(self.held(ctx))
             .min(self.guessed(ctx.sensed))
@@ -315,12 +318,11 @@ impl Game {
         let k = self.announced();
         let said = &self.record[self.base..];
         let keeps = |line: &crate::board::Line| {
-            line.plies.len() >= k
-                && line
-                    .plies
-                    .iter()
-                    .zip(said)
-                    .all(|(ply, made)| ply.kind.same_as(&made.kind))
+            let later = line.plies.len().checked_sub(k);
+            later.is_some_and(|later| {
+                let mut both = line.plies.backwards().skip(later).zip(said.iter().rev());
+                both.all(|(ply, made)| ply.kind.same_as(&made.kind))
+            })
         };
         let best = self.lines.best();
         if keeps(best) {

@@ -167,8 +167,15 @@ impl Game {
             return;
         }
         self.unread.squares &= !ctx.sensed.placement().occupied();
-        let strayed = self.strayed(ctx.sensed);
-        self.doubt.strayed = strayed.any() || self.taken_unread();
+        // As a rule all were read where they went.
+        let lately = &self.record[self.record.len().saturating_sub(HELD)..];
+        let landed = lately.iter().all(|made| made.landed);
+        let strayed = if landed {
+            Bitboard::EMPTY
+        } else {
+            self.strayed(ctx.sensed)
+        };
+        self.doubt.strayed = strayed.any() || !landed && self.taken_unread();
         for square in strayed & self.lines.best().faults().hidden {
             // A square that one piece came out of has swallowed the next.
             if self.unread.silent.iter().any(|(known, _)| *known == square) {

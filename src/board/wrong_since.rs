@@ -1,0 +1,65 @@
+//! Since when squares differ by an explanation.
+
+use shakmaty::Square;
+
+use crate::time::Millis;
+
+/// A time for each square. Every explanation has one, and there are many: it is kept as what has passed since the first.
+#[derive(Clone, Debug)]
+pub(super) struct WrongSince {
+    first: Millis,
+    /// Milliseconds after `first`, of more than forty days the most that fits.
+    after: [u32; 64],
+}
+
+impl WrongSince {
+    /// All since `first`.
+    pub(super) fn new(first: Millis) -> Self {
+        Self {
+            first,
+            after: [0; 64],
+        }
+    }
+
+    /// Since when `square` differs, if it does.
+    pub(super) fn at(&self, square: Square) -> Millis {
+        self.first + u64::from(self.after[usize::from(square)])
+    }
+
+    /// `square` differs since `at`, which is not before the first of them.
+    pub(super) fn set(&mut self, square: Square, at: Millis) {
+        self.after[usize::from(square)] = u32::try_from(at.since(self.first)).unwrap_or(u32::MAX);
+    }
+
+    /// The earliest of the times.
+    pub(super) fn least(&self) -> Millis {
+        self.first + u64::from(self.after.iter().min().copied().unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_square_has_its_time() {
+        let mut since = WrongSince::new(Millis(1000));
+        since.set(Square::E4, Millis(4000));
+        let times = [Square::E4, Square::E5].map(|square| since.at(square));
+        assert_eq!(times, [Millis(4000), Millis(1000)]);
+        assert_eq!(since.least(), Millis(1000));
+        Square::ALL
+            .into_iter()
+            .for_each(|square| since.set(square, Millis(3000)));
+        assert_eq!(since.least(), Millis(3000));
+    }
+
+    #[test]
+    fn what_is_later_or_earlier_than_can_be_told_is_told_as_nearly_as_can_be() {
+        let mut since = WrongSince::new(Millis(1000));
+        since.set(Square::E4, Millis(u64::MAX));
+        since.set(Square::E5, Millis(10));
+        assert_eq!(since.at(Square::E4), Millis(1000) + u64::from(u32::MAX));
+        assert_eq!(since.at(Square::E5), Millis(1000));
+    }
+}
