@@ -383,7 +383,7 @@ impl Line {
 
     /// Where a pawn stands on the last rank that the player to move may have moved there: it is about to be
     /// replaced.
-    pub(super) fn promoting(&self, sensed: &Sensed) -> Bitboard {
+    pub(crate) fn promoting(&self, sensed: &Sensed) -> Bitboard {
         let us = self.turn();
         let pawn = Code::from(us.pawn());
         let empty = self.differing & !sensed.placement().occupied();
