@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 40] = [
+const FILES: [&str; 41] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
