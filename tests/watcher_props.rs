@@ -6,6 +6,8 @@
 mod gathered;
 #[path = "watcher_props/late.rs"]
 mod late;
+#[path = "watcher_props/lumps.rs"]
+mod lumps;
 #[path = "watcher_props/restarts.rs"]
 mod restarts;
 #[path = "help/told/mod.rs"]

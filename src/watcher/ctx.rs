@@ -23,6 +23,8 @@ pub(super) struct Ctx<'a> {
     pub(super) told: Millis,
     /// What is read came together, and nobody knows when each of it happened.
     pub(super) catches_up: bool,
+    /// When the first of it happened, about.
+    pub(super) lump_began: Millis,
     /// Until when what was read last came in one lump, at times that nobody measured.
     pub(super) lumped: Option<Millis>,
 }

@@ -236,9 +236,12 @@ impl Late {
             };
             happened.push(at);
         }
-        // It did not take longer than the silence.
-        let (took, silence) = (at.since(heard).max(1), now.since(heard));
-        let within = |at: Millis| heard + at.since(heard) * silence.min(took) / took;
+        // It did not take longer than the silence. The recogniser's time has gone on for a while before the silence was known:
+        // what happened by then would all happen at once.
+        let gone_on = self.known_until().filter(|_| self.gathers.ms() == 0);
+        let base = gone_on.map_or(heard, |until| until.clamp(heard, (*now).max(heard)));
+        let (took, silence) = (at.since(heard).max(1), now.since(base));
+        let within = |at: Millis| base + at.since(heard) * silence.min(took) / took;
         happened.into_iter().map(within).collect()
     }
 }
@@ -360,7 +363,8 @@ mod tests {
         let now = Millis(9000);
         let came = [after(1), Sort::Field, Sort::Field, after(4)].map(|sort| (now, sort));
         let times: Vec<u64> = late.times(&came).iter().map(|at| at.0).collect();
-        assert_eq!(times, [2000, 2150, 2300, 5000]);
+        // From when its silence was known on.
+        assert_eq!(times, [3200, 3350, 3500, 6200]);
         let few = [(now, Sort::Field), (now, Sort::Field)];
         assert_eq!(late.times(&few), [now, now], "they may have come so");
     }

@@ -215,10 +215,10 @@ impl Dgt {
         } else {
             came.iter().map(|(at, _)| *at).collect()
         };
-        core.catches_up = came.iter().map(|(came, _)| came).ne(&happened);
-        if core.catches_up {
-            let until = happened.iter().copied().max().unwrap_or(core.now);
-            core.unmeasured(self.backlog.in_core(until));
+        if came.iter().map(|(came, _)| came).ne(&happened) {
+            let [first, last] = [happened.iter().min(), happened.iter().max()]
+                .map(|at| at.map_or(core.now, |at| self.backlog.in_core(*at)));
+            core.catch_up(first, last);
             let (since, until) = (self.late.since(&came), came.last());
             let within = since.zip(until.map(|(came, _)| *came));
             core.within = within.map(|(from, to)| (self.backlog.in_core(from), self.backlog.in_core(to)));
@@ -264,6 +264,12 @@ impl Dgt {
             if at < now {
                 core.told = then;
             }
+            // What came in one instant came in its order.
+            let then = if late.has_waited() {
+                then.max(core.now + 1)
+            } else {
+                then
+            };
             if late.has_waited() {
                 core.unmeasured(then);
             }
@@ -277,6 +283,9 @@ impl Dgt {
             }
             if matches!(comes, Comes::InTime) {
                 core.tell_until(then);
+            }
+            if core.catches_up || late.has_waited() {
+                core.glimpse(then, &message);
             }
             core.message(then, &message, session.identity());
             if !matches!(comes, Comes::Together) {

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 39] = [
+const FILES: [&str; 41] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -20,6 +20,8 @@ const FILES: [&str; 39] = [
     "watcher/ctx.rs",
     "watcher/backlog.rs",
     "watcher/gathers.rs",
+    "watcher/core/glimpse.rs",
+    "watcher/game/glimpse.rs",
     "watcher/late.rs",
     "watcher/game/settle.rs",
     "watcher/game/flags.rs",

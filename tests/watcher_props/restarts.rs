@@ -275,14 +275,18 @@ fn answers(capture: &Capture) -> bool {
 
 /// A real game, and all scripts in which the board can be asked.
 pub(crate) fn fixtures() -> Vec<(String, Capture)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let text = fs::read(folder.join("vienna-1910.dgtcap")).unwrap();
-    let mut captures = vec![("vienna-1910".to_owned(), Capture::parse(&text).unwrap())];
+    let mut captures = vec![("vienna-1910".to_owned(), recorded("vienna-1910"))];
     for script in scripts() {
         captures.push((script.name.clone(), played(&script)));
     }
     captures.retain(|(_, capture)| answers(capture));
     captures
+}
+
+/// The capture of this name in the fixtures.
+pub(crate) fn recorded(name: &str) -> Capture {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    Capture::parse(&fs::read(folder.join(format!("{name}.dgtcap"))).unwrap()).unwrap()
 }
 
 /// Nothing comes out otherwise in any fixture.

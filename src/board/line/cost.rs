@@ -50,7 +50,7 @@ impl Line {
 
     /// Where a pawn stands on the last rank that the player to move may have moved there: it is about to be
     /// replaced.
-    pub(in crate::board) fn promoting(&self, sensed: &Sensed) -> Bitboard {
+    pub(crate) fn promoting(&self, sensed: &Sensed) -> Bitboard {
         let us = self.turn();
         let pawn = Code::from(us.pawn());
         let last = self.differing & us.fold_wb(Rank::Eighth, Rank::First);

@@ -264,6 +264,7 @@ impl Core {
         let in_lump = runs && self.lumped.is_some_and(|lumped| began <= lumped);
         if let Phase::Game(game) = &mut self.phase {
             game.doubt.gap = (in_doubt || in_lump).then_some(0);
+            game.doubt.begun_in_lump = in_lump && !in_doubt;
             game.doubt.absent = absent;
             game.doubt.shaken |= in_doubt;
             if let Some(lines) = lines {

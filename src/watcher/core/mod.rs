@@ -2,6 +2,7 @@
 //! decided. Readings come in by `reading`, events go out by the outbox. Knows no bytes.
 
 mod arbiter;
+mod glimpse;
 mod hardware;
 mod in_step;
 mod lifecycle;
@@ -38,6 +39,8 @@ use crate::{
 const FREEZE_MS: u64 = 700;
 /// However much time passed before a message that came late, nothing is looked at more often.
 const MOST_LOOKS: usize = 8;
+/// Presses that come in one instant are told apart by a millisecond each: there are not so many.
+const TOLD_APART_MS: u64 = 50;
 /// Presses that may wait to be judged.
 const MOST_PRESSES: usize = 4;
 
@@ -81,6 +84,8 @@ pub(super) struct Core {
     pub(super) within: Option<(Millis, Millis)>,
     /// The board tells that the next change of a square lies apart from the one before it.
     pub(super) apart: bool,
+    /// When the first of it happened, about.
+    pub(super) lump_began: Millis,
     /// Until when what was read last came in one lump, at times that nobody measured.
     pub(super) lumped: Option<Millis>,
     /// What is watched in place of a game that is over, or parked.
@@ -117,6 +122,7 @@ impl Core {
             catches_up: false,
             within: None,
             apart: false,
+            lump_began: Millis(0),
             lumped: None,
             meanwhile: None,
             now: Millis(0),
@@ -175,6 +181,7 @@ impl Core {
             sign_wanted: &mut self.sign_wanted,
             told: self.told,
             catches_up: self.catches_up,
+            lump_began: self.lump_began,
             lumped: self.lumped,
         };
         Some((game, ctx))
@@ -265,11 +272,23 @@ impl Core {
     pub(super) fn unmeasured(&mut self, until: Millis) {
         // A line that always gathers has an allowance of its own.
         if self.sensed.slack() == 0 {
-            self.lumped = Some(until);
+            self.lumped = Some(until + TOLD_APART_MS);
         }
         self.each(|core| {
             if let Phase::Game(game) = &mut core.phase {
                 game.doubt.shaken = true;
+            }
+        });
+    }
+
+    /// What comes now waited in one lump, and is given its times, `from` the first of it `until` the last.
+    pub(super) fn catch_up(&mut self, from: Millis, until: Millis) {
+        self.catches_up = true;
+        self.lump_began = from;
+        self.unmeasured(until);
+        self.each(|core| {
+            if let Phase::Game(game) = &mut core.phase {
+                game.ticks = 0;
             }
         });
     }
@@ -364,6 +383,7 @@ impl Core {
         game.look_for_unread(&mut ctx);
         game.look_at_excused(&mut ctx);
         game.look_at_doubt();
+        game.tell_glimpses(&mut ctx);
         let silent = game.unread.squares;
         self.sensed.give_up(silent);
     }

@@ -52,6 +52,9 @@ pub(in crate::watcher) struct Doubt {
     pub(in crate::watcher) strayed: bool,
     /// Half-moves of the record when it was told what was played in a gap, and nothing has borne that out.
     pub(in crate::watcher) gap: Option<usize>,
+    /// The game was taken up in mid-game from what came in a lump, and that is the gap: what is against the record then is
+    /// told as a suspicion.
+    pub(in crate::watcher) begun_in_lump: bool,
     /// The game was taken up from what was read on a board that does not read all: pieces may stand there that it does not
     /// know, for the rest of the game.
     pub(in crate::watcher) absent: bool,
@@ -67,7 +70,12 @@ pub(in crate::watcher) struct Doubt {
 impl Doubt {
     /// True when nobody is to be accused of what the record makes of things.
     pub(in crate::watcher) fn any(&self) -> bool {
-        self.unread || self.strayed || self.absent || self.gap.is_some()
+        self.unread || self.strayed || self.absent || self.gap.is_some() && !self.is_begun_in_lump()
+    }
+
+    /// True while all that is in doubt is how the game began, for it began in a lump.
+    pub(in crate::watcher) fn is_begun_in_lump(&self) -> bool {
+        self.begun_in_lump && self.gap == Some(0)
     }
 }
 

@@ -14,6 +14,7 @@ mod fallen;
 mod finish;
 pub(in crate::watcher) mod flags;
 pub(in crate::watcher) mod gap;
+pub(in crate::watcher) mod glimpse;
 mod judge;
 mod overruled;
 pub(in crate::watcher) mod recall;
@@ -173,6 +174,12 @@ pub(super) struct Game {
     pub(super) overruled: Option<doubt::Overruled>,
     /// What the board may be asked about it.
     pub(super) recall: recall::Recall,
+    /// What stood on the board within a lump.
+    pub(in crate::watcher) glimpses: Vec<glimpse::Glimpse>,
+    /// How often it was looked at in a lump.
+    pub(in crate::watcher) copies: usize,
+    /// Readings of a running clock in a lump since it was pressed, stopped or started.
+    pub(in crate::watcher) ticks: usize,
 }
 
 impl Game {
@@ -213,6 +220,9 @@ impl Game {
             asked: None,
             overruled: None,
             recall: recall::Recall::default(),
+            glimpses: Vec::new(),
+            copies: 0,
+            ticks: 0,
         }
     }
 

@@ -3,7 +3,7 @@
 
 use shakmaty::Bitboard;
 
-use super::{Game, advice::Finding};
+use super::{Game, advice::Finding, glimpse::TICKS};
 use crate::{
     board::act::Reason,
     event::{Certainty, CompletedBy},
@@ -41,10 +41,14 @@ impl Game {
     pub(super) fn how_sure(&self, ctx: &Ctx<'_>, finding: &Finding) -> Certainty {
         let by_record = finding.reported.is_none() && follows_from_the_record(finding.kind);
         // Something may be missing, and nobody is accused because of that.
-        if finding.reported.is_none() && (ctx.sensed.may_miss_some() || self.is_unmeasured(ctx, finding)) {
+        let unknown =
+            ctx.sensed.may_miss_some() || self.is_unmeasured(ctx, finding) || self.is_hasty(ctx, finding);
+        if finding.reported.is_none() && unknown {
             return Certainty::Suspected;
         }
-        if by_record && (self.is_shaky(ctx, finding) || self.puts_back(ctx, finding)) {
+        // Whether somebody stopped the clock in time to have seen what the board may not show is not measured either.
+        let unmeasured = ctx.lumped.is_some_and(|lumped| finding.at <= lumped) && self.is_board_faulty();
+        if by_record && (unmeasured || self.is_shaky(ctx, finding) || self.puts_back(ctx, finding)) {
             return Certainty::Suspected;
         }
         let doubtful = by_record && (self.was_mistaken() || self.is_untidy(ctx, finding));
@@ -71,7 +75,7 @@ impl Game {
     /// lately, half-moves were not pressed for either, and nobody stops the clock because of it; and, once it was corrected, where
     /// the board does not read all.
     fn is_shaky(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
-        if self.is_unproven(ctx, Some(finding.at)) {
+        if self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
             return true;
         }
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
@@ -88,6 +92,15 @@ impl Game {
         let mut said = self.open.iter().chain(&self.closed);
         self.doubt.shaken
             || said.any(|open| !open.is_dismissed() && open.matter.said.certainty != Certainty::Certain)
+    }
+
+    /// It is decided within a lump and was pressed for before that, and nothing in the lump tells by then that time has passed.
+    fn is_hasty(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
+        use IrregularityKind::{BothFlags, FlagFall};
+        let stopped = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
+        let flag = matches!(finding.kind, BothFlags | FlagFall);
+        let before = ctx.catches_up && finding.at < ctx.lump_began;
+        before && ctx.sensed.slack() == 0 && !flag && !stopped && self.ticks < TICKS
     }
 
     /// What was done within a half-move that began in a lump: when each of it happened nobody measured, and it is a matter of a

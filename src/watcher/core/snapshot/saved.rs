@@ -110,6 +110,9 @@ struct SavedUnread {
     strayed: bool,
     /// Half-moves when a gap was told that nothing has borne out.
     gap: Option<SavedPlies>,
+    /// That gap is a game that began in a lump.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    begun_in_lump: bool,
     /// Pieces may stand on the board that the record does not know.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     absent: bool,
@@ -135,7 +138,7 @@ impl SavedUnread {
             unread.squares.contains(*s) || unread.pieces.iter().any(|(known, _)| *known == code)
         };
         let hidden: Bitboard = best.faults().hidden.into_iter().filter(told).collect();
-        let doubted = game.doubt.any() || game.doubt.shaken;
+        let doubted = game.doubt.any() || game.doubt.gap.is_some() || game.doubt.shaken;
         let sound = hidden.is_empty() && unread.is_empty() && !doubted && game.noticed.is_empty();
         (!sound).then(|| Self {
             hidden: indices(hidden),
@@ -152,6 +155,7 @@ impl SavedUnread {
             moved: game.doubt.unread,
             strayed: game.doubt.strayed,
             gap: game.doubt.gap.map(Into::into),
+            begun_in_lump: game.doubt.is_begun_in_lump(),
             absent: game.doubt.absent,
             corrected: game.doubt.shaken,
             corrected_at: game.doubt.corrected.map(Into::into),
@@ -169,6 +173,7 @@ impl SavedUnread {
         game.doubt.unread = self.moved;
         game.doubt.strayed = self.strayed;
         game.doubt.gap = self.gap.map(Into::into);
+        game.doubt.begun_in_lump = self.begun_in_lump;
         game.doubt.absent = self.absent;
         game.doubt.shaken = self.corrected;
         game.doubt.corrected = self.corrected_at.map(Into::into);

@@ -1,0 +1,113 @@
+//! What would be said had the board stood still before a change that came in a lump: see `game/glimpse`.
+
+use std::mem;
+
+use super::{Core, Phase};
+use crate::{
+    dgt::{ClockReading, Message},
+    event::Body,
+    time::Millis,
+    watcher::{
+        game::{
+            Game, Open,
+            glimpse::{Glimpse, TICKS},
+        },
+        outbox::Outbox,
+    },
+};
+
+/// For so long the board is taken to have stood still.
+const STOOD_MS: u64 = 3000;
+/// A copy is looked at so often at the most.
+const MOST_LOOKS: usize = 24;
+/// So many copies are made for one lump.
+const MOST_COPIES: usize = 16;
+/// Numbers from here on are of events that nobody sees.
+const UNSEEN: u64 = 1 << 41;
+
+impl Core {
+    /// `message` comes in a lump: what would be said had the board stood still before it?
+    pub(in crate::watcher) fn glimpse(&mut self, now: Millis, message: &Message<'_>) {
+        let Phase::Game(game) = &mut self.phase else {
+            return;
+        };
+        let stood = match message {
+            Message::Field { .. } | Message::Dump(_) => game.ticks >= TICKS,
+            Message::Clock(next) => {
+                let same = |last: &&ClockReading| last.running == next.running && last.lever == next.lever;
+                if self.clock.reading().is_none_or(|last| same(&last)) {
+                    game.ticks += 1;
+                    return;
+                }
+                game.ticks = 0;
+                true
+            }
+            _ => return,
+        };
+        if self.sensed.slack() > 0 || !game.is_open_to_doubt(&self.sensed) || game.copies >= MOST_COPIES {
+            return;
+        }
+        game.copies += 1;
+        let mut copy = game.clone();
+        copy.glimpses.clear();
+        let seen = self.stand_still(now, copy);
+        let Phase::Game(game) = &mut self.phase else {
+            return;
+        };
+        for (open, at) in seen {
+            game.keep_glimpse(Glimpse::new(open, at, stood));
+        }
+    }
+
+    /// What is said of `copy` where nothing comes for a while.
+    fn stand_still(&mut self, now: Millis, copy: Box<Game>) -> Vec<(Open, Millis)> {
+        let out = Outbox {
+            seq: UNSEEN,
+            ..Outbox::default()
+        };
+        let phase = mem::replace(&mut self.phase, Phase::Game(copy));
+        let out = mem::replace(&mut self.out, out);
+        let told = mem::replace(&mut self.told, Millis(u64::MAX));
+        let look_again = self.look_again.take();
+        let catches_up = mem::take(&mut self.catches_up);
+        let wanted = (self.dump_wanted, self.sign_wanted);
+        let given_up = self.sensed.given_up();
+        let mut then = now;
+        for _ in 0..MOST_LOOKS {
+            self.look_again = None;
+            self.review_game(then);
+            match self.look_again {
+                Some(at) if at <= now + STOOD_MS => then = at.max(then + 1),
+                _ => break,
+            }
+        }
+        self.sensed.give_up(given_up);
+        (self.dump_wanted, self.sign_wanted) = wanted;
+        self.catches_up = catches_up;
+        self.look_again = look_again;
+        self.told = told;
+        let out = mem::replace(&mut self.out, out);
+        match mem::replace(&mut self.phase, phase) {
+            Phase::Game(copy) => said_of(&copy, out),
+            Phase::Waiting(_) => Vec::new(),
+        }
+    }
+}
+
+/// What was said of a copy and is more than advice.
+fn said_of(copy: &Game, out: Outbox) -> Vec<(Open, Millis)> {
+    let mut glimpses = Vec::new();
+    for event in out.events {
+        if matches!(event.body, Body::Irregularity(_))
+            && let Some(open) = copy
+                .open
+                .iter()
+                .chain(&copy.closed)
+                .find(|open| open.id == event.id)
+        {
+            let at = event.at.unwrap_or(event.t);
+            glimpses.push((open.clone(), Millis((at * 1000.0).round() as u64)));
+        }
+    }
+    glimpses
+}

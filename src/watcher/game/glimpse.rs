@@ -1,0 +1,130 @@
+//! What stood on the board within a lump. Its order is known and its times are not: what was put right before the lump was
+//! over may have stood there for a tenth of a second or for ten.
+//!
+//! So before each change in a lump that follows what nothing explains yet a copy of the game is asked what would be said had
+//! the board stood still from there on. What the game does not say by itself in the end is told as a suspicion: nobody is
+//! accused on times that nobody measured, and nothing that was seen is passed over.
+
+use std::mem;
+
+use super::{Game, Open};
+use crate::{
+    board::{PlyKind, Sensed},
+    event::{Body, Certainty, Resolution},
+    laws::IrregularityKind,
+    time::Millis,
+    watcher::ctx::Ctx,
+};
+
+/// So many are kept.
+const MOST_KEPT: usize = 4;
+/// After a lump the game itself is given so long to say it.
+const OWN_MS: u64 = 3000;
+/// So many readings of a running clock after it was pressed come a second after that at the least.
+pub(in crate::watcher) const TICKS: usize = 2;
+
+/// An irregularity that stood on the board within a lump.
+#[derive(Clone, Debug)]
+pub(in crate::watcher) struct Glimpse {
+    open: Open,
+    /// When it was done, about.
+    at: Millis,
+    /// It stood there for a while: the clock counted seconds, or somebody pressed or stopped it.
+    stood: bool,
+}
+
+impl Glimpse {
+    /// Of what was said of a copy, done at `at`.
+    pub(in crate::watcher) fn new(open: Open, at: Millis, stood: bool) -> Self {
+        Self { open, at, stood }
+    }
+
+    /// True when `other` is of the same half-move.
+    fn is_like(&self, other: &Open) -> bool {
+        self.open.ply == other.ply && self.open.offender == other.offender
+    }
+
+    /// How much it tells against another one of the same half-move: that nothing was done looks like what was put right.
+    fn weight(&self) -> (bool, bool) {
+        (self.stood, self.open.kind != IrregularityKind::PressWithoutMove)
+    }
+
+    /// True where a moment proves it: what has to stand for a while, or may be a hand at work, has to have stood.
+    fn is_proved(&self) -> bool {
+        use IrregularityKind::{MovedOutOfTurn, PiecesDisplaced};
+        self.stood || !matches!(self.open.kind, MovedOutOfTurn | PiecesDisplaced)
+    }
+}
+
+impl Game {
+    /// True while something is on the board, or was pressed for, that the best explanation has no legal half-move for.
+    pub(in crate::watcher) fn is_open_to_doubt(&self, sensed: &Sensed) -> bool {
+        let best = self.lines.best();
+        let suspects = best.plies.last();
+        self.is_watched()
+            && !self.gap
+            && (best.awaits().is_some()
+                || suspects.is_some_and(|ply| matches!(ply.kind, PlyKind::Suspect(_)))
+                || best.misplaced(sensed).any()
+                || best.promoting(sensed).any()
+                || best.faults().fall.is_some())
+    }
+
+    pub(in crate::watcher) fn keep_glimpse(&mut self, glimpse: Glimpse) {
+        if !glimpse.is_proved() {
+            return;
+        }
+        let known = self
+            .glimpses
+            .iter()
+            .position(|known| known.is_like(&glimpse.open));
+        match known {
+            Some(i) if self.glimpses[i].weight() < glimpse.weight() => self.glimpses[i] = glimpse,
+            Some(_) => {}
+            None if self.glimpses.len() < MOST_KEPT => self.glimpses.push(glimpse),
+            None => {}
+        }
+    }
+
+    /// Tells what stood on the board in a lump, where the game itself says nothing of it.
+    pub(in crate::watcher) fn tell_glimpses(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(lumped) = ctx.lumped.filter(|_| !ctx.catches_up) else {
+            return;
+        };
+        // Nothing is waited for where nothing was seen.
+        if self.copies == 0 || !ctx.passed(lumped, OWN_MS) {
+            return;
+        }
+        (self.copies, self.ticks) = (0, 0);
+        for glimpse in mem::take(&mut self.glimpses) {
+            let mut said = self.open.iter().chain(&self.closed);
+            let ply = glimpse.open.ply;
+            let fits = ply <= self.plies() + 1
+                && glimpse.open.matter.said.fen_before == self.stand_at(ply.saturating_sub(1)).fen();
+            // What was read later was pressed for.
+            let pressed_for = !glimpse.stood
+                && self
+                    .record
+                    .get(ply.wrapping_sub(1))
+                    .is_some_and(|made| made.at == glimpse.at);
+            if fits && !pressed_for && !said.any(|open| glimpse.is_like(open)) {
+                self.tell_glimpse(ctx, glimpse);
+            }
+        }
+    }
+
+    fn tell_glimpse(&mut self, ctx: &mut Ctx<'_>, glimpse: Glimpse) {
+        let Glimpse { mut open, at, .. } = glimpse;
+        open.matter.said.certainty = Certainty::Suspected;
+        open.matter.put_into_words(ctx);
+        open.counted = false;
+        let body = Body::Irregularity(Box::new(open.matter.said.clone()));
+        open.id = self.emit(ctx, Some(at), body);
+        open.ended = None;
+        let stands = ctx.sensed.placement().fen() == open.matter.said.placement;
+        self.open.push(open);
+        if !stands {
+            self.resolve(ctx, self.open.len() - 1, Resolution::Restored);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Offences whose press comes in a lump: what `replay` finds is said, or suspected where nobody can be accused on times that
+//! nobody measured. Nothing is passed over.
+
+use dgt2mqtt::{
+    event::{Body, Certainty, Event, Irregularity, Resolution},
+    laws::IrregularityKind,
+    time::Millis,
+};
+
+use crate::{
+    late::{held_back, is_full},
+    restarts,
+};
+
+/// An irregularity that was said.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) what: Box<Irregularity>,
+    /// When it was done.
+    at: u64,
+    /// It was withdrawn.
+    is_withdrawn: bool,
+}
+
+impl Said {
+    fn is_suspicion(&self) -> bool {
+        self.what.certainty == Certainty::Suspected
+    }
+
+    /// True where it is a suspicion, and nothing `told` is of the same.
+    pub(crate) fn is_besides(&self, told: &[Self]) -> bool {
+        self.is_suspicion() && !told.iter().any(|it| self.tells_of(it))
+    }
+
+    /// True when `other` tells of the same: also of the same pieces otherwise, and of a flag after another half-move.
+    fn tells_of(&self, other: &Self) -> bool {
+        let (a, b) = (&self.what, &other.what);
+        let same = a.kind == b.kind && a.offender == b.offender;
+        let flag = matches!(a.kind, IrregularityKind::FlagFall | IrregularityKind::BothFlags);
+        same && (a.ply == b.ply || flag) || !a.squares.is_empty() && a.squares == b.squares
+    }
+}
+
+/// What was said of irregularities.
+pub(crate) fn said(events: &[Event]) -> Vec<Said> {
+    let withdrawn = |id: &str| {
+        events.iter().any(|event| {
+            matches!(&event.body, Body::IrregularityResolved { irregularity, how: Resolution::Superseded } if irregularity == id)
+        })
+    };
+    let of = |event: &Event| match &event.body {
+        Body::Irregularity(what) => Some(Said {
+            what: what.clone(),
+            at: (event.at.unwrap_or(event.t) * 1000.0).round() as u64,
+            is_withdrawn: withdrawn(&event.id),
+        }),
+        _ => None,
+    };
+    events.iter().filter_map(of).collect()
+}
+
+/// When the first game began, which is to be under way when the lump begins.
+fn began(events: &[Event]) -> Option<u64> {
+    let start = |event: &&Event| matches!(event.body, Body::GameStarted { .. });
+    let began = events.iter().find(start)?;
+    Some((began.t * 1000.0).round() as u64 + 1)
+}
+
+/// Of the offences whose press was held back for `ms` how many are said, suspected, and neither.
+#[derive(Debug, Default)]
+struct Count {
+    said: usize,
+    suspected: usize,
+    silent: Vec<String>,
+}
+
+fn count(ms: u64, seeds: std::ops::Range<u64>, step: usize) -> Count {
+    let mut count = Count::default();
+    let mut tried = 0;
+    for (name, capture) in restarts::fixtures() {
+        let events = restarts::play_killed(&capture, &[], 0).1;
+        let offences = said(&events);
+        let sure = |offence: &&Said| !offence.is_suspicion() && !offence.is_withdrawn;
+        for (offence, seed) in offences
+            .iter()
+            .filter(sure)
+            .flat_map(|offence| seeds.clone().map(move |seed| (offence, seed)))
+        {
+            tried += 1;
+            let Some(first) = began(&events).filter(|first| *first <= offence.at) else {
+                continue;
+            };
+            if tried % step != 0 {
+                continue;
+            }
+            let mut random = fastrand::Rng::with_seed(seed ^ ms ^ offence.at);
+            let from = random.u64(first.max((offence.at + 1).saturating_sub(ms))..=offence.at);
+            let late = held_back(&capture, (Millis(from), Millis(from + ms)));
+            let late = said(&restarts::play_killed(&late, &[], 0).1);
+            let mut found = late.iter().filter(|it| it.tells_of(offence)).peekable();
+            if found.peek().is_none() {
+                let (kind, ply) = (offence.what.kind.as_str(), offence.what.ply);
+                count
+                    .silent
+                    .push(format!("{ms} ms, {name} from {from}: {kind}@{ply}"));
+            } else if found.all(Said::is_suspicion) {
+                count.suspected += 1;
+            } else {
+                count.said += 1;
+            }
+        }
+    }
+    println!(
+        "{ms} ms: {} said, {} suspected, {} silent",
+        count.said,
+        count.suspected,
+        count.silent.len()
+    );
+    count
+}
+
+/// So many of a hundred are told. What is silent are pieces that fell at the press: that they did is a matter of a quarter of
+/// a second.
+#[test]
+fn an_offence_in_a_lump_is_not_passed_over() {
+    let (all, seeds, step): (&[u64], _, _) = if is_full() {
+        (&[1000, 2000, 5000, 10_000, 20_000, 60_000], 1..21, 1)
+    } else {
+        (&[2000, 20_000], 1..2, 2)
+    };
+    let (mut told, mut silent) = (0, Vec::new());
+    for ms in all {
+        let count = count(*ms, seeds.clone(), step);
+        told += count.said + count.suspected;
+        silent.extend(count.silent);
+    }
+    let of = told + silent.len();
+    println!("{told} of {of} told");
+    assert!(
+        told * 100 >= of * 94,
+        "{told} of {of} told:\n{}",
+        silent.join("\n")
+    );
+}
