@@ -3,11 +3,12 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 41] = [
+const FILES: [&str; 42] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
     "board/occupancy.rs",
+    "board/line/cost.rs",
     "board/lines.rs",
     "board/grow.rs",
     "board/presses.rs",
