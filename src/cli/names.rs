@@ -1,10 +1,18 @@
 //! Names on the command line, spelled as in the payloads.
 
-use crate::capture::is_board_id;
+use crate::{capture::is_board_id, laws::Edition};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::{DeserializeOwned, IntoDeserializer, value};
 
-pub(super) const LAWS: [&str; 5] = ["1997-fritz", "2014", "2017-rc-proposal", "2018", "2023"];
+pub(super) const LAWS: [&str; Edition::ALL.len()] = {
+    let mut names = [""; Edition::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = Edition::ALL[i].as_str();
+        i += 1;
+    }
+    names
+};
 pub(super) const TIME_CONTROLS: [&str; 3] = ["standard", "rapid", "blitz"];
 pub(super) const SUPERVISIONS: [&str; 2] = ["adequate", "not_adequate"];
 

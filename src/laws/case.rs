@@ -97,7 +97,7 @@ impl Edition {
 
     /// The name in JSON and on the command line.
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Laws1997 => "1997-fritz",
             Self::Laws2014 => "2014",
@@ -105,5 +105,44 @@ impl Edition {
             Self::Laws2018 => "2018",
             Self::Laws2023 => "2023",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All strings that a schema allows.
+    fn names(schema: &serde_json::Value, found: &mut Vec<String>) {
+        match schema {
+            serde_json::Value::Object(fields) => {
+                for (key, value) in fields {
+                    match value.as_str() {
+                        Some(name) if key == "const" => found.push(name.to_owned()),
+                        _ => names(value, found),
+                    }
+                }
+            }
+            serde_json::Value::Array(values) => {
+                for value in values {
+                    match value.as_str() {
+                        Some(name) => found.push(name.to_owned()),
+                        None => names(value, found),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn no_edition_is_missing_among_all() {
+        let schema = serde_json::to_value(schemars::schema_for!(Edition)).unwrap();
+        let mut found = Vec::new();
+        names(&schema, &mut found);
+        let mut all = Edition::ALL.map(Edition::as_str);
+        found.sort();
+        all.sort_unstable();
+        assert_eq!(found, all);
     }
 }

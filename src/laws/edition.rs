@@ -167,10 +167,10 @@ pub fn ending_articles(edition: Edition) -> &'static [&'static str] {
 #[must_use]
 pub fn halving_articles(case: &Case) -> &'static [&'static str] {
     match (case.edition, case.time_control) {
+        (Laws1997, _) | (Laws2014 | Proposal2017 | Laws2018, Standard | Rapid) | (Laws2023, Standard) => &[],
         (Laws2014 | Proposal2017 | Laws2018, Blitz) => &["B.2"],
         (Laws2023, Rapid) => &["A.3"],
         (Laws2023, Blitz) if case.is_unsupervised() => &["A.3", "B.3"],
         (Laws2023, Blitz) => &["B.2"],
-        _ => &[],
     }
 }

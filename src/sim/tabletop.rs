@@ -84,8 +84,6 @@ pub struct Tabletop {
     /// What a scan has still to find.
     changes: Vec<Change>,
     clock: Option<SimulatedClock>,
-    /// The clock as it is set before a game.
-    clock_before: Option<SimulatedClock>,
     white: ClockSide,
     is_clock_out: bool,
     is_down: bool,
@@ -125,7 +123,6 @@ impl Tabletop {
             first: [PieceCode::EMPTY; 64],
             told: [PieceCode::EMPTY; 64],
             changes: Vec::new(),
-            clock_before: clock.clone(),
             clock,
             white: setting.white,
             is_clock_out: false,
@@ -162,17 +159,6 @@ impl Tabletop {
         }
         let records = self.records;
         Capture { header, records }
-    }
-
-    /// What was told since the last time; of no use where a scan has still to find it.
-    pub fn take_told(&mut self) -> Vec<Record> {
-        std::mem::take(&mut self.records)
-    }
-
-    /// What time it is.
-    #[must_use]
-    pub fn now(&self) -> Millis {
-        self.now
     }
 
     /// The position that the game has reached.
@@ -331,13 +317,6 @@ impl Tabletop {
             ClockSide::Right => (to_move.fold_wb(ClockSide::Right, ClockSide::Left), black, white),
         };
         self.clock_act(|clock, now| clock.set_and_start(now, side, left * 1000, right * 1000));
-    }
-
-    /// The clock is set for the next game.
-    pub fn set_clock(&mut self) {
-        self.clock.clone_from(&self.clock_before);
-        self.clock.iter_mut().for_each(|clock| clock.advance(self.now));
-        self.show_clock();
     }
 
     /// The board's cable is pulled, or back.

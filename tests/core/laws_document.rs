@@ -1,4 +1,4 @@
-//! `docs/laws.md` shows the tables that the program uses. `DGT2MQTT_REGENERATE=1` writes them anew.
+//! `docs/laws.md` shows the tables that the program uses. `UPDATE_GOLDEN=1` writes them anew.
 
 use std::{env, fmt::Write as _, fs, path::Path};
 
@@ -275,13 +275,13 @@ fn filled(document: &str) -> String {
 fn the_document_shows_the_tables_in_use() {
     let document = fs::read_to_string(Path::new(DOCUMENT)).expect("docs/laws.md");
     let expected = filled(&document);
-    if env::var_os("DGT2MQTT_REGENERATE").is_some() {
+    if env::var_os("UPDATE_GOLDEN").is_some() {
         fs::write(DOCUMENT, &expected).expect("docs/laws.md can be written");
         return;
     }
     assert!(
         document == expected,
-        "docs/laws.md differs from the tables: run the test with DGT2MQTT_REGENERATE=1"
+        "docs/laws.md differs from the tables: run the test with UPDATE_GOLDEN=1"
     );
 }
 
@@ -300,7 +300,7 @@ fn readings() -> Vec<String> {
 
 #[test]
 fn every_option_is_explained_with_its_readings() {
-    if env::var_os("DGT2MQTT_REGENERATE").is_some() {
+    if env::var_os("UPDATE_GOLDEN").is_some() {
         // The other test is writing the page.
         return;
     }

@@ -137,7 +137,7 @@ fn the_command_reads_castling_rights_of_chess960() {
 
 /// The position that the solver at hand leaves open at its bound.
 #[test]
-fn the_closed_position_full_of_bishops_is_proven_for_both_sides() {
+fn the_closed_position_with_many_a_bishop_is_proven_for_both_sides() {
     let closed = position("3k1b2/2p1pBp1/KpP1P1P1/1P3B2/4B1B1/5B2/8/8 w - - 0 1");
     std::thread::scope(|scope| {
         for winner in Color::ALL {

@@ -110,5 +110,17 @@ fn the_table_says_what_the_code_does() {
             .map(|key| (key.clone(), constants.get(&key).cloned().unwrap_or_default()))
             .collect();
     }
-    assert_eq!(documented, constants, "UPDATE_GOLDEN=1 writes values, not rows");
+    // One line for each difference, as a row to be written.
+    let rows =
+        |from: &BTreeMap<(String, String), String>, other: &BTreeMap<(String, String), String>| -> String {
+            let missing = from.iter().filter(|(key, value)| other.get(*key) != Some(*value));
+            missing
+                .map(|((file, name), value)| format!("| `{file}` | `{name}` | {value} | unit | why |\n"))
+                .collect()
+        };
+    let (lacks, has) = (rows(&constants, &documented), rows(&documented, &constants));
+    assert!(
+        lacks.is_empty() && has.is_empty(),
+        "docs/recognition.md lacks (UPDATE_GOLDEN=1 writes values, but no rows):\n{lacks}and has:\n{has}"
+    );
 }
