@@ -155,6 +155,7 @@ impl Core {
     /// What happens now is heard by nobody, until the board is read again.
     pub(super) fn unheard(&mut self) {
         self.gap = true;
+        self.apart = false;
         self.clock.gap();
         self.each(|core| {
             if let Phase::Game(game) = &mut core.phase {

@@ -42,7 +42,10 @@ impl Core {
                 self.thaw(now);
             }
             Message::Battery(battery) => self.battery(now, *battery),
-            lost if *lost == Message::LOST => self.sensed.may_have_lost(now),
+            lost if *lost == Message::LOST => {
+                self.apart = false;
+                self.sensed.may_have_lost(now);
+            }
             apart if *apart == Message::APART => self.apart = true,
             _ => {}
         }
@@ -172,13 +175,13 @@ impl Core {
     }
 
     fn field(&mut self, now: Millis, square: u8, piece: PieceCode) {
+        let apart = std::mem::take(&mut self.apart);
         // Before the first dump nothing is known of the other squares.
         let Some(raw) = &mut self.raw else {
             self.dump_wanted = true;
             return;
         };
         raw[usize::from(square & 63)] = piece;
-        let apart = std::mem::take(&mut self.apart);
         if self.orient() {
             return;
         }

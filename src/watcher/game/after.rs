@@ -95,7 +95,7 @@ impl Game {
     }
 
     /// Half-moves on the record when the target of `open` stands on the board.
-    fn plies_at_restoration(&self, open: &Open) -> usize {
+    pub(super) fn plies_at_restoration(&self, open: &Open) -> usize {
         match open.kind {
             IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound => open.ply,
             _ => open.ply.saturating_sub(1),

@@ -3,7 +3,8 @@
 //!
 //! So before each change in a lump that follows what nothing explains yet a copy of the game is asked what would be said had
 //! the board stood still from there on. What the game does not say by itself in the end is told as a suspicion: nobody is
-//! accused on times that nobody measured, and nothing that was seen is passed over.
+//! accused on times that nobody measured. What is kept here is not in the snapshot: a restart within these seconds, and the end
+//! of the game, lose it.
 
 use std::mem;
 
@@ -88,7 +89,7 @@ impl Game {
 
     /// Tells what stood on the board in a lump, where the game itself says nothing of it.
     pub(in crate::watcher) fn tell_glimpses(&mut self, ctx: &mut Ctx<'_>) {
-        let Some(lumped) = ctx.lumped.filter(|_| !ctx.catches_up) else {
+        let Some(lumped) = ctx.lumped.filter(|_| !ctx.catches_up && self.is_watched()) else {
             return;
         };
         // Nothing is waited for where nothing was seen.
@@ -117,14 +118,20 @@ impl Game {
         let Glimpse { mut open, at, .. } = glimpse;
         open.matter.said.certainty = Certainty::Suspected;
         open.matter.put_into_words(ctx);
-        open.counted = false;
+        // A suspicion counts for nothing, and no reply completes it.
+        (open.counted, open.may_stand) = (false, false);
         let body = Body::Irregularity(Box::new(open.matter.said.clone()));
         open.id = self.emit(ctx, Some(at), body);
         open.ended = None;
-        let stands = ctx.sensed.placement().fen() == open.matter.said.placement;
+        // What play went on from is not to be put right any more.
+        let stands = ctx.sensed.placement().fen() == open.matter.said.placement
+            && open.target.is_some()
+            && self.plies() <= self.plies_at_restoration(&open);
+        let question = self.question(&open).filter(|_| stands);
         self.open.push(open);
         if !stands {
             self.resolve(ctx, self.open.len() - 1, Resolution::Restored);
         }
+        ctx.out.questions.extend(question);
     }
 }

@@ -96,6 +96,9 @@ pub(in crate::watcher) struct SavedHands {
     lifted: Vec<(KeptSquare, Code, Millis)>,
     touches: Vec<(KeptSquare, Code, Millis, Millis)>,
     steps: Vec<(KeptSquare, Code, Millis, bool)>,
+    /// The board tells which changes lie apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    tells_apart: bool,
 }
 
 impl SavedHands {
@@ -113,6 +116,7 @@ impl SavedHands {
             steps: steps
                 .map(|s| (KeptSquare(s.square), s.code, s.at, s.arrived))
                 .collect(),
+            tells_apart: hands.tells_apart,
         }
     }
 }
@@ -143,7 +147,7 @@ impl From<&SavedHands> for Hands {
                 })
                 .collect(),
             proven: ProvenTime::default(),
-            tells_apart: false,
+            tells_apart: saved.tells_apart,
         }
     }
 }
