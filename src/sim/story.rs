@@ -32,9 +32,9 @@ const SCRIPT: &str = "== vienna-1910
     c1g5!- +250 press +2200 stop +1200 put-back +1200 start:w/120 c1d2 a5e5 e1c1
     d3d8!- +4500 stop +1000 put-back +1200 start:b f6e4 d3d8 e8d8 d2g5 d8c7 g5d8
     +900 stop +800 -e4 -c1 +200 K@e4 +300 -c7 +200 k@d5 +1500";
-// Black presses before he has moved, and White gets two minutes. The queen on its way to a5 takes a knight
-// and a pawn along. White does not see the check, and Black gets two minutes. White has seen the mate and
-// does not wait for the reply. The kings tell the result.
+// Black presses before he has moved, and White gets two minutes. The queen on its way to a5 knocks the knight
+// of b8 to c7. White does not see the check, and Black gets two minutes. White has seen the mate and does not
+// wait for the reply. The kings tell the result.
 
 /// The story as a capture of about three quarters of a minute.
 ///
