@@ -112,7 +112,7 @@ fn fallen_pieces_are_missed_at_the_press_and_put_back() {
 }
 
 #[test]
-fn a_long_gap_has_no_log_and_ends_in_what_stands_there() {
+fn a_game_with_a_long_gap_has_no_log_and_its_last_readings_are_right() {
     let mut unseen = 0;
     for game in games(Fault::GapLong) {
         assert!(!game.log);
