@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn no_legal_play_leads_to_nonsense_and_the_search_ends() {
+    fn a_search_for_a_placement_out_of_reach_finds_nothing_and_ends() {
         let start = Arc::new(Stand::initial());
         let mut nonsense = start.placement().clone();
         nonsense.set(Square::A4, Code::from(Color::White.king()));

@@ -39,7 +39,7 @@ const LIES_STILL_MS: u64 = 1100;
 /// A clock that is stopped or pressed back this soon after a press is so because of what happened at that
 /// press.
 const SOON_MS: u64 = 8000;
-/// Nobody has noticed a fall so soon after the press.
+/// Within this time of the press nobody has noticed a fall.
 const NOTICED_MS: u64 = 750;
 /// So many of the last half-moves tell whether the players press for every half-move.
 const LATELY: usize = 6;

@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_settled_moves_the_base_on() {
+    fn settled_half_moves_move_the_base_on() {
         let mut board = Board::new();
         board.see(&[(S::E2, 0), (S::E4, 1), (S::E7, 0), (S::E5, 7)]);
         board.lines.advance(1);

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_round_is_found_from_the_array() {
+    fn each_orientation_is_found_from_the_initial_position() {
         let initial = Placement::from(&shakmaty::Board::new());
         for orientation in Orientation::ALL {
             let raw = raw_of(&initial, orientation);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_middlegame_says_nothing_of_the_way_round() {
+    fn a_middlegame_does_not_look_like_a_start() {
         let fen = "r1bq1rk1/pp3ppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R2Q1RK1";
         let board = shakmaty::Board::from_ascii_board_fen(fen.as_bytes()).unwrap();
         let raw = raw_of(&Placement::from(&board), Orientation::Turned);

@@ -40,7 +40,7 @@ pub struct Sensed {
     untold: Bitboard,
     /// An update was lost for certain.
     lost: bool,
-    /// When it was last said that updates may have been lost.
+    /// When the last warning came that updates may have been lost.
     maybe_lost: Option<Millis>,
     last_dump: Option<Millis>,
     /// The board feels only whether something stands on a square.
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_counts_as_lifted_until_it_is_put_down_or_too_long_ago() {
+    fn a_piece_lifted_since_the_start_counts_as_lifted_until_it_is_put_down() {
         let up = (200, Square::D1, Code::EMPTY);
         assert_eq!(lifted(&[up]), Some(Square::D1));
         assert_eq!(lifted(&[up, (300, Square::D8, WHITE_QUEEN)]), None);

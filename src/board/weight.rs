@@ -44,7 +44,8 @@ pub const UNREAD_BUT_TOLD: f32 = 0.7;
 pub const DISPLACED: f32 = 4.5;
 /// A piece was taken by mistake to another square, and took as long as in a hand.
 pub const CARRIED: f32 = 8.0;
-/// A half-move was read so long after its press that it was hardly made before, per second.
+/// A half-move was read late after its press, per second: the later, the less likely it was made before the
+/// press.
 pub const LATE: f32 = 4.0;
 /// A piece still lies on a wrong square a second after the press: a fall costs so much less.
 pub const LIES_STILL: f32 = 2.5;
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_add_up() {
+    fn posteriors_add_up_to_one() {
         let shares = posterior(&[3.0, 3.0, 5.3]);
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         assert!((shares[0] / shares[2] - 10.0).abs() < 0.5, "{shares:?}");

@@ -121,7 +121,7 @@ mod tests {
     use crate::families::Protocol;
 
     #[test]
-    fn changes_are_said_at_once_and_the_rest_every_second() {
+    fn changes_are_told_at_once_and_the_position_again_every_second() {
         let mut text = String::from("# dgtcap 1\n# board: 7\n0.100 < 86 00 43");
         for raw in 0..64 {
             text += if (16..48).contains(&raw) { " 00" } else { " 01" };

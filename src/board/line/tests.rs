@@ -49,14 +49,14 @@ fn fall_of_the_knight(lies: Square, missing: Option<Square>) -> f32 {
     }
     line.hold_against(Bitboard::FULL, &sensed);
     line.pressed_by(Color::White, Millis(1500));
-    let fallen = line.with_fall(&sensed).expect("a fall");
+    let fallen = line.with_fall(&sensed).expect("the knight may have fallen");
     let items = fallen.account(&sensed, Millis(1500)).items();
     let displaced = items.iter().find(|(item, _)| *item == Item::Displaced);
     displaced.map_or(0.0, |(_, nats)| *nats)
 }
 
 #[test]
-fn a_piece_on_its_own_way_was_carried_where_more_is_wrong() {
+fn a_piece_that_went_its_own_way_was_carried_if_another_square_differs() {
     let costs = |lies, missing, nats: f32| (fall_of_the_knight(lies, missing) - nats).abs() < 1e-3;
     assert!(costs(Square::F3, None, weight::DISPLACED));
     assert!(costs(Square::G3, Some(Square::A7), weight::DISPLACED));

@@ -310,7 +310,7 @@ mod tests {
         pruning.prune(&mut second, 2);
         assert_eq!((first.len(), second.len()), (1, 1));
         assert!(first.may_be(&plies(&[D4]), None));
-        assert_eq!(first.alike(&second, |_, _| false), 1, "they share it");
+        assert_eq!(first.alike(&second, |_, _| false), 1, "both share the half-move");
         pruning.prune(&mut first, 5);
         assert!(first.is_empty());
     }

@@ -129,7 +129,7 @@ impl<'a> Director<'a> {
         if ms > 0 && self.rng.bool() {
             header
                 .push("gathered", &format!("{ms} ms"))
-                .expect("no line gathers for longer than a header takes");
+                .expect("a header takes the period of every line");
         }
         header
     }
@@ -334,9 +334,7 @@ fn header(control: TimeControl, supervision: Supervision, edition: Option<&str>)
     let laws = edition.map(|edition| ("laws", edition));
     let rest = [("time-control", control), ("supervision", supervision)];
     for (key, value) in laws.into_iter().chain(rest) {
-        header
-            .push(key, value)
-            .expect("these are the values that a header takes");
+        header.push(key, value).expect("a header takes these values");
     }
     header
 }

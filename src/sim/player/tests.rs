@@ -82,7 +82,7 @@ fn an_answer_waits_for_the_end_of_a_frame() {
 }
 
 #[test]
-fn a_host_that_is_not_awaited_misses_the_game() {
+fn a_host_that_comes_late_misses_a_game_that_does_not_wait() {
     let mut player = player(false);
     let said = play(&mut player, 99_000);
     assert_eq!(

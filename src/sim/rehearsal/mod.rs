@@ -313,7 +313,10 @@ impl Rehearsal {
             event.t += self.started as f64 / 1000.0;
             self.told.events.push(event);
         }
-        assert!(self.told.events.len() < MOST_EVENTS, "events without end");
+        assert!(
+            self.told.events.len() < MOST_EVENTS,
+            "the watcher never stops to report events"
+        );
     }
 
     /// The host says `bytes`.

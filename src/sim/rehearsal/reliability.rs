@@ -291,23 +291,23 @@ impl fmt::Display for Reliability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "Half-moves, by the share of all explanations that have them:\n\n{}",
+            "Half-moves, by the posterior of the hypotheses that have them:\n\n{}",
             self.half_moves
         )?;
         writeln!(
             f,
-            "Half-moves, by their share among the explanations that have a half-move there:\n\n{}",
+            "Half-moves, by their share among the hypotheses that have a half-move there:\n\n{}",
             self.rivals
         )?;
         writeln!(
             f,
-            "Said without being weighed: {}, {} of them true. In games with a piece that is not read: {}, {} of them \
-             true. Not asked: {}.\n",
+            "Reported without being weighed: {}, {} of them true. In games with a piece that is not read: {}, {} of them \
+             true. Not counted: {}.\n",
             self.unweighed.said, self.unweighed.truly, self.guessed.said, self.guessed.truly, self.unasked
         )?;
         writeln!(
             f,
-            "Accusations, by the share of the explanations by which they are right:\n\n{}",
+            "Accusations, by the posterior of the hypotheses by which they are right:\n\n{}",
             self.accusations
         )?;
         writeln!(

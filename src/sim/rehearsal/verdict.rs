@@ -276,7 +276,7 @@ pub enum Judged<'a> {
     False,
 }
 
-/// Something that was said of a player.
+/// A report of an irregularity, judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Accusation<'a> {
     /// The event that reports it.
