@@ -25,7 +25,7 @@ const SLEEVE_MS: u64 = 350;
 const NEXT_SCAN_MS: u64 = 100;
 /// A piece that came to lie elsewhere before the press is read there this long after the press at the latest.
 const LIES_MS: u64 = 450;
-/// Its own square is read to be empty this long after the press at the latest.
+/// The square that it left is read to be empty this long after the press at the latest.
 const LEFT_MS: u64 = 250;
 /// A piece that is knocked is read elsewhere at most this long after it was gone: within a scan.
 const KNOCK_MS: u64 = 260;
@@ -318,7 +318,7 @@ impl Line {
     }
 
     /// `square` shows its piece again at `now`, after nothing had been read there for `gone` milliseconds.
-    /// Somebody has put the piece back if nobody has pressed since, or if the clock stands (`frozen`).
+    /// That bears the fall out if no half-move has followed, or if the clock stands (`frozen`).
     pub(super) fn came_back(&mut self, square: Square, gone: u64, now: Millis, frozen: bool) {
         let Some(fall) = self.faults.fall else { return };
         let last = self.plies.last().and_then(|ply| ply.pressed);

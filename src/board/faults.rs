@@ -49,7 +49,7 @@ pub struct Fall {
     pub(super) borne_out: BorneOut,
 }
 
-/// What may happen that bears a fall out.
+/// What has happened that bears a fall out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BorneOut {
     /// The piece still lay on a wrong square a second after the press.

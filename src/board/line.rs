@@ -123,7 +123,7 @@ impl Line {
         self.hold_against(squares, sensed);
     }
 
-    /// This line if the piece on `square` is not read.
+    /// This line, which now assumes that the piece on `square` is not read.
     #[must_use]
     pub fn with_unread(mut self, square: Square, sensed: &Sensed) -> Self {
         self.hide(Bitboard::from_square(square), sensed);

@@ -22,7 +22,7 @@ const GHOST_MS: u64 = 5000;
 pub(in crate::board) struct Glance<'a> {
     sensed: &'a Sensed,
     now: Millis,
-    /// The squares that changed too late for their differences to be ghosts.
+    /// The squares that changed too recently for their differences to be ghosts.
     fresh: Bitboard,
 }
 

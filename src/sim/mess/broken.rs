@@ -12,7 +12,7 @@ impl Director<'_> {
         if self.strikes(Fault::DeadSquares) {
             self.kill_squares(whole);
         }
-        // Only the initial position shows that an unread piece is missing. Elsewhere it would be no fair
+        // Only the initial position shows that an unread piece is missing. Elsewhere that would be no fair
         // question.
         if whole
             && self.strikes(Fault::DeadChip)

@@ -1,5 +1,6 @@
 //! Games as people play them: hands that slip, sensors that fail, offences. A seed makes up each game
-//! together with the truth, so that what a watcher makes of the game can be judged.
+//! together with the truth, so that what a watcher makes of the game can be judged. A *fair question* asks
+//! only what board and clock can tell; a game does nothing that would ask another.
 //!
 //! A [`game`] decides which piece stands where, and when, and when the clock is touched. The `stage` turns
 //! that into what a board would have told. [`truth`] is what should come out.
