@@ -1,4 +1,5 @@
-//! What would be said had the board stood still before a change that came in a lump: see `game/glimpse`.
+//! Asks a copy of the game what it would report if the board had stood still before a change that came in a
+//! lump: see `game/glimpse`.
 
 use std::mem;
 
@@ -16,17 +17,18 @@ use crate::{
     },
 };
 
-/// For so long the board is taken to have stood still.
+/// For this long the copy takes the board to have stood still.
 const STOOD_MS: u64 = 3000;
-/// A copy is looked at so often at the most.
+/// Most reviews of a copy.
 const MOST_LOOKS: usize = 24;
-/// So many copies are made for one lump.
+/// Most copies that are made for one lump.
 const MOST_COPIES: usize = 16;
-/// Numbers from here on are of events that nobody sees.
+/// Events of a copy have numbers from here on. Nobody sees them.
 const UNSEEN: u64 = 1 << 41;
 
 impl Core {
-    /// `message` comes in a lump: what would be said had the board stood still before it?
+    /// `message` comes in a lump. Keeps what a copy of the game would report if the board had stood still
+    /// before it.
     pub(in crate::watcher) fn glimpse(&mut self, now: Millis, message: &Message<'_>) {
         let Phase::Game(game) = &mut self.phase else {
             return;
@@ -59,7 +61,7 @@ impl Core {
         }
     }
 
-    /// What is said of `copy` where nothing comes for a while.
+    /// The irregularities that `copy` reports if nothing comes for a while.
     fn stand_still(&mut self, now: Millis, copy: Box<Game>) -> Vec<(Open, Millis)> {
         let out = Outbox {
             seq: UNSEEN,
@@ -94,7 +96,7 @@ impl Core {
     }
 }
 
-/// What was said of a copy and is more than advice.
+/// The irregularities that a copy reported and that opened a case.
 fn said_of(copy: &Game, out: Outbox) -> Vec<(Open, Millis)> {
     let mut glimpses = Vec::new();
     for event in out.events {

@@ -17,40 +17,42 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// So many are kept.
+/// Most irregularities that are kept.
 const MOST_KEPT: usize = 4;
-/// After a lump the game itself is given so long to say it.
+/// After a lump, the game itself has this long to report an irregularity.
 const OWN_MS: u64 = 3000;
-/// So many readings of a running clock after it was pressed come a second after that at the least.
+/// This many readings of a running clock after a press mean that at least a second has passed since.
 pub(in crate::watcher) const TICKS: usize = 2;
 
 /// An irregularity that stood on the board within a lump.
 #[derive(Clone, Debug)]
 pub(in crate::watcher) struct Glimpse {
     open: Open,
-    /// When it was done, about.
+    /// When it was done, roughly.
     at: Millis,
     /// It stood there for a while: the clock counted seconds, or somebody pressed or stopped it.
     stood: bool,
 }
 
 impl Glimpse {
-    /// Of what was said of a copy, done at `at`.
+    /// From what a copy of the game reported; it was done at `at`.
     pub(in crate::watcher) fn new(open: Open, at: Millis, stood: bool) -> Self {
         Self { open, at, stood }
     }
 
-    /// True when `other` is of the same half-move.
+    /// True when `other` concerns the same half-move and player.
     fn is_like(&self, other: &Open) -> bool {
         self.open.ply == other.ply && self.open.offender == other.offender
     }
 
-    /// How much it tells against another one of the same half-move: that nothing was done looks like what was put right.
+    /// A key by which two irregularities of one half-move compare; the greater one is kept. A press without a
+    /// move has the least weight, for an irregularity that was put right looks like it.
     fn weight(&self) -> (bool, bool) {
         (self.stood, self.open.kind != IrregularityKind::PressWithoutMove)
     }
 
-    /// True where a moment proves it: what has to stand for a while, or may be a hand at work, has to have stood.
+    /// True where the lump proves it. Displaced pieces and moves out of turn must have stood for a while, for
+    /// a hand at work looks the same.
     fn is_proved(&self) -> bool {
         use IrregularityKind::{MovedOutOfTurn, PiecesDisplaced};
         self.stood || !matches!(self.open.kind, MovedOutOfTurn | PiecesDisplaced)
@@ -58,7 +60,7 @@ impl Glimpse {
 }
 
 impl Game {
-    /// True while something is on the board, or was pressed for, that the best explanation has no legal half-move for.
+    /// True while the best hypothesis has no legal half-move for something on the board, or for a press.
     pub(in crate::watcher) fn is_open_to_doubt(&self, sensed: &Sensed) -> bool {
         let best = self.lines.best();
         let suspects = best.plies.last();
@@ -87,12 +89,12 @@ impl Game {
         }
     }
 
-    /// Tells what stood on the board in a lump, where the game itself says nothing of it.
+    /// Reports what stood on the board within a lump, where the game itself has not reported it.
     pub(in crate::watcher) fn tell_glimpses(&mut self, ctx: &mut Ctx<'_>) {
         let Some(lumped) = ctx.lumped.filter(|_| !ctx.catches_up && self.is_watched()) else {
             return;
         };
-        // Nothing is waited for where nothing was seen.
+        // Where the watcher asked no copy, there is nothing to wait for.
         if self.copies == 0 || !ctx.passed(lumped, OWN_MS) {
             return;
         }
@@ -102,7 +104,7 @@ impl Game {
             let ply = glimpse.open.ply;
             let fits = ply <= self.plies() + 1
                 && glimpse.open.matter.said.fen_before == self.stand_at(ply.saturating_sub(1)).fen();
-            // What was read later was pressed for.
+            // The board read the rest later, and the press completed a half-move.
             let pressed_for = !glimpse.stood
                 && self
                     .record
@@ -123,7 +125,7 @@ impl Game {
         let body = Body::Irregularity(Box::new(open.matter.said.clone()));
         open.id = self.emit(ctx, Some(at), body);
         open.ended = None;
-        // What play went on from is not to be put right any more.
+        // If play went on, the players need not put anything right.
         let stands = ctx.sensed.placement().fen() == open.matter.said.placement
             && open.target.is_some()
             && self.plies() <= self.plies_at_restoration(&open);
