@@ -228,7 +228,10 @@ mod tests {
         let answered = array("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR");
         assert!(after_first_moves(&answered));
         let taken = array("rnbqkbnr/ppp1pppp/8/3P4/8/8/PPPP1PPP/RNBQKBNR");
-        assert!(!after_first_moves(&taken), "the board never read the pawn on e4 that was taken");
+        assert!(
+            !after_first_moves(&taken),
+            "the board never read the pawn on e4 that was taken"
+        );
     }
 
     fn after_first_moves(placement: &Placement) -> bool {

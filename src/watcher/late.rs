@@ -334,9 +334,15 @@ mod tests {
     fn the_watcher_waits_for_a_running_clock_and_not_for_a_stopped_one() {
         let mut late = late();
         assert_eq!(late.known_until(), Some(Millis(2200)));
-        assert!(!late.holds(Millis(2000), &[1], false), "the clock was heard within its time");
+        assert!(
+            !late.holds(Millis(2000), &[1], false),
+            "the clock was heard within its time"
+        );
         assert!(late.holds(Millis(2300), &[1], false));
-        assert!(late.holds(Millis(2301), &[2], false), "these bytes may be the rest of the lump");
+        assert!(
+            late.holds(Millis(2301), &[2], false),
+            "these bytes may be the rest of the lump"
+        );
         assert_eq!(late.due(), Some(Millis(2321)));
         assert_eq!(late.take().len(), 2);
         let mut stands = clock(100, 100, Lever::RightHigh);
@@ -373,7 +379,11 @@ mod tests {
         // The times begin when the silence was known.
         assert_eq!(times, [3200, 3350, 3500, 6200]);
         let few = [(now, Sort::Field), (now, Sort::Field)];
-        assert_eq!(late.times(&few), [now, now], "two messages may have come together by chance");
+        assert_eq!(
+            late.times(&few),
+            [now, now],
+            "two messages may have come together by chance"
+        );
     }
 
     #[test]

@@ -110,7 +110,7 @@ mod tests {
         families::Protocol,
         watcher::{
             Settings, Watcher,
-            testing::{after_e4, hear, initial_men},
+            testing::{after_e4, hear, initial_pieces},
         },
     };
 
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_change_that_only_a_dump_shows_counts_as_a_lost_update() {
         let mut watcher = after_e4();
-        let mut squares = initial_men();
+        let mut squares = initial_pieces();
         squares.swap(52, 36);
         hear(&mut watcher, 8000, Message::Dump(&squares));
         assert_eq!(watcher.hardware().lost_updates, 0);

@@ -50,7 +50,7 @@ mod tests {
         event::{Body, Event},
         watcher::{
             Settings, Snapshot, Watcher,
-            testing::{after_e4_under, clock, hear, initial_men},
+            testing::{after_e4_under, clock, hear, initial_pieces},
         },
     };
 
@@ -98,7 +98,7 @@ mod tests {
         let mut show = |at, square, piece| hear(watcher, at, Message::Field { square, piece });
         show(at, 36, none);
         show(at + 300, 52, pawn);
-        hear(watcher, at + 6000, Message::Dump(&initial_men()));
+        hear(watcher, at + 6000, Message::Dump(&initial_pieces()));
         if plays {
             hear(watcher, at + 10_000, clock(Lever::LeftHigh));
             for (after, square, piece) in [(11_000, 52, none), (11_300, 36, pawn)] {

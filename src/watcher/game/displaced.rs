@@ -209,6 +209,9 @@ mod tests {
     #[test]
     fn a_knock_of_unknown_speed_is_reported_only_if_the_clock_is_stopped() {
         assert_eq!(knocks(true), [IrregularityKind::PiecesDisplaced]);
-        assert!(knocks(false).is_empty(), "while the clock runs, the pawn on h3 may be an early reply");
+        assert!(
+            knocks(false).is_empty(),
+            "while the clock runs, the pawn on h3 may be an early reply"
+        );
     }
 }

@@ -327,7 +327,11 @@ mod tests {
         let at = |ms: [u64; 4]| ms.map(|ms| (ms, false));
         assert_eq!(together(at([5000, 5200, 5700, 5800]), None), 500);
         let visits = Some(2000);
-        assert_eq!(together(at([5000, 5200, 5700, 5800]), visits), 500, "without marks of what lies apart, the estimate counts");
+        assert_eq!(
+            together(at([5000, 5200, 5700, 5800]), visits),
+            500,
+            "without marks of what lies apart, the estimate counts"
+        );
         let known = |ms: [u64; 4], apart| {
             let mut read = at(ms);
             (read[0].1, read[2].1) = (true, apart);
@@ -357,7 +361,10 @@ mod tests {
             touched == 1
         };
         assert!(touched(5000, 7100, None) && !touched(5000, 6900, None));
-        assert!(!touched(5000, 7100, Some(2000)), "the piece may have been gone for an instant only");
+        assert!(
+            !touched(5000, 7100, Some(2000)),
+            "the piece may have been gone for an instant only"
+        );
         assert!(touched(5000, 8100, Some(2000)));
     }
 }
