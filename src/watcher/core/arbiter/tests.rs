@@ -259,11 +259,7 @@ fn a_draw_claim_is_checked_against_the_record() {
     let mut watcher = after_e4();
     let events = reported(&mut watcher, IrregularityKind::ThreefoldClaim, None);
     let it = said(&events);
-    assert_eq!(
-        it.offender,
-        Some(Side::Black),
-        "the player who has the move claims"
-    );
+    assert_eq!(it.offender, Some(Side::Black), "Black has the move");
     assert_eq!(
         (it.ruling.penalty.seconds, it.ruling.penalty.to),
         (120, Some(Side::White))
@@ -390,11 +386,7 @@ fn a_reported_illegal_move_is_the_last_one_and_its_target_is_the_position_before
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     assert_eq!(it.ruling.target_fen.as_deref(), Some(start));
     let by_black = reported(&mut watcher, IrregularityKind::IllegalMove, Some(Side::Black));
-    assert_eq!(
-        said(&by_black).ply,
-        2,
-        "Black's half-move is not on the record yet"
-    );
+    assert_eq!(said(&by_black).ply, 2, "it is not on the record yet");
 }
 
 #[test]
