@@ -18,7 +18,7 @@ enum At {
     Name(u8),
 }
 
-/// Hides who a board is, byte by byte, in any split.
+/// Masks everything that identifies a board, byte by byte, in any split.
 #[derive(Clone, Debug, Default)]
 pub struct Mask(At);
 

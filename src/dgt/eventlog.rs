@@ -12,7 +12,7 @@ pub enum LogRecord {
     Field {
         /// The board's own index, 0..=63.
         square: u8,
-        /// What stands there now.
+        /// The code of the square now.
         piece: PieceCode,
         /// True if it came less than about 250 ms after the last change.
         soon_after: bool,

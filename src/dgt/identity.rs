@@ -1,6 +1,6 @@
-//! What a board has said of itself.
+//! What a board has told of itself.
 
-/// What a board has said of itself.
+/// What a board has told of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     short_serial: Option<String>,

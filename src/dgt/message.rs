@@ -33,7 +33,7 @@ pub enum Message<'a> {
     Field {
         /// The board's own index, 0..=63.
         square: u8,
-        /// What stands there now.
+        /// The code of the square now.
         piece: PieceCode,
     },
     /// The times of the clock, its lever and whether it runs.

@@ -74,7 +74,7 @@ pub enum Command {
     RaisedBy {
         /// Id of the event.
         irregularity: String,
-        /// Who.
+        /// Who raised it.
         by: RaisedBy,
     },
     /// Read the board anew.

@@ -241,7 +241,8 @@ impl Watcher {
 
     /// Carries out a command of the arbiter, or refuses it with a reason.
     ///
-    /// # Errors An error says why the command was refused. Nothing has changed then.
+    /// # Errors
+    /// An error says why the command was refused. Nothing has changed then.
     pub fn handle_command(&mut self, now: Millis, order: impl Into<Order>) -> Result<Reply, CommandError> {
         let now = self.time(now);
         let reply = self.core.carry_out(now, order.into());

@@ -8,7 +8,7 @@ const QUESTION: u64 = 4;
 const NOTHING: u64 = 6;
 const CLOCK: u64 = 13;
 const DUMP: u64 = 70;
-/// Time of so many bytes on the wire, in milliseconds.
+/// Time of `bytes` bytes on the wire, in milliseconds.
 pub(super) const fn wire_ms(bytes: u64) -> u64 {
     (bytes * BYTE_US).div_ceil(1000)
 }

@@ -251,8 +251,8 @@ impl Game {
         if named > have + 1 {
             return Err(NotNow::HalfMoveNotBegun { ply, have });
         }
-        // Without a named offender, the player who made the half-move is the offender. An irregularity of
-        // nobody has only the offender that the report names.
+        // Without a named offender, the player who made the half-move is the offender. An irregularity that
+        // is no act of that player has only the offender whom the report names.
         let made = named > 0 && !is_of_nobody(kind);
         Ok((named, offender.or_else(|| made.then(|| self.mover(named)))))
     }

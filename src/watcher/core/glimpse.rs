@@ -1,5 +1,4 @@
-//! Asks a copy of the game what it would report if the board had stood still before a change that came in a
-//! lump: see `game/glimpse`.
+//! What would be said had the board stood still before a change that came in a lump: see `game/glimpse`.
 
 use std::mem;
 
@@ -17,18 +16,17 @@ use crate::{
     },
 };
 
-/// For this long the copy takes the board to have stood still.
+/// For so long the board is taken to have stood still.
 const STOOD_MS: u64 = 3000;
-/// Most reviews of a copy.
+/// A copy is looked at so often at the most.
 const MOST_LOOKS: usize = 24;
-/// Most copies that are made for one lump.
+/// So many copies are made for one lump.
 const MOST_COPIES: usize = 16;
-/// Events of a copy have numbers from here on. Nobody sees them.
+/// Numbers from here on are of events that nobody sees.
 const UNSEEN: u64 = 1 << 41;
 
 impl Core {
-    /// `message` comes in a lump. Keeps what a copy of the game would report if the board had stood still
-    /// before it.
+    /// `message` comes in a lump: what would be said had the board stood still before it?
     pub(in crate::watcher) fn glimpse(&mut self, now: Millis, message: &Message<'_>) {
         let Phase::Game(game) = &mut self.phase else {
             return;
@@ -61,7 +59,7 @@ impl Core {
         }
     }
 
-    /// The irregularities that `copy` reports if nothing comes for a while.
+    /// What is said of `copy` where nothing comes for a while.
     fn stand_still(&mut self, now: Millis, copy: Box<Game>) -> Vec<(Open, Millis)> {
         let out = Outbox {
             seq: UNSEEN,
@@ -96,7 +94,7 @@ impl Core {
     }
 }
 
-/// The irregularities that a copy reported and that opened a case.
+/// What was said of a copy and is more than advice.
 fn said_of(copy: &Game, out: Outbox) -> Vec<(Open, Millis)> {
     let mut glimpses = Vec::new();
     for event in out.events {

@@ -46,7 +46,7 @@ impl Core {
         if !was_seen {
             rest.iter_mut().for_each(|event| shift(event, order));
         }
-        // The game itself has told the same of cases that were reported already.
+        // The game itself has emitted the same events about cases that were reported already.
         done.retain_mut(|event| {
             !is_of_record(event) && case_of(&mut event.body).is_none_or(|case| is_unsaid(case))
         });

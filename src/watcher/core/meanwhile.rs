@@ -90,7 +90,7 @@ impl Core {
         self.in_meanwhile(what);
     }
 
-    /// Does something for the copy of a game that a person has ended.
+    /// Does something for the copy, if a person has ended the game.
     pub(super) fn after_the_end(&mut self, what: impl FnOnce(&mut Self)) {
         let why = self.meanwhile.as_ref().map(|meanwhile| meanwhile.why);
         if why == Some(Why::Ended) {

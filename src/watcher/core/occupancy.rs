@@ -173,8 +173,8 @@ impl Game {
 
     /// An arbiter says what the pawn of half-move `ply` became, or that of the last promotion.
     ///
-    /// # Errors An error says that there was no promotion, or that later half-moves are not legal with that
-    /// piece.
+    /// # Errors
+    /// An error says that there was no promotion, or that later half-moves are not legal with that piece.
     pub(super) fn promoted(
         &mut self,
         ctx: &mut Ctx<'_>,

@@ -37,7 +37,8 @@ impl RecordChange<'_> {
 
     /// The half-moves as `order` has them.
     ///
-    /// # Errors An error says that a half-move does not exist or cannot be played.
+    /// # Errors
+    /// An error says that a half-move does not exist or cannot be played.
     pub(in crate::watcher) fn corrected(&self, order: &Correct) -> Result<Vec<Made>, CommandError> {
         let have = self.made.len();
         let (ply, delete) = (order.ply as usize, order.delete as usize);

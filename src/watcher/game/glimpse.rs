@@ -17,42 +17,40 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// Most irregularities that are kept.
+/// So many are kept.
 const MOST_KEPT: usize = 4;
-/// After a lump, the game itself has this long to report an irregularity.
+/// After a lump the game itself is given so long to say it.
 const OWN_MS: u64 = 3000;
-/// This many readings of a running clock after a press mean that at least a second has passed since.
+/// So many readings of a running clock after it was pressed come a second after that at the least.
 pub(in crate::watcher) const TICKS: usize = 2;
 
 /// An irregularity that stood on the board within a lump.
 #[derive(Clone, Debug)]
 pub(in crate::watcher) struct Glimpse {
     open: Open,
-    /// When it was done, roughly.
+    /// When it was done, about.
     at: Millis,
     /// It stood there for a while: the clock counted seconds, or somebody pressed or stopped it.
     stood: bool,
 }
 
 impl Glimpse {
-    /// From what a copy of the game reported; it was done at `at`.
+    /// Of what was said of a copy, done at `at`.
     pub(in crate::watcher) fn new(open: Open, at: Millis, stood: bool) -> Self {
         Self { open, at, stood }
     }
 
-    /// True when `other` concerns the same half-move and player.
+    /// True when `other` is of the same half-move.
     fn is_like(&self, other: &Open) -> bool {
         self.open.ply == other.ply && self.open.offender == other.offender
     }
 
-    /// A key by which two irregularities of one half-move compare; the greater one is kept. A press without a
-    /// move has the least weight, for an irregularity that was put right looks like it.
+    /// How much it tells against another one of the same half-move: that nothing was done looks like what was put right.
     fn weight(&self) -> (bool, bool) {
         (self.stood, self.open.kind != IrregularityKind::PressWithoutMove)
     }
 
-    /// True where the lump proves it. Displaced pieces and moves out of turn must have stood for a while, for
-    /// a hand at work looks the same.
+    /// True where a moment proves it: what has to stand for a while, or may be a hand at work, has to have stood.
     fn is_proved(&self) -> bool {
         use IrregularityKind::{MovedOutOfTurn, PiecesDisplaced};
         self.stood || !matches!(self.open.kind, MovedOutOfTurn | PiecesDisplaced)
@@ -60,7 +58,7 @@ impl Glimpse {
 }
 
 impl Game {
-    /// True while the best hypothesis has no legal half-move for something on the board, or for a press.
+    /// True while something is on the board, or was pressed for, that the best explanation has no legal half-move for.
     pub(in crate::watcher) fn is_open_to_doubt(&self, sensed: &Sensed) -> bool {
         let best = self.lines.best();
         let suspects = best.plies.last();
@@ -89,12 +87,12 @@ impl Game {
         }
     }
 
-    /// Reports what stood on the board within a lump, where the game itself has not reported it.
+    /// Tells what stood on the board in a lump, where the game itself says nothing of it.
     pub(in crate::watcher) fn tell_glimpses(&mut self, ctx: &mut Ctx<'_>) {
         let Some(lumped) = ctx.lumped.filter(|_| !ctx.catches_up && self.is_watched()) else {
             return;
         };
-        // Where the watcher asked no copy, there is nothing to wait for.
+        // Nothing is waited for where nothing was seen.
         if self.copies == 0 || !ctx.passed(lumped, OWN_MS) {
             return;
         }
@@ -104,7 +102,7 @@ impl Game {
             let ply = glimpse.open.ply;
             let fits = ply <= self.plies() + 1
                 && glimpse.open.matter.said.fen_before == self.stand_at(ply.saturating_sub(1)).fen();
-            // The board read the rest later, and the press completed a half-move.
+            // What was read later was pressed for.
             let pressed_for = !glimpse.stood
                 && self
                     .record
@@ -125,7 +123,7 @@ impl Game {
         let body = Body::Irregularity(Box::new(open.matter.said.clone()));
         open.id = self.emit(ctx, Some(at), body);
         open.ended = None;
-        // If play went on, the players need not put anything right.
+        // What play went on from is not to be put right any more.
         let stands = ctx.sensed.placement().fen() == open.matter.said.placement
             && open.target.is_some()
             && self.plies() <= self.plies_at_restoration(&open);
