@@ -38,7 +38,7 @@ impl Wrong {
     }
 }
 
-/// See the module.
+/// A game as a snapshot keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SavedGame {
     start: String,
@@ -84,7 +84,7 @@ pub(super) struct SavedGame {
 /// An index of a square.
 type Index = super::parsed::UpTo<63>;
 
-/// See [`SavedGame::unread`].
+/// Sensor faults, and the doubts that they cause.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct SavedUnread {
     /// Squares whose piece is not read.
