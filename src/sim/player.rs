@@ -99,6 +99,8 @@ pub struct PlayedBoard {
     plugged: bool,
     /// What happened while the cable was out is known.
     watched: bool,
+    /// Further records may come: [`Self::add`].
+    is_live: bool,
     over: bool,
     answers: Vec<u8>,
     /// What the line holds back, while it does.
@@ -142,11 +144,28 @@ impl PlayedBoard {
             as_of: Millis(0),
             plugged: true,
             watched: false,
+            is_live: false,
             over: false,
             answers: Vec::new(),
             held: None,
             outputs: VecDeque::new(),
         }
+    }
+
+    /// A board at a table at which somebody still plays: [`Self::add`] says what happens there, whether a host listens or not.
+    #[must_use]
+    pub fn live(first: Vec<Record>, identity: SimulatedIdentity) -> Self {
+        let (speed, wait) = (1.0, false);
+        let cues = first.into_iter().map(Cue::plain).collect();
+        Self {
+            is_live: true,
+            ..Self::staged(cues, identity, Pace { speed, wait })
+        }
+    }
+
+    /// What happens next at the table, in order of time.
+    pub fn add(&mut self, records: Vec<Record>) {
+        self.cues.extend(records.into_iter().map(Cue::plain));
     }
 
     /// The same board without an event log.
@@ -272,7 +291,8 @@ impl PlayedBoard {
     }
 
     /// What the capture says is sent: the host asked for it, or need not.
-    fn is_listened_to(&self) -> bool {
+    #[must_use]
+    pub fn is_listened_to(&self) -> bool {
         match &self.other {
             Some(other) => other.here && other.speaks(),
             None => self.board.is_listening(),
@@ -298,7 +318,7 @@ impl PlayedBoard {
                 self.played_ms = self.cues[self.next - 1].record.at.0 as f64;
             }
         }
-        if self.next == self.cues.len() && !self.over && self.plugged {
+        if self.next == self.cues.len() && !self.is_live && !self.over && self.plugged {
             self.over = true;
             // Nobody plays on: the clock is stopped, as an arbiter would.
             let mut bytes = Vec::new();

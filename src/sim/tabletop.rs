@@ -84,6 +84,8 @@ pub struct Tabletop {
     /// What a scan has still to find.
     changes: Vec<Change>,
     clock: Option<SimulatedClock>,
+    /// The clock as it is set before a game.
+    clock_before: Option<SimulatedClock>,
     white: ClockSide,
     is_clock_out: bool,
     is_down: bool,
@@ -123,6 +125,7 @@ impl Tabletop {
             first: [PieceCode::EMPTY; 64],
             told: [PieceCode::EMPTY; 64],
             changes: Vec::new(),
+            clock_before: clock.clone(),
             clock,
             white: setting.white,
             is_clock_out: false,
@@ -159,6 +162,23 @@ impl Tabletop {
         }
         let records = self.records;
         Capture { header, records }
+    }
+
+    /// What the board told since the last call. The manner has to be tidy: elsewhere a scan finds the changes in the end.
+    pub fn take_told(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.records)
+    }
+
+    /// What time it is.
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.now
+    }
+
+    /// Whether the clock runs.
+    #[must_use]
+    pub fn is_clock_running(&self) -> bool {
+        self.clock.as_ref().is_some_and(|clock| clock.reading().running)
     }
 
     /// The position that the game has reached.
@@ -305,6 +325,12 @@ impl Tabletop {
         self.clock_act(|clock, now| clock.press(now, clock.to_move()));
     }
 
+    /// A player presses the clock, whoever's time runs: a lever that is down already does not move.
+    pub fn press_by(&mut self, player: Color) {
+        let side = player.fold_wb(self.white, self.white.other());
+        self.clock_act(|clock, now| clock.press(now, side));
+    }
+
     /// The arbiter stops the clock.
     pub fn stop(&mut self) {
         self.clock_act(SimulatedClock::stop);
@@ -312,11 +338,18 @@ impl Tabletop {
 
     /// The arbiter sets who is to move, adds seconds to White's and Black's times, and starts.
     pub fn start(&mut self, to_move: Color, white: u64, black: u64) {
-        let (side, left, right) = match self.white {
-            ClockSide::Left => (to_move.fold_wb(ClockSide::Left, ClockSide::Right), white, black),
-            ClockSide::Right => (to_move.fold_wb(ClockSide::Right, ClockSide::Left), black, white),
+        let side = to_move.fold_wb(self.white, self.white.other());
+        let (left, right) = match self.white {
+            ClockSide::Left => (white, black),
+            ClockSide::Right => (black, white),
         };
         self.clock_act(|clock, now| clock.set_and_start(now, side, left * 1000, right * 1000));
+    }
+
+    /// The clock is set for the next game.
+    pub fn set_clock(&mut self) {
+        self.clock.clone_from(&self.clock_before);
+        self.clock_act(|clock, now| clock.advance(now));
     }
 
     /// The board's cable is pulled, or back.
@@ -342,14 +375,15 @@ impl Tabletop {
         Ok(())
     }
 
-    /// A legal half-move, and the press.
+    /// A legal half-move, and the press of the player who made it.
     ///
     /// # Errors
     /// When it is not legal.
     pub fn play(&mut self, mv: Move) -> Result<(), NotLegal> {
+        let player = self.position.turn();
         self.make(mv)?;
         self.pause(300, 80..350);
-        self.press();
+        self.press_by(player);
         Ok(())
     }
 
