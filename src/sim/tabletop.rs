@@ -376,7 +376,7 @@ impl Tabletop {
         Ok(())
     }
 
-    /// A hand makes a legal half-move and presses the clock of the player who made it.
+    /// A player makes a legal half-move and presses the clock.
     ///
     /// # Errors
     /// When it is not legal.
@@ -422,7 +422,7 @@ impl Tabletop {
 
     fn reach_out(&mut self, slips: Slips, act: impl FnOnce(&mut Hand<'_>)) {
         let mut hand = Hand {
-            men: self.stands.map(Stands::figure),
+            pieces: self.stands.map(Stands::figure),
             pace: match self.manner {
                 Manner::Tidy => HandPace::Even,
                 Manner::Human(..) => HandPace::Drawn(150..400),
