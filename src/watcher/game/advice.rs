@@ -138,17 +138,6 @@ impl Finding {
     }
 }
 
-/// True for the four kinds that share the count of 7.5.5.
-pub(super) fn counts(kind: IrregularityKind) -> bool {
-    matches!(
-        kind,
-        IrregularityKind::IllegalMove
-            | IrregularityKind::PromotionNotReplaced
-            | IrregularityKind::PressWithoutMove
-            | IrregularityKind::TwoHands
-    )
-}
-
 impl Game {
     /// Reports an irregularity with what the Laws prescribe, and keeps its case open unless it is only a
     /// suspicion. Returns the id.
@@ -160,9 +149,9 @@ impl Game {
     ) -> String {
         let is_advice = finding.certainty == Certainty::Suspected;
         finding.certainty = self.how_sure(ctx, &finding);
-        let counted = counts(finding.kind) && finding.certainty != Certainty::Suspected;
+        let counted = offence::is_counted_kind(finding.kind) && finding.certainty != Certainty::Suspected;
         let offence_number = match finding.offender {
-            Some(side) if counts(finding.kind) => self.offences[side as usize] + 1,
+            Some(side) if offence::is_counted_kind(finding.kind) => self.offences[side as usize] + 1,
             _ => 0,
         };
         let case = self.case(ctx, &finding, offence_number);
@@ -288,7 +277,8 @@ impl Game {
     /// The increment that the offender got by the press after the act, where that was the offender's last
     /// press.
     fn increment_of(&self, ctx: &Ctx<'_>, finding: &Finding, offender: Color) -> u64 {
-        let pressed = counts(finding.kind) || finding.kind == IrregularityKind::CastlingIncomplete;
+        let pressed =
+            offence::is_counted_kind(finding.kind) || finding.kind == IrregularityKind::CastlingIncomplete;
         if pressed && self.plies() <= finding.ply {
             ctx.clock.gained(offender)
         } else {
