@@ -143,7 +143,7 @@ impl Game {
                 made.accepted = true;
             }
         }
-        if offence::is_counted_kind(open.kind) && !open.counted {
+        if offence::counts(&open.matter.case, &ctx.settings.contested) && !open.counted {
             // A suspicion counts once a person says that the offence happened.
             self.open[i].counted = true;
             self.count_again(ctx, &open);
