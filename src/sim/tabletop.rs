@@ -350,7 +350,7 @@ impl Tabletop {
     /// Sets the clock for the next game.
     pub fn set_clock(&mut self) {
         self.clock.clone_from(&self.clock_before);
-        self.clock_act(|clock, now| clock.advance(now));
+        self.clock_act(SimulatedClock::advance);
     }
 
     /// Pulls the board's cable, or plugs it in.
