@@ -315,7 +315,7 @@ impl Rehearsal {
         }
         assert!(
             self.told.events.len() < MOST_EVENTS,
-            "the watcher never stops to report events"
+            "the watcher never stops reporting events"
         );
     }
 
