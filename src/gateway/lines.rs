@@ -54,8 +54,7 @@ pub(super) struct LineHealth {
     damaged: u64,
     /// Number of dumps that showed changes which the board had never told.
     lost: u64,
-    /// Number of answers that this program did not ask for: another program is on the line, or two boards
-    /// have one address.
+    /// Number of answers that nobody here asked for: of another program, or of two boards with one address.
     unasked: u64,
     /// Addresses from which more or other answers come than one board gives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

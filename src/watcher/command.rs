@@ -158,7 +158,7 @@ impl From<Note> for String {
 pub struct Report {
     /// What happened.
     pub kind: IrregularityKind,
-    /// The offender, or the claimant of a draw. If it is left out, the player whom the half-move makes clear.
+    /// The offender, or the claimant of a draw. If it is left out, the half-move decides.
     #[serde(default)]
     pub offender: Option<Side>,
     /// Further irregularities in the very same act.
@@ -188,19 +188,16 @@ pub struct Report {
     /// The position is still illegal after that move.
     #[serde(default)]
     pub illegal_position_persists: bool,
-    /// The half-move that it concerns, from 1; 0 before the first. If it is left out, the one that the kind
-    /// makes clear.
+    /// The half-move that it concerns, from 1; 0 before the first. If it is left out, the kind decides.
     #[serde(default)]
     pub ply: Option<u32>,
-    /// Number of the game on this board. It must be the present one, so that a report of another game is not
-    /// written down in this one.
+    /// Number of the game on this board. The report is refused if that is not the present one.
     #[serde(default)]
     pub game: Option<u32>,
     /// For a draw claim: the half-move that the claimant wrote down and is about to make, as UCI or SAN.
     #[serde(default)]
     pub written_move: Option<String>,
-    /// For a flag fall: with false, the gateway refuses the report if the clock shows time left; true
-    /// confirms it all the same. If it is left out, the report counts.
+    /// For a flag fall: with false, a report that the clock contradicts is refused. Otherwise it counts.
     #[serde(default)]
     pub confirmed: Option<bool>,
     /// In the arbiter's words.

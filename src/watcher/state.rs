@@ -46,8 +46,7 @@ pub enum Status {
     Offline,
 }
 
-/// The kind of board, as far as its serial number and its protocol tell. The program does not ask for its
-/// name.
+/// The kind of board, as far as serial number and protocol tell. Nobody asks for its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {

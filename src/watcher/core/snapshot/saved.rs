@@ -38,7 +38,7 @@ impl Wrong {
     }
 }
 
-/// See the module.
+/// A game as a snapshot keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SavedGame {
     start: String,
@@ -81,7 +81,7 @@ pub(super) struct SavedGame {
     unread: Option<SavedUnread>,
 }
 
-/// See [`SavedGame::unread`].
+/// Sensor faults, and the doubts that they cause.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct SavedUnread {
     /// Squares whose piece is not read.
