@@ -58,12 +58,12 @@ fn encoded(message: Message<'_>) -> Vec<u8> {
 fn dump() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec((0usize..64, 0u8..16), 0..4).prop_map(|changes| {
         let mut squares = [PieceCode::EMPTY; 64];
-        for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
-            (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
-            (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
+        for (i, piece) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
+            (squares[i], squares[8 + i]) = (PieceCode(piece), PieceCode(7));
+            (squares[56 + i], squares[48 + i]) = (PieceCode(piece - 6), PieceCode(1));
         }
-        for (square, man) in changes {
-            squares[square] = PieceCode(man);
+        for (square, piece) in changes {
+            squares[square] = PieceCode(piece);
         }
         encoded(Message::Dump(&squares))
     })

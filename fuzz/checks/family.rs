@@ -26,7 +26,7 @@ pub(crate) fn family(protocol: Protocol, data: &[u8]) {
     for told in &whole.0 {
         if let Told::Squares(squares) = told {
             assert!(
-                squares.iter().all(|piece| piece.0 <= PieceCode::MAN.0),
+                squares.iter().all(|piece| piece.0 <= PieceCode::UNKNOWN.0),
                 "{squares:?}"
             );
             let board = (family.board)();
@@ -49,7 +49,7 @@ fn comes_back_in_step(family: &Family, data: &[u8]) {
     assert!(format!("{driver:?}").len() <= KEPT, "what is kept grows");
     let squares = std::array::from_fn(|square| match square {
         0..16 if family.knows_pieces => PieceCode(7 + square as u8 % 6),
-        0..16 => PieceCode::MAN,
+        0..16 => PieceCode::UNKNOWN,
         _ => PieceCode::EMPTY,
     });
     let frame = (family.board)().tell(&squares);

@@ -134,12 +134,12 @@ pub(crate) fn fen(data: &[u8]) {
     };
     for line in text.lines().take(4) {
         let mut fields = line.split('\t');
-        let men = fields
+        let pieces = fields
             .next()
             .unwrap_or_default()
             .bytes()
             .take_while(|byte| *byte != b' ');
-        if men.filter(u8::is_ascii_alphabetic).count() > 5 {
+        if pieces.filter(u8::is_ascii_alphabetic).count() > 5 {
             continue;
         }
         let mut out = Vec::new();

@@ -22,7 +22,7 @@ pub(super) struct Traces<'a> {
     line: &'a Line,
     sensed: &'a Sensed,
     /// By code, the differing squares that show that code.
-    landed: [Bitboard; Code::MAN.0 as usize + 1],
+    landed: [Bitboard; Code::UNKNOWN.0 as usize + 1],
     /// The differing squares that show anything.
     goals: Bitboard,
     /// The squares that differ, and those whose piece is not read: a piece may have left them.
@@ -31,7 +31,7 @@ pub(super) struct Traces<'a> {
 
 impl<'a> Traces<'a> {
     pub(super) fn new(line: &'a Line, sensed: &'a Sensed) -> Self {
-        let mut landed = [Bitboard::EMPTY; Code::MAN.0 as usize + 1];
+        let mut landed = [Bitboard::EMPTY; Code::UNKNOWN.0 as usize + 1];
         let goals = line.differing & sensed.placement().occupied();
         for square in goals {
             if let Some(squares) = landed.get_mut(usize::from(sensed.at(square).0)) {
@@ -56,23 +56,24 @@ impl<'a> Traces<'a> {
                 to,
                 promotion,
                 ..
-            } => self.of_man(promotion.unwrap_or(role), from, to),
-            Move::EnPassant { from, to } => self.of_man(Role::Pawn, from, to),
+            } => self.of_piece(promotion.unwrap_or(role), from, to),
+            Move::EnPassant { from, to } => self.of_piece(Role::Pawn, from, to),
             Move::Castle { .. } => (Candidate::touched(*mv) & self.line.differing).any(),
             Move::Put { .. } => false,
         }
     }
 
     /// [`Self::speak_for`] for a piece that leaves `from` and is a `role` on `to`.
-    fn of_man(&self, role: Role, from: Square, to: Square) -> bool {
+    fn of_piece(&self, role: Role, from: Square, to: Square) -> bool {
         if !self.goals.contains(to) && !self.origins.contains(from) {
             return false;
         }
         let code = Code::from(role.of(self.line.turn()));
-        let landed = self.landed[usize::from(code.0)] | self.landed[usize::from(Code::MAN.0)];
+        let landed = self.landed[usize::from(code.0)] | self.landed[usize::from(Code::UNKNOWN.0)];
         let taken = || {
             let shown = self.sensed.placement().occupied().contains(to);
-            shown && (self.sensed.at(to) == Code::MAN || self.line.may_have_arrived(from, to, self.sensed))
+            shown
+                && (self.sensed.at(to) == Code::UNKNOWN || self.line.may_have_arrived(from, to, self.sensed))
         };
         let left = self.line.differing.contains(from);
         landed.contains(to) || left && taken() || self.unread(from, to)

@@ -381,7 +381,10 @@ impl Line {
     #[must_use]
     pub fn misplaced(&self, sensed: &Sensed) -> Bitboard {
         let differing = self.differing & !self.promoting(sensed);
-        differing.into_iter().filter(|s| sensed.at(*s).is_man()).collect()
+        differing
+            .into_iter()
+            .filter(|s| sensed.at(*s).is_piece())
+            .collect()
     }
 
     /// The placement of the position to which the line leads.

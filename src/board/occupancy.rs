@@ -27,13 +27,13 @@ impl Line {
         else {
             return false;
         };
-        sensed.at(to) == Code::MAN && self.differing.contains(from) && sensed.at(from).is_empty()
+        sensed.at(to) == Code::UNKNOWN && self.differing.contains(from) && sensed.at(from).is_empty()
     }
 
     /// True when what stands on `square` may have come there since the last half-move. A board that does not
     /// know its pieces shows the capturing piece as it showed the captured one, so there the time decides.
     pub(super) fn came(&self, square: Square, sensed: &Sensed) -> bool {
-        let stood = sensed.at(square) == Code::MAN && !self.placement().at(square).is_empty();
+        let stood = sensed.at(square) == Code::UNKNOWN && !self.placement().at(square).is_empty();
         !stood
             || self
                 .plies
@@ -46,7 +46,7 @@ impl Line {
     #[must_use]
     pub(super) fn unfelt(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
         let to = candidate.mv.to();
-        if sensed.at(to) != Code::MAN {
+        if sensed.at(to) != Code::UNKNOWN {
             return 0.0;
         }
         let Some(from) = candidate.mv.from().filter(|_| !candidate.mv.is_castle()) else {

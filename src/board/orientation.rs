@@ -65,8 +65,8 @@ impl Orientation {
         let lies_so = impossible_pawns(&Self::Normal.placement(dump)) >= 2
             && impossible_pawns(&Self::QuarterLeft.placement(dump)) == 0;
         let [one, other] = if lies_so { sideways } else { upright };
-        let (lean, men) = lean(&one.placement(dump));
-        if 2 * lean < men { other } else { one }
+        let (lean, pieces) = lean(&one.placement(dump));
+        if 2 * lean < pieces { other } else { one }
     }
 
     /// The orientation in which `dump` looks like the beginning of a game, if there is one: at least six

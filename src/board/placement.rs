@@ -9,7 +9,7 @@ use crate::dgt::PieceCode;
 
 /// What one square shows, in the wire's own codes (protocol section 3.2): 0 empty, 1..=6 White's
 /// P R N B K Q, 7..=12 Black's, 13..=15 the special pieces, 16 a piece that the board does not know
-/// ([`Code::MAN`]), anything else a misreading.
+/// ([`Code::UNKNOWN`]), anything else a misreading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Code(pub u8);
@@ -18,7 +18,7 @@ impl Code {
     /// Nothing stands there.
     pub const EMPTY: Self = Self(0);
     /// A piece stands there, and the board cannot tell which: boards that feel only occupation.
-    pub const MAN: Self = Self(PieceCode::MAN.0);
+    pub const UNKNOWN: Self = Self(PieceCode::UNKNOWN.0);
 
     /// True when nothing stands there.
     #[must_use]
@@ -28,16 +28,16 @@ impl Code {
 
     /// True when a chess piece stands there, known or not.
     #[must_use]
-    pub const fn is_man(self) -> bool {
-        matches!(self.0, 1..=12) || self.0 == Self::MAN.0
+    pub const fn is_piece(self) -> bool {
+        matches!(self.0, 1..=12) || self.0 == Self::UNKNOWN.0
     }
 
     /// True when both may be the same: a piece that is not known may be any.
     #[must_use]
     pub const fn agrees(self, other: Self) -> bool {
         self.0 == other.0
-            || self.0 == Self::MAN.0 && other.0 != Self::EMPTY.0
-            || other.0 == Self::MAN.0 && self.0 != Self::EMPTY.0
+            || self.0 == Self::UNKNOWN.0 && other.0 != Self::EMPTY.0
+            || other.0 == Self::UNKNOWN.0 && self.0 != Self::EMPTY.0
     }
 
     /// The chess piece, if it is one.
@@ -90,7 +90,7 @@ impl From<Piece> for Code {
 pub struct Placement {
     // The first field, for comparing it tells most placements apart at once.
     occupied: Bitboard,
-    men: Bitboard,
+    pieces: Bitboard,
     codes: [Code; 64],
 }
 
@@ -99,7 +99,7 @@ impl Default for Placement {
         Self {
             codes: [Code::EMPTY; 64],
             occupied: Bitboard::EMPTY,
-            men: Bitboard::EMPTY,
+            pieces: Bitboard::EMPTY,
         }
     }
 }
@@ -124,7 +124,7 @@ impl Placement {
         Self {
             codes,
             occupied,
-            men: occupied,
+            pieces: occupied,
         }
     }
 
@@ -138,7 +138,7 @@ impl Placement {
     pub fn set(&mut self, square: Square, code: Code) {
         self.codes[usize::from(square)] = code;
         self.occupied.set(square, !code.is_empty());
-        self.men.set(square, code.is_man());
+        self.pieces.set(square, code.is_piece());
     }
 
     /// The squares on which the two differ. A piece that is not known differs from no other.
@@ -150,8 +150,8 @@ impl Placement {
             if differing == 0 {
                 return 0;
             }
-            let man = u64::from_ne_bytes([Code::MAN.0; 8]);
-            let unknown = !nonzero_bytes(a ^ man) | !nonzero_bytes(b ^ man);
+            let any = u64::from_ne_bytes([Code::UNKNOWN.0; 8]);
+            let unknown = !nonzero_bytes(a ^ any) | !nonzero_bytes(b ^ any);
             differing & !(unknown & nonzero_bytes(a) & nonzero_bytes(b))
         }))
     }
@@ -167,7 +167,7 @@ impl Placement {
     pub fn is_felt(&self) -> bool {
         self.codes
             .iter()
-            .fold(false, |found, code| found | (*code == Code::MAN))
+            .fold(false, |found, code| found | (*code == Code::UNKNOWN))
     }
 
     /// True when a special piece stands on a square.
@@ -187,11 +187,11 @@ impl Placement {
         if !self.is_felt() {
             return named;
         }
-        for square in self.squares_of(Code::MAN) & expected.occupied() {
+        for square in self.squares_of(Code::UNKNOWN) & expected.occupied() {
             named.set(square, expected.at(square));
         }
         let missing = expected.occupied() & !self.occupied();
-        let unnamed = named.squares_of(Code::MAN);
+        let unnamed = named.squares_of(Code::UNKNOWN);
         if let (Some(from), Some(to)) = (missing.single_square(), unnamed.single_square()) {
             named.set(to, expected.at(from));
         }
@@ -219,8 +219,8 @@ impl Placement {
 
     /// The squares on which a chess piece stands, known or not.
     #[must_use]
-    pub fn men(&self) -> Bitboard {
-        self.men
+    pub fn pieces(&self) -> Bitboard {
+        self.pieces
     }
 
     /// A hash that is the same on every machine and in every run (FNV-1a).

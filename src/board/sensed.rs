@@ -116,7 +116,7 @@ impl Sensed {
             self.put_down(square, code);
         }
         self.by_dump.discard(square);
-        self.felt |= code == Code::MAN;
+        self.felt |= code == Code::UNKNOWN;
         true
     }
 

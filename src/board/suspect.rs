@@ -86,7 +86,7 @@ fn opponents_piece(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(Ill
         .last()
         .map_or(Millis(0), |ply| ply.pressed.unwrap_or(ply.at));
     let differing = line.differing();
-    let mut arrived = differing.into_iter().filter(|s| sensed.at(*s).is_man());
+    let mut arrived = differing.into_iter().filter(|s| sensed.at(*s).is_piece());
     let (to, None) = (arrived.next()?, arrived.next()) else {
         return None;
     };

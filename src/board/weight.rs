@@ -130,11 +130,11 @@ pub(super) fn differences(squares: Bitboard, seen: &Placement, expected: Bitboar
             squares.count() as f32
         }
     };
-    let (shown, men) = (squares & seen.occupied(), squares & seen.men());
+    let (shown, pieces) = (squares & seen.occupied(), squares & seen.pieces());
     MISSING * count(squares & !shown)
-        + GARBLED * count(shown & !men)
-        + EXTRA * count(men & !expected)
-        + WRONG * count(men & expected)
+        + GARBLED * count(shown & !pieces)
+        + EXTRA * count(pieces & !expected)
+        + WRONG * count(pieces & expected)
 }
 
 #[cfg(test)]

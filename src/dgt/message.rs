@@ -18,7 +18,7 @@ impl PieceCode {
     pub const NOT_TOLD: Self = Self(0x7f);
     /// A piece stands there, and the board cannot know which. No frame has this code; boards with another
     /// wire (`occ1`) tell no more than this.
-    pub const MAN: Self = Self(16);
+    pub const UNKNOWN: Self = Self(16);
 }
 
 /// The codes of all squares of a board, in the board's own order.

@@ -52,7 +52,7 @@ impl Occupancy {
     pub fn squares(self) -> [PieceCode; 64] {
         std::array::from_fn(|raw| {
             if self.0 >> (63 - raw) & 1 == 1 {
-                PieceCode::MAN
+                PieceCode::UNKNOWN
             } else {
                 PieceCode::EMPTY
             }
@@ -245,7 +245,9 @@ mod tests {
     #[test]
     fn the_highest_bit_is_a8_and_the_lowest_h1() {
         let squares = Occupancy(0x8000_0000_0000_0002).squares();
-        let occupied: Vec<_> = (0..64).filter(|raw| squares[*raw] == PieceCode::MAN).collect();
+        let occupied: Vec<_> = (0..64)
+            .filter(|raw| squares[*raw] == PieceCode::UNKNOWN)
+            .collect();
         assert_eq!(occupied, [0, 62], "a8 and g1, as a dump numbers them");
     }
 

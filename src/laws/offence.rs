@@ -172,7 +172,17 @@ pub fn sanction(case: &Case, kind: IrregularityKind, number: u32, options: &Opti
     None
 }
 
-/// True for the acts that share one count.
+/// True where the act of a case counts among the player's offences: the edition fixes what it costs.
+#[must_use]
+pub fn counts(case: &Case, options: &Options) -> bool {
+    is_counted_kind(case.facts.irregularity)
+        && case
+            .facts
+            .acts()
+            .any(|kind| sanction(case, kind, 1, options).is_some())
+}
+
+/// True for the acts that share one count where the edition counts them.
 #[must_use]
 pub fn is_counted_kind(kind: IrregularityKind) -> bool {
     ALL_FOUR.contains(&kind)

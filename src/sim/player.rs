@@ -100,6 +100,8 @@ pub struct PlayedBoard {
     plugged: bool,
     /// The capture tells what happened while the cable was out.
     watched: bool,
+    /// Further records may come: [`Self::add`].
+    is_live: bool,
     over: bool,
     /// Answers that wait for the end of a frame.
     answers: Vec<u8>,
@@ -144,11 +146,28 @@ impl PlayedBoard {
             as_of: Millis(0),
             plugged: true,
             watched: false,
+            is_live: false,
             over: false,
             answers: Vec::new(),
             held: None,
             outputs: VecDeque::new(),
         }
+    }
+
+    /// A board at a table at which somebody still plays. [`Self::add`] says what happens there, whether a host listens or not.
+    #[must_use]
+    pub fn live(first: Vec<Record>, identity: SimulatedIdentity) -> Self {
+        let (speed, wait) = (1.0, false);
+        let cues = first.into_iter().map(Cue::plain).collect();
+        Self {
+            is_live: true,
+            ..Self::staged(cues, identity, Pace { speed, wait })
+        }
+    }
+
+    /// Adds what happens next at the table, in order of time.
+    pub fn add(&mut self, records: Vec<Record>) {
+        self.cues.extend(records.into_iter().map(Cue::plain));
     }
 
     /// This board without an event log.
@@ -274,7 +293,8 @@ impl PlayedBoard {
     }
 
     /// Whether the host gets what the capture says: it has asked for it, or need not ask.
-    fn is_listened_to(&self) -> bool {
+    #[must_use]
+    pub fn is_listened_to(&self) -> bool {
         match &self.other {
             Some(other) => other.here && other.speaks(),
             None => self.board.is_listening(),
@@ -300,7 +320,7 @@ impl PlayedBoard {
                 self.played_ms = self.cues[self.next - 1].record.at.0 as f64;
             }
         }
-        if self.next == self.cues.len() && !self.over && self.plugged {
+        if self.next == self.cues.len() && !self.is_live && !self.over && self.plugged {
             self.over = true;
             // Nobody plays on, so the clock is stopped, as an arbiter would stop it.
             let mut bytes = Vec::new();

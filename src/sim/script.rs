@@ -177,7 +177,7 @@ impl Script {
         Ok(TableSetting {
             manner,
             stands: self
-                .value("men", codes_in)?
+                .value("pieces", codes_in)?
                 .unwrap_or_else(|| codes_of(&position)),
             position,
             unread: self
@@ -269,7 +269,7 @@ fn do_with(table: &mut Tabletop, verb: &str, with: &str) -> Option<()> {
             table.press();
         }
         "back" => return table.take_back(with.parse().ok()?).then_some(()),
-        "men" => table.set_up(&codes_in(with)?),
+        "pieces" => table.set_up(&codes_in(with)?),
         "game" => table.begin_anew(),
         _ => return None,
     }

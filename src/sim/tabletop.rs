@@ -85,6 +85,8 @@ pub struct Tabletop {
     /// Changes that a scan has still to find.
     changes: Vec<Change>,
     clock: Option<SimulatedClock>,
+    /// The clock as it is set before a game.
+    clock_before: Option<SimulatedClock>,
     white: ClockSide,
     is_clock_out: bool,
     is_down: bool,
@@ -124,6 +126,7 @@ impl Tabletop {
             first: [PieceCode::EMPTY; 64],
             told: [PieceCode::EMPTY; 64],
             changes: Vec::new(),
+            clock_before: clock.clone(),
             clock,
             white: setting.white,
             is_clock_out: false,
@@ -160,6 +163,23 @@ impl Tabletop {
         }
         let records = self.records;
         Capture { header, records }
+    }
+
+    /// What the board told since the last call. The manner has to be tidy: elsewhere a scan finds the changes in the end.
+    pub fn take_told(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.records)
+    }
+
+    /// What time it is.
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.now
+    }
+
+    /// Whether the clock runs.
+    #[must_use]
+    pub fn is_clock_running(&self) -> bool {
+        self.clock.as_ref().is_some_and(|clock| clock.reading().running)
     }
 
     /// The position that the game has reached.
@@ -306,6 +326,12 @@ impl Tabletop {
         self.clock_act(|clock, now| clock.press(now, clock.to_move()));
     }
 
+    /// A player presses the clock, whoever's time runs: a lever that is down already does not move.
+    pub fn press_by(&mut self, player: Color) {
+        let side = player.fold_wb(self.white, self.white.other());
+        self.clock_act(|clock, now| clock.press(now, side));
+    }
+
     /// The arbiter stops the clock.
     pub fn stop(&mut self) {
         self.clock_act(SimulatedClock::stop);
@@ -313,11 +339,18 @@ impl Tabletop {
 
     /// The arbiter sets who is to move, adds seconds to White's and Black's times, and starts the clock.
     pub fn start(&mut self, to_move: Color, white: u64, black: u64) {
-        let (side, left, right) = match self.white {
-            ClockSide::Left => (to_move.fold_wb(ClockSide::Left, ClockSide::Right), white, black),
-            ClockSide::Right => (to_move.fold_wb(ClockSide::Right, ClockSide::Left), black, white),
+        let side = to_move.fold_wb(self.white, self.white.other());
+        let (left, right) = match self.white {
+            ClockSide::Left => (white, black),
+            ClockSide::Right => (black, white),
         };
         self.clock_act(|clock, now| clock.set_and_start(now, side, left * 1000, right * 1000));
+    }
+
+    /// Sets the clock for the next game.
+    pub fn set_clock(&mut self) {
+        self.clock.clone_from(&self.clock_before);
+        self.clock_act(SimulatedClock::advance);
     }
 
     /// Pulls the board's cable, or plugs it in.
@@ -343,14 +376,15 @@ impl Tabletop {
         Ok(())
     }
 
-    /// A hand makes a legal half-move and presses the clock.
+    /// A player makes a legal half-move and presses the clock.
     ///
     /// # Errors
     /// When it is not legal.
     pub fn play(&mut self, mv: Move) -> Result<(), NotLegal> {
+        let player = self.position.turn();
         self.make(mv)?;
         self.pause(300, 80..350);
-        self.press();
+        self.press_by(player);
         Ok(())
     }
 
@@ -388,7 +422,7 @@ impl Tabletop {
 
     fn reach_out(&mut self, slips: Slips, act: impl FnOnce(&mut Hand<'_>)) {
         let mut hand = Hand {
-            men: self.stands.map(Stands::figure),
+            pieces: self.stands.map(Stands::figure),
             pace: match self.manner {
                 Manner::Tidy => HandPace::Even,
                 Manner::Human(..) => HandPace::Drawn(150..400),

@@ -23,7 +23,7 @@ mod outbox;
 pub mod state;
 mod table;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod whole;
 mod wire;
 

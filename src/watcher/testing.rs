@@ -25,7 +25,7 @@ fn pass(watcher: &mut Watcher, until: u64) {
 }
 
 /// A frame of a running clock with ten minutes on both sides.
-pub(super) fn clock(lever: Lever) -> Message<'static> {
+pub(crate) fn clock(lever: Lever) -> Message<'static> {
     let time = ClockTime {
         seconds: 600,
         ..ClockTime::default()

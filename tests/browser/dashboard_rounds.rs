@@ -246,7 +246,7 @@ pub fn seated_at(evening: &Evening) -> [Value; 2] {
 /// A round is closed while its games go on, and they get their results when the next one is in force.
 #[test]
 fn results_come_late_and_belong_to_the_round_that_was_closed() {
-    let Some(mut evening) = Evening::begin() else {
+    let Some(evening) = Evening::begin() else {
         return;
     };
     let pairings = |evening: &Evening, text: &str| {

@@ -22,6 +22,8 @@ use dgt2mqtt::{
 use fastrand::Rng;
 use shakmaty::{CastlingMode, Chess, Move, Position, uci::UciMove};
 
+use crate::seed::seed;
+
 /// Nobody hears the board from some half-move on until so many have been played unheard.
 #[derive(Clone, Copy, Debug)]
 enum Away {
@@ -179,7 +181,7 @@ fn play_at(pace: Pace, game: &Game, away: Away, log: LogFate, seed: u64) -> Told
 }
 
 fn seeds() -> std::ops::Range<u64> {
-    let first = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
+    let first = seed();
     let full = std::env::var_os("DGT2MQTT_FULL").is_some();
     first..first + if full { 100 } else { 5 }
 }

@@ -7,6 +7,8 @@ use fastrand::Rng;
 
 use crate::checks;
 
+use crate::seed::seed;
+
 /// Bytes that mean something at some door.
 const SPICE: &[&[u8]] = &[
     b"{",
@@ -82,7 +84,7 @@ fn damaged(seeds: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
 
 #[test]
 fn no_input_at_any_door_panics() {
-    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
+    let seed = seed();
     let rounds = if std::env::var_os("DGT2MQTT_FULL").is_some() {
         50_000
     } else {

@@ -3,9 +3,10 @@
 use std::{env, fmt::Write as _, fs, path::Path};
 
 use dgt2mqtt::laws::{
-    Case, Edition, Facts, IrregularityKind, Options, PositionRuling, Side, Supervision, TimeControl, decide,
+    Case, Edition, Facts, IrregularityKind, Options, Penalty, PenaltyKind, PositionRuling, RaisedBy, Side,
+    Supervision, TimeControl, decide,
     edition::{self, Bar},
-    offence::{MATRIX, Sanction, Window},
+    offence::Sanction,
     provision::{EXTRAS, Effect, PROVISIONS, Place, Scope, Situation},
 };
 
@@ -19,19 +20,13 @@ const COUNTED: [IrregularityKind; 4] = [
     IrregularityKind::TwoHands,
 ];
 
+const CONTROLS: [TimeControl; 3] = [TimeControl::Standard, TimeControl::Rapid, TimeControl::Blitz];
+
 fn control(control: TimeControl) -> &'static str {
     match control {
         TimeControl::Standard => "standard",
         TimeControl::Rapid => "rapid",
         TimeControl::Blitz => "blitz",
-    }
-}
-
-fn supervision(supervision: Option<Supervision>) -> &'static str {
-    match supervision {
-        None => "-",
-        Some(Supervision::Adequate) => "adequate",
-        Some(Supervision::NotAdequate) => "not adequate",
     }
 }
 
@@ -41,14 +36,6 @@ fn sanction(sanction: Sanction) -> String {
         Sanction::Seconds(n) => n.to_string(),
         Sanction::Contested { usual, other } => format!("{usual} ({other} by the other reading)"),
         Sanction::Loss => "loss".to_owned(),
-    }
-}
-
-fn window(window: Window) -> &'static str {
-    match window {
-        Window::GameEnd => "until the game ends",
-        Window::Reply => "until the reply",
-        Window::ReplyOnClaim => "until the reply, on the opponent's claim",
     }
 }
 
@@ -111,22 +98,160 @@ fn place(place: Place) -> &'static str {
     }
 }
 
-fn matrix() -> String {
-    let mut table = "| edition | control | supervision | counts | 1st | 2nd | 3rd | acted upon |\n|---|---|---|---|---|---|---|---|\n".to_owned();
-    for row in MATRIX {
-        let counts: Vec<_> = row.counts.iter().map(|k| k.as_str()).collect();
-        let [first, second, third] = row.sanctions.map(sanction);
-        let _ = writeln!(
-            table,
-            "| {} | {} | {} | {} | {first} | {second} | {third} | {} |",
-            row.edition.as_str(),
-            control(row.control),
-            supervision(row.supervision),
-            counts.join(", "),
-            window(row.window),
-        );
+/// What `decide` says of a counted act, by the number of the offence, and until when it says so.
+#[derive(PartialEq)]
+struct Decided {
+    penalties: [String; 3],
+    window: &'static str,
+}
+
+impl Decided {
+    fn of(case: &Case) -> Self {
+        let numbered = |number| {
+            let mut case = case.clone();
+            case.facts.offence_number = number;
+            case
+        };
+        Self {
+            penalties: [1, 2, 3].map(|number| penalties(&numbered(number))),
+            window: acted_upon(case),
+        }
+    }
+}
+
+/// The penalty by the defaults, and each other one with the readings that lead to it.
+fn penalties(case: &Case) -> String {
+    let usual = penalty(decide(case, &Options::default()).penalty);
+    let mut others: Vec<(String, Vec<String>)> = Vec::new();
+    for (reading, options) in other_readings() {
+        let other = penalty(decide(case, &options).penalty);
+        if other == usual {
+            continue;
+        }
+        match others.iter_mut().find(|(penalty, _)| *penalty == other) {
+            Some((_, readings)) => readings.push(reading),
+            None => others.push((other, vec![reading])),
+        }
+    }
+    if others.is_empty() {
+        return usual;
+    }
+    let others = others
+        .iter()
+        .map(|(penalty, by)| format!("{penalty} by {}", by.join(", ")));
+    format!("{usual} ({})", others.collect::<Vec<_>>().join("; "))
+}
+
+fn penalty(penalty: Penalty) -> String {
+    match penalty.kind {
+        PenaltyKind::Time => penalty.seconds.to_string(),
+        PenaltyKind::Loss => "loss".to_owned(),
+        PenaltyKind::Draw => "draw".to_owned(),
+        PenaltyKind::None => "none".to_owned(),
+        PenaltyKind::Arbiter => "arbiter".to_owned(),
+    }
+}
+
+/// Until when `decide` rules on an act as on one that was just done, and whether only on the opponent's claim.
+fn acted_upon(case: &Case) -> &'static str {
+    let with = |change: fn(&mut Facts)| {
+        let mut case = case.clone();
+        change(&mut case.facts);
+        decide(&case, &Options::default())
+    };
+    let at_once = with(|_| ());
+    let is_till_reply = with(|facts| facts.opponent_has_replied = true) != at_once;
+    let is_on_claim = with(|facts| facts.raised_by = RaisedBy::Arbiter).penalty != at_once.penalty;
+    match (is_till_reply, is_on_claim) {
+        (false, false) => "until the game ends",
+        (true, false) => "until the reply",
+        (true, true) => "until the reply, on the opponent's claim",
+        (false, true) => "on the opponent's claim",
+    }
+}
+
+/// The options with one of them read otherwise than by default, and what that reading is.
+fn other_readings() -> Vec<(String, Options)> {
+    let schema = serde_json::to_value(schemars::schema_for!(Options)).expect("a schema");
+    let defaults = serde_json::to_value(Options::default()).expect("options are plain data");
+    let mut others = Vec::new();
+    for (name, option) in schema["properties"].as_object().expect("options") {
+        let of_type = option["$ref"]
+            .as_str()
+            .and_then(|path| path.strip_prefix("#/$defs/"));
+        let of_type = of_type.unwrap_or_else(|| panic!("{name} has no type: {option}"));
+        // A number of seconds has no readings.
+        for reading in schema["$defs"][of_type]["oneOf"].as_array().into_iter().flatten() {
+            if reading["const"] == defaults[name] {
+                continue;
+            }
+            let options = serde_json::json!({ name: reading["const"] });
+            let text = format!("`{name}`: `{}`", reading["const"].as_str().expect("a name"));
+            others.push((text, serde_json::from_value(options).expect("options")));
+        }
+    }
+    others
+}
+
+/// The counted acts, those together on which `decide` rules alike.
+fn decided(
+    edition: Edition,
+    time_control: TimeControl,
+    supervision: Supervision,
+) -> Vec<(Vec<&'static str>, Decided)> {
+    let mut rows: Vec<(Vec<&str>, Decided)> = Vec::new();
+    for kind in COUNTED {
+        let mut facts = Facts::new(kind, Some(Side::White));
+        facts.raised_by = RaisedBy::Opponent;
+        let decided = Decided::of(&Case {
+            edition,
+            time_control,
+            supervision,
+            facts,
+        });
+        match rows.iter_mut().find(|(_, alike)| *alike == decided) {
+            Some((kinds, _)) => kinds.push(kind.as_str()),
+            None => rows.push((vec![kind.as_str()], decided)),
+        }
+    }
+    rows
+}
+
+fn penalties_table() -> String {
+    let mut table =
+        "| edition | control | supervision | act | 1st | 2nd | 3rd | acted upon |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+    for edition in Edition::ALL {
+        for time_control in CONTROLS {
+            let with = |supervision| decided(edition, time_control, supervision);
+            let (adequate, not_adequate) = (with(Supervision::Adequate), with(Supervision::NotAdequate));
+            if adequate == not_adequate {
+                rows(&mut table, edition, time_control, "-", &adequate);
+            } else {
+                rows(&mut table, edition, time_control, "adequate", &adequate);
+                rows(&mut table, edition, time_control, "not adequate", &not_adequate);
+            }
+        }
     }
     table
+}
+
+fn rows(
+    table: &mut String,
+    edition: Edition,
+    time_control: TimeControl,
+    supervision: &str,
+    rows: &[(Vec<&'static str>, Decided)],
+) {
+    for (kinds, Decided { penalties, window }) in rows {
+        let _ = writeln!(
+            table,
+            "| {} | {} | {supervision} | {} | {} | {window} |",
+            edition.as_str(),
+            control(time_control),
+            kinds.join(", "),
+            penalties.join(" | "),
+        );
+    }
 }
 
 fn provisions() -> String {
@@ -250,7 +375,7 @@ type Table = (&'static str, fn() -> String);
 /// The document with the tables put between their marks.
 fn filled(document: &str) -> String {
     let tables: [Table; 6] = [
-        ("matrix", matrix),
+        ("penalties", penalties_table),
         ("provisions", provisions),
         ("bars", bars),
         ("articles", articles),

@@ -4,6 +4,8 @@
 
 #[path = "../../fuzz/checks/mod.rs"]
 mod checks;
+#[path = "../help/seed.rs"]
+mod seed;
 #[path = "../help/told/mod.rs"]
 mod told;
 

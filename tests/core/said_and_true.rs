@@ -9,7 +9,7 @@ use dgt2mqtt::{
 const MOST_FALSE: usize = 1;
 /// Games with sound hardware, with broken hardware, with offences.
 const KINDS: &str = "dead-square,lost-update,dead-chip,chip-dies,dead-squares,cable-out,three at once,everything,\
-                     wrong-start,illegal-move,king-in-check,own-captured,opponents-man,press-without-move,pawn-left,\
+                     wrong-start,illegal-move,king-in-check,own-captured,opponents-piece,press-without-move,pawn-left,\
                      displaced,fallen";
 const GAMES: u64 = 6;
 /// The first seed: the fit has not seen it. Three accusations in these games would be false and certain but for the

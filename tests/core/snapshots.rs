@@ -13,7 +13,10 @@ use dgt2mqtt::{
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use crate::told::{played, scripts};
+use crate::{
+    seed::seed,
+    told::{played, scripts},
+};
 
 /// A capture, and what the board would show if it were asked.
 struct Board<'a> {
@@ -316,7 +319,7 @@ fn damage(kept: &Value, rng: &mut Rng) -> Value {
 /// `DGT2MQTT_FULL=1`: fifty times as many; `DGT2MQTT_SEED`: others.
 #[test]
 fn a_damaged_snapshot_never_panics() {
-    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
+    let seed = seed();
     let full = std::env::var_os("DGT2MQTT_FULL").is_some();
     let rounds = if full { 100_000 } else { 2_000 };
     let mut captures = vec![fixture("vienna-1910"), fixture("famous-heidenfeld-kerins-1973")];

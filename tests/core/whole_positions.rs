@@ -4,7 +4,7 @@
 use std::{env, fs, path::PathBuf, thread};
 
 use dgt2mqtt::{
-    families::Protocol,
+    families::{FAMILIES, Protocol},
     sim::{
         mess::{self, Fault, FaultRates},
         rehearsal::{rehearse_on, verdict::Judgement},
@@ -129,13 +129,10 @@ fn are_followed(protocol: Protocol) {
 }
 
 #[test]
-fn messy_games_on_chesslink_are_followed() {
-    are_followed(Protocol::Chesslink);
-}
-
-#[test]
-fn messy_games_on_chessnut_are_followed() {
-    are_followed(Protocol::Chessnut);
+fn messy_games_on_each_family_that_knows_pieces_are_followed() {
+    for family in FAMILIES.iter().filter(|family| family.knows_pieces) {
+        are_followed(family.protocol);
+    }
 }
 
 /// What the same games come to on a DGT board without a clock: to compare.

@@ -5,7 +5,7 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Command, Stdio},
     time::Duration,
 };
 
@@ -23,8 +23,12 @@ use crate::{
 };
 
 fn replayed(capture: &Path) -> Vec<Event> {
-    let run = program().arg("replay").arg(capture).output().unwrap();
-    let text = String::from_utf8(run.stdout).unwrap();
+    said(program().arg("replay").arg(capture))
+}
+
+/// The events that a command prints.
+fn said(command: &mut Command) -> Vec<Event> {
+    let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
@@ -114,16 +118,7 @@ fn the_daemon_writes_the_folder_and_goes_on_after_a_crash() {
     });
     assert!(daemon.stop());
 
-    let journal = program()
-        .args(["journal", "--config"])
-        .arg(&config)
-        .output()
-        .unwrap();
-    let text = String::from_utf8(journal.stdout).unwrap();
-    let events: Vec<Event> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let events = said(program().args(["journal", "--config"]).arg(&config));
     let (moves, _) = recorded(&events, 1);
     assert!(moves.len() > 15, "{moves:?}");
     let lacks_clock = |event: &&Event| matches!(&event.body, Body::Move(made) if made.clock.is_none());
@@ -275,16 +270,7 @@ fn the_dashboard_writes_the_folder_of_a_gateway_that_it_met_late() {
     });
     dashboard.kill().unwrap();
     dashboard.wait().unwrap();
-    let journal = program()
-        .args(["journal", "--config"])
-        .arg(&config)
-        .output()
-        .unwrap();
-    let text = String::from_utf8(journal.stdout).unwrap();
-    let events: Vec<Event> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let events = said(program().args(["journal", "--config"]).arg(&config));
     let (moves, _) = recorded(&events, 1);
     if let Some(games) = read_by_others(&folder.path().join("open")) {
         assert_eq!(games[0]["moves"], serde_json::to_value(&moves).unwrap());

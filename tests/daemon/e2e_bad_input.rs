@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use crate::{
     broker::{self, Mosquitto, Subscriber, large_sender},
     hall::{self, Daemon, Seat, Simulator, comparable, configure, difference, program, replay},
+    seed,
 };
 
 /// What a port may say that is no board: anything, and what begins like a message and is none.
@@ -177,9 +178,7 @@ async fn ping(subscriber: &Subscriber, name: &str) {
 
 #[tokio::test]
 async fn a_game_goes_on_beside_noise_and_nonsense() {
-    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
-    println!("seed {seed} (DGT2MQTT_SEED={seed} plays it again)");
-    let mut rng = Rng::with_seed(seed);
+    let mut rng = seed::rng();
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "#").await;

@@ -20,6 +20,7 @@ use serde_json::Value;
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, all_heard, heard},
     hall::{Daemon, Seat, Simulator, configure, journal, moves, save},
+    seed::seed,
     wiring::Wiring,
 };
 
@@ -167,12 +168,6 @@ fn same_half_moves(events: &[Value], game: &Game) -> bool {
 fn is_open(events: &[Value]) -> bool {
     let mut codes = events.iter().filter_map(|event| event["code"].as_str());
     codes.any(|code| code.starts_with("gap_") || code == "board_log_useless")
-}
-
-fn seed() -> u64 {
-    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
-    println!("seed {seed} (DGT2MQTT_SEED={seed} plays it again)");
-    seed
 }
 
 /// An evening of eight boards, on which people play on while the daemon is killed again and again; what it

@@ -2,12 +2,22 @@
 
 use std::fs;
 
-use serde_json::json;
+use dgt2mqtt::families::{FAMILIES, Family, Protocol};
+use serde_json::{Value, json};
 
 use crate::{
     broker::{self, Mosquitto, Subscriber},
     hall::{Daemon, Simulator, vienna},
 };
+
+/// What a simulated board tells of itself besides squares.
+fn said_of_itself(protocol: Protocol) -> (&'static str, Value) {
+    match protocol {
+        Protocol::Chesslink => ("firmware", json!("1.4")),
+        Protocol::Chessnut => ("battery", json!({ "percent": 87, "charging": false })),
+        Protocol::Dgt | Protocol::Occ1 => panic!("{protocol:?} has tests of its own"),
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn boards_of_other_makers_tell_their_games_and_what_they_are() {
@@ -17,10 +27,11 @@ async fn boards_of_other_makers_tell_their_games_and_what_they_are() {
         "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"journal.sqlite\"\n[limits]\nhealth_interval_s = 5\n",
         broker.port
     );
-    let families = ["chesslink", "chessnut"];
-    let simulators =
-        families.map(|family| Simulator::start(&["--protocol", family, "--speed", "3"], &[vienna()]));
-    for (family, simulator) in families.iter().zip(&simulators) {
+    let families: Vec<_> = FAMILIES.iter().filter(|family| family.knows_pieces).collect();
+    let start =
+        |family: &&Family| Simulator::start(&["--protocol", family.name, "--speed", "3"], &[vienna()]);
+    let simulators: Vec<_> = families.iter().map(start).collect();
+    for (Family { name: family, .. }, simulator) in families.iter().zip(&simulators) {
         let port = &simulator.ports[0];
         text += &format!("[[board]]\nid = \"{family}\"\nport = \"{port}\"\nprotocol = \"{family}\"\n");
     }
@@ -28,15 +39,18 @@ async fn boards_of_other_makers_tell_their_games_and_what_they_are() {
     fs::write(&config, text).unwrap();
     let subscriber = Subscriber::new(broker.port, "#").await;
     let daemon = Daemon::start(&config);
-    for (family, key, value) in [
-        ("chesslink", "firmware", json!("1.4")),
-        ("chessnut", "battery", json!({ "percent": 87, "charging": false })),
-    ] {
+    for Family {
+        name: family,
+        protocol,
+        ..
+    } in families
+    {
+        let (key, value) = said_of_itself(*protocol);
         let topic = format!("dgt2mqtt/gw/board/{family}/info");
         let known = subscriber
             .wait(&topic, |got| got.topic == topic && got.json()[key] == value)
             .await;
-        assert_eq!(known.json()["model"], family);
+        assert_eq!(known.json()["model"], *family);
         let events = format!("dgt2mqtt/gw/board/{family}/event/");
         let moved = |uci: &'static str| {
             let events = events.clone();

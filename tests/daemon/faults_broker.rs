@@ -14,17 +14,12 @@ use dgt2mqtt::mqtt::{BoardState, StateKey};
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber},
     proxy::{Fault, Proxy},
+    seed::seed,
     station::{Station, broker as plain},
 };
 
 fn full() -> bool {
     std::env::var_os("DGT2MQTT_FULL").is_some()
-}
-
-fn seed() -> u64 {
-    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
-    println!("seed {seed}");
-    seed
 }
 
 /// Events of each board.

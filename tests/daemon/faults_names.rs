@@ -26,18 +26,9 @@ use tokio::task::JoinSet;
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, free_port},
     page::Server,
+    seed::{rng, rounds},
     wiring::{Restless, Wiring},
 };
-
-fn rounds() -> usize {
-    std::env::var_os("DGT2MQTT_FULL").map_or(1, |_| 20)
-}
-
-fn rng() -> Rng {
-    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
-    println!("seed {seed}");
-    Rng::with_seed(seed)
-}
 
 /// A gateway in a folder of its own.
 struct Gateway {

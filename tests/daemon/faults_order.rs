@@ -6,22 +6,12 @@ use dgt2mqtt::{
     event::{Body, Event},
     journal::Entry,
 };
-use fastrand::Rng;
 
 use crate::{
     broker::{Mosquitto, Subscriber},
+    seed::{rng, rounds},
     station::{self, Station, broker as plain},
 };
-
-fn rounds() -> usize {
-    std::env::var_os("DGT2MQTT_FULL").map_or(1, |_| 20)
-}
-
-fn rng() -> Rng {
-    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
-    println!("seed {seed}");
-    Rng::with_seed(seed)
-}
 
 /// An event of one of two types.
 fn event(board: &str, seq: u64, is_offence: bool, size: usize) -> Event {

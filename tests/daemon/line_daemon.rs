@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     broker::{self, Mosquitto, Subscriber},
-    hall::{Daemon, Simulator, program, replay, save, until},
+    hall::{Daemon, Simulator, are_numbered, program, replay, save, until},
 };
 
 /// What a made-up game takes, on a machine that is busy.
@@ -122,15 +122,7 @@ async fn boards_on_one_line_say_what_replay_says() {
     for (id, expected) in ids.iter().zip(&expected) {
         let events = of_board(&subscriber, id);
         assert_eq!(told(&events), *expected, "board {id}\n{}", log());
-        let numbers: Vec<_> = events
-            .iter()
-            .map(|event| event["seq"].as_u64().unwrap())
-            .collect();
-        assert_eq!(
-            numbers,
-            (1..=numbers.len() as u64).collect::<Vec<_>>(),
-            "board {id}"
-        );
+        are_numbered(&events);
     }
     let is_health = |got: &broker::Got| got.topic.ends_with("/health");
     let lines = |health: &Value| health["lines"][0].clone();

@@ -18,6 +18,8 @@ mod proxy;
 mod reader;
 #[path = "../help/seated.rs"]
 mod seated;
+#[path = "../help/seed.rs"]
+mod seed;
 #[path = "../help/station.rs"]
 mod station;
 #[path = "../help/wiring.rs"]

@@ -17,6 +17,7 @@ use tokio::{
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber},
+    seed,
     station::{Station, broker as plain},
 };
 
@@ -133,9 +134,7 @@ async fn cuts_in_mid_packet_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/+/event/#").await;
-    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
-    println!("seed {seed}");
-    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut rng = seed::rng();
     // In the handshake, and among the events.
     let cuts = (0..6)
         .map(|i| {

@@ -9,6 +9,7 @@ use std::{
 
 use crate::{
     broker::{Mosquitto, Subscriber},
+    seed,
     wiring::{Restless, Wiring},
 };
 
@@ -60,9 +61,7 @@ async fn is_killed_again_and_again(wiring: Wiring) {
     let subscriber = Subscriber::of_flags(mosquitto.port, "dgt2mqtt/#").await;
     let boards = wiring.restless(folder.path());
     let config = prepare(folder.path(), &mosquitto, &boards);
-    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
-    println!("seed {seed}");
-    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut rng = seed::rng();
     for round in 0..5 {
         let mut daemon = start(&config);
         tokio::time::sleep(Duration::from_millis(rng.u64(150..900))).await;

@@ -220,6 +220,16 @@ pub fn journal(config: &Path, board: &str) -> Vec<Value> {
     )
 }
 
+/// The numbers of a board's events begin with 1, and none is left out.
+pub fn are_numbered(events: &[Value]) {
+    let numbers: Vec<_> = events
+        .iter()
+        .map(|event| event["seq"].as_u64().unwrap())
+        .collect();
+    let all: Vec<_> = (1..=events.len() as u64).collect();
+    assert_eq!(numbers, all, "board {}", events[0]["board"]);
+}
+
 /// What the journal beside `config` has of commands to a board.
 pub fn commands(config: &Path, board: &str) -> Vec<Value> {
     events_of(

@@ -16,18 +16,9 @@ use serde_json::Value;
 use crate::{
     broker::{Mosquitto, Subscriber},
     disk::ImageDisk,
+    seed::{rng, rounds},
     wiring::{Restless, Wiring},
 };
-
-fn rounds() -> usize {
-    std::env::var_os("DGT2MQTT_FULL").map_or(1, |_| 20)
-}
-
-fn rng() -> Rng {
-    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
-    println!("seed {seed}");
-    Rng::with_seed(seed)
-}
 
 /// One hall: a broker that stays, a subscriber, and the place of the journal.
 struct Scene {

@@ -46,23 +46,26 @@ async fn append(journal: &Journal, entry: Entry) -> Result<Written, AppendError>
     journal.append(entry).await.await
 }
 
-fn open(path: &Path) -> (Journal, Vec<Notice>) {
+/// A journal, and what it has to say as it is opened.
+pub fn open(path: &Path) -> (Journal, Vec<Notice>) {
     Journal::open(JournalSettings::at(path), "gw").unwrap()
 }
 
-fn codes(notices: &[Notice]) -> Vec<&'static str> {
+pub fn codes(notices: &[Notice]) -> Vec<&'static str> {
     notices.iter().map(|notice| notice.code).collect()
 }
 
-fn seqs(path: &Path, board: &str) -> Vec<u64> {
+/// The numbers of the events of a board, which its ids have as well.
+pub fn seqs(path: &Path, board: &str) -> Vec<u64> {
     let mut seqs = Vec::new();
     let filter = Filter {
         board: Some(board.to_owned()),
         ..Filter::default()
     };
     each_event(path, &filter, |kept| {
-        let json = kept.json;
-        seqs.push(serde_json::from_str::<Event>(json).unwrap().seq);
+        let event = serde_json::from_str::<Event>(kept.json).unwrap();
+        assert_eq!(event.id, format!("gw/{board}/{}", event.seq));
+        seqs.push(event.seq);
         true
     })
     .unwrap();

@@ -9,12 +9,15 @@ use std::{
 use dgt2mqtt::{
     event::{Body, Event},
     journal::{
-        Entry, Journal, JournalSettings, KnownNumbers, Notice, Written,
+        Entry, Journal, KnownNumbers, Written,
         query::{Filter, each_event},
     },
 };
 
-use crate::disk::ImageDisk;
+use crate::{
+    disk::ImageDisk,
+    journal_faults::{codes, open, seqs},
+};
 
 fn event(board: &str, seq: u64) -> Event {
     Event {
@@ -44,30 +47,6 @@ async fn append(journal: &Journal, board: &str, seqs: impl IntoIterator<Item = u
         command: None,
     };
     journal.append(entry).await.await.unwrap()
-}
-
-fn open(path: &Path) -> (Journal, Vec<Notice>) {
-    Journal::open(JournalSettings::at(path), "gw").unwrap()
-}
-
-fn codes(notices: &[Notice]) -> Vec<&'static str> {
-    notices.iter().map(|notice| notice.code).collect()
-}
-
-fn seqs(path: &Path, board: &str) -> Vec<u64> {
-    let mut seqs = Vec::new();
-    let filter = Filter {
-        board: Some(board.to_owned()),
-        ..Filter::default()
-    };
-    each_event(path, &filter, |kept| {
-        let event = serde_json::from_str::<Event>(kept.json).unwrap();
-        assert_eq!(event.id, format!("gw/{board}/{}", event.seq));
-        seqs.push(event.seq);
-        true
-    })
-    .unwrap();
-    seqs
 }
 
 /// Ticks until the journal says what is wrong.

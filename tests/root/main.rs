@@ -8,6 +8,8 @@ mod broker;
 mod disk;
 #[path = "../help/hall.rs"]
 mod hall;
+#[path = "../help/seed.rs"]
+mod seed;
 #[path = "../help/station.rs"]
 mod station;
 #[path = "../help/wiring.rs"]

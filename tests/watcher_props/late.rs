@@ -197,7 +197,7 @@ fn what_was_said_falsely_once_is_not_said() {
         ("game-broken-off", 20_000, 7138),
         ("start-position-put-right-before-the-clock", 20_000, 3067),
         ("offences-of-two-kinds", 5000, 9207),
-        ("man-put-there-while-the-clock-stands", 2000, 4960),
+        ("piece-put-there-while-the-clock-stands", 2000, 4960),
         ("lever-springs-back", 2000, 3051),
         ("illegal-unexplained", 5000, 7883),
         ("second-offence-against-a-bare-king", 10_000, 3245),

@@ -6,11 +6,12 @@ use std::{path::Path, sync::Arc};
 
 use crate::{
     config::{Config, Env},
-    dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
+    dgt::{Lever, Message, PieceCode},
     event::Body,
     gateway::heartbeat::Heartbeat,
     journal::JournalSettings,
     mqtt::{Publisher, PublisherSettings, rumqtt::RumqttDial},
+    watcher::testing::clock,
 };
 
 /// The context of a task whose broker is never called.
@@ -64,20 +65,6 @@ async fn task(shared: &BoardContext) -> BoardTask {
     let pulse = Heartbeat::new(shared.clock).pulse("board 7");
     let (_sender, notices) = broadcast::channel(1);
     BoardTask::new(plan, shared.clone(), pulse, notices).await
-}
-
-fn clock(lever: Lever) -> Message<'static> {
-    let time = ClockTime {
-        seconds: 600,
-        ..ClockTime::default()
-    };
-    Message::Clock(ClockReading {
-        left: time,
-        right: time,
-        running: true,
-        lever,
-        battery_low: false,
-    })
 }
 
 /// The initial array, before or after 1.e4.

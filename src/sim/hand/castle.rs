@@ -38,7 +38,7 @@ fn both(hand: &mut Hand<'_>, (king, king_to): (Square, Square), (rook, rook_to):
             hand.transfer(king, king_to);
         }
         Order::BothLifted => {
-            let (the_king, the_rook) = (hand.men[usize::from(king)], hand.men[usize::from(rook)]);
+            let (the_king, the_rook) = (hand.pieces[usize::from(king)], hand.pieces[usize::from(rook)]);
             hand.lift(king);
             hand.pass(4);
             hand.lift(rook);

@@ -14,7 +14,7 @@ pub(in crate::sim) struct TaggedPiece {
 }
 
 /// What stands on the squares, a1 first.
-pub(in crate::sim) type Men = [Option<TaggedPiece>; 64];
+pub(in crate::sim) type Pieces = [Option<TaggedPiece>; 64];
 
 impl From<Piece> for TaggedPiece {
     fn from(piece: Piece) -> Self {
@@ -50,6 +50,6 @@ pub(in crate::sim) fn code(piece: Option<Piece>) -> PieceCode {
 }
 
 /// The pieces of `board`, each with a working chip.
-pub(in crate::sim) fn men_of(board: &Board) -> Men {
+pub(in crate::sim) fn pieces_of(board: &Board) -> Pieces {
     std::array::from_fn(|i| board.piece_at(Square::new(i as u32)).map(TaggedPiece::from))
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use fastrand::Rng;
 use shakmaty::{Square, attacks};
 
-use figure::{Men, TaggedPiece};
+use figure::{Pieces, TaggedPiece};
 
 /// What else the hand does. It is decided for each half-move.
 #[derive(Clone, Copy, Debug, Default)]
@@ -96,7 +96,7 @@ impl Motion {
 /// A hand over a board.
 pub(in crate::sim) struct Hand<'a> {
     /// What stands on the squares now.
-    pub(in crate::sim) men: Men,
+    pub(in crate::sim) pieces: Pieces,
     pub(in crate::sim) pace: HandPace,
     pub(in crate::sim) slips: Slips,
     pub(in crate::sim) rng: &'a mut Rng,
@@ -130,25 +130,25 @@ impl Hand<'_> {
 
     fn place(&mut self, square: Square, piece: Option<TaggedPiece>) {
         self.motion.put(square, piece);
-        self.men[usize::from(square)] = piece;
+        self.pieces[usize::from(square)] = piece;
     }
 
     /// Whether nothing stands on `square`.
     fn free(&self, square: Square) -> bool {
-        self.men[usize::from(square)].is_none()
+        self.pieces[usize::from(square)].is_none()
     }
 
     /// Lifts the piece on `from` cleanly and puts it on `to`.
     fn transfer(&mut self, from: Square, to: Square) {
-        let man = self.men[usize::from(from)];
+        let piece = self.pieces[usize::from(from)];
         self.lift(from);
         self.pass(10);
-        self.place(to, man);
+        self.place(to, piece);
     }
 
     /// Takes what stands on `square` off the board, perhaps over a neighbouring square.
     fn take(&mut self, square: Square) {
-        let victim = self.men[usize::from(square)];
+        let victim = self.pieces[usize::from(square)];
         self.lift(square);
         if !self.slips.swept {
             return;

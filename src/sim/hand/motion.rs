@@ -23,7 +23,7 @@ impl Hand<'_> {
 
     /// Carries a piece from `from` to `to`, and takes what stands there.
     pub(in crate::sim) fn carry(&mut self, from: Square, to: Square) {
-        let piece = self.men[usize::from(from)];
+        let piece = self.pieces[usize::from(from)];
         if self.free(to) {
             if self.slips.place_first {
                 // The hand pushes the piece, which for a moment stands on both squares.
@@ -98,7 +98,7 @@ impl Hand<'_> {
     }
 
     fn en_passant(&mut self, from: Square, to: Square) {
-        let pawn = self.men[usize::from(from)];
+        let pawn = self.pieces[usize::from(from)];
         let victim = Square::from_coords(to.file(), from.rank());
         match if self.slips.any_en_passant {
             self.rng.u8(0..4)
@@ -189,7 +189,7 @@ mod tests {
     use super::{
         super::{
             HandPace, Motion, Slips,
-            figure::{men_of, reading},
+            figure::{pieces_of, reading},
         },
         *,
     };
@@ -219,7 +219,7 @@ mod tests {
     }
 
     fn check(position: &Chess, mv: Move, seed: u64) {
-        let men = men_of(position.board());
+        let pieces = pieces_of(position.board());
         let mut rng = Rng::with_seed(seed);
         let slips = Slips {
             drag: rng.bool(),
@@ -233,14 +233,14 @@ mod tests {
         let pace = [HandPace::Even, HandPace::Drawn(100..400)][usize::from(seed > 0)].clone();
         let motion = Motion::default();
         let mut hand = Hand {
-            men,
+            pieces,
             pace,
             slips,
             rng: &mut rng,
             motion,
         };
         hand.make(mv, position.turn());
-        let mut stand = men;
+        let mut stand = pieces;
         let mut now = 0;
         for (at, square, piece) in hand.motion.steps {
             assert!(at >= now, "{mv}");

@@ -3,7 +3,7 @@
 use shakmaty::{Color, Position, Square};
 
 use super::{
-    super::hand::figure::{Men, men_of},
+    super::hand::figure::{Pieces, pieces_of},
     director::Director,
     fault::Fault,
 };
@@ -33,17 +33,17 @@ impl Director<'_> {
         self.past.truncate(left);
         self.position = target;
         let stop = self.at + self.rng.u64(800..2500);
-        let men = men_of(self.position.board());
-        self.put_right(stop, &men, self.position.turn(), None);
+        let pieces = pieces_of(self.position.board());
+        self.put_right(stop, &pieces, self.position.turn(), None);
         true
     }
 
-    /// The clock is stopped, the pieces are put as `men` says, and the clock is started for `turn`. The
+    /// The clock is stopped, the pieces are put as `pieces` says, and the clock is started for `turn`. The
     /// player `gain` gets two minutes more.
-    pub(super) fn put_right(&mut self, stop: u64, men: &Men, turn: Color, gain: Option<Color>) {
+    pub(super) fn put_right(&mut self, stop: u64, pieces: &Pieces, turn: Color, gain: Option<Color>) {
         self.stop_clock(stop);
         let begin = stop + self.rng.u64(2000..5000);
-        let mut now = self.set_up(begin, men);
+        let mut now = self.set_up(begin, pieces);
         now += self.rng.u64(1500..4000);
         let seconds = |color| if gain == Some(color) { 120 } else { 0 };
         self.start_clock(now, turn, seconds(Color::White), seconds(Color::Black));
@@ -52,21 +52,21 @@ impl Director<'_> {
     }
 
     /// Hands first take away what is wrong and then put down what is missing.
-    pub(super) fn set_up(&mut self, mut now: u64, men: &Men) -> u64 {
+    pub(super) fn set_up(&mut self, mut now: u64, pieces: &Pieces) -> u64 {
         let mut wrong: Vec<Square> = Square::ALL
             .into_iter()
-            .filter(|s| self.men[usize::from(*s)] != men[usize::from(*s)])
+            .filter(|s| self.pieces[usize::from(*s)] != pieces[usize::from(*s)])
             .collect();
         self.rng.shuffle(&mut wrong);
         for &square in &wrong {
-            if self.men[usize::from(square)].is_some() {
+            if self.pieces[usize::from(square)].is_some() {
                 self.put(now, square, None);
                 now += self.rng.u64(300..900);
             }
         }
         for &square in &wrong {
-            if men[usize::from(square)].is_some() {
-                self.put(now, square, men[usize::from(square)]);
+            if pieces[usize::from(square)].is_some() {
+                self.put(now, square, pieces[usize::from(square)]);
                 now += self.rng.u64(300..900);
             }
         }
@@ -86,8 +86,8 @@ impl Director<'_> {
             return;
         };
         let mut kings = [
-            (white, self.men[usize::from(white)], a),
-            (black, self.men[usize::from(black)], b),
+            (white, self.pieces[usize::from(white)], a),
+            (black, self.pieces[usize::from(black)], b),
         ];
         if self.rng.bool() {
             (kings[0].2, kings[1].2) = (b, a);
@@ -95,7 +95,7 @@ impl Director<'_> {
         self.rng.shuffle(&mut kings);
         let mut now = self.at + if self.stage.clock { 1500 } else { 9000 };
         let in_the_way = |director: &Self, square: Square| {
-            director.men[usize::from(square)].is_some() && square != white && square != black
+            director.pieces[usize::from(square)].is_some() && square != white && square != black
         };
         for (_, _, to) in kings {
             if in_the_way(self, to) {
@@ -111,7 +111,7 @@ impl Director<'_> {
             }
         }
         for (from, king, to) in kings {
-            if king.is_some() && self.men[usize::from(from)] == king && from != to {
+            if king.is_some() && self.pieces[usize::from(from)] == king && from != to {
                 self.put(now, from, None);
                 now += self.rng.u64(300..700);
             }

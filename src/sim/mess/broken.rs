@@ -18,7 +18,7 @@ impl Director<'_> {
             && self.strikes(Fault::DeadChip)
             && let Some((square, figure)) = self.any_piece()
         {
-            self.men[usize::from(square)] = Some(figure.unread());
+            self.pieces[usize::from(square)] = Some(figure.unread());
             self.truth.calm = true;
         }
         if self.strikes(Fault::ChipDies) {
@@ -36,7 +36,7 @@ impl Director<'_> {
                 Square::new(self.rng.u32(0..64))
             };
             // Only the initial position tells what stood on a dead square before the first reading.
-            let fair = whole || self.men[usize::from(square)].is_none();
+            let fair = whole || self.pieces[usize::from(square)].is_none();
             if fair && !self.timeline.dead.contains(&square) {
                 self.timeline.dead.push(square);
                 self.outages.kill(square);
@@ -61,7 +61,7 @@ impl Director<'_> {
         if !due || self.outages.any(self.at) {
             return;
         }
-        let mover = mv.from().and_then(|s| Some((s, self.men[usize::from(s)]?)));
+        let mover = mv.from().and_then(|s| Some((s, self.pieces[usize::from(s)]?)));
         let mover = mover.filter(|(_, figure)| figure.role != Role::King);
         let moves_next = self.rng.bool();
         let Some((square, figure)) = mover.filter(|_| moves_next).or_else(|| self.any_piece()) else {
@@ -74,7 +74,7 @@ impl Director<'_> {
             self.put(at, square, Some(figure.unread()));
             (self.at, self.left) = (at + 500, at + 500);
         } else {
-            self.men[usize::from(square)] = Some(figure.unread());
+            self.pieces[usize::from(square)] = Some(figure.unread());
         }
     }
 

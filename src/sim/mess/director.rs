@@ -4,7 +4,7 @@ use fastrand::Rng;
 use shakmaty::{Board, CastlingMode, Chess, Color, Move, Position, Square};
 
 use super::{
-    super::hand::figure::{Men, TaggedPiece},
+    super::hand::figure::{Pieces, TaggedPiece},
     fault::{Fault, FaultRates},
     playout::Taste,
     stage::Stage,
@@ -26,9 +26,9 @@ pub(super) struct Director<'a> {
     pub(super) mode: CastlingMode,
     /// Positions before each half-move of the game.
     pub(super) past: Vec<Chess>,
-    pub(super) initial: Men,
+    pub(super) initial: Pieces,
     /// What stands on the squares now.
-    pub(super) men: Men,
+    pub(super) pieces: Pieces,
     pub(super) timeline: Timeline,
     pub(super) truth: Truth,
     /// When the player to move got the turn.
@@ -82,7 +82,7 @@ impl Director<'_> {
 
     pub(super) fn put(&mut self, at: u64, square: Square, piece: Option<TaggedPiece>) {
         self.timeline.put(at, square, piece);
-        self.men[usize::from(square)] = piece;
+        self.pieces[usize::from(square)] = piece;
     }
 
     pub(super) fn press(&mut self, at: u64, color: Color) {

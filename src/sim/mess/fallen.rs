@@ -3,7 +3,7 @@
 use shakmaty::{Board, Color, Move, Position, Rank, Role, Square};
 
 use super::{
-    super::hand::figure::{TaggedPiece, men_of},
+    super::hand::figure::{TaggedPiece, pieces_of},
     director::Director,
     fault::Fault,
     trouble::{FallenPiece, squares_of},
@@ -162,8 +162,8 @@ impl Director<'_> {
         };
         let begin = self.at.max(self.left) + self.rng.u64(700..2500);
         if self.rng.bool() {
-            let men = men_of(self.position.board());
-            self.put_right(begin, &men, self.position.turn(), None);
+            let pieces = pieces_of(self.position.board());
+            self.put_right(begin, &pieces, self.position.turn(), None);
         } else {
             let now = self.put_back(&falls, begin);
             (self.at, self.left) = (now + 200, now);
@@ -230,7 +230,7 @@ impl Director<'_> {
             .into_iter()
             .filter(|&to| {
                 let last = figure.role == Role::Pawn && matches!(to.rank(), Rank::First | Rank::Eighth);
-                let empty = self.men[usize::from(to)].is_none() && !self.outages.hides(to);
+                let empty = self.pieces[usize::from(to)].is_none() && !self.outages.hides(to);
                 to.distance(from) <= far && empty && !last && allowed(to)
             })
             .collect();

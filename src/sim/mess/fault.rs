@@ -92,7 +92,7 @@ pub enum Fault {
     /// A piece of one's own is captured.
     OwnCaptured,
     /// A piece of the opponent's is moved.
-    OpponentsMan,
+    OpponentsPiece,
     /// An illegal move to which the opponent replies.
     IllegalStands,
     /// The clock is pressed without a move.
@@ -152,7 +152,7 @@ const KINDS: [(Fault, &str, f64, bool); 49] = [
     (Fault::KingInCheck, "king-in-check", 0.2, true),
     (Fault::IllegalCastling, "illegal-castling", 0.2, true),
     (Fault::OwnCaptured, "own-captured", 0.03, true),
-    (Fault::OpponentsMan, "opponents-man", 0.03, true),
+    (Fault::OpponentsPiece, "opponents-piece", 0.03, true),
     (Fault::IllegalStands, "illegal-stands", 0.03, true),
     (Fault::PressWithoutMove, "press-without-move", 0.03, true),
     (Fault::PawnLeft, "pawn-left", 0.5, true),

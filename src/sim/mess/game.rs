@@ -4,7 +4,7 @@ use fastrand::Rng;
 use shakmaty::{CastlingMode, Chess, Color, Move, Position, PositionError, Rank, Role, Setup, Square};
 
 use super::{
-    super::hand::figure::men_of,
+    super::hand::figure::pieces_of,
     director::Director,
     fallen,
     fault::{Fault, FaultRates},
@@ -87,7 +87,7 @@ impl<'a> Director<'a> {
         };
         let position = start(mode, &mut rng);
         let longest = if taste.promotion { 150 } else { rng.usize(24..90) };
-        let men = men_of(position.board());
+        let pieces = pieces_of(position.board());
         let edition = fallen::edition(faults, &mut rng);
         Self {
             stage,
@@ -102,8 +102,8 @@ impl<'a> Director<'a> {
             position,
             mode,
             past: Vec::new(),
-            initial: men,
-            men,
+            initial: pieces,
+            pieces,
             timeline: Timeline::default(),
             truth: Truth::default(),
             at: 0,
@@ -159,9 +159,9 @@ impl<'a> Director<'a> {
         if self.stage.orientation.is_sideways() {
             self.offence(&[IrregularityKind::BoardOrientationWrong], None, 0, self.at);
         }
-        self.men = men_of(self.position.board());
+        self.pieces = pieces_of(self.position.board());
         self.begin_broken(whole);
-        self.initial = self.men;
+        self.initial = self.pieces;
         if whole {
             self.come_one_by_one();
         }
@@ -178,9 +178,9 @@ impl<'a> Director<'a> {
         if !broken || self.stage.orientation.is_sideways() || self.rng.bool() {
             return;
         }
-        let men = std::mem::replace(&mut self.men, [None; 64]);
-        self.initial = self.men;
-        self.at = self.set_up(500, &men) + self.rng.u64(2000..6000);
+        let pieces = std::mem::replace(&mut self.pieces, [None; 64]);
+        self.initial = self.pieces;
+        self.at = self.set_up(500, &pieces) + self.rng.u64(2000..6000);
     }
 
     /// Nobody who comes later sees who has the right to castle, so nobody has it.

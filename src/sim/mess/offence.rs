@@ -3,7 +3,7 @@
 use shakmaty::{Color, Move, Position, Rank, Role, Square, attacks};
 
 use super::{
-    super::hand::figure::{TaggedPiece, men_of},
+    super::hand::figure::{TaggedPiece, pieces_of},
     director::{Director, position_of},
     fault::Fault,
     trouble::squares_of,
@@ -39,7 +39,7 @@ impl Director<'_> {
             Fault::IllegalMove => self.carry_wrongly(color, Self::impossible),
             Fault::KingInCheck => self.carry_wrongly(color, |director| director.to_check(color)),
             Fault::OwnCaptured => self.carry_wrongly(color, |director| director.own_captured(color)),
-            Fault::OpponentsMan => self.carry_wrongly(color, |director| director.opponents(color)),
+            Fault::OpponentsPiece => self.carry_wrongly(color, |director| director.opponents(color)),
             Fault::IllegalCastling => self.castle_wrongly(color),
             Fault::IllegalStands => self.stand(color),
             Fault::PressWithoutMove if self.timeline.dead.is_empty() => {
@@ -60,8 +60,8 @@ impl Director<'_> {
     /// The arbiter restores the position before the offence.
     fn call_arbiter(&mut self, at: u64, color: Color) {
         let stop = at + self.rng.u64(800..4000);
-        let men = men_of(self.position.board());
-        self.put_right(stop, &men, color, Some(!color));
+        let pieces = pieces_of(self.position.board());
+        self.put_right(stop, &pieces, color, Some(!color));
     }
 
     /// When a hand goes up for an offence. Nobody offends by a hand that goes up before the opponent has
@@ -91,15 +91,15 @@ impl Director<'_> {
 
     /// Carries a piece, and returns when the clock is pressed.
     fn carry(&mut self, from: Square, to: Square) -> u64 {
-        let man = self.men[usize::from(from)];
+        let piece = self.pieces[usize::from(from)];
         let mut now = self.in_earnest();
-        if self.men[usize::from(to)].is_some() && self.rng.bool() {
+        if self.pieces[usize::from(to)].is_some() && self.rng.bool() {
             self.put(now, to, None);
             now += self.rng.u64(self.tempo.hand.clone()) * 7 / 10;
         }
         self.put(now, from, None);
         now += self.rng.u64(self.tempo.hand.clone());
-        self.put(now, to, man);
+        self.put(now, to, piece);
         self.press_time(now)
     }
 
@@ -111,7 +111,7 @@ impl Director<'_> {
             .into_iter()
             .flat_map(|(from, piece)| Square::ALL.map(|to| (from, piece, to)));
         let wrong = pairs.filter(|&(from, piece, to)| {
-            let taken = self.men[usize::from(to)];
+            let taken = self.pieces[usize::from(to)];
             let free = taken.is_none_or(|taken| taken.color != color && taken.role != Role::King);
             let last = matches!(to.rank(), Rank::First | Rank::Eighth);
             from != to && free && !(piece.role == Role::Pawn && last) && !self.can_go(from, piece, to)
@@ -129,13 +129,13 @@ impl Director<'_> {
         {
             return true;
         }
-        if self.men[usize::from(to)].is_some() {
+        if self.pieces[usize::from(to)].is_some() {
             return attacks::pawn_attacks(piece.color, from).contains(to);
         }
         let forward = piece.color.fold_wb(8, -8);
         let home = piece.color.fold_wb(Rank::Second, Rank::Seventh);
         let step = from.offset(forward);
-        let free = step.is_some_and(|s| self.men[usize::from(s)].is_none());
+        let free = step.is_some_and(|s| self.pieces[usize::from(s)].is_none());
         step == Some(to) || (free && from.rank() == home && from.offset(2 * forward) == Some(to))
     }
 
@@ -151,10 +151,11 @@ impl Director<'_> {
             .flat_map(|(from, piece)| Square::ALL.map(|to| (from, piece, to)));
         let able = pairs.filter(|&(from, piece, to)| {
             let last = matches!(to.rank(), Rank::First | Rank::Eighth);
-            let en_passant =
-                piece.role == Role::Pawn && from.file() != to.file() && self.men[usize::from(to)].is_none();
+            let en_passant = piece.role == Role::Pawn
+                && from.file() != to.file()
+                && self.pieces[usize::from(to)].is_none();
             from != to
-                && land(self.men[usize::from(to)])
+                && land(self.pieces[usize::from(to)])
                 && !(piece.role == Role::Pawn && last)
                 && !en_passant
                 && self.can_go(from, piece, to)
@@ -180,8 +181,8 @@ impl Director<'_> {
         // A king that takes a rook may be castling. If a piece takes one of its own kind, it looks as if one
         // had vanished.
         moves.retain(|(from, to)| {
-            let man = self.men[usize::from(*from)];
-            man != self.men[usize::from(*to)] && man.is_some_and(|man| man.role != Role::King)
+            let piece = self.pieces[usize::from(*from)];
+            piece != self.pieces[usize::from(*to)] && piece.is_some_and(|piece| piece.role != Role::King)
         });
         moves
     }
@@ -189,15 +190,18 @@ impl Director<'_> {
     /// Moves of the opponent's pieces to free squares.
     fn opponents(&self, color: Color) -> Vec<(Square, Square)> {
         let mut moves = self.by_the_rules(!color, |taken| taken.is_none());
-        moves.retain(|(from, _)| self.men[usize::from(*from)].is_some_and(|man| man.role != Role::King));
+        moves.retain(|(from, _)| {
+            self.pieces[usize::from(*from)].is_some_and(|piece| piece.role != Role::King)
+        });
         moves
     }
 
     fn castle_wrongly(&mut self, color: Color) -> bool {
         let rank = color.fold_wb(Rank::First, Rank::Eighth);
         let at = |file| Square::from_coords(shakmaty::File::new(file), rank);
-        let man = |director: &Self, file| director.men[usize::from(at(file))];
-        let is = |director: &Self, file, piece| man(director, file).map(TaggedPiece::piece) == Some(piece);
+        let piece_at = |director: &Self, file| director.pieces[usize::from(at(file))];
+        let is =
+            |director: &Self, file, piece| piece_at(director, file).map(TaggedPiece::piece) == Some(piece);
         if !is(self, 4, Role::King.of(color)) {
             return false;
         }
@@ -207,7 +211,7 @@ impl Director<'_> {
         for (rook, king_to, rook_to, between, legal) in sides {
             let free = between
                 .iter()
-                .all(|&file| man(self, file).is_none() && !self.outages.hides(at(file)));
+                .all(|&file| piece_at(self, file).is_none() && !self.outages.hides(at(file)));
             if !is(self, rook, Role::Rook.of(color))
                 || !free
                 || !legal.is_empty()
@@ -217,7 +221,7 @@ impl Director<'_> {
             }
             let mut now = self.in_earnest();
             for (from, to) in [(4, king_to), (rook, rook_to)] {
-                let piece = man(self, from);
+                let piece = piece_at(self, from);
                 self.put(now, at(from), None);
                 now += self.rng.u64(self.tempo.hand.clone());
                 self.put(now, at(to), piece);
@@ -235,13 +239,13 @@ impl Director<'_> {
     /// An illegal move that nobody notices, so that play goes on.
     fn stand(&mut self, color: Color) -> bool {
         let mut candidates = self.impossible();
-        candidates.retain(|(from, to)| self.men[usize::from(*to)].is_none() && self.is_read((*from, *to)));
+        candidates.retain(|(from, to)| self.pieces[usize::from(*to)].is_none() && self.is_read((*from, *to)));
         let Some(&(from, to)) = self.rng.choice(&candidates) else {
             return false;
         };
         let mut board = self.position.board().clone();
-        if let Some(man) = board.remove_piece_at(from) {
-            board.set_piece_at(to, man);
+        if let Some(piece) = board.remove_piece_at(from) {
+            board.set_piece_at(to, piece);
         }
         let Some(after) = position_of(board, !color, &self.position) else {
             return false;
@@ -282,9 +286,9 @@ impl Director<'_> {
         self.press(at, color);
         self.offence(&[Kind::PromotionNotReplaced], Some(color), self.ply(), at);
         self.record(mv, at);
-        let men = men_of(self.position.board());
+        let pieces = pieces_of(self.position.board());
         let stop = at + self.rng.u64(800..4000);
-        self.put_right(stop, &men, !color, Some(!color));
+        self.put_right(stop, &pieces, !color, Some(!color));
         true
     }
 
@@ -302,10 +306,10 @@ impl Director<'_> {
         let end = self.make(mv, begin);
         let mut now = end + self.rng.u64(0..100);
         for (from, to) in falls {
-            let man = self.men[usize::from(from)];
+            let piece = self.pieces[usize::from(from)];
             self.put(now, from, None);
             let later = self.rng.u64(5..40);
-            self.put(now + later, to, man);
+            self.put(now + later, to, piece);
             now += self.rng.u64(10..60);
         }
         let at = self.press_time(now.max(end + 100));
@@ -317,9 +321,9 @@ impl Director<'_> {
             at,
         );
         self.record(mv, at);
-        let men = men_of(self.position.board());
+        let pieces = pieces_of(self.position.board());
         let stop = at + self.rng.u64(800..4000);
-        self.put_right(stop, &men, !color, None);
+        self.put_right(stop, &pieces, !color, None);
         true
     }
 
@@ -334,16 +338,17 @@ impl Director<'_> {
                 .iter()
                 .filter_map(|mv| Some((mv.from()?, mv.to()))),
         );
-        let mut men = self.standing(|_, piece| piece.role != Role::King);
-        self.rng.shuffle(&mut men);
+        let mut pieces = self.standing(|_, piece| piece.role != Role::King);
+        self.rng.shuffle(&mut pieces);
         let number = self.rng.usize(1..=2);
         let mut falls = Vec::new();
-        for (from, piece) in men {
+        for (from, piece) in pieces {
             let last =
                 |to: Square| piece.role == Role::Pawn && matches!(to.rank(), Rank::First | Rank::Eighth);
             let free = |to: &Square| {
-                let empty =
-                    self.men[usize::from(*to)].is_none() && !taken.contains(to) && self.is_read((from, *to));
+                let empty = self.pieces[usize::from(*to)].is_none()
+                    && !taken.contains(to)
+                    && self.is_read((from, *to));
                 empty && !last(*to) && !moves.contains(&(from, *to))
             };
             let beside: Vec<Square> = attacks::king_attacks(from).into_iter().filter(free).collect();

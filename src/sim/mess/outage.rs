@@ -61,8 +61,8 @@ impl Director<'_> {
 
     fn kill_square(&mut self) {
         let square = Square::new(self.rng.u32(0..64));
-        let stands = self.men[usize::from(square)];
-        let other = self.men[self.rng.usize(0..64)];
+        let stands = self.pieces[usize::from(square)];
+        let other = self.pieces[self.rng.usize(0..64)];
         let shown = if stands.is_some() && self.rng.u8(0..4) > 0 {
             None
         } else {
@@ -99,7 +99,7 @@ impl Director<'_> {
         let shown = if self.rng.bool() {
             None
         } else {
-            self.men[self.rng.usize(0..64)]
+            self.pieces[self.rng.usize(0..64)]
         };
         self.timeline.misreads.push(Misread {
             from,

@@ -16,7 +16,7 @@ use crate::{
     dgt::{ClockReading, ClockSide, Message, PieceCode},
     sim::{
         clock::SimulatedClock,
-        hand::figure::{Men, code, reading},
+        hand::figure::{Pieces, code, reading},
         player::{Cue, Delivery},
         sensors::{Change, Scan, scan},
     },
@@ -77,14 +77,20 @@ impl Stage {
     }
 
     /// What the board tells, in order of time.
-    pub(super) fn tell(&self, men: &Men, timeline: &Timeline, tempo: &Tempo, rng: &mut Rng) -> Vec<Cue> {
+    pub(super) fn tell(
+        &self,
+        pieces: &Pieces,
+        timeline: &Timeline,
+        tempo: &Tempo,
+        rng: &mut Rng,
+    ) -> Vec<Cue> {
         let mut squares = [PieceCode::EMPTY; 64];
         for raw in 0..64u8 {
-            squares[usize::from(raw)] = code(first(self.orientation.square(raw), men, timeline));
+            squares[usize::from(raw)] = code(first(self.orientation.square(raw), pieces, timeline));
         }
         let end = Millis(timeline.end);
         let mut cues = vec![said(Millis(0), message(Message::Dump(&squares)))];
-        cues.extend(self.updates(&squares, men, timeline, rng));
+        cues.extend(self.updates(&squares, pieces, timeline, rng));
         cues.extend(self.clock_frames(timeline, tempo, rng));
         cues.extend(self.garbage(end, rng));
         for &(out, back) in &timeline.cable {
@@ -105,11 +111,17 @@ impl Stage {
         cues
     }
 
-    fn updates(&self, squares: &[PieceCode; 64], men: &Men, timeline: &Timeline, rng: &mut Rng) -> Vec<Cue> {
+    fn updates(
+        &self,
+        squares: &[PieceCode; 64],
+        pieces: &Pieces,
+        timeline: &Timeline,
+        rng: &mut Rng,
+    ) -> Vec<Cue> {
         let mut changes: Vec<Change> = (0..64u8)
             .flat_map(|raw| {
                 let square = self.orientation.square(raw);
-                let shown = shown(square, men, timeline);
+                let shown = shown(square, pieces, timeline);
                 shown.into_iter().map(move |(at, piece)| Change {
                     at: Millis(at),
                     square: raw,
@@ -232,13 +244,13 @@ fn held_back(timeline: &Timeline, windows: &[(u64, u64)]) -> Vec<Cue> {
 }
 
 /// What the sensor of a square shows at first.
-fn first(square: Square, men: &Men, timeline: &Timeline) -> Option<Piece> {
+fn first(square: Square, pieces: &Pieces, timeline: &Timeline) -> Option<Piece> {
     let dead = timeline.dead.contains(&square);
-    reading(men[usize::from(square)]).filter(|_| !dead)
+    reading(pieces[usize::from(square)]).filter(|_| !dead)
 }
 
 /// What the sensor of a square shows, from change to change.
-fn shown(square: Square, men: &Men, timeline: &Timeline) -> Vec<(u64, Option<Piece>)> {
+fn shown(square: Square, pieces: &Pieces, timeline: &Timeline) -> Vec<(u64, Option<Piece>)> {
     if timeline.dead.contains(&square) {
         return Vec::new();
     }
@@ -249,14 +261,14 @@ fn shown(square: Square, men: &Men, timeline: &Timeline) -> Vec<(u64, Option<Pie
     times.extend(misreads.iter().flat_map(|m| [m.from, m.until]));
     times.sort_unstable();
     times.dedup();
-    let mut last = reading(men[usize::from(square)]);
+    let mut last = reading(pieces[usize::from(square)]);
     let mut shown = Vec::new();
     for at in times {
         let stands = puts
             .iter()
             .rev()
             .find(|put| put.at <= at)
-            .map_or_else(|| men[usize::from(square)], |put| put.piece);
+            .map_or_else(|| pieces[usize::from(square)], |put| put.piece);
         let wrong = misreads.iter().find(|m| m.from <= at && at < m.until);
         let now = reading(wrong.map_or(stands, |m| m.shown));
         if now != last {

@@ -79,10 +79,10 @@ impl Director<'_> {
 
     /// The pieces on the board of which `which` holds, with their squares.
     pub(super) fn standing(&self, which: impl Fn(Square, TaggedPiece) -> bool) -> Vec<(Square, TaggedPiece)> {
-        let men = Square::ALL
+        let pieces = Square::ALL
             .into_iter()
-            .filter_map(|square| Some((square, self.men[usize::from(square)]?)));
-        men.filter(|&(square, piece)| which(square, piece)).collect()
+            .filter_map(|square| Some((square, self.pieces[usize::from(square)]?)));
+        pieces.filter(|&(square, piece)| which(square, piece)).collect()
     }
 
     /// The player makes another legal half-move and takes it back.
@@ -101,26 +101,26 @@ impl Director<'_> {
         if !self.outages.allow(other, self.position.turn(), self.at) {
             return at;
         }
-        let man = self.men[usize::from(from)];
+        let piece = self.pieces[usize::from(from)];
         let mut at = at;
         self.put(at, from, None);
         at += self.rng.u64(self.tempo.hand.clone());
-        self.put(at, to, man);
+        self.put(at, to, piece);
         at += self.rng.u64(300..2500);
         self.put(at, to, None);
         at += self.rng.u64(200..600);
-        self.put(at, from, man);
+        self.put(at, from, piece);
         at + self.rng.u64(300..1500)
     }
 
     /// Up to three pieces fall and are put back. Returns when all stand again.
     fn knock(&mut self, at: u64, spared: &[Square]) -> u64 {
-        let men = self.standing(|square, _| !spared.contains(&square));
-        let Some(&(middle, _)) = self.rng.choice(&men) else {
+        let pieces = self.standing(|square, _| !spared.contains(&square));
+        let Some(&(middle, _)) = self.rng.choice(&pieces) else {
             return at;
         };
         let number = self.rng.usize(1..=3);
-        let fallen: Vec<_> = men
+        let fallen: Vec<_> = pieces
             .into_iter()
             .filter(|(s, _)| s.distance(middle) <= 1)
             .take(number)
@@ -130,7 +130,7 @@ impl Director<'_> {
         for &(square, piece) in &fallen {
             self.put(now, square, None);
             let free =
-                |s: &Square| self.men[usize::from(*s)].is_none() && !spared.contains(s) && *s != square;
+                |s: &Square| self.pieces[usize::from(*s)].is_none() && !spared.contains(s) && *s != square;
             let beside: Vec<Square> = attacks::king_attacks(square).into_iter().filter(free).collect();
             if self.rng.u8(0..5) < 2
                 && let Some(&over) = self.rng.choice(&beside)
@@ -167,7 +167,7 @@ impl Director<'_> {
         };
         let (pace, motion) = (HandPace::Drawn(self.tempo.hand.clone()), Motion::default());
         let mut hand = Hand {
-            men: self.men,
+            pieces: self.pieces,
             pace,
             slips,
             rng: &mut self.rng,

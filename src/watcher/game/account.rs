@@ -20,7 +20,7 @@ fn letter(code: Code) -> String {
     match code.piece() {
         Some(piece) => piece.char().to_string(),
         None if code.is_empty() => "nothing".to_owned(),
-        None if code == Code::MAN => "a piece".to_owned(),
+        None if code == Code::UNKNOWN => "a piece".to_owned(),
         None => format!("code {}", code.0),
     }
 }

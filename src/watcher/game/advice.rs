@@ -138,17 +138,6 @@ impl Finding {
     }
 }
 
-/// True for the four kinds that share the count of 7.5.5.
-pub(super) fn counts(kind: IrregularityKind) -> bool {
-    matches!(
-        kind,
-        IrregularityKind::IllegalMove
-            | IrregularityKind::PromotionNotReplaced
-            | IrregularityKind::PressWithoutMove
-            | IrregularityKind::TwoHands
-    )
-}
-
 impl Game {
     /// Reports an irregularity with what the Laws prescribe, and keeps its case open unless it is only a
     /// suspicion. Returns the id.
@@ -160,12 +149,14 @@ impl Game {
     ) -> String {
         let is_advice = finding.certainty == Certainty::Suspected;
         finding.certainty = self.how_sure(ctx, &finding);
-        let counted = counts(finding.kind) && finding.certainty != Certainty::Suspected;
-        let offence_number = match finding.offender {
-            Some(side) if counts(finding.kind) => self.offences[side as usize] + 1,
-            _ => 0,
-        };
-        let case = self.case(ctx, &finding, offence_number);
+        let is_sure = finding.certainty != Certainty::Suspected;
+        let mut case = self.case(ctx, &finding);
+        let counts = offence::counts(&case, &ctx.settings.contested);
+        if let Some(side) = finding.offender.filter(|_| counts) {
+            case.facts.offence_number = self.offences[side as usize] + 1;
+        }
+        let counted = counts && is_sure;
+        let may_stand = is_sure && offence::is_counted_kind(finding.kind);
         let ruled = decide(&case, &ctx.settings.contested).position;
         let back = matches!(
             ruled,
@@ -205,7 +196,7 @@ impl Game {
             act: act.cloned(),
             counted,
             // A case that a person has raised does not stand because of a later reply.
-            may_stand: counted && !matter.raised && offence::rule(&matter.case).window != Window::GameEnd,
+            may_stand: may_stand && !matter.raised && offence::rule(&matter.case).window != Window::GameEnd,
             said: ctx.now,
             by_hand: finding.reported.is_some(),
             ended: None,
@@ -217,9 +208,8 @@ impl Game {
         id
     }
 
-    fn case(&self, ctx: &Ctx<'_>, finding: &Finding, offence_number: u32) -> Case {
+    fn case(&self, ctx: &Ctx<'_>, finding: &Finding) -> Case {
         let mut facts = Facts::new(finding.kind, finding.offender.map(Into::into));
-        facts.offence_number = offence_number;
         facts.moves_completed = self.moves_completed();
         facts.opponent_has_replied = self.is_answered(finding.offender, finding.ply);
         facts.last_period = self.in_last_period(ctx);
@@ -288,7 +278,8 @@ impl Game {
     /// The increment that the offender got by the press after the act, where that was the offender's last
     /// press.
     fn increment_of(&self, ctx: &Ctx<'_>, finding: &Finding, offender: Color) -> u64 {
-        let pressed = counts(finding.kind) || finding.kind == IrregularityKind::CastlingIncomplete;
+        let pressed =
+            offence::is_counted_kind(finding.kind) || finding.kind == IrregularityKind::CastlingIncomplete;
         if pressed && self.plies() <= finding.ply {
             ctx.clock.gained(offender)
         } else {

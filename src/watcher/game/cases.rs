@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Game, advice::counts};
+use super::Game;
 use crate::{
     board::PlyKind,
     event::{Body, CompletedBy, Resolution, Why},
@@ -143,7 +143,7 @@ impl Game {
                 made.accepted = true;
             }
         }
-        if counts(open.kind) && !open.counted {
+        if offence::counts(&open.matter.case, &ctx.settings.contested) && !open.counted {
             // A suspicion counts once a person says that the offence happened.
             self.open[i].counted = true;
             self.count_again(ctx, &open);

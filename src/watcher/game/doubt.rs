@@ -124,7 +124,7 @@ impl Game {
             return false;
         };
         let differing = last.stand.placement().differing(ctx.sensed.placement());
-        let lasts = |s: Square| ctx.sensed.at(s).is_man() && ctx.sensed.since(s) + ASTRAY_MS < last.at;
+        let lasts = |s: Square| ctx.sensed.at(s).is_piece() && ctx.sensed.since(s) + ASTRAY_MS < last.at;
         differing.into_iter().any(lasts) && !self.open.iter().any(|open| open.target.is_some())
     }
 
@@ -297,7 +297,7 @@ impl Game {
             let since = ctx.sensed.since(s);
             let emptied = ctx.sensed.was_empty_for(s).map(|gone| since - gone);
             let in_turn = last.at < since && since <= pressed;
-            in_turn && ctx.sensed.at(s).is_man() && emptied.is_some_and(|emptied| emptied < last.at)
+            in_turn && ctx.sensed.at(s).is_piece() && emptied.is_some_and(|emptied| emptied < last.at)
         };
         stand.board().by_color(stand.turn()).into_iter().any(shown)
     }

@@ -51,7 +51,7 @@ fn felt_kings(stand: &Stand, sensed: &Sensed) -> Option<[Square; 2]> {
             return None;
         }
     }
-    let came = |s: &Square| sensed.at(*s) == Code::MAN && sensed.since(*s) >= gone;
+    let came = |s: &Square| sensed.at(*s) == Code::UNKNOWN && sensed.since(*s) >= gone;
     there |= CENTRE.into_iter().filter(came).collect::<Bitboard>();
     let mut squares = there.into_iter();
     match (squares.next(), squares.next(), squares.next()) {

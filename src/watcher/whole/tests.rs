@@ -4,7 +4,7 @@
 use crate::{
     dgt::PieceCode,
     event::{Body, Event},
-    families::{BoardEnd, Protocol, chesslink::frame::frame},
+    families::{BoardEnd, FAMILIES, Protocol, chesslink::frame::frame},
     time::Millis,
     watcher::{Settings, Watcher, testing::initial_pieces},
 };
@@ -13,6 +13,12 @@ mod seen;
 
 /// From the lift of a piece until it stands elsewhere (milliseconds).
 const HAND_MS: u64 = 400;
+
+/// The protocols of boards that tell which piece is on a square.
+fn who_know_pieces() -> impl Iterator<Item = Protocol> {
+    let families = FAMILIES.iter().filter(|family| family.knows_pieces);
+    families.map(|family| family.protocol)
+}
 
 /// A board, its squares, and its watcher.
 struct Bench {
@@ -224,7 +230,7 @@ fn a_turned_chesslink_board_is_read_the_other_way_round() {
 
 #[test]
 fn a_game_goes_on_after_its_board_was_unplugged() {
-    for protocol in [Protocol::Chesslink, Protocol::Chessnut] {
+    for protocol in who_know_pieces() {
         for unseen in [&[][..], &["g1f3"], &["g1f3", "b8c6"]] {
             let mut bench = Bench::new(protocol);
             bench.play("e2e4");
@@ -252,7 +258,7 @@ fn a_game_goes_on_after_its_board_was_unplugged() {
 
 #[test]
 fn a_position_that_is_told_twice_counts_once() {
-    for protocol in [Protocol::Chesslink, Protocol::Chessnut] {
+    for protocol in who_know_pieces() {
         let mut bench = Bench::new(protocol);
         for uci in ["e2e4", "e7e5", "g1f3", "b8c6", "f3g1", "c6b8", "g1f3", "b8c6"] {
             let piece = bench.squares[raw(&uci[..2])];
@@ -273,7 +279,7 @@ fn a_position_that_is_told_twice_counts_once() {
 
 #[test]
 fn a_piece_that_slides_through_squares_goes_to_the_last_one() {
-    for protocol in [Protocol::Chesslink, Protocol::Chessnut] {
+    for protocol in who_know_pieces() {
         for ms in [40, 150, 300] {
             let mut bench = Bench::new(protocol);
             bench.slide(&["e2", "e3", "e4"], ms);

@@ -3,12 +3,12 @@
 use std::{
     io::{BufRead, BufReader},
     path::Path,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::Duration,
 };
 
 use super::{codes, entry, open, seqs};
-use crate::disk::ImageDisk;
+use crate::{disk::ImageDisk, seed::rng};
 
 /// Not a test of its own: the process that is killed below.
 #[tokio::test]
@@ -37,29 +37,28 @@ async fn writes_until_killed() {
     }
 }
 
-fn seed() -> u64 {
-    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
-    println!("seed {seed}");
-    seed
+/// A process that writes until it is killed, and says what is kept.
+fn writer(path: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "journal_faults::kills::writes_until_killed",
+            "--ignored",
+            "--nocapture",
+        ])
+        .env("JOURNAL_UNDER_TEST", path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
 }
 
 #[tokio::test]
 async fn what_was_said_to_be_kept_survives_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("j.sqlite");
-    let mut rng = fastrand::Rng::with_seed(seed());
+    let mut rng = rng();
     for round in 0..5 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "journal_faults::kills::writes_until_killed",
-                "--ignored",
-                "--nocapture",
-            ])
-            .env("JOURNAL_UNDER_TEST", &path)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = writer(&path);
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (writes, all_boards) = std::sync::mpsc::channel();
         let reader = std::thread::spawn(move || {
@@ -100,7 +99,7 @@ async fn what_was_said_to_be_kept_survives_a_kill() {
 /// page cache. `DGT2MQTT_FULL=1`: forty times.
 #[tokio::test]
 async fn what_was_said_to_be_kept_survives_a_power_cut() {
-    let mut rng = fastrand::Rng::with_seed(seed());
+    let mut rng = rng();
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let rounds = if std::env::var_os("DGT2MQTT_FULL").is_some() {
@@ -114,17 +113,7 @@ async fn what_was_said_to_be_kept_survives_a_power_cut() {
     let mut compared = 0;
     for round in 1..=rounds {
         let path = at(&format!("disk-{}", round - 1)).join("j.sqlite");
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "journal_faults::kills::writes_until_killed",
-                "--ignored",
-                "--nocapture",
-            ])
-            .env("JOURNAL_UNDER_TEST", &path)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = writer(&path);
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let deadline = std::time::Instant::now() + Duration::from_millis(rng.u64(200..900));
         let mut kept = std::collections::BTreeMap::new();

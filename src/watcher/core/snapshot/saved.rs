@@ -10,7 +10,7 @@ use super::{
     record::{SavedOpen, SavedPly, fen},
 };
 use crate::{
-    board::{Bill, Code, Item, Line, PlyKind, Sensed, Stand, weight},
+    board::{Bill, Code, Item, Line, PlyKind, Sensed, Stand, kept::KeptSquare, weight},
     dgt::ClockSide,
     event::GameResult,
     time::Millis,
@@ -81,26 +81,23 @@ pub(super) struct SavedGame {
     unread: Option<SavedUnread>,
 }
 
-/// An index of a square.
-type Index = super::parsed::UpTo<63>;
-
 /// Sensor faults, and the doubts that they cause.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct SavedUnread {
     /// Squares whose piece is not read.
-    hidden: Vec<Index>,
+    hidden: Vec<KeptSquare>,
     /// Squares that read nothing.
-    dead: Vec<Index>,
+    dead: Vec<KeptSquare>,
     /// Squares on which a piece was not read that was read elsewhere, with the number of times.
-    silent: Vec<(Index, u8)>,
+    silent: Vec<(KeptSquare, u8)>,
     /// Kinds of pieces for which the watcher gave notice, with the number of pieces of that kind that were
     /// read then.
     pieces: Vec<(Code, SavedPlies)>,
     /// Squares that read nothing for a while.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    healed: Vec<Index>,
+    healed: Vec<KeptSquare>,
     /// Squares for which the watcher gave notice.
-    noticed: Vec<Index>,
+    noticed: Vec<KeptSquare>,
     /// Number of half-moves of the record that were searched for silent squares.
     #[serde(default)]
     looked: SavedPlies,
@@ -144,7 +141,7 @@ impl SavedUnread {
         (!sound).then(|| Self {
             hidden: indices(hidden),
             dead: indices(unread.squares),
-            silent: unread.silent.iter().map(|(s, n)| (index(*s), *n)).collect(),
+            silent: unread.silent.iter().map(|(s, n)| (KeptSquare(*s), *n)).collect(),
             pieces: unread
                 .pieces
                 .iter()
@@ -166,7 +163,7 @@ impl SavedUnread {
 
     fn restore(&self, game: &mut Game) {
         game.unread.squares = squares(&self.dead);
-        game.unread.silent = self.silent.iter().map(|(i, n)| (square(*i), *n)).collect();
+        game.unread.silent = self.silent.iter().map(|(KeptSquare(s), n)| (*s, *n)).collect();
         game.unread.pieces = self.pieces.iter().map(|(code, n)| (*code, (*n).into())).collect();
         game.unread.healed = squares(&self.healed);
         game.noticed = squares(&self.noticed);
@@ -183,21 +180,12 @@ impl SavedUnread {
     }
 }
 
-fn index(square: Square) -> Index {
-    Index::of(u64::from(u32::from(square)))
+fn indices(squares: Bitboard) -> Vec<KeptSquare> {
+    squares.into_iter().map(KeptSquare).collect()
 }
 
-fn square(index: Index) -> Square {
-    // An index is at most 63.
-    Square::new(u64::from(index) as u32 & 63)
-}
-
-fn indices(squares: Bitboard) -> Vec<Index> {
-    squares.into_iter().map(index).collect()
-}
-
-fn squares(indices: &[Index]) -> Bitboard {
-    indices.iter().copied().map(square).collect()
+fn squares(indices: &[KeptSquare]) -> Bitboard {
+    indices.iter().map(|kept| kept.0).collect()
 }
 
 /// Presses: whether the last one was on the left, and for each side, the left one first, the seconds that the

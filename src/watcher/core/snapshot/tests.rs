@@ -217,7 +217,7 @@ fn hypotheses_that_make_no_sense_are_set_aside_alone() {
         ("/squares", json!("00"), "has 1 squares"),
         ("/squares", json!("+e"), "no bytes"),
         ("/base", json!(2), "goes on from half-move 2 of 1"),
-        ("/lines/lines", json!([]), "0 explanations"),
+        ("/lines/lines", json!([]), "0 hypotheses"),
         ("/lines/plies/0/kind", json!({"legal": "e2e5"}), "no half-move"),
         ("/lines/plies/0/missed", json!(1e300), "has cost inf"),
         ("/lines/lines/0/bill", json!([1e300, []]), "has cost inf"),

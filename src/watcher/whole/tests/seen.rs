@@ -3,11 +3,9 @@
 use super::*;
 use crate::event::GameResult;
 
-const BOTH: [Protocol; 2] = [Protocol::Chesslink, Protocol::Chessnut];
-
 #[test]
 fn a_half_move_is_reported_at_the_reply_or_after_six_seconds() {
-    for protocol in BOTH {
+    for protocol in who_know_pieces() {
         let mut bench = Bench::new(protocol);
         bench.play("e2e4");
         bench.after(2500);
@@ -26,7 +24,7 @@ fn a_half_move_is_reported_at_the_reply_or_after_six_seconds() {
 
 #[test]
 fn illegal_moves_and_displaced_pieces_are_not_judged() {
-    for protocol in BOTH {
+    for protocol in who_know_pieces() {
         for (from, to) in [("g1", "g3"), ("a8", "a6"), ("h2", "b4")] {
             let mut bench = Bench::new(protocol);
             bench.play("e2e4");
@@ -45,7 +43,7 @@ fn illegal_moves_and_displaced_pieces_are_not_judged() {
 
 #[test]
 fn a_takeback_counts_when_the_board_has_stood_for_some_seconds() {
-    for protocol in BOTH {
+    for protocol in who_know_pieces() {
         let mut bench = Bench::new(protocol);
         for uci in ["e2e4", "e7e5", "g1f3"] {
             bench.play(uci);
@@ -61,7 +59,7 @@ fn a_takeback_counts_when_the_board_has_stood_for_some_seconds() {
 
 #[test]
 fn mate_and_kings_in_the_centre_end_a_game() {
-    for protocol in BOTH {
+    for protocol in who_know_pieces() {
         let mut mate = Bench::new(protocol);
         for uci in ["f2f3", "e7e5", "g2g4", "d8h4"] {
             mate.play(uci);
@@ -83,7 +81,7 @@ fn mate_and_kings_in_the_centre_end_a_game() {
 
 #[test]
 fn a_pawn_becomes_the_piece_that_is_put_there() {
-    for protocol in BOTH {
+    for protocol in who_know_pieces() {
         let mut bench = Bench::new(protocol);
         for uci in ["a2a4", "b7b5", "a4b5", "h7h5", "b5b6", "h5h4", "b6a7", "h4h3"] {
             bench.play(uci);

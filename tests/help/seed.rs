@@ -1,0 +1,21 @@
+//! The seed of a test with random input, and how often it runs.
+#![allow(dead_code)] // shared by several test programs.
+
+use fastrand::Rng;
+
+/// `DGT2MQTT_SEED`, or 1. It is printed, so that a failure says how to play it again.
+pub fn seed() -> u64 {
+    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
+    println!("seed {seed} (DGT2MQTT_SEED={seed} plays it again)");
+    seed
+}
+
+/// Chance out of [`seed`].
+pub fn rng() -> Rng {
+    Rng::with_seed(seed())
+}
+
+/// Once, or twenty times with `DGT2MQTT_FULL`.
+pub fn rounds() -> usize {
+    std::env::var_os("DGT2MQTT_FULL").map_or(1, |_| 20)
+}
