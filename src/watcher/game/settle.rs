@@ -4,7 +4,7 @@ use shakmaty::{Bitboard, Color};
 
 use super::{Game, Open, judge::judged_after};
 use crate::{
-    board::{Ply, PlyKind, Sensed, candidate::Candidate},
+    board::{Ply, PlyKind, Sensed, Stand, candidate::Candidate},
     event::{CompletedBy, Resolution},
     laws::IrregularityKind,
     time::Millis,
@@ -163,7 +163,7 @@ impl Game {
                 // The press may be for the reply.
                 ctx.passed(pressed, AFTER_REPLIED_MS)
             } else {
-                reply.is_some() || !best.may_slide_on(k) || ctx.passed(ply.at, SLIDE_MS)
+                reply.is_some() || !best.may_slide_on(k, self.stand_before(k)) || ctx.passed(ply.at, SLIDE_MS)
             };
             if !through {
                 ctx.wait_for("updates of the half-move that may be under way");
@@ -199,23 +199,32 @@ impl Game {
         ctx.still_for(STILL_MS).then_some(CompletedBy::Stillness)
     }
 
+    /// Where half-move `k` of the best line was played.
+    fn stand_before(&self, k: usize) -> &Stand {
+        match k.checked_sub(1) {
+            Some(i) => &self.lines.best().plies[i].stand,
+            None => self.stand_at(self.base),
+        }
+    }
+
     /// False while the piece of half-move `k` has not been seen where it went: an update may be
     /// lost, and the next dump or what is played next tells where it stands.
     fn was_seen(&mut self, ctx: &mut Ctx<'_>, k: usize, pressed: Millis) -> bool {
         let best = self.lines.best();
-        let before = match k.checked_sub(1) {
-            Some(i) => &best.plies[i].stand,
-            None => self.stand_at(self.base),
-        };
         let after = best.plies[k].stand.placement();
-        let unseen = before.placement().differing(after).into_iter().any(|square| {
-            // What vanished after the press was lifted by the opponent.
-            !after.at(square).is_empty()
-                && best.placement().at(square) == after.at(square)
-                && !best.expects(square).is_empty()
-                && ctx.sensed.at(square).is_empty()
-                && ctx.sensed.since(square) <= pressed
-        });
+        let unseen = self
+            .stand_before(k)
+            .placement()
+            .differing(after)
+            .into_iter()
+            .any(|square| {
+                // What vanished after the press was lifted by the opponent.
+                !after.at(square).is_empty()
+                    && best.placement().at(square) == after.at(square)
+                    && !best.expects(square).is_empty()
+                    && ctx.sensed.at(square).is_empty()
+                    && ctx.sensed.since(square) <= pressed
+            });
         let played_on = best.plies.len() > k + 2;
         if unseen && ctx.passed(pressed, ASK_MS) {
             self.ask(ctx, pressed);
