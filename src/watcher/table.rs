@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
-use crate::event::{Body, Event};
+use crate::event::Body;
 
 /// The names of a game.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,14 +26,14 @@ impl Table {
     }
 
     /// A game that was watched and not told of has the names of the table as it is when it is told.
-    pub(super) fn name(&self, started: &mut Event) {
+    pub(super) fn name(&self, started: &mut Body) {
         let Body::GameStarted {
             white,
             black,
             event,
             round,
             ..
-        } = &mut started.body
+        } = started
         else {
             return;
         };

@@ -5,10 +5,13 @@
 
 use std::{collections::BTreeMap, mem};
 
-use super::{Core, Phase};
+use super::{
+    Core, Phase,
+    unsaid::{FIRST_UNSAID, Unsaid},
+};
 use crate::{
     dgt::ClockSide,
-    event::{Body, CompletedBy, Event, GameResult, Resolution, notice},
+    event::{Body, CompletedBy, GameResult, Resolution, notice},
     time::Millis,
     watcher::{
         Table,
@@ -18,8 +21,6 @@ use crate::{
     },
 };
 
-/// Numbers from here on are of events that were not said yet.
-const UNSAID: u64 = 1 << 40;
 /// More than this is no game: it is let go of.
 const MOST_EVENTS: usize = 400;
 /// After so many half-moves that were completed by the clock a game goes on, and no analysis.
@@ -40,6 +41,8 @@ pub(in crate::watcher) struct Meanwhile {
     why: Why,
     phase: Phase,
     out: Outbox,
+    /// What it would have said, but for what `out` has.
+    unsaid: Vec<Unsaid>,
     games: u32,
     look_again: Option<Millis>,
     dump_wanted: bool,
@@ -55,9 +58,10 @@ impl Meanwhile {
             phase,
             white_side,
             out: Outbox {
-                seq: UNSAID,
+                seq: FIRST_UNSAID,
                 ..Outbox::default()
             },
+            unsaid: Vec::new(),
             games,
             look_again: None,
             dump_wanted: false,
@@ -71,6 +75,13 @@ impl Meanwhile {
 
     pub(super) fn wants_sign(&self) -> bool {
         self.sign_wanted
+    }
+
+    /// Keeps what it has just said as what it would have said.
+    fn keep_unsaid(&mut self) {
+        let said = self.out.events.drain(..).map(Unsaid::from);
+        self.unsaid.reserve_exact(said.len());
+        self.unsaid.extend(said);
     }
 
     fn is_surely_a_game(&self) -> bool {
@@ -89,11 +100,15 @@ impl Core {
         self.in_meanwhile(what);
     }
 
-    /// Does it for what is watched in place of a game that a person has ended.
-    pub(super) fn after_the_end(&mut self, what: impl FnOnce(&mut Self)) {
-        let why = self.meanwhile.as_ref().map(|meanwhile| meanwhile.why);
-        if why == Some(Why::Ended) {
-            self.in_meanwhile(what);
+    /// Does it for what is watched in place of a game that a person has ended, and for what that would have said.
+    pub(super) fn after_the_end(&mut self, what: impl FnOnce(&mut Self, &mut Vec<Unsaid>)) {
+        let ended = self.meanwhile.as_mut().filter(|it| it.why == Why::Ended);
+        let Some(mut unsaid) = ended.map(|meanwhile| mem::take(&mut meanwhile.unsaid)) else {
+            return;
+        };
+        self.in_meanwhile(|core| what(core, &mut unsaid));
+        if let Some(meanwhile) = &mut self.meanwhile {
+            meanwhile.unsaid = unsaid;
         }
     }
 
@@ -111,7 +126,8 @@ impl Core {
         if meanwhile.why == Why::Ended {
             self.sit_as_before(&meanwhile);
         }
-        if meanwhile.out.events.len() <= MOST_EVENTS {
+        meanwhile.keep_unsaid();
+        if meanwhile.unsaid.len() <= MOST_EVENTS {
             self.meanwhile = Some(meanwhile);
         }
     }
@@ -191,7 +207,9 @@ impl Core {
             return;
         };
         if mem::take(&mut game.ended_by_hand) && self.meanwhile.is_none() {
+            let lines = game.lines.leave();
             let mut on = game.clone();
+            on.lines = lines;
             on.result = None;
             on.show_spent = true;
             let white_side = self.clock.white_side();
@@ -233,11 +251,9 @@ impl Core {
             return false;
         };
         let table = Table::of(&self.settings);
-        meanwhile
-            .out
-            .events
-            .iter_mut()
-            .for_each(|event| table.name(event));
+        for unsaid in &mut meanwhile.unsaid {
+            table.name(&mut unsaid.body);
+        }
         if let Phase::Game(game) = &mut meanwhile.phase {
             game.table = table;
         }
@@ -294,7 +310,7 @@ impl Core {
 
     /// What was watched in place of the game is the game, and all that it would have said is said.
     fn take_over(&mut self, now: Millis, mut meanwhile: Meanwhile) {
-        let unsaid = mem::take(&mut meanwhile.out.events);
+        let unsaid = mem::take(&mut meanwhile.unsaid);
         self.phase = meanwhile.phase;
         self.games = meanwhile.games;
         let mut names = BTreeMap::new();
@@ -302,9 +318,9 @@ impl Core {
         let by_command = mem::take(&mut self.out.by_command);
         let by = self.out.by.take();
         for event in unsaid {
-            let unsaid = event.id.clone();
+            let before = event.id(&self.settings);
             let id = self.say_now(now, event, &names);
-            names.insert(unsaid, id);
+            names.insert(before, id);
         }
         (self.out.by_command, self.out.by) = (by_command, by);
         if let Phase::Game(game) = &mut self.phase {
@@ -316,14 +332,13 @@ impl Core {
     }
 
     /// Says what was kept, under a name of its own; `names` are those of what was said before it. Returns the new one.
-    fn say_now(&mut self, now: Millis, event: Event, names: &BTreeMap<String, String>) -> String {
-        let mut body = event.body;
+    fn say_now(&mut self, now: Millis, unsaid: Unsaid, names: &BTreeMap<String, String>) -> String {
+        let mut body = unsaid.body;
         if let Some(case) = case_of(&mut body) {
             rename(case, names);
         }
-        // Events tell the daemon's time, in seconds.
-        let at = Millis((event.at.unwrap_or(event.t) * 1000.0).round() as u64) + self.out.before;
-        self.out.emit(&self.settings, event.game, now, Some(at), body)
+        let at = unsaid.at + self.out.before;
+        self.out.emit(&self.settings, unsaid.game, now, Some(at), body)
     }
 }
 
@@ -342,12 +357,6 @@ pub(super) fn case_of(body: &mut Body) -> Option<&mut String> {
         Body::RulingAmended(amendment) => Some(&mut amendment.irregularity),
         _ => None,
     }
-}
-
-/// Whether an event of this id was not said yet.
-pub(super) fn is_unsaid(id: &str) -> bool {
-    let seq = id.rsplit('/').next().and_then(|seq| seq.parse::<u64>().ok());
-    seq.is_some_and(|seq| seq > UNSAID)
 }
 
 /// True where a person has closed, dismissed or opened again what is otherwise known as `mine`. In a game that is said to be

@@ -1,5 +1,7 @@
 //! When a half-move is sure enough to be said, and when what was said must be taken back.
 
+use std::sync::Arc;
+
 use shakmaty::{Bitboard, Color};
 
 use super::{Game, Open, judge::judged_after};
@@ -87,6 +89,12 @@ impl Game {
         if closed > 0 {
             self.note_landings(closed);
             self.lines.advance(closed);
+            // No line goes on from these any more.
+            for made in &mut self.record[self.base.saturating_sub(1)..self.base + closed - 1] {
+                if let Some(stand) = Arc::get_mut(&mut made.stand) {
+                    stand.forget_moves();
+                }
+            }
             self.base += closed;
         }
     }
