@@ -73,7 +73,11 @@ impl Line {
     }
 
     /// Squares that cost little and no more with time, for it is known how they came to differ.
+    #[inline]
     fn passing(&self, sensed: &Sensed) -> Bitboard {
+        if self.trail.is_empty() && (self.differing & Bitboard::BACKRANKS).is_empty() {
+            return Bitboard::EMPTY;
+        }
         self.left_unseen(sensed) | self.promoting(sensed)
     }
 
@@ -101,8 +105,7 @@ impl Line {
             let until = to.min(since + lasting);
             let span = until.since(from.max(since));
             if span > 0 {
-                let square = Bitboard::from_square(square);
-                let each = weight::differences(square, sensed.placement(), expected);
+                let each = weight::difference(square, sensed.placement(), expected);
                 self.bill.pay(Item::Lasted, each * rate * span as f32 / 1000.0);
             }
         }
@@ -144,7 +147,12 @@ impl Line {
             }
             weight::differences(squares, sensed.placement(), expected)
         };
-        weight::TRAIL * passing.count() as f32 + cost(differing & !ghosts) + cost(ghosts) * weight::GHOST
+        let trail = if passing.any() {
+            weight::TRAIL * passing.count() as f32
+        } else {
+            0.0
+        };
+        trail + cost(differing & !ghosts) + cost(ghosts) * weight::GHOST
     }
 
     /// What the line costs because of how things stand at `now`; it may pass.

@@ -208,6 +208,7 @@ impl Core {
         };
         if mem::take(&mut game.ended_by_hand) && self.meanwhile.is_none() {
             let lines = game.lines.leave();
+            game.record.shrink_to_fit();
             let mut on = game.clone();
             on.lines = lines;
             on.result = None;

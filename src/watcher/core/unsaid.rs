@@ -28,7 +28,10 @@ impl Unsaid {
 }
 
 impl From<Event> for Unsaid {
-    fn from(event: Event) -> Self {
+    fn from(mut event: Event) -> Self {
+        if let Body::Move(made) = &mut event.body {
+            made.fen.shrink_to_fit();
+        }
         Self {
             seq: event.seq,
             game: event.game,
