@@ -1,5 +1,6 @@
 //! Commands and what they do.
 
+mod claims;
 mod conduct;
 
 use super::*;
