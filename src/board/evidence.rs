@@ -4,10 +4,11 @@
 use shakmaty::{Bitboard, Move, Role, Square, attacks};
 
 use super::{
-    candidate::Candidate,
+    candidate::{Candidate, castled},
     line::{BEGUN_MS, Line},
     placement::Code,
     sensed::{SCAN_MS, Sensed},
+    stand::{Stand, targets},
     weight,
 };
 
@@ -244,34 +245,28 @@ impl Line {
         (weight::TAKEN_AT_ONCE + long).min(weight::BLIND)
     }
 
-    /// True when the piece of half-move `k` could go further in the same direction: the square where it was
-    /// read last may be one that it only passes.
+    /// True when the piece of half-move `k`, played on `before`, could have gone further on the same way: where it was read
+    /// last may be a square between.
     #[must_use]
-    pub fn may_slide_on(&self, k: usize) -> bool {
+    pub fn may_slide_on(&self, k: usize, before: &Stand) -> bool {
         let Some(ply) = self.plies.get(k) else {
             return false;
         };
         let Some((from, to)) = ply.kind.from_to() else {
             return false;
         };
+        let Some(piece) = before.board().piece_at(from) else {
+            return false;
+        };
         // A piece that has captured goes no further than the square of the captured piece.
         if ply.kind.legal().is_some_and(Move::is_capture) {
             return false;
         }
-        let beyond = attacks::ray(from, to) & !attacks::between(from, to).with(from).with(to);
-        let (df, dr) = (
-            to.file() as i32 - from.file() as i32,
-            to.rank() as i32 - from.rank() as i32,
-        );
-        let further = |s: Square| {
-            let (f, r) = (
-                s.file() as i32 - to.file() as i32,
-                s.rank() as i32 - to.rank() as i32,
-            );
-            f * df >= 0 && r * dr >= 0
-        };
-        let mut on = beyond.into_iter().filter(|s| further(*s));
-        on.any(|s| s.distance(to) == 1 && ply.stand.placement().at(s).color() != Some(!ply.stand.turn()))
+        let passes = |end: Square| attacks::between(from, end).contains(to);
+        let ends = targets(before.board(), from, piece) & !before.board().by_color(piece.color);
+        let is_castling =
+            |mv: &Move| matches!(*mv, Move::Castle { king, rook } if passes(castled(king, rook)[0]));
+        ends.into_iter().any(passes) || piece.role == Role::King && before.moves().iter().any(is_castling)
     }
 
     /// True when the piece that `to` shows may have come there after the piece of `from` left.
@@ -287,7 +282,10 @@ mod tests {
     use shakmaty::CastlingMode;
 
     use super::*;
-    use crate::{board::stand::Stand, time::Millis};
+    use crate::{
+        board::{bill::Bill, ply::PlyKind},
+        time::Millis,
+    };
 
     /// Whether White's piece that went from `from` to d1 may have been taken there. White's rook of a1 stands
     /// on d1 now.
@@ -303,6 +301,44 @@ mod tests {
         let mut moves = line.stand.candidates();
         let to_d1 = moves.find(|c| c.mv.from() == Some(from) && c.mv.to() == Square::D1);
         line.taken_at_once(&to_d1.expect("a legal half-move"), &sensed)
+    }
+
+    /// Whether the piece that went from `from` to `to` could have gone further on the same way.
+    fn slides_on(fen: &str, from: Square, to: Square) -> bool {
+        let before = Arc::new(Stand::of_start(fen.parse().unwrap(), CastlingMode::Standard));
+        let sensed = Sensed::settled(before.placement());
+        let mut moves = before.candidates();
+        let found = moves.find(|c| c.mv.from() == Some(from) && c.mv.to() == to && !c.mv.is_castle());
+        let candidate = found.expect("a legal half-move");
+        let after = Arc::new(before.after(&candidate));
+        let line = Line::new(before.clone(), &sensed, Millis(0));
+        let step = Bill::half_move();
+        let line = line.played(PlyKind::Legal(candidate.mv), after, &sensed, Millis(0), &step);
+        line.may_slide_on(0, &before)
+    }
+
+    #[test]
+    fn a_piece_slides_on_where_its_own_way_leads() {
+        const ARRAY: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+        assert!(slides_on(ARRAY, Square::E2, Square::E3));
+        assert!(!slides_on(ARRAY, Square::E2, Square::E4));
+        assert!(!slides_on(ARRAY, Square::G1, Square::F3));
+        let ways = "4k3/8/8/8/8/4P3/p3K3/R2n2B1 w - - 0 1";
+        assert!(!slides_on(ways, Square::E3, Square::E4));
+        assert!(!slides_on(ways, Square::E2, Square::F3));
+        assert!(slides_on(ways, Square::A1, Square::B1));
+        assert!(slides_on(ways, Square::A1, Square::C1), "it may take on d1");
+        assert!(!slides_on(ways, Square::A1, Square::A2), "it has taken");
+        assert!(!slides_on(ways, Square::G1, Square::F2), "his own pawn is next");
+    }
+
+    #[test]
+    fn a_king_slides_on_to_castle() {
+        let home = "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1";
+        assert!(slides_on(home, Square::E1, Square::D1));
+        assert!(!slides_on(home, Square::E1, Square::F1));
+        let no_more = "4k3/8/8/8/8/8/8/R3K3 w - - 0 1";
+        assert!(!slides_on(no_more, Square::E1, Square::D1));
     }
 
     #[test]

@@ -64,6 +64,7 @@ struct Window {
 
 impl Window {
     fn of(line: &Line, last: &Ply, sensed: &Sensed) -> Option<Self> {
+        let pressed = last.pressed?;
         // King and rook arrive one after the other.
         let castled = last.kind.legal().filter(|mv| mv.is_castle());
         let steps = castled.map_or(Bitboard::EMPTY, Candidate::touched);
@@ -81,10 +82,10 @@ impl Window {
             .map_or(last.began, |taken| taken.min(last.began));
         Some(Self {
             by: !line.turn(),
-            pressed: last.pressed?,
+            pressed,
             turn_began,
             // At the press the hand was at the clock.
-            hand: (began, (done + SLEEVE_MS).min(last.pressed?)),
+            hand: (began, (done + SLEEVE_MS).min(pressed)),
             done,
             is_answered: false,
         })
@@ -129,6 +130,12 @@ impl Line {
             return None;
         }
         let mut window = Window::of(self, last, sensed)?;
+        if !missing
+            .into_iter()
+            .any(|home| self.may_have_fallen(home, &window, sensed))
+        {
+            return None;
+        }
         let moved = last.kind.from_to();
         // If nobody read that the moved piece left its square, a missing piece of its kind may be the one
         // that moved.
@@ -182,6 +189,17 @@ impl Line {
             left_late,
             ..fall
         })
+    }
+
+    /// False when the time at which the piece of `home` left it tells that it has not fallen: as a rule the opponent has lifted it.
+    fn may_have_fallen(&self, home: Square, window: &Window, sensed: &Sensed) -> bool {
+        let Some(left) = sensed.seen_at(home) else {
+            return false;
+        };
+        let code = self.expects(home);
+        let mut others = (self.differing & sensed.placement().occupied()).into_iter();
+        window.has_missing(left)
+            || others.any(|s| sensed.at(s) == code && window.has_displaced(code, left, sensed.since(s)))
     }
 
     /// True when the opponent's hand is at the board: it has put down a reply, or lifted a piece since the press.

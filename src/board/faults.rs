@@ -207,6 +207,7 @@ impl Faults {
     }
 
     /// The squares that show something where a sound board would show pieces on `stands`.
+    #[inline]
     #[must_use]
     pub fn shown_on(&self, stands: Bitboard) -> Bitboard {
         let mut shown = stands & !self.hidden;

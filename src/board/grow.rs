@@ -59,16 +59,16 @@ impl Lines {
     pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
         let mut blind = Vec::new();
         let glance = Glance::new(sensed, now);
-        for parent in (0..self.lines.len()).map(|index| self.parent(index, glance)) {
+        let awaits = |index: &usize| self.lines[*index].awaits().is_some();
+        for index in (0..self.lines.len()).filter(awaits) {
+            let parent = self.parent(index, glance);
             let line = parent.line;
-            if line.awaits().is_some() {
-                for candidate in line.unread_half_moves() {
-                    let step = Bill::half_move().and(Item::Unread, weight::UNREAD);
-                    blind.push(Proposal {
-                        guessed: true,
-                        ..Self::proposal(parent, candidate, sensed, step)
-                    });
-                }
+            for candidate in line.unread_half_moves() {
+                let step = Bill::half_move().and(Item::Unread, weight::UNREAD);
+                blind.push(Proposal {
+                    guessed: true,
+                    ..Self::proposal(parent, candidate, sensed, step)
+                });
             }
             let lifted = line.lifted_unseen(sensed);
             if lifted.is_empty() {
@@ -95,11 +95,13 @@ impl Lines {
                 }
             }
         }
-        let fresh = blind.iter().any(|proposal| self.known(proposal).is_none());
-        self.take_in(now, sensed, self.limit(glance), &blind);
-        if fresh {
-            // The readings may be the reply to a half-move that was not read.
-            self.grow(now, sensed, Bitboard::FULL);
+        if !blind.is_empty() {
+            let fresh = blind.iter().any(|proposal| self.known(proposal).is_none());
+            self.take_in(now, sensed, self.limit(glance), &blind);
+            if fresh {
+                // The readings may be the reply to a half-move that was not read.
+                self.grow(now, sensed, Bitboard::FULL);
+            }
         }
         self.rank(now, sensed);
     }

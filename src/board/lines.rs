@@ -2,6 +2,7 @@
 //! decided here: a later reading or press decides between them. Their number is bounded.
 
 mod kept;
+mod left;
 
 use std::sync::Arc;
 
@@ -42,6 +43,8 @@ pub struct Lines {
     pub recovering: bool,
     /// While true, readings are not explained: the clock is stopped and pieces may be moved freely.
     pub frozen: bool,
+    /// Another game goes on with what is explained: nothing is here until the lines are set anew.
+    left: bool,
 }
 
 impl Lines {
@@ -56,6 +59,7 @@ impl Lines {
             clock_runs: false,
             recovering: false,
             frozen: false,
+            left: false,
         };
         lines.grow_all(now, sensed);
         lines
@@ -93,6 +97,9 @@ impl Lines {
 
     /// Squares changed: `sensed` shows them as they are now. [`Self::tick`] was called before.
     pub fn changed(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
+        if self.left {
+            return;
+        }
         let back = |s: Square| sensed.was_empty_for(s).filter(|_| sensed.seen_at(s).is_some());
         for line in &mut self.lines {
             for square in squares {
@@ -216,6 +223,7 @@ impl Lines {
             return;
         }
         self.aged = now;
+        self.left = false;
         self.lines = lines;
         self.set_clock_runs(self.clock_runs);
         self.grow_all(now, sensed);
@@ -253,7 +261,7 @@ impl Lines {
     /// Time passes.
     pub fn tick(&mut self, now: Millis, sensed: &Sensed) {
         // Several parts of the watcher call this at the same time for one message.
-        if self.ranked_at == Some(now) && self.aged == now {
+        if self.left || self.ranked_at == Some(now) && self.aged == now {
             return;
         }
         self.age(now, sensed);

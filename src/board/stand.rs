@@ -174,6 +174,11 @@ impl Stand {
         &self.placement
     }
 
+    /// The half-moves are worked out anew when they are next asked for: hardly anybody asks how an old position went on.
+    pub fn forget_moves(&mut self) {
+        self.moves.take();
+    }
+
     /// The half-moves that may be played.
     #[must_use]
     pub fn moves(&self) -> &[Move] {

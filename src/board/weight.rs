@@ -1,7 +1,7 @@
 //! Prices of the observation model, in nats: what a hypothesis pays for what it assumes, and for what
 //! contradicts it. `docs/recognition.md` says where each comes from.
 
-use shakmaty::Bitboard;
+use shakmaty::{Bitboard, Square};
 
 use super::placement::Placement;
 
@@ -118,6 +118,19 @@ pub fn likelihood(nats: f32) -> f64 {
         power *= power;
     }
     1.0 / power
+}
+
+/// What it costs that `square` shows what is `seen` there, where the line has pieces on `expected`.
+pub(super) fn difference(square: Square, seen: &Placement, expected: Bitboard) -> f32 {
+    if !seen.occupied().contains(square) {
+        MISSING
+    } else if !seen.pieces().contains(square) {
+        GARBLED
+    } else if expected.contains(square) {
+        WRONG
+    } else {
+        EXTRA
+    }
 }
 
 /// What it costs that `squares` show what is `seen` there, where the line has pieces on `expected`.

@@ -182,8 +182,14 @@ fn is_mate_by(position: &Chess, winner: Color) -> bool {
 /// walls. False means "not shown". A position of mate is not dead either.
 #[must_use]
 pub fn is_dead_quick(position: &Chess) -> bool {
+    is_dead_quick_with(position, position.legal_moves().len())
+}
+
+/// The same where it is known how many legal `moves` there are.
+#[must_use]
+pub(crate) fn is_dead_quick_with(position: &Chess, moves: usize) -> bool {
     // Nearly every position of a game is such, and the check would prove nothing.
-    if is_loose(position, position.legal_moves().len()) && !position.is_insufficient_material() {
+    if is_loose(position, moves) && !position.is_insufficient_material() {
         return false;
     }
     let mut line = Vec::new();

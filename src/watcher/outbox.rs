@@ -69,7 +69,7 @@ impl Outbox {
         body: Body,
     ) -> String {
         self.seq += 1;
-        let id = format!("{}/{}/{}", settings.gateway, settings.board, self.seq);
+        let id = event_id(settings, self.seq);
         self.changed.game = true;
         let since_start = |time: Millis| time - self.before;
         let (at, now) = (at.map(since_start), since_start(now));
@@ -93,6 +93,11 @@ impl Outbox {
         });
         id
     }
+}
+
+/// The id of event number `seq` of the board.
+pub(super) fn event_id(settings: &Settings, seq: u64) -> String {
+    format!("{}/{}/{seq}", settings.gateway, settings.board)
 }
 
 /// The wall-clock time of `now` in RFC 3339, where the one at the origin is known.

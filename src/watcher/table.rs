@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
-use crate::event::{Body, Event};
+use crate::event::Body;
 
 /// The names of a game.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,14 +27,14 @@ impl Table {
 
     /// Puts these names into the event that starts a game. A game that began as a copy has the names of the
     /// time when it is reported.
-    pub(super) fn name(&self, started: &mut Event) {
+    pub(super) fn name(&self, started: &mut Body) {
         let Body::GameStarted {
             white,
             black,
             event,
             round,
             ..
-        } = &mut started.body
+        } = started
         else {
             return;
         };

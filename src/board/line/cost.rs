@@ -75,7 +75,11 @@ impl Line {
 
     /// Differing squares that cost little, and not more as time passes, for it is known how they came to
     /// differ.
+    #[inline]
     fn passing(&self, sensed: &Sensed) -> Bitboard {
+        if self.trail.is_empty() && (self.differing & Bitboard::BACKRANKS).is_empty() {
+            return Bitboard::EMPTY;
+        }
         self.left_unseen(sensed) | self.promoting(sensed)
     }
 
@@ -103,8 +107,7 @@ impl Line {
             let until = to.min(since + lasting);
             let span = until.since(from.max(since));
             if span > 0 {
-                let square = Bitboard::from_square(square);
-                let each = weight::differences(square, sensed.placement(), expected);
+                let each = weight::difference(square, sensed.placement(), expected);
                 self.bill.pay(Item::Lasted, each * rate * span as f32 / 1000.0);
             }
         }
@@ -146,7 +149,12 @@ impl Line {
             }
             weight::differences(squares, sensed.placement(), expected)
         };
-        weight::TRAIL * passing.count() as f32 + cost(differing & !ghosts) + cost(ghosts) * weight::GHOST
+        let trail = if passing.any() {
+            weight::TRAIL * passing.count() as f32
+        } else {
+            0.0
+        };
+        trail + cost(differing & !ghosts) + cost(ghosts) * weight::GHOST
     }
 
     /// What the line costs at `now` because of what is still open. It costs nothing more once that is

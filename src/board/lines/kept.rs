@@ -65,6 +65,7 @@ impl KeptLines {
             clock_runs: false,
             recovering: false,
             frozen: self.frozen,
+            left: false,
         };
         lines.set_clock_runs(self.clock_runs);
         Ok(lines)

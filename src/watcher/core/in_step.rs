@@ -1,14 +1,13 @@
 //! Keeps the copy of a game with a result in step: when a person puts the record right, the copy is put right
 //! the same way. So nothing is missing if the result turns out to be a mistake.
 
-use std::mem;
-
 use super::{
     Core, Phase,
-    meanwhile::{case_of, is_unsaid},
+    meanwhile::case_of,
+    unsaid::{Unsaid, is_unsaid},
 };
 use crate::{
-    event::{Body, Event},
+    event::Body,
     time::Millis,
     watcher::{
         command::Correct,
@@ -24,14 +23,19 @@ impl Core {
         let Phase::Game(game) = &self.phase else { return };
         let said = game.record.clone();
         let mut follows = false;
-        self.after_the_end(|core| follows = core.put_right_too(now, order, &said));
+        self.after_the_end(|core, unsaid| follows = core.put_right_too(now, order, &said, unsaid));
         if !follows {
             self.unwatch();
         }
     }
 
-    fn put_right_too(&mut self, now: Millis, order: &Correct, said: &[Made]) -> bool {
-        let seen = self.out.events.len();
+    fn put_right_too(
+        &mut self,
+        now: Millis,
+        order: &Correct,
+        said: &[Made],
+        unsaid: &mut Vec<Unsaid>,
+    ) -> bool {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return false;
         };
@@ -40,20 +44,24 @@ impl Core {
         if !was_seen && !game.put_right_too(&mut ctx, order, said) {
             return false;
         }
-        let mut done = self.out.events.split_off(seen);
-        let mut rest = mem::take(&mut self.out.events);
-        rest.retain(|event| !is_of_record(event));
+        let done: Vec<_> = self.take_said().collect();
+        unsaid.retain(|event| !is_of_record(&event.body));
         if !was_seen {
-            rest.iter_mut().for_each(|event| shift(event, order));
+            unsaid.iter_mut().for_each(|event| shift(&mut event.body, order));
         }
-        // The game itself has emitted the same events about cases that were reported already.
-        done.retain_mut(|event| {
-            !is_of_record(event) && case_of(&mut event.body).is_none_or(|case| is_unsaid(case))
-        });
-        rest.extend(done);
         self.tell_from(now, said.len());
-        self.out.events.extend(rest);
+        unsaid.splice(..0, self.take_said());
+        // Of what was said already the arbiter's own game has told the same.
+        unsaid.extend(done.into_iter().filter_map(|mut event| {
+            let is_new = case_of(&mut event.body).is_none_or(|case| is_unsaid(case));
+            (is_new && !is_of_record(&event.body)).then_some(event)
+        }));
         true
+    }
+
+    /// What has just been said in place of the game.
+    fn take_said(&mut self) -> impl Iterator<Item = Unsaid> {
+        self.out.events.drain(..).map(Unsaid::from)
     }
 
     /// Reports the half-moves after the first `known`.
@@ -79,13 +87,13 @@ impl Game {
     }
 }
 
-fn is_of_record(event: &Event) -> bool {
-    matches!(event.body, Body::Move(_) | Body::MovesRetracted { .. })
+fn is_of_record(body: &Body) -> bool {
+    matches!(body, Body::Move(_) | Body::MovesRetracted { .. })
 }
 
 /// Gives an irregularity the new number of its half-move.
-fn shift(event: &mut Event, order: &Correct) {
-    if let Body::Irregularity(found) = &mut event.body
+fn shift(body: &mut Body, order: &Correct) {
+    if let Body::Irregularity(found) = body
         && found.ply >= order.ply + order.delete
     {
         found.ply = found.ply + order.insert.len() as u32 - order.delete;

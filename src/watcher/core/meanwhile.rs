@@ -6,10 +6,13 @@
 
 use std::{collections::BTreeMap, mem};
 
-use super::{Core, Phase};
+use super::{
+    Core, Phase,
+    unsaid::{FIRST_UNSAID, Unsaid},
+};
 use crate::{
     dgt::ClockSide,
-    event::{Body, CompletedBy, Event, GameResult, Resolution, notice},
+    event::{Body, CompletedBy, GameResult, Resolution, notice},
     time::Millis,
     watcher::{
         Table,
@@ -19,8 +22,6 @@ use crate::{
     },
 };
 
-/// Events that the copy keeps have numbers from here on.
-const UNSAID: u64 = 1 << 40;
 /// A copy with more events than these is no game, and is dropped.
 const MOST_EVENTS: usize = 400;
 /// After this many half-moves that the clock completed, the players play a game and do not analyse.
@@ -41,6 +42,8 @@ pub(in crate::watcher) struct Meanwhile {
     why: Why,
     phase: Phase,
     out: Outbox,
+    /// What it would have said, but for what `out` has.
+    unsaid: Vec<Unsaid>,
     games: u32,
     look_again: Option<Millis>,
     dump_wanted: bool,
@@ -56,9 +59,10 @@ impl Meanwhile {
             phase,
             white_side,
             out: Outbox {
-                seq: UNSAID,
+                seq: FIRST_UNSAID,
                 ..Outbox::default()
             },
+            unsaid: Vec::new(),
             games,
             look_again: None,
             dump_wanted: false,
@@ -72,6 +76,13 @@ impl Meanwhile {
 
     pub(super) fn wants_sign(&self) -> bool {
         self.sign_wanted
+    }
+
+    /// Keeps what it has just said as what it would have said.
+    fn keep_unsaid(&mut self) {
+        let said = self.out.events.drain(..).map(Unsaid::from);
+        self.unsaid.reserve_exact(said.len());
+        self.unsaid.extend(said);
     }
 
     fn is_surely_a_game(&self) -> bool {
@@ -90,11 +101,15 @@ impl Core {
         self.in_meanwhile(what);
     }
 
-    /// Does something for the copy, if a person has ended the game.
-    pub(super) fn after_the_end(&mut self, what: impl FnOnce(&mut Self)) {
-        let why = self.meanwhile.as_ref().map(|meanwhile| meanwhile.why);
-        if why == Some(Why::Ended) {
-            self.in_meanwhile(what);
+    /// Does it for what is watched in place of a game that a person has ended, and for what that would have said.
+    pub(super) fn after_the_end(&mut self, what: impl FnOnce(&mut Self, &mut Vec<Unsaid>)) {
+        let ended = self.meanwhile.as_mut().filter(|it| it.why == Why::Ended);
+        let Some(mut unsaid) = ended.map(|meanwhile| mem::take(&mut meanwhile.unsaid)) else {
+            return;
+        };
+        self.in_meanwhile(|core| what(core, &mut unsaid));
+        if let Some(meanwhile) = &mut self.meanwhile {
+            meanwhile.unsaid = unsaid;
         }
     }
 
@@ -113,7 +128,8 @@ impl Core {
         if meanwhile.why == Why::Ended {
             self.sit_as_before(&meanwhile);
         }
-        if meanwhile.out.events.len() <= MOST_EVENTS {
+        meanwhile.keep_unsaid();
+        if meanwhile.unsaid.len() <= MOST_EVENTS {
             self.meanwhile = Some(meanwhile);
         }
     }
@@ -195,7 +211,10 @@ impl Core {
             return;
         };
         if mem::take(&mut game.ended_by_hand) && self.meanwhile.is_none() {
+            let lines = game.lines.leave();
+            game.record.shrink_to_fit();
             let mut on = game.clone();
+            on.lines = lines;
             on.result = None;
             on.show_spent = true;
             let white_side = self.clock.white_side();
@@ -237,11 +256,9 @@ impl Core {
             return false;
         };
         let table = Table::of(&self.settings);
-        meanwhile
-            .out
-            .events
-            .iter_mut()
-            .for_each(|event| table.name(event));
+        for unsaid in &mut meanwhile.unsaid {
+            table.name(&mut unsaid.body);
+        }
         if let Phase::Game(game) = &mut meanwhile.phase {
             game.table = table;
         }
@@ -300,7 +317,7 @@ impl Core {
 
     /// Makes the copy the game, and emits all events that it kept.
     fn take_over(&mut self, now: Millis, mut meanwhile: Meanwhile) {
-        let unsaid = mem::take(&mut meanwhile.out.events);
+        let unsaid = mem::take(&mut meanwhile.unsaid);
         self.phase = meanwhile.phase;
         self.games = meanwhile.games;
         let mut names = BTreeMap::new();
@@ -308,9 +325,9 @@ impl Core {
         let by_command = mem::take(&mut self.out.by_command);
         let by = self.out.by.take();
         for event in unsaid {
-            let unsaid = event.id.clone();
+            let before = event.id(&self.settings);
             let id = self.say_now(now, event, &names);
-            names.insert(unsaid, id);
+            names.insert(before, id);
         }
         (self.out.by_command, self.out.by) = (by_command, by);
         if let Phase::Game(game) = &mut self.phase {
@@ -323,14 +340,13 @@ impl Core {
 
     /// Emits an event that the copy kept, under a new id, and returns that id. `names` has the new ids of
     /// earlier events.
-    fn say_now(&mut self, now: Millis, event: Event, names: &BTreeMap<String, String>) -> String {
-        let mut body = event.body;
+    fn say_now(&mut self, now: Millis, unsaid: Unsaid, names: &BTreeMap<String, String>) -> String {
+        let mut body = unsaid.body;
         if let Some(case) = case_of(&mut body) {
             rename(case, names);
         }
-        // Events have the daemon's time, in seconds.
-        let at = Millis((event.at.unwrap_or(event.t) * 1000.0).round() as u64) + self.out.before;
-        self.out.emit(&self.settings, event.game, now, Some(at), body)
+        let at = unsaid.at + self.out.before;
+        self.out.emit(&self.settings, unsaid.game, now, Some(at), body)
     }
 }
 
@@ -349,12 +365,6 @@ pub(super) fn case_of(body: &mut Body) -> Option<&mut String> {
         Body::RulingAmended(amendment) => Some(&mut amendment.irregularity),
         _ => None,
     }
-}
-
-/// True if this is the id of an event that a copy keeps.
-pub(super) fn is_unsaid(id: &str) -> bool {
-    let seq = id.rsplit('/').next().and_then(|seq| seq.parse::<u64>().ok());
-    seq.is_some_and(|seq| seq > UNSAID)
 }
 
 /// True where a person has closed, dismissed or reopened the case of which the copy has `mine`. In a game

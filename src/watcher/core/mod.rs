@@ -15,6 +15,7 @@ mod results;
 pub(super) mod snapshot;
 mod start;
 mod table;
+mod unsaid;
 mod view;
 
 use shakmaty::Color;

@@ -10,7 +10,7 @@ use crate::{
     board::Stand,
     event::{GameResult, notice},
     laws::{Case, Facts, IrregularityKind, PenaltyKind, decide},
-    mate::is_dead_quick,
+    mate::is_dead_quick_with,
     watcher::ctx::Ctx,
 };
 
@@ -26,7 +26,7 @@ impl Game {
             } else {
                 self.end(ctx, GameResult::Draw, "stalemate");
             }
-        } else if is_dead_quick(chess) {
+        } else if is_dead_quick_with(chess, stand.moves().len()) {
             self.end(ctx, GameResult::Draw, "dead_position");
         } else if chess.halfmoves() >= 150 && draws(ctx, IrregularityKind::SeventyFive, false) {
             self.end(ctx, GameResult::Draw, "seventy_five_moves");
@@ -60,7 +60,10 @@ impl Game {
             std::ptr::eq(other, stand)
                 || other.placement() == stand.placement() && other.repetition_key() == *key
         };
-        (0..=self.plies())
+        // With the other side to move it is another position.
+        let first = usize::from(stand.turn() != self.start.turn());
+        (first..=self.plies())
+            .step_by(2)
             .filter(|ply| same(self.stand_at(*ply)))
             .collect()
     }

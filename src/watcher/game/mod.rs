@@ -37,6 +37,9 @@ use crate::{
     watcher::{Table, ctx::Ctx},
 };
 
+/// For so many more half-moves room is made at once.
+const MORE_HALF_MOVES: usize = 16;
+
 /// A half-move of the record.
 #[derive(Clone, Debug)]
 pub(super) struct Made {
@@ -313,6 +316,10 @@ impl Game {
             illegal: made.san.is_none(),
         });
         let at = made.at;
+        if self.record.len() == self.record.capacity() {
+            // A game has a hundred, and many games are watched.
+            self.record.reserve_exact(MORE_HALF_MOVES);
+        }
         self.record.push(made);
         self.emit(ctx, Some(at), body);
     }

@@ -1,10 +1,12 @@
 //! When a half-move is sure enough to be reported, and when a report must be taken back.
 
+use std::sync::Arc;
+
 use shakmaty::{Bitboard, Color};
 
 use super::{Game, Open, judge::judged_after};
 use crate::{
-    board::{Ply, PlyKind, Sensed, candidate::Candidate},
+    board::{Ply, PlyKind, Sensed, Stand, candidate::Candidate},
     event::{CompletedBy, Resolution},
     laws::IrregularityKind,
     time::Millis,
@@ -89,6 +91,12 @@ impl Game {
         if closed > 0 {
             self.note_landings(closed);
             self.lines.advance(closed);
+            // No line goes on from these any more.
+            for made in &mut self.record[self.base.saturating_sub(1)..self.base + closed - 1] {
+                if let Some(stand) = Arc::get_mut(&mut made.stand) {
+                    stand.forget_moves();
+                }
+            }
             self.base += closed;
         }
     }
@@ -165,7 +173,7 @@ impl Game {
                 // The press may be for the reply.
                 ctx.passed(pressed, AFTER_REPLIED_MS)
             } else {
-                reply.is_some() || !best.may_slide_on(k) || ctx.passed(ply.at, SLIDE_MS)
+                reply.is_some() || !best.may_slide_on(k, self.stand_before(k)) || ctx.passed(ply.at, SLIDE_MS)
             };
             if !through {
                 ctx.wait_for("updates of the half-move that may be under way");
@@ -201,23 +209,32 @@ impl Game {
         ctx.still_for(STILL_MS).then_some(CompletedBy::Stillness)
     }
 
+    /// Where half-move `k` of the best line was played.
+    fn stand_before(&self, k: usize) -> &Stand {
+        match k.checked_sub(1) {
+            Some(i) => &self.lines.best().plies[i].stand,
+            None => self.stand_at(self.base),
+        }
+    }
+
     /// False while the piece of half-move `k` is not read where it went. An update may be lost; the next dump
     /// or the next half-moves show where the piece stands.
     fn was_seen(&mut self, ctx: &mut Ctx<'_>, k: usize, pressed: Millis) -> bool {
         let best = self.lines.best();
-        let before = match k.checked_sub(1) {
-            Some(i) => &best.plies[i].stand,
-            None => self.stand_at(self.base),
-        };
         let after = best.plies[k].stand.placement();
-        let unseen = before.placement().differing(after).into_iter().any(|square| {
-            // The opponent lifted a piece that vanished after the press.
-            !after.at(square).is_empty()
-                && best.placement().at(square) == after.at(square)
-                && !best.expects(square).is_empty()
-                && ctx.sensed.at(square).is_empty()
-                && ctx.sensed.since(square) <= pressed
-        });
+        let unseen = self
+            .stand_before(k)
+            .placement()
+            .differing(after)
+            .into_iter()
+            .any(|square| {
+                // The opponent lifted a piece that vanished after the press.
+                !after.at(square).is_empty()
+                    && best.placement().at(square) == after.at(square)
+                    && !best.expects(square).is_empty()
+                    && ctx.sensed.at(square).is_empty()
+                    && ctx.sensed.since(square) <= pressed
+            });
         let played_on = best.plies.len() > k + 2;
         if unseen && ctx.passed(pressed, ASK_MS) {
             self.ask(ctx, pressed);

@@ -1,5 +1,6 @@
 //! Commands of the arbiter, and their effects.
 
+mod claims;
 mod conduct;
 
 use super::*;
