@@ -257,7 +257,9 @@ impl Game {
             self.resolve(ctx, i, how);
         }
         // What was told of a gap, and is taken back, is in doubt no more.
-        self.doubt.gap = self.doubt.gap.filter(|told| *told <= ply);
+        if self.doubt.gap.is_some_and(|told| told > ply) {
+            self.doubt.gap_is_known();
+        }
         self.restart_lines(ctx);
         // What is not read is not read there either.
         if self.is_shown(self.stand().placement(), ctx.sensed.placement()) {

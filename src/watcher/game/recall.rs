@@ -237,10 +237,10 @@ impl Game {
             .count();
         if right == path.len() {
             // What was said is right, and the board may have gone on.
-            self.doubt.gap = None;
+            self.doubt.gap_is_known();
             return;
         }
-        self.doubt.gap = None;
+        self.doubt.gap_is_known();
         self.retract(ctx, whole + right, "correction");
         self.press = None;
         self.later_presses.clear();
