@@ -2,7 +2,7 @@
 
 use shakmaty::Color;
 
-use super::{bill::Item, line::Line, sensed::SCAN_MS, weight};
+use super::{bill::Item, line::Line, ply::PlyKind, sensed::SCAN_MS, weight};
 use crate::time::Millis;
 
 /// A press this soon after a half-move is for it, even when the opponent has replied.
@@ -24,7 +24,11 @@ impl Line {
         let own = |i: usize| (n - 1 - i).is_multiple_of(2) == (side == mover_of_last);
         let fresh = (since..n).find(|i| own(*i) && now.since(self.plies[*i].at) <= SOON_MS);
         let owed = fresh.or_else(|| (since..n).rev().find(|i| own(*i)).filter(|i| i + 2 >= n));
-        let Some(i) = owed else {
+        // His opponent has pressed since, for a reply that is still to be found: the press of what nobody saw was not heard
+        // either.
+        let is_answered = self.pending.iter().any(|(by, _)| *by != side);
+        let unheard = |i: &usize| is_answered && matches!(self.plies[*i].kind, PlyKind::Recovered(_));
+        let Some(i) = owed.filter(|i| !unheard(i)) else {
             if self.turn() == side || !self.pending.is_empty() {
                 self.pending.push((side, now));
             } else if n > 0 {
@@ -134,7 +138,7 @@ mod tests {
 
     use shakmaty::Bitboard;
 
-    use crate::board::{Sensed, Stand, line::GIVE_UP_MS};
+    use crate::board::{Bill, Sensed, Stand, line::GIVE_UP_MS};
 
     fn board() -> (Arc<Stand>, Sensed) {
         let stand = Arc::new(Stand::initial());
@@ -149,6 +153,19 @@ mod tests {
         let mut line = Line::new(stand, &sensed, Millis(0));
         line.pressed_by(Color::Black, Millis(1000));
         assert_eq!(line.awaits(), None);
+    }
+
+    #[test]
+    fn a_press_after_the_opponents_is_not_for_what_was_before_that() {
+        let (stand, sensed) = board();
+        let first = stand.moves()[0];
+        let after = Arc::new(stand.after(&stand.candidate(first)));
+        let line = Line::new(stand, &sensed, Millis(0));
+        let kind = PlyKind::Recovered(first);
+        let mut line = line.played(kind, after, &sensed, Millis(0), &Bill::default());
+        line.pressed_by(Color::Black, Millis(1000));
+        line.pressed_by(Color::White, Millis(2000));
+        assert_eq!((line.plies[0].pressed, line.waiting()), (None, 2));
     }
 
     #[test]

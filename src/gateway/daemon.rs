@@ -58,6 +58,8 @@ const COMMANDS: (usize, usize) = (64, 8);
 const MAX_READERS: usize = 8;
 /// How often the journal does its housekeeping and the loop shows that it works.
 const TICK: Duration = Duration::from_secs(1);
+/// After so many messages on its health the daemon sends all states again: somebody may have removed them from the broker.
+const STATES_AGAIN: u32 = 6;
 /// A board's task that failed is started again after one second, then two, up to this power of two: about a minute.
 const MAX_RESTART_DOUBLINGS: u32 = 6;
 
@@ -117,6 +119,8 @@ struct Daemon {
     /// Notices from the start of the daemon.
     notices: Vec<Notice>,
     next_health: Instant,
+    /// How many of them went out.
+    healths: u32,
     /// The machine of another gateway of our name, as `health` last told.
     rival: Option<String>,
     /// Boards of one serial number, as the log has told.
@@ -206,6 +210,7 @@ impl Daemon {
             plans,
             notices,
             next_health: Instant::now(),
+            healths: 0,
             rival: None,
             doubled: Vec::new(),
             metrics: metrics(&config).await,
@@ -354,6 +359,10 @@ impl Daemon {
         }
         let interval = self.config.limits.health_interval;
         self.next_health = Instant::now() + interval;
+        self.healths += 1;
+        if self.healths.is_multiple_of(STATES_AGAIN) {
+            self.publisher_handle().states.republish();
+        }
         let expiry = u32::try_from(interval.as_secs().saturating_mul(3)).unwrap_or(u32::MAX);
         match serde_json::to_vec(&health) {
             Ok(json) => self

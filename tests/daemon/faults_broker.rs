@@ -13,6 +13,7 @@ use dgt2mqtt::mqtt::{BoardState, StateKey};
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber},
+    hall::Daemon,
     proxy::{Fault, Proxy},
     seed::seed,
     station::{Station, broker as plain},
@@ -308,4 +309,35 @@ fn connect_as(client: &str) -> Vec<u8> {
     packet.extend([0, client.len() as u8]);
     packet.extend(client.bytes());
     packet
+}
+
+/// Somebody tidies the broker up and removes what it retains, while games go on: who comes later is to find the boards.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_somebody_removes_from_the_broker_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let config = folder.path().join("dgt2mqtt.toml");
+    let text = format!(
+        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"journal.sqlite\"\n\
+         [limits]\nhealth_interval_s = 5\n[[board]]\nid = \"1\"\nport = \"tcp://127.0.0.1:9\"\n",
+        mosquitto.port
+    );
+    std::fs::write(&config, text).unwrap();
+    let daemon = Daemon::start(&config);
+    let states = ["dgt2mqtt/gw/info", "dgt2mqtt/gw/board/1/status"];
+    let tidy = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    for topic in states {
+        tidy.wait(topic, |got| got.topic == topic && !got.payload.is_empty())
+            .await;
+        tidy.publish(topic, true, "", None).await;
+        tidy.wait("its end", |got| got.topic == topic && got.payload.is_empty())
+            .await;
+    }
+    let removed = Instant::now();
+    for topic in states {
+        let again =
+            |got: &crate::broker::Got| got.topic == topic && !got.payload.is_empty() && got.at > removed;
+        tidy.wait(topic, again).await;
+    }
+    assert!(daemon.stop());
 }

@@ -1,6 +1,7 @@
 //! The program is killed soon after an illegal move was completed by a press, while the board goes on: what was heard
 //! before is said after it, once, and nobody is accused besides. `DGT2MQTT_FULL=1` takes 20 random instants after the
-//! press and 40 at any time, half of them over a line for many boards; their seed is printed.
+//! press and 40 at any time, half of them over a line for many boards; their seed is printed. The same is asked of a program
+//! that is killed every two seconds, that is ended beside pieces that were displaced, and that is suspended.
 
 use std::{
     path::Path,
@@ -42,16 +43,33 @@ const OFFENCES: [&str; 6] = [
 const LEAD: u64 = 5000;
 /// How long a killed daemon is away: a unit that is restarted at once.
 const AWAY: Duration = Duration::from_millis(300);
+/// Between two kills.
+const EVERY: u64 = 2000;
+/// Pieces that are displaced, and put right or not.
+const DISPLACED: [&str; 6] = [
+    "pieces-displaced",
+    "pieces-displaced-put-right-at-once",
+    "displaced-just-after-the-press",
+    "knocked-over-and-put-back",
+    "knocked-over-and-put-back-after-the-press",
+    "knocked-on-by-the-opponent",
+];
 /// How many boards play at a time.
 const AT_ONCE: usize = 4;
 
-/// When the daemon is killed.
+/// When the daemon is killed, or what else befalls it.
 #[derive(Clone, Copy, Debug)]
 enum When {
     /// So many milliseconds after the press that completes the offence.
     AfterThePress(u64),
     /// At this part of the capture.
     At(f64),
+    /// At this part of the first two seconds, and every two seconds from there.
+    Every(f64),
+    /// At this part of the capture it is told to end.
+    Ended(f64),
+    /// From this part of the capture it does not run for so many milliseconds.
+    Suspended(f64, u64),
 }
 
 /// A game with an offence, and a kill in it.
@@ -120,10 +138,20 @@ fn presses(capture: &Capture) -> Vec<u64> {
 
 /// Who is accused of what, at which half-move.
 fn accusations(events: &[Value]) -> Vec<String> {
-    let accusing = events
+    irregularities(events, false)
+}
+
+/// Who is suspected of what, at which half-move.
+fn suspicions(events: &[Value]) -> Vec<String> {
+    irregularities(events, true)
+}
+
+fn irregularities(events: &[Value], suspected: bool) -> Vec<String> {
+    let of_them =
+        |event: &&Value| event["type"] == "irregularity" && (event["certainty"] == "suspected") == suspected;
+    let mut said: Vec<_> = events
         .iter()
-        .filter(|event| event["type"] == "irregularity" && event["certainty"] != "suspected");
-    let mut said: Vec<_> = accusing
+        .filter(of_them)
         .map(|event| format!("{} of {} at {}", event["kind"], event["offender"], event["ply"]))
         .collect();
     said.sort();
@@ -147,6 +175,22 @@ fn led_in(mut capture: Capture) -> Capture {
         record.at = record.at + LEAD;
     }
     capture
+}
+
+/// The daemon that goes on after `daemon` was struck.
+async fn struck(daemon: Daemon, config: &Path, when: When) -> Daemon {
+    match when {
+        When::Suspended(_, ms) => {
+            daemon.signal("STOP");
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+            daemon.signal("CONT");
+            return daemon;
+        }
+        When::Ended(_) => assert!(daemon.stop()),
+        When::AfterThePress(_) | When::At(_) | When::Every(_) => daemon.kill(),
+    }
+    tokio::time::sleep(AWAY).await;
+    Daemon::start(config)
 }
 
 /// What the journal had in the end, and what `replay` says.
@@ -178,16 +222,22 @@ async fn play(one: Try) -> (Vec<Value>, Vec<Value>) {
         capture: &capture,
     };
     let config = configure(folder.path(), mosquitto.port, &[seat]);
-    let daemon = Daemon::start(&config);
-    let at = match when {
-        When::AfterThePress(after) => pressed(&capture, &expected) + after,
-        When::At(part) => LEAD + ((capture.end().0 - LEAD) as f64 * part) as u64,
+    let end = capture.end().0;
+    let in_play = |part| LEAD + ((end - LEAD) as f64 * part) as u64;
+    let strikes = match when {
+        When::AfterThePress(after) => vec![pressed(&capture, &expected) + after],
+        When::At(part) | When::Ended(part) | When::Suspended(part, _) => vec![in_play(part)],
+        When::Every(part) => {
+            let first = LEAD + (EVERY as f64 * part) as u64;
+            (first..end).step_by(EVERY as usize).collect()
+        }
     };
-    tokio::time::sleep_until(start + Duration::from_millis(at)).await;
-    daemon.kill();
-    tokio::time::sleep(AWAY).await;
-    let daemon = Daemon::start(&config);
-    tokio::time::sleep_until(start + Duration::from_millis(capture.end().0)).await;
+    let mut daemon = Daemon::start(&config);
+    for at in strikes {
+        tokio::time::sleep_until(start + Duration::from_millis(at)).await;
+        daemon = struck(daemon, &config, when).await;
+    }
+    tokio::time::sleep_until(start + Duration::from_millis(end)).await;
     let said = accusations(&expected);
     let deadline = Instant::now() + PATIENCE / 9;
     while accusations(&heard(&subscriber, "1").events) != said && Instant::now() < deadline {
@@ -272,6 +322,106 @@ async fn an_offence_before_a_kill_is_said_after_it_and_once() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What came of many: what was missed, how many have other half-moves, and who was accused of nothing.
+#[derive(Default)]
+struct Outcome {
+    missed: usize,
+    otherwise: Vec<String>,
+    wrong: Vec<String>,
+}
+
+impl Outcome {
+    async fn of(all: Vec<Try>) -> Self {
+        let mut outcome = Self::default();
+        for (what, got, expected) in play_all(all).await {
+            if moves(&got) != moves(&expected) {
+                outcome.otherwise.push(what.clone());
+            }
+            let suspected = suspicions(&got);
+            let (got, mut left) = (accusations(&got), accusations(&expected));
+            for one in &got {
+                match left.iter().position(|wanted| wanted == one) {
+                    Some(place) => drop(left.remove(place)),
+                    None => outcome.wrong.push(format!("{what}: {one}")),
+                }
+            }
+            left.retain(|wanted| !suspected.contains(wanted));
+            outcome.missed += left.len();
+        }
+        outcome
+    }
+
+    fn tell(&self, what: &str) {
+        let Self {
+            missed,
+            otherwise,
+            wrong,
+        } = self;
+        println!(
+            "{what}: {missed} offences neither said nor suspected, {} false, {} games otherwise",
+            wrong.len(),
+            otherwise.len()
+        );
+    }
+}
+
+/// So many of each fault: what was missed there is told, and nobody is accused.
+async fn has_nobody_accused(
+    names: &[&'static str],
+    count: usize,
+    what: &str,
+    when: impl Fn(&mut Rng) -> When,
+) {
+    let mut random = random();
+    let all = std::iter::repeat_with(|| {
+        let name = names[random.usize(..names.len())];
+        Try::new(name, when(&mut random))
+    });
+    let outcome = Outcome::of(all.take(count).collect()).await;
+    outcome.tell(&format!("{count} {what}"));
+    assert!(outcome.wrong.is_empty(), "{}", outcome.wrong.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_every_two_seconds_has_nobody_accused() {
+    let count = if is_full() { 20 } else { 2 };
+    has_nobody_accused(&OFFENCES, count, "games killed every two seconds", |random| {
+        When::Every(random.f64())
+    })
+    .await;
+}
+
+/// Pieces lie about when the daemon ends, and are put right while nobody listens or soon after.
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_has_an_end_beside_a_displacement() {
+    let count = if is_full() { 20 } else { 2 };
+    has_nobody_accused(&DISPLACED, count, "ends beside a displacement", |random| {
+        When::Ended(random.f64())
+    })
+    .await;
+}
+
+/// A machine that sleeps: what the board said meanwhile waits in the system, and comes in one instant.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_is_suspended_accuses_nobody_and_has_the_games() {
+    let mut random = random();
+    let count = if is_full() { 24 } else { 3 };
+    let names = [OFFENCES, DISPLACED].concat();
+    let all = std::iter::repeat_with(|| {
+        let ms = [2000, 5000, 10_000, 20_000][random.usize(..4)];
+        let name = names[random.usize(..names.len())];
+        Try::new(name, When::Suspended(random.f64(), ms))
+    });
+    let mut all: Vec<_> = all.take(count).collect();
+    if is_full() {
+        all.extend(OFFENCES.map(|name| Try::new(name, When::Suspended(random.f64(), 60_000))));
+    }
+    let outcome = Outcome::of(all).await;
+    outcome.tell("processes suspended");
+    assert!(outcome.wrong.is_empty(), "{}", outcome.wrong.join("\n"));
+    assert!(outcome.otherwise.is_empty(), "{}", outcome.otherwise.join("\n"));
+}
+
 /// What happens while nobody listens may be missed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kill_at_any_instant_has_nobody_accused() {
@@ -284,20 +434,7 @@ async fn a_kill_at_any_instant_has_nobody_accused() {
         let one = Try::new(name, When::At(random.f64()));
         if is_alone { one } else { one.over_line() }
     });
-    let (mut missed, mut wrong) = (0, Vec::new());
-    for (what, got, expected) in play_all(all.take(count).collect()).await {
-        let (got, mut left) = (accusations(&got), accusations(&expected));
-        for one in &got {
-            match left.iter().position(|wanted| wanted == one) {
-                Some(place) => drop(left.remove(place)),
-                None => wrong.push(format!("{what}: {one}")),
-            }
-        }
-        missed += left.len();
-    }
-    println!(
-        "{count} kills at any instant, {missed} offences missed, {} false",
-        wrong.len()
-    );
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let outcome = Outcome::of(all.take(count).collect()).await;
+    outcome.tell(&format!("{count} kills at any instant"));
+    assert!(outcome.wrong.is_empty(), "{}", outcome.wrong.join("\n"));
 }

@@ -170,10 +170,16 @@ impl Daemon {
         self.child.wait().unwrap();
     }
 
+    /// Sends it the signal of this name.
+    pub fn signal(&self, name: &str) {
+        let mut kill = Command::new("kill");
+        kill.args(["-s", name, &self.child.id().to_string()]);
+        assert!(kill.status().unwrap().success());
+    }
+
     /// SIGTERM; whether it ended well, in the ten seconds that it has and those that a busy machine takes.
     pub fn stop(mut self) -> bool {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").arg(pid).status().unwrap().success());
+        self.signal("TERM");
         let deadline = Instant::now() + Duration::from_secs(30);
         while Instant::now() < deadline {
             if let Some(status) = self.child.try_wait().unwrap() {

@@ -26,9 +26,14 @@ const MOST_COPIES: usize = 16;
 const UNSEEN: u64 = 1 << 41;
 
 impl Core {
-    /// `message` comes in a lump: what would be said had the board stood still before it?
+    /// `message` comes in a lump: what would be said had the board stood still before it? The same is asked of what is watched
+    /// in place of a game that is over.
     pub(in crate::watcher) fn glimpse(&mut self, now: Millis, message: &Message<'_>) {
-        let Phase::Game(game) = &mut self.phase else {
+        self.each(|core| core.glimpse_before(now, message));
+    }
+
+    fn glimpse_before(&mut self, now: Millis, message: &Message<'_>) {
+        let (Phase::Game(game), Some(lump)) = (&mut self.phase, self.lumped) else {
             return;
         };
         let stood = match message {
@@ -55,7 +60,12 @@ impl Core {
             return;
         };
         for (open, at) in seen {
-            game.keep_glimpse(Glimpse::new(open, at, stood));
+            game.keep_glimpse(Glimpse {
+                open,
+                at,
+                stood,
+                lump,
+            });
         }
     }
 
@@ -111,3 +121,6 @@ fn said_of(copy: &Game, out: Outbox) -> Vec<(Open, Millis)> {
     }
     glimpses
 }
+
+#[cfg(test)]
+mod tests;

@@ -274,15 +274,19 @@ impl Core {
 
     /// The next messages happened some time ago, in this order, the last one at `until`.
     pub(super) fn unmeasured(&mut self, until: Millis) {
+        let goes_on = self.lumped.is_some_and(|lumped| until <= lumped);
         // A line that always gathers has an allowance of its own.
         if self.sensed.slack() == 0 {
-            self.lumped = Some(until + TOLD_APART_MS);
+            self.lumped = self.lumped.max(Some(until + TOLD_APART_MS));
         }
         self.each(|core| {
             if let Phase::Game(game) = &mut core.phase {
                 game.doubt.shaken = true;
             }
         });
+        if !goes_on {
+            self.begin_lump();
+        }
     }
 
     /// The next messages waited in one lump. They get estimated times, the first one `from` and the last one
@@ -291,9 +295,15 @@ impl Core {
         self.catches_up = true;
         self.lump_began = from;
         self.unmeasured(until);
+        // Another lump may have ended just before.
+        self.begin_lump();
+    }
+
+    /// What was counted in the lump before counts no more.
+    fn begin_lump(&mut self) {
         self.each(|core| {
             if let Phase::Game(game) = &mut core.phase {
-                game.ticks = 0;
+                game.begin_lump();
             }
         });
     }

@@ -243,35 +243,45 @@ impl Game {
 
     /// The case file of `case`, without a ruling. If the ruling depends on whether the opponent can mate, and
     /// no quick proof shows that the opponent cannot, the file holds that question for the shell.
-    fn matter(&self, ctx: &Ctx<'_>, finding: &Finding, mut case: Case) -> CaseFile {
-        let mut mate = Mate::Known;
-        let loser = match finding.kind {
-            IrregularityKind::BothFlags => finding.first_flag.side().map(Color::from),
-            _ => finding.offender,
-        };
-        // The question concerns the position that the article puts on the board (7.5.5). After a flag fall it
-        // concerns the present position.
-        let after = ctx.settings.contested.mate_asked_in == MateAskedIn::TargetPosition;
-        let judged = finding.target.as_ref().filter(|_| after);
-        let judged = judged.unwrap_or(&finding.before);
-        if let (Some(loser), Some(chess)) = (loser, judged.chess())
-            && depends_on_mate(&case, ctx)
-        {
-            if cannot_mate_quick(chess, !loser) {
-                case.facts.opponent_can_mate = false;
-            } else {
-                mate = Mate::Asked(judged.fen());
-            }
-        }
+    fn matter(&self, ctx: &Ctx<'_>, finding: &Finding, case: Case) -> CaseFile {
         let offence_number = case.facts.offence_number;
-        CaseFile {
+        let mut matter = CaseFile {
             case,
-            mate,
+            mate: Mate::Known,
             increment_ms: finding
                 .offender
                 .map_or(0, |side| self.increment_of(ctx, finding, side)),
             raised: finding.reported.is_some(),
             said: finding.as_said(offence_number),
+        };
+        self.ask_for_mate(ctx, &mut matter, &finding.before, finding.target.as_deref());
+        matter
+    }
+
+    /// Asks whether the opponent can mate, where the ruling depends on it: in the position that the article puts on the board
+    /// (7.5.5); at a flag in the present one.
+    pub(super) fn ask_for_mate(
+        &self,
+        ctx: &Ctx<'_>,
+        matter: &mut CaseFile,
+        before: &Stand,
+        target: Option<&Stand>,
+    ) {
+        let facts = &matter.case.facts;
+        let loser = match facts.irregularity {
+            IrregularityKind::BothFlags => facts.first_flag.side(),
+            _ => facts.offender,
+        };
+        let after = ctx.settings.contested.mate_asked_in == MateAskedIn::TargetPosition;
+        let judged = target.filter(|_| after).unwrap_or(before);
+        if let (Some(loser), Some(chess)) = (loser.map(Color::from), judged.chess())
+            && depends_on_mate(&matter.case, ctx)
+        {
+            if cannot_mate_quick(chess, !loser) {
+                matter.case.facts.opponent_can_mate = false;
+            } else {
+                matter.mate = Mate::Asked(judged.fen());
+            }
         }
     }
 

@@ -259,7 +259,9 @@ impl Game {
             self.resolve(ctx, i, how);
         }
         // The half-moves that explained the gap are off the record, so nothing of them is in doubt.
-        self.doubt.gap = self.doubt.gap.filter(|told| *told <= ply);
+        if self.doubt.gap.is_some_and(|told| told > ply) {
+            self.doubt.gap_is_known();
+        }
         self.restart_lines(ctx);
         // Pieces that the board does not read are not read in that position either.
         if self.is_shown(self.stand().placement(), ctx.sensed.placement()) {

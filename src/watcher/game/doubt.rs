@@ -76,6 +76,17 @@ impl Doubt {
         self.unread || self.strayed || self.absent || self.gap.is_some() && !self.is_begun_in_lump()
     }
 
+    /// What was played in a gap was told after `plies` half-moves, and nothing bears it out: whatever else is in doubt, it is not
+    /// the beginning in a lump alone.
+    pub(in crate::watcher) fn of_gap(&mut self, plies: usize) {
+        (self.gap, self.begun_in_lump) = (Some(plies), false);
+    }
+
+    /// What was told of a gap is in doubt no more.
+    pub(in crate::watcher) fn gap_is_known(&mut self) {
+        (self.gap, self.begun_in_lump) = (None, false);
+    }
+
     /// True while only the beginning of the game is in doubt, because the watcher read it in one lump.
     pub(in crate::watcher) fn is_begun_in_lump(&self) -> bool {
         self.begun_in_lump && self.gap == Some(0)
@@ -150,15 +161,15 @@ impl Game {
         let recovered = |made: &Made| matches!(made.kind, PlyKind::Recovered(_));
         if self.record.len() >= SEVERAL && self.record[self.record.len() - SEVERAL..].iter().all(recovered) {
             // Nobody saw these half-moves, so the record may be wrong.
-            let plies = self.plies();
-            self.doubt.gap.get_or_insert(plies);
+            let told = self.doubt.gap.unwrap_or(self.plies());
+            self.doubt.of_gap(told);
         }
         let last = || self.record.iter().rposition(recovered).unwrap_or(0);
         if let Some(told) = self.doubt.gap
             && self.plies() >= told.max(last()) + BELIEVED
             && self.lines.best().differing().is_empty()
         {
-            self.doubt.gap = None;
+            self.doubt.gap_is_known();
         }
     }
 
@@ -206,7 +217,7 @@ impl Game {
         if let Some(mut ply) = line.plies.last().cloned() {
             ply.pressed = Some(pressed);
             self.announce(ctx, &ply, CompletedBy::Recovered);
-            self.doubt.gap = Some(self.plies());
+            self.doubt.of_gap(self.plies());
         }
     }
 
@@ -323,5 +334,23 @@ impl Game {
         for press in self.later_presses.clone() {
             self.lines.press(press.at, ctx.sensed, press.side);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Doubt;
+
+    #[test]
+    fn a_gap_is_in_doubt_however_the_game_began() {
+        let mut doubt = Doubt {
+            gap: Some(0),
+            begun_in_lump: true,
+            ..Doubt::default()
+        };
+        assert!(!doubt.any() && doubt.is_begun_in_lump());
+        // Before the first half-move the cable was out.
+        doubt.of_gap(0);
+        assert!(doubt.any() && !doubt.is_begun_in_lump());
     }
 }

@@ -207,7 +207,7 @@ impl Game {
 
     /// Gives notice of the half-moves that are ambiguous.
     fn ambiguous_told(&mut self, ctx: &mut Ctx<'_>, last: usize, orders: usize) {
-        self.doubt.gap = Some(self.plies());
+        self.doubt.of_gap(self.plies());
         let first = self.plies() + 1;
         let message =
             format!("Half-moves {first} to {last} were missed; {orders} orders of play explain the board.");
@@ -341,7 +341,7 @@ impl Game {
     fn gap_told(&mut self, ctx: &mut Ctx<'_>, cut: bool) {
         let plies = self.plies();
         let Some(gap) = &mut self.unbridged else { return };
-        self.doubt.gap = Some(plies);
+        self.doubt.of_gap(plies);
         if gap.told.replace(gap.told.unwrap_or(ctx.now)).is_some() {
             return;
         }

@@ -3,8 +3,7 @@
 //!
 //! So before each change in a lump that follows what nothing explains yet a copy of the game is asked what would be said had
 //! the board stood still from there on. What the game does not say by itself in the end is told as a suspicion: nobody is
-//! accused on times that nobody measured. What is kept here is not in the snapshot: a restart within these seconds, and the end
-//! of the game, lose it.
+//! accused on times that nobody measured.
 
 use std::mem;
 
@@ -12,7 +11,7 @@ use super::{Game, Open};
 use crate::{
     board::{PlyKind, Sensed},
     event::{Body, Certainty, Resolution},
-    laws::IrregularityKind,
+    laws::{IrregularityKind, offence},
     time::Millis,
     watcher::ctx::Ctx,
 };
@@ -27,19 +26,17 @@ pub(in crate::watcher) const TICKS: usize = 2;
 /// An irregularity that stood on the board within a lump.
 #[derive(Clone, Debug)]
 pub(in crate::watcher) struct Glimpse {
-    open: Open,
+    /// What was said of a copy.
+    pub(in crate::watcher) open: Open,
     /// When it was done, about.
-    at: Millis,
+    pub(in crate::watcher) at: Millis,
     /// It stood there for a while: the clock counted seconds, or somebody pressed or stopped it.
-    stood: bool,
+    pub(in crate::watcher) stood: bool,
+    /// Until when its lump lasted. Another lump may follow soon.
+    pub(in crate::watcher) lump: Millis,
 }
 
 impl Glimpse {
-    /// Of what was said of a copy, done at `at`.
-    pub(in crate::watcher) fn new(open: Open, at: Millis, stood: bool) -> Self {
-        Self { open, at, stood }
-    }
-
     /// True when `other` is of the same half-move.
     fn is_like(&self, other: &Open) -> bool {
         self.open.ply == other.ply && self.open.offender == other.offender
@@ -71,6 +68,11 @@ impl Game {
                 || best.faults().fall.is_some())
     }
 
+    /// What is read now comes in a lump, and what was read before it did not come in the same one.
+    pub(in crate::watcher) fn begin_lump(&mut self) {
+        (self.copies, self.ticks) = (0, 0);
+    }
+
     pub(in crate::watcher) fn keep_glimpse(&mut self, glimpse: Glimpse) {
         if !glimpse.is_proved() {
             return;
@@ -89,15 +91,14 @@ impl Game {
 
     /// Tells what stood on the board in a lump, where the game itself says nothing of it.
     pub(in crate::watcher) fn tell_glimpses(&mut self, ctx: &mut Ctx<'_>) {
-        let Some(lumped) = ctx.lumped.filter(|_| !ctx.catches_up && self.is_watched()) else {
-            return;
-        };
-        // Nothing is waited for where nothing was seen.
-        if self.copies == 0 || !ctx.passed(lumped, OWN_MS) {
+        if ctx.catches_up || !self.is_watched() {
             return;
         }
-        (self.copies, self.ticks) = (0, 0);
-        for glimpse in mem::take(&mut self.glimpses) {
+        let (due, later): (Vec<_>, _) = mem::take(&mut self.glimpses)
+            .into_iter()
+            .partition(|glimpse| ctx.passed(glimpse.lump, OWN_MS));
+        self.glimpses = later;
+        for glimpse in due {
             let mut said = self.open.iter().chain(&self.closed);
             let ply = glimpse.open.ply;
             let fits = ply <= self.plies() + 1
@@ -117,7 +118,7 @@ impl Game {
     fn tell_glimpse(&mut self, ctx: &mut Ctx<'_>, glimpse: Glimpse) {
         let Glimpse { mut open, at, .. } = glimpse;
         open.matter.said.certainty = Certainty::Suspected;
-        open.matter.put_into_words(ctx);
+        self.bring_up_to_date(ctx, &mut open);
         // A suspicion counts for nothing, and no reply completes it.
         (open.counted, open.may_stand) = (false, false);
         let body = Body::Irregularity(Box::new(open.matter.said.clone()));
@@ -133,5 +134,26 @@ impl Game {
             self.resolve(ctx, self.open.len() - 1, Resolution::Restored);
         }
         ctx.out.questions.extend(question);
+    }
+
+    /// Offences may have been said or withdrawn, and half-moves made, since `open` was found in a copy.
+    fn bring_up_to_date(&self, ctx: &Ctx<'_>, open: &mut Open) {
+        let counts = offence::counts(&open.matter.case, &ctx.settings.contested);
+        let facts = &mut open.matter.case.facts;
+        if let Some(side) = open.offender.filter(|_| counts) {
+            facts.offence_number = self.offences[side as usize] + 1;
+        }
+        facts.moves_completed = self.moves_completed();
+        facts.opponent_has_replied = self.is_answered(open.offender, open.ply);
+        let before = self.stand_at(open.ply.saturating_sub(1));
+        self.ask_for_mate(ctx, &mut open.matter, before, open.target.as_deref());
+        let target = open.target.as_ref().map(|stand| (stand.fen(), stand.turn()));
+        let target = target.as_ref().map(|(fen, turn)| (fen.as_str(), *turn));
+        let advice = self.advice(ctx, &open.matter, open.ply, target);
+        let said = &mut open.matter.said;
+        said.offence_number = open.matter.case.facts.offence_number;
+        said.articles.clone_from(&advice.articles);
+        said.ruling = advice;
+        open.matter.put_into_words(ctx);
     }
 }

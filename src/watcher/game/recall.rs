@@ -239,10 +239,10 @@ impl Game {
             .count();
         if right == path.len() {
             // The record is right, and play may have gone on.
-            self.doubt.gap = None;
+            self.doubt.gap_is_known();
             return;
         }
-        self.doubt.gap = None;
+        self.doubt.gap_is_known();
         self.retract(ctx, whole + right, "correction");
         self.press = None;
         self.later_presses.clear();

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     super::{Core, Phase},
     parsed::{Hex, SavedPlies},
+    record::SavedOpen,
 };
 use crate::{
     board::{KeptLines, KeptSensed, Placement, Sensed},
@@ -19,6 +20,7 @@ use crate::{
     watcher::game::{
         Game, Press,
         gap::Unbridged,
+        glimpse::Glimpse,
         touch::{Hands, SavedHands},
     },
 };
@@ -45,6 +47,37 @@ pub(super) struct Weighed {
     /// The end of the last lump.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) lumped: Option<Millis>,
+    /// What stood on the board within it, and is not told yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    glimpses: Vec<SavedGlimpse>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedGlimpse {
+    open: SavedOpen,
+    at: Millis,
+    stood: bool,
+    lump: Millis,
+}
+
+impl SavedGlimpse {
+    fn of(glimpse: &Glimpse, game: &Game) -> Self {
+        Self {
+            open: SavedOpen::of(&glimpse.open, game.mode),
+            at: glimpse.at,
+            stood: glimpse.stood,
+            lump: glimpse.lump,
+        }
+    }
+
+    fn restore(&self, game: &Game) -> Result<Glimpse, String> {
+        Ok(Glimpse {
+            open: self.open.restore(game)?,
+            at: self.at,
+            stood: self.stood,
+            lump: self.lump,
+        })
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -96,6 +129,11 @@ impl Weighed {
             unbridged: game.unbridged,
             hands: SavedHands::of(&game.hands),
             lumped: core.lumped,
+            glimpses: game
+                .glimpses
+                .iter()
+                .map(|glimpse| SavedGlimpse::of(glimpse, game))
+                .collect(),
         })
     }
 
@@ -132,6 +170,8 @@ impl Weighed {
         game.asked = self.asked;
         game.unbridged = self.unbridged;
         game.hands = Hands::from(&self.hands);
+        let glimpses: Result<_, String> = self.glimpses.iter().map(|kept| kept.restore(game)).collect();
+        game.glimpses = glimpses?;
         // The hypotheses already hide these pieces.
         game.hidden_before = shakmaty::Bitboard::EMPTY;
         Ok((squares, sensed))
