@@ -27,6 +27,8 @@ pub(super) struct Ctx<'a> {
     pub(super) lump_began: Millis,
     /// Until when what was read last came in one lump, at times that nobody measured.
     pub(super) lumped: Option<Millis>,
+    /// Until when the line may have gathered: what came at once need not have happened at once.
+    pub(super) gathered_until: Option<Millis>,
 }
 
 impl Ctx<'_> {

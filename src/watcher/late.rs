@@ -77,6 +77,11 @@ impl Late {
         self.gathers.ms()
     }
 
+    /// Until when the line may have gathered, though nobody knew for how long; `before` is what another link, or an earlier run, left.
+    pub(super) fn unmeasured(&self, before: Option<Millis>) -> Option<Millis> {
+        self.gathers.unmeasured(before)
+    }
+
     /// Until when it is known, at `now`, what has come.
     pub(super) fn known(&self, now: Millis) -> Millis {
         let told = match self.gathers.ms() {

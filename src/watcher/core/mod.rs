@@ -88,6 +88,8 @@ pub(super) struct Core {
     pub(super) lump_began: Millis,
     /// Until when what was read last came in one lump, at times that nobody measured.
     pub(super) lumped: Option<Millis>,
+    /// Until when the line may have gathered, though nobody knew for how long: see `gathers`.
+    pub(super) gathered_until: Option<Millis>,
     /// What is watched in place of a game that is over, or parked.
     pub(super) meanwhile: Option<Box<Meanwhile>>,
     /// When anything was last looked at.
@@ -124,6 +126,7 @@ impl Core {
             apart: false,
             lump_began: Millis(0),
             lumped: None,
+            gathered_until: None,
             meanwhile: None,
             now: Millis(0),
         };
@@ -184,6 +187,7 @@ impl Core {
             catches_up: self.catches_up,
             lump_began: self.lump_began,
             lumped: self.lumped,
+            gathered_until: self.gathered_until,
         };
         Some((game, ctx))
     }

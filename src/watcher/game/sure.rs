@@ -8,7 +8,7 @@ use crate::{
     board::act::Reason,
     event::{Certainty, CompletedBy},
     laws::IrregularityKind,
-    watcher::ctx::Ctx,
+    watcher::{ctx::Ctx, gathers::TOGETHER_MS},
 };
 
 /// For so many half-moves after a correction the record may be wrong otherwise, too.
@@ -108,6 +108,12 @@ impl Game {
     /// to where it may not go after the press.
     fn is_unmeasured(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
         let late = |s| ctx.sensed.since(s) > finding.at;
+        let gathered = |s| late(s) && ctx.sensed.since(s) <= finding.at + TOGETHER_MS;
+        if ctx.gathered_until.is_some_and(|until| finding.at <= until)
+            && finding.squares.into_iter().any(gathered)
+        {
+            return true;
+        }
         let late = finding.kind == IrregularityKind::IllegalMove && finding.squares.into_iter().any(late);
         let before = finding.ply.checked_sub(2).and_then(|i| self.record.get(i));
         let began = before.map_or(self.began, |made| made.at).min(finding.at);

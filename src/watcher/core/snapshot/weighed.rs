@@ -45,6 +45,9 @@ pub(super) struct Weighed {
     /// Until when what was read came in a lump.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) lumped: Option<Millis>,
+    /// Until when the line may have gathered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) gathered_until: Option<Millis>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -96,6 +99,7 @@ impl Weighed {
             unbridged: game.unbridged,
             hands: SavedHands::of(&game.hands),
             lumped: core.lumped,
+            gathered_until: core.gathered_until,
         })
     }
 
