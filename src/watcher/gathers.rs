@@ -28,6 +28,10 @@ pub(super) struct Gathers {
     shortest: Option<u64>,
     /// Number of lumps with both changes and frames since the last message that was not gathered.
     lumps: usize,
+    /// The line has handed on something as it came.
+    is_prompt: bool,
+    /// Until when a line that had never done so held messages back, and for how long was not known.
+    unmeasured: Option<Millis>,
 }
 
 /// Messages that come at once.
@@ -59,13 +63,19 @@ impl Gathers {
         self.known.max(learnt.unwrap_or_default().min(MOST_MS))
     }
 
+    /// Until when messages came at once that may have been said apart, while it was not known for how long the line gathers; none
+    /// on a line that hands on anything as it comes. `before` is what another link, or an earlier run, left.
+    pub(super) fn unmeasured(&self, before: Option<Millis>) -> Option<Millis> {
+        self.unmeasured.max(before).filter(|_| !self.is_prompt)
+    }
+
     /// A message came at `now`.
     pub(super) fn heard(&mut self, now: Millis, message: &Message<'_>) {
         let passed = self.lump.began.map(|began| now.since(began));
         if passed.is_none_or(|passed| passed > TOGETHER_MS) {
             self.shortest = [self.shortest, passed].into_iter().flatten().min();
             if passed.is_some_and(|passed| passed < LEAST_MS) {
-                (self.shortest, self.lumps) = (None, 0);
+                (self.shortest, self.lumps, self.is_prompt) = (None, 0, true);
             }
             self.lump = Lump {
                 began: Some(now),
@@ -78,6 +88,9 @@ impl Gathers {
         let before = both(&self.lump);
         self.lump.field |= matches!(message, Message::Field { .. });
         self.lump.clock |= matches!(message, Message::Clock(_));
+        if self.known == 0 && !self.is_prompt && (1..LUMPS).contains(&self.lumps) {
+            self.unmeasured = Some(now);
+        }
         self.lumps += usize::from(!before && both(&self.lump));
     }
 }
@@ -132,6 +145,33 @@ mod tests {
         line.heard(Millis(4100), &FIELD);
         assert_eq!(line.ms(), 0, "a change came between two lumps");
         assert_eq!(line.anew().ms(), 0);
+    }
+
+    #[test]
+    fn a_line_that_never_handed_on_anything_as_it_came_may_gather_until_it_is_known_to() {
+        assert_eq!(
+            after(&[1000], 0).unmeasured(None),
+            None,
+            "one lump alone may be chance"
+        );
+        assert_eq!(after(&[1000, 1200], 0).unmeasured(None), Some(Millis(1200)));
+        let known_then = after(&[1000, 1200, 1400, 1600], 0);
+        assert_eq!(
+            (known_then.ms(), known_then.unmeasured(None)),
+            (200, Some(Millis(1400)))
+        );
+        let mut line = after(&[1000, 1200], 0);
+        line.heard(Millis(1250), &FIELD);
+        assert_eq!(line.unmeasured(None), None, "it hands on what comes");
+        let mut told = Gathers::known(500);
+        told.heard(Millis(0), &FIELD);
+        told.heard(Millis(0), &clock());
+        told.heard(Millis(0), &FIELD);
+        assert_eq!(
+            told.unmeasured(None),
+            None,
+            "the configuration tells for how long"
+        );
     }
 
     #[test]

@@ -81,6 +81,11 @@ impl Late {
         self.gathers.ms()
     }
 
+    /// Until when the line may have gathered, though nobody knew for how long; `before` is what another link, or an earlier run, left.
+    pub(super) fn unmeasured(&self, before: Option<Millis>) -> Option<Millis> {
+        self.gathers.unmeasured(before)
+    }
+
     /// The time until which, at `now`, it is known what has come.
     pub(super) fn known(&self, now: Millis) -> Millis {
         let told = match self.gathers.ms() {

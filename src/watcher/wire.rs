@@ -259,13 +259,14 @@ impl Dgt {
             let at = comes.happened().unwrap_or(now);
             core.sensed.is_told_within(late.gathered());
             late.note(now, at, &message);
+            core.gathered_until = late.unmeasured(core.gathered_until);
             let waited = backlog.heard(now, &message);
             let then = backlog.in_core(at).max(core.now);
             if at < now {
                 core.told = then;
             }
             // Messages of one instant keep their order.
-            let then = if late.has_waited() {
+            let then = if late.has_waited() || core.gathered_until == Some(now) {
                 then.max(core.now + 1)
             } else {
                 then

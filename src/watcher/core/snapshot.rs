@@ -242,6 +242,7 @@ impl Core {
                 .as_ref()
                 .filter(|_| self.orientation == snapshot.orientation);
             self.lumped = weighed.and_then(|weighed| weighed.lumped);
+            self.gathered_until = weighed.and_then(|weighed| weighed.gathered_until);
             if let Some(Ok((squares, sensed))) = weighed.map(|weighed| weighed.restore(game)) {
                 self.raw = Some(squares);
                 self.sensed = sensed;

@@ -8,7 +8,7 @@ use crate::{
     board::act::Reason,
     event::{Certainty, CompletedBy},
     laws::IrregularityKind,
-    watcher::ctx::Ctx,
+    watcher::{ctx::Ctx, gathers::TOGETHER_MS},
 };
 
 /// For this many half-moves after a correction, other parts of the record may be wrong, too.
@@ -111,6 +111,12 @@ impl Game {
     /// The same holds for a piece that came after the press to a square where it may not go.
     fn is_unmeasured(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
         let late = |s| ctx.sensed.since(s) > finding.at;
+        let gathered = |s| late(s) && ctx.sensed.since(s) <= finding.at + TOGETHER_MS;
+        if ctx.gathered_until.is_some_and(|until| finding.at <= until)
+            && finding.squares.into_iter().any(gathered)
+        {
+            return true;
+        }
         let late = finding.kind == IrregularityKind::IllegalMove && finding.squares.into_iter().any(late);
         let before = finding.ply.checked_sub(2).and_then(|i| self.record.get(i));
         let began = before.map_or(self.began, |made| made.at).min(finding.at);

@@ -47,6 +47,9 @@ pub(super) struct Weighed {
     /// The end of the last lump.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) lumped: Option<Millis>,
+    /// Until when the line may have gathered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) gathered_until: Option<Millis>,
     /// What stood on the board within it, and is not told yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     glimpses: Vec<SavedGlimpse>,
@@ -129,6 +132,7 @@ impl Weighed {
             unbridged: game.unbridged,
             hands: SavedHands::of(&game.hands),
             lumped: core.lumped,
+            gathered_until: core.gathered_until,
             glimpses: game
                 .glimpses
                 .iter()
