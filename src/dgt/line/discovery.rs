@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::super::bus::{Address, BusAnswer, BusCommand, BusDecoder};
+use super::{
+    super::bus::{Address, BusAnswer, BusCommand, BusDecoder},
+    echo::Echo,
+};
 use crate::time::Millis;
 
 /// How long answers to a question to all may take (milliseconds).
@@ -19,6 +22,7 @@ const MOST: u32 = 12;
 #[derive(Debug, Default)]
 pub struct Discovery {
     decoder: BusDecoder,
+    echo: Echo,
     found: BTreeSet<Address>,
     /// Who answered in this round: nobody does twice.
     answered: BTreeSet<Address>,
@@ -63,11 +67,12 @@ impl Discovery {
     /// Bytes came over the line, in any split.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         let mut pongs = Vec::new();
-        self.decoder.push(now, bytes, &mut |address, answer| {
-            if answer == BusAnswer::Pong {
-                pongs.extend(Address::new(address));
-            }
-        });
+        self.decoder
+            .push(now, &self.echo.strip(bytes), &mut |address, answer| {
+                if answer == BusAnswer::Pong {
+                    pongs.extend(Address::new(address));
+                }
+            });
         for address in pongs {
             self.is_new |= self.found.insert(address);
             if self.pings && !self.answered.insert(address) {
@@ -123,6 +128,8 @@ impl Discovery {
 
     /// The next bytes for the line.
     pub fn poll_transmit(&mut self) -> Option<[u8; 4]> {
-        self.out.pop_front()
+        let question = self.out.pop_front()?;
+        self.echo.is_sent(question);
+        Some(question)
     }
 }

@@ -17,8 +17,9 @@ const PAUSES: u64 = 100;
 /// No answer of a known length is longer, in bytes (a whole board of the large kind), be it another program's, which may come first.
 /// A line that is never quiet keeps nobody waiting either.
 const LONGEST: u64 = 106;
-/// A question of four bytes on the wire.
-pub(super) const QUESTION: u64 = wire_ms(4);
+/// Bytes of a question, and its time on the wire.
+pub(super) const QUESTION_BYTES: usize = 4;
+pub(super) const QUESTION: u64 = wire_ms(QUESTION_BYTES as u64);
 
 /// What may be asked on a line that boards share. There is no other: what writes into a board, resets it or takes it off the line
 /// cannot be expressed. The original program writes a tag into each board's log when a game begins (`85`), so that it can ask

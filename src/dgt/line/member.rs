@@ -21,7 +21,7 @@ const CLOCK_A_BOARD: u64 = 60;
 /// A clock with less left than this many seconds is asked at each visit.
 const SHORT: u32 = 300;
 /// What a visit with an answer too many counts for, against one with a damaged answer.
-const ECHOED: u32 = 3;
+pub(super) const ECHOED: u32 = 3;
 /// Where that was said twice, one board or two may have answered, us or us and another program: the board is left alone for so long at
 /// the least, and twice as long at the most. Who answers meanwhile is asked by another program.
 const LISTEN: u64 = 1000;

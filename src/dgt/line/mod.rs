@@ -11,10 +11,11 @@
 //! `exchange` has what may be asked and how long an answer is waited for, `member` what one board is asked and when, `visit` asks it, `order`
 //! puts the answers of a visit in order, `stand_in` speaks with the watcher, `discovery` finds who is there before a line
 //! is used, `search` who comes to it later, and
-//! `others` hears what another program was told.
+//! `others` hears what another program was told, and `echo` what an adapter hands back.
 
 pub mod budget;
 pub mod discovery;
+mod echo;
 mod exchange;
 mod figures;
 mod member;
@@ -28,6 +29,7 @@ use std::collections::VecDeque;
 
 use super::bus::{Address, BusCommand, BusDecoder};
 use crate::time::Millis;
+use echo::Echo;
 use exchange::{Answer, QUESTION, Question};
 pub use figures::{Figure, Figures};
 pub use member::Errors;
@@ -58,6 +60,7 @@ pub enum Said {
 pub struct Master {
     members: Vec<Member>,
     decoder: BusDecoder,
+    echo: Echo,
     visit: Option<Visit>,
     /// Whose turn it is.
     turn: usize,
@@ -97,6 +100,7 @@ impl Master {
             .collect();
         Self {
             decoder: BusDecoder::new(),
+            echo: Echo::default(),
             visit: None,
             turn: 0,
             probe_turn: 0,
@@ -130,9 +134,13 @@ impl Master {
 
     /// Bytes came over the line, in any split.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
+        let bytes = self.echo.strip(bytes);
+        if bytes.is_empty() {
+            return self.handle_timeout(now);
+        }
         let mut answers = Vec::new();
         let damage = self.decoder.stats().damage();
-        self.decoder.push(now, bytes, &mut |address, answer| {
+        self.decoder.push(now, &bytes, &mut |address, answer| {
             answers.extend(Answer::of(&answer).map(|answer| (address, answer)));
         });
         self.heard = Some(now);
@@ -183,7 +191,9 @@ impl Master {
 
     /// The next bytes for the line.
     pub fn poll_transmit(&mut self) -> Option<[u8; 4]> {
-        self.out.pop_front()
+        let question = self.out.pop_front()?;
+        self.echo.is_sent(question);
+        Some(question)
     }
 
     /// What a board says, or what became of it.

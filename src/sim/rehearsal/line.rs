@@ -33,6 +33,8 @@ pub struct SeatOfLine {
     pub events: Vec<Event>,
     /// What it was told, and when.
     pub heard: Vec<(Millis, Vec<u8>)>,
+    /// What it asked, and when.
+    pub asked: Vec<(Millis, Vec<u8>)>,
     /// When its link went up and down.
     pub links: Vec<(u64, bool)>,
 }
@@ -73,6 +75,7 @@ impl LineRehearsal {
                 up: false,
                 events: Vec::new(),
                 heard: Vec::new(),
+                asked: Vec::new(),
                 links: Vec::new(),
             });
         }
@@ -237,6 +240,7 @@ impl SeatOfLine {
         while let Some(command) = self.watcher.poll_transmit() {
             if self.up {
                 master.handle_words(now, self.address, &command);
+                self.asked.push((now, command.to_vec()));
             }
         }
         while let Some(LinkWish::Reopen) = self.watcher.poll_wish() {
