@@ -27,6 +27,7 @@ use crate::{
 pub struct SeatOfLine {
     /// Where it is on the line.
     pub address: Address,
+    settings: Settings,
     watcher: Watcher,
     up: bool,
     /// What its watcher said.
@@ -55,6 +56,13 @@ pub struct LineRehearsal {
     pub others: VecDeque<(Millis, Vec<u8>)>,
 }
 
+fn master_of(seats: &[SeatOfLine]) -> Master {
+    let all = seats
+        .iter()
+        .map(|seat| (seat.address, format!("{:05}", seat.address.get())));
+    Master::new(all)
+}
+
 /// The address of the `n`-th board.
 #[must_use]
 pub fn address(n: usize) -> Address {
@@ -71,7 +79,8 @@ impl LineRehearsal {
             players.push(player.on_line(Slave::new(address(n).get())));
             seats.push(SeatOfLine {
                 address: address(n),
-                watcher: Watcher::new(settings, None),
+                watcher: Watcher::new(settings.clone(), None),
+                settings,
                 up: false,
                 events: Vec::new(),
                 heard: Vec::new(),
@@ -79,11 +88,8 @@ impl LineRehearsal {
                 links: Vec::new(),
             });
         }
-        let all = seats
-            .iter()
-            .map(|seat| (seat.address, format!("{:05}", seat.address.get())));
         Self {
-            master: Master::new(all),
+            master: master_of(&seats),
             line: SimulatedLine::new(players, troubles, seed),
             seats,
             now: Millis(0),
@@ -129,6 +135,25 @@ impl LineRehearsal {
         for seat in &mut self.seats {
             seat.watcher.handle_end(self.now);
             seat.drain();
+        }
+    }
+
+    /// Until `end`, and the daemon goes on.
+    pub fn pass(&mut self, end: Millis) {
+        while self.now < end {
+            self.step();
+        }
+    }
+
+    /// The daemon stops, and another one goes on from what it has kept.
+    pub fn restart(&mut self) {
+        self.line.handle_hang_up(self.now);
+        self.master = master_of(&self.seats);
+        for seat in &mut self.seats {
+            let kept = seat.watcher.snapshot();
+            seat.watcher = Watcher::new(seat.settings.clone(), Some(kept));
+            seat.links.push((self.now.0, false));
+            seat.up = false;
         }
     }
 
