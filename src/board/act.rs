@@ -1,5 +1,5 @@
-//! What a player did when no legal half-move explains the board: the table of what may stand
-//! there at a press.
+//! Explains the board at a press when no legal half-move does: [`explain`] is the table of what may stand
+//! there.
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Color, File, Move, Rank, Role, Square};
@@ -15,9 +15,9 @@ pub use crate::terms::IllegalReason as Reason;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Kept", into = "Kept")]
 pub struct IllegalAct {
-    /// From and to, where one piece went.
+    /// The squares that one piece left and reached, where one piece alone moved.
     from_to: Option<(Square, Square)>,
-    /// What was wrong.
+    /// Why the act is illegal.
     pub reason: Reason,
     /// What stood on the board afterwards.
     left: Placement,
@@ -78,13 +78,14 @@ impl IllegalAct {
         }
     }
 
-    /// One piece was carried where it may not go.
+    /// The act of carrying one piece to a square where it may not go.
     #[must_use]
     pub(super) fn carried(from: Square, to: Square, reason: Reason, left: &Placement) -> Self {
         Self::new(Some((from, to)), reason, left)
     }
 
-    /// What a player left on the board where the Laws say what is to stand there.
+    /// An act of which only the result is known: the board shows `left` where the Laws prescribe something
+    /// else.
     #[must_use]
     pub fn left(from_to: Option<(Square, Square)>, left: &Placement) -> Self {
         Self::new(from_to, Reason::Unexplained, left)
@@ -96,7 +97,7 @@ impl IllegalAct {
         self.left.clone()
     }
 
-    /// From and to, where one piece went.
+    /// The squares that one piece left and reached, where one piece alone moved.
     #[must_use]
     pub fn from_to(&self) -> Option<(Square, Square)> {
         self.from_to
@@ -108,7 +109,7 @@ impl IllegalAct {
         !self.left.at(square).is_empty()
     }
 
-    /// UCI of the act, where one piece went.
+    /// The act in UCI, where one piece alone moved.
     #[must_use]
     pub fn uci(&self) -> Option<String> {
         self.from_to().map(|(from, to)| format!("{from}{to}"))
@@ -122,12 +123,11 @@ pub enum Explanation {
     Nothing,
     /// A legal half-move, after all.
     Legal,
-    /// A pawn reached the last rank and was not replaced (7.5.2); `seen` when the pawn stands
-    /// there, not when nothing does.
+    /// A pawn reached the last rank and was not replaced (7.5.2).
     PawnNotReplaced {
         /// The half-move with a queen.
         queen: Move,
-        /// The pawn is seen on the last rank.
+        /// The board shows the pawn on the last rank. Otherwise the board shows nothing there.
         seen: bool,
     },
     /// A promotion with a piece of the other colour.
@@ -142,11 +142,11 @@ pub enum Explanation {
     },
     /// An illegal move.
     Illegal(IllegalAct),
-    /// Pieces are missing and nothing else is wrong: in a hand, or not read.
+    /// Pieces are missing and nothing else is wrong: a hand holds them, or the board does not read them.
     OnlyMissing(Bitboard),
 }
 
-/// Explains `seen` where `stand` was, the player to move having pressed.
+/// Explains why the board shows `seen` after the player to move in `stand` has pressed.
 #[must_use]
 pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {
     let seen = &readable(stand.placement(), seen);
@@ -216,13 +216,13 @@ pub fn displaced(
     (placement.at(from) == code).then_some((from, to))
 }
 
-/// True when nothing but pieces of `color` in a hand tells `seen` from `expected`.
+/// True when `seen` is `expected`, but for pieces of `color` that a hand may hold.
 fn is_lifted_only(expected: &Placement, seen: &Placement, color: Color) -> bool {
     let mut differing = expected.differing(seen).into_iter();
     differing.all(|s| seen.at(s).is_empty() && expected.at(s).color() == Some(color))
 }
 
-/// `seen` with squares that show no piece code read as they were.
+/// `seen`, but with what stood there `before` on squares that show a code of no chess piece.
 fn readable(before: &Placement, seen: &Placement) -> Placement {
     let mut readable = seen.clone();
     for square in seen.occupied() {
@@ -233,8 +233,8 @@ fn readable(before: &Placement, seen: &Placement) -> Placement {
     readable
 }
 
-/// True when on `squares` pieces are merely missing, in a hand or fallen, or have come to lie on other ones of them: so few
-/// as a sleeve takes along.
+/// True when the pieces of `squares` are missing or lie on other squares of `squares`, and no more are
+/// missing than a sleeve takes along.
 fn only_fell(stand: &Stand, seen: &Placement, squares: Bitboard) -> bool {
     let (lying, missing): (Vec<_>, Vec<_>) = squares.into_iter().partition(|s| !seen.at(*s).is_empty());
     let mut homes: Vec<_> = missing.iter().map(|s| stand.placement().at(*s)).collect();
@@ -245,15 +245,15 @@ fn only_fell(stand: &Stand, seen: &Placement, squares: Bitboard) -> bool {
     missing.len() <= MOST_FALLEN && lying.iter().all(fell)
 }
 
-/// Where a pawn that went from `from` to `to` as in capturing en passant has taken one.
+/// The square of the pawn that is taken if a pawn went from `from` to `to` as in a capture en passant.
 fn passed_by(stand: &Stand, from: Square, to: Square) -> Option<Square> {
     let pawn = stand.board().role_at(from) == Some(Role::Pawn);
     let aside = pawn && from.file() != to.file() && stand.placement().at(to).is_empty();
     aside.then(|| Square::from_coords(to.file(), from.rank()))
 }
 
-/// `seen` with the pieces of `color` that are missing: its player, whose time runs, has lifted them to reply. What was
-/// `taken` is gone.
+/// `seen` with the missing pieces of `color` put back. The time of their player runs, and he has lifted them
+/// to reply. The piece on the square `taken` was captured and stays away.
 fn with_lifted(stand: &Stand, seen: &Placement, color: Color, taken: Option<Square>) -> Placement {
     let before = stand.placement();
     let mut left = seen.clone();
@@ -362,7 +362,7 @@ fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Expl
     None
 }
 
-/// What is wrong with a piece going from one square to another where no legal half-move does.
+/// Why no legal half-move carries the piece on `from` to `to`.
 #[must_use]
 pub fn reason_of(stand: &Stand, from: Square, to: Square) -> Reason {
     let board = stand.board();

@@ -1,4 +1,4 @@
-//! On what the explanations agree that are close to each other.
+//! What the hypotheses have in common that are nearly as likely as the best.
 
 use shakmaty::Move;
 
@@ -11,14 +11,14 @@ use super::{
 use crate::time::Millis;
 
 impl Lines {
-    /// True when all lines within `margin` of the best have the same half-move number `k`.
+    /// True when all lines within `margin` nats of the best have the same half-move number `k`.
     #[must_use]
     pub fn agree_on(&self, k: usize, now: Millis, sensed: &Sensed, margin: f32) -> bool {
         let mut close = self.close(now, sensed, margin);
         close.all(|line| self.best().has_same(k, line))
     }
 
-    /// The lines within `margin` of the best, but for that.
+    /// The lines within `margin` nats of the best, without the best itself.
     fn close(&self, now: Millis, sensed: &Sensed, margin: f32) -> impl Iterator<Item = &Line> {
         let glance = Glance::new(sensed, now);
         let limit = self.best().total_at(glance) + margin;
@@ -32,8 +32,8 @@ impl Lines {
         self.lines[1..].iter().all(|line| self.best().has_same(k, line))
     }
 
-    /// True when all lines within `margin` of the best have the same suspected act as half-move number `k`, wherever pieces
-    /// stand that are not read.
+    /// True when all lines within `margin` nats of the best have the same suspected act as half-move number
+    /// `k`. They may differ in where the pieces stand that are not read.
     #[must_use]
     pub fn agree_on_act(&self, k: usize, now: Millis, sensed: &Sensed, margin: f32) -> bool {
         let act = |line: &Line| match &line.plies.get(k)?.kind {
@@ -44,7 +44,8 @@ impl Lines {
         best.is_some() && self.close(now, sensed, margin).all(|line| act(line) == best)
     }
 
-    /// Half-move number `k` was meant to be `mv`, where it was made at all: lines that have another one go.
+    /// Drops the lines whose half-move number `k` is not `mv`. A line that has no such half-move stays. If no
+    /// line would stay, all do.
     pub fn keep_to(&mut self, k: usize, mv: Move, now: Millis, sensed: &Sensed) {
         let meant = |line: &Line| {
             let next = line.plies.get(k);

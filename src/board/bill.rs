@@ -1,15 +1,15 @@
-//! What an explanation pays, item by item: the negative logarithm of its probability, in nats, and why.
+//! What a hypothesis pays, item by item: its negative log likelihood and prior, in nats, and what for.
 
 use serde::{Deserialize, Serialize};
 
 use super::weight;
 
-/// What an explanation may pay for.
+/// What a hypothesis may pay for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Item {
-    /// Half-moves that it takes place.
+    /// Half-moves that the hypothesis assumes.
     HalfMoves,
     /// Half-moves that nobody pressed for although the clock ran.
     Unpressed,
@@ -17,17 +17,17 @@ pub enum Item {
     LatePress,
     /// Presses that no half-move explains.
     EmptyPress,
-    /// Differences between the board and the explanation that lasted.
+    /// Differences between the board and the hypothesis that lasted.
     Lasted,
-    /// Differences between the board and the explanation now.
+    /// Differences between the board and the hypothesis now.
     Differs,
-    /// A press that the last half-move still owes.
+    /// A press for the last half-move that has not come yet.
     Owed,
     /// A press whose half-move has not been read yet.
     Awaited,
     /// A half-move of which only the lift was read.
     Blind,
-    /// A piece that was taken before it was read where it went.
+    /// A piece that was taken before it was read on its new square.
     TakenAtOnce,
     /// A reply that was read before the half-move it answers.
     Early,
@@ -35,19 +35,19 @@ pub enum Item {
     Late,
     /// A piece that went from square to square in no time.
     AtOnce,
-    /// A promotion to less than a queen, unread.
+    /// A promotion to another piece than a queen, where the board does not show that piece.
     Underpromotion,
-    /// A capture that was not felt.
+    /// A half-move of which a board that does not know its pieces felt too little, above all a capture.
     Unfelt,
-    /// A square that emptied although nothing was read there.
+    /// A square that a piece left although the hypothesis has none there.
     NeverThere,
     /// An act against the Laws.
     Illegal,
     /// A half-move that was found by search after a gap.
     Recovered,
-    /// Something said before that it contradicts.
+    /// Half-moves of the record that it contradicts.
     Contradicted,
-    /// That an act was put right although it might have stood.
+    /// That players put an act right although they might have let it stand.
     PutRight,
     /// A piece that is not read, or a square that reads nothing.
     SensorFault,
@@ -55,7 +55,7 @@ pub enum Item {
     Unread,
     /// A piece that fell or was displaced.
     Displaced,
-    /// What all explanations have paid alike, taken off.
+    /// What all hypotheses have paid alike. It is subtracted.
     Shared,
 }
 
@@ -63,7 +63,7 @@ pub enum Item {
 const ITEMS: usize = Item::Shared as usize + 1;
 
 impl Item {
-    /// All of them, each in its own place.
+    /// All items, each at the index that is its number.
     pub const ALL: [Self; ITEMS] = [
         Self::HalfMoves,
         Self::Unpressed,
@@ -123,7 +123,7 @@ impl Item {
     }
 }
 
-/// What an explanation has paid, in nats.
+/// What a hypothesis has paid, in nats.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bill {
     paid: [f32; ITEMS],
@@ -137,26 +137,26 @@ impl Bill {
         Self::default().and(item, nats)
     }
 
-    /// A half-move, and nothing else.
+    /// A bill for one half-move and nothing else.
     #[must_use]
     pub fn half_move() -> Self {
         Self::of(Item::HalfMoves, weight::PLY)
     }
 
-    /// The same with one more item.
+    /// This bill with `nats` more for `item`.
     #[must_use]
     pub fn and(mut self, item: Item, nats: f32) -> Self {
         self.pay(item, nats);
         self
     }
 
-    /// `nats` more for `item`.
+    /// Adds `nats` for `item`.
     pub fn pay(&mut self, item: Item, nats: f32) {
         self.paid[item as usize] += nats;
         self.total += nats;
     }
 
-    /// All that `other` has, besides.
+    /// Adds all items of `other`.
     pub fn add(&mut self, other: &Self) {
         for (mine, theirs) in self.paid.iter_mut().zip(&other.paid) {
             *mine += theirs;
@@ -170,7 +170,7 @@ impl Bill {
         self.total
     }
 
-    /// The items that are not nothing, the dearest first.
+    /// The items that do not round to 0.00 nats, the dearest first.
     #[must_use]
     pub fn items(&self) -> Vec<(Item, f32)> {
         let paid = Item::ALL.into_iter().map(|item| (item, self.paid[item as usize]));
@@ -180,12 +180,12 @@ impl Bill {
     }
 }
 
-/// A bill as a snapshot keeps it: the sum, and the items that are not nothing.
+/// A bill as a snapshot keeps it: the sum, and the items that are not zero.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct KeptBill(f32, Vec<(Item, f32)>);
 
 impl Bill {
-    /// The same as a snapshot keeps it.
+    /// This bill as a snapshot keeps it.
     pub(super) fn keep(&self) -> KeptBill {
         let paid = Item::ALL.into_iter().map(|item| (item, self.paid[item as usize]));
         KeptBill(self.total, paid.filter(|(_, nats)| *nats != 0.0).collect())
@@ -193,18 +193,18 @@ impl Bill {
 }
 
 impl KeptBill {
-    /// The bill, if it is one of a game.
+    /// The bill, unless one of its numbers is not finite.
     pub(super) fn restore(&self) -> Result<Bill, String> {
         let mut bill = Bill::default();
         for (item, nats) in &self.1 {
             bill.pay(*item, *nats);
         }
-        // The sum as it was: it depends on the order in which the items were paid.
+        // The sum depends on the order in which the items were paid, so the snapshot keeps it.
         bill.total = self.0;
         let known = bill.paid.iter().chain([&bill.total]).all(|nats| nats.is_finite());
         known
             .then_some(bill)
-            .ok_or_else(|| format!("an explanation that has cost {}", self.0))
+            .ok_or_else(|| format!("a hypothesis that has cost {}", self.0))
     }
 }
 
@@ -213,14 +213,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_item_has_its_own_place() {
+    fn each_item_stands_at_the_index_that_is_its_number() {
         for (index, item) in Item::ALL.into_iter().enumerate() {
             assert_eq!(item as usize, index, "{item:?}");
         }
     }
 
     #[test]
-    fn what_is_paid_adds_up() {
+    fn payments_for_one_item_add_up() {
         let mut bill = Bill::half_move().and(Item::Blind, 2.5);
         bill.add(&Bill::of(Item::Blind, 1.0));
         assert_eq!(bill.items(), [(Item::Blind, 3.5), (Item::HalfMoves, weight::PLY)]);

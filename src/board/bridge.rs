@@ -1,5 +1,5 @@
-//! Legal half-moves that lead from one placement to another: what may have been played while
-//! nothing was seen.
+//! Searches legal half-moves that lead from one placement to another: the players may have made them while
+//! the board was not read.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use super::{placement::Placement, stand::Stand};
 pub struct Bridges {
     /// The shortest sequences that lead there, at most [`Limits::most`].
     pub found: Vec<Vec<(Move, Arc<Stand>)>>,
-    /// True when the search ended by its bound: there may be more.
+    /// True when the search ended at its bound: there may be more sequences.
     pub cut: bool,
 }
 
 /// Bounds of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Half-moves at the most.
+    /// The most half-moves of a sequence.
     pub plies: usize,
-    /// Positions looked at, at the most.
+    /// The most positions that the search looks at.
     pub nodes: usize,
-    /// Sequences to find before stopping.
+    /// The search stops when it has found so many sequences.
     pub most: usize,
 }
 
@@ -55,7 +55,8 @@ pub fn bridge(from: &Arc<Stand>, to: &Placement, turn: Option<Color>, limits: Li
         }
         shortest = plies + 1;
     }
-    // Too many half-moves for all of them to be tried: each must put something right, or begin to.
+    // There are too many sequences of so many half-moves to try all. From here on each half-move must touch a
+    // square that differs.
     let mut nodes = limits.nodes;
     for plies in shortest..=limits.plies {
         if turn.is_some_and(|turn| (turn == from.turn()) != plies.is_multiple_of(2)) {
@@ -92,7 +93,7 @@ fn bridges_of(
 
 struct Search<'a> {
     to: &'a Placement,
-    /// So many of the last half-moves must each put something right.
+    /// So many of the last half-moves must each touch a square that differs.
     aimed: usize,
     most: usize,
     nodes: &'a mut usize,
@@ -137,8 +138,8 @@ impl Search<'_> {
     }
 }
 
-/// True when a piece goes somewhere and back, taking nothing: any other piece might have done so as
-/// well, and nothing on the board speaks for it.
+/// True when a piece goes to a square and back, and takes nothing. Any other piece might have done so as
+/// well, and nothing on the board speaks for either.
 fn is_idle(path: &[(Move, Arc<Stand>)]) -> bool {
     let returns = |out: &Move, back: &Move| {
         out.from() == Some(back.to())
@@ -153,8 +154,8 @@ fn is_idle(path: &[(Move, Arc<Stand>)]) -> bool {
         .any(|(i, (out, _))| same_side(i).any(|(_, (back, _))| returns(out, back)))
 }
 
-/// A half-move puts at most two squares right, castling four, en passant three; each side castles
-/// once.
+/// True when `left` half-moves may put `differing` right. A half-move changes two squares, a capture en
+/// passant three and castling four; each side castles once.
 fn reachable(differing: Bitboard, left: usize) -> bool {
     differing.count() <= 2 * left + 2 * left.min(2)
 }
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn no_legal_play_leads_to_nonsense_and_the_search_ends() {
+    fn a_search_for_a_placement_out_of_reach_finds_nothing_and_ends() {
         let start = Arc::new(Stand::initial());
         let mut nonsense = start.placement().clone();
         nonsense.set(Square::A4, Code::from(Color::White.king()));

@@ -57,7 +57,7 @@ impl Candidate {
         candidate
     }
 
-    /// The squares that `mv` changes: those of its candidate, without making it.
+    /// The squares that `mv` changes: [`Self::squares`] without making the candidate.
     #[must_use]
     pub fn touched(mv: Move) -> Bitboard {
         match mv {

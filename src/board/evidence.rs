@@ -1,5 +1,5 @@
-//! What speaks for a half-move and what against: a line and a half-move with which it may go on, held
-//! against the times at which the squares changed.
+//! What speaks for a half-move and what against it: a line and a half-move that may continue it are compared
+//! with the times at which the squares changed.
 
 use shakmaty::{Bitboard, Move, Role, Square, attacks};
 
@@ -11,21 +11,21 @@ use super::{
     weight,
 };
 
-/// A reply may arrive this long before the half-move that it answers is seen.
+/// The piece of a reply may be read this long before the half-move that it answers, without a price.
 const EARLY_MS: u64 = 1500;
-/// A piece that leaves and arrives within this time was knocked, or fell between two scans.
+/// A piece that is read to leave and to arrive within this time was knocked, or was moved between two scans.
 const AT_ONCE_MS: u64 = 60;
 
-/// What of the differences of a line may speak for half-moves of it, worked out once for all of them: most
-/// are told from it to have nothing that speaks for them.
+/// The differences of a line that may speak for its half-moves. They are worked out once for all half-moves,
+/// for they show quickly of most half-moves that nothing speaks for them.
 pub(super) struct Traces<'a> {
     line: &'a Line,
     sensed: &'a Sensed,
-    /// By code, where pieces have come to stand.
+    /// By code, the differing squares that show that code.
     landed: [Bitboard; Code::MAN.0 as usize + 1],
-    /// Where any has.
+    /// The differing squares that show anything.
     goals: Bitboard,
-    /// What has left its square, or is not read there.
+    /// The squares that differ, and those whose piece is not read: a piece may have left them.
     origins: Bitboard,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// The same for a piece that leaves `from` and is a `role` on `to`.
+    /// [`Self::speak_for`] for a piece that leaves `from` and is a `role` on `to`.
     fn of_man(&self, role: Role, from: Square, to: Square) -> bool {
         if !self.goals.contains(to) && !self.origins.contains(from) {
             return false;
@@ -80,8 +80,8 @@ impl<'a> Traces<'a> {
 }
 
 impl Traces<'_> {
-    /// True when a piece that is not read may have gone from `from` to `to`: what stood there is gone, or `to` shows
-    /// nothing, ever.
+    /// True when a piece that is not read may have gone from `from` to `to`: the piece that stood on `to` is
+    /// gone, or `to` never reads anything.
     fn unread(&self, from: Square, to: Square) -> bool {
         let gone = |s| self.line.differing.contains(s) && self.sensed.at(s).is_empty();
         self.line.faults.hidden.contains(from) && gone(to) || self.sensed.dead().contains(to) && gone(from)
@@ -89,10 +89,10 @@ impl Traces<'_> {
 }
 
 impl Line {
-    /// False when no half-move can speak for what is seen: no piece of the side to move has arrived
-    /// where the line does not have it, nor has one left that may have been taken since
-    /// ([`Self::taken_at_once`]). Spares most lines the working out of their half-moves. Where pieces are
-    /// not known, any difference may speak for one.
+    /// False when the readings speak for no half-move of this line: no piece of the side to move has arrived
+    /// where the line has none, and none has left that may have been taken since ([`Self::taken_at_once`]).
+    /// Where the board does not know its pieces, any difference may speak for a half-move. Thanks to this
+    /// test most lines need not work out their half-moves.
     pub(super) fn may_go_on(&self, sensed: &Sensed) -> bool {
         let us = Some(self.turn());
         let unread = self.faults.hidden | sensed.dead();
@@ -105,7 +105,7 @@ impl Line {
             })
     }
 
-    /// True when what is seen speaks for `candidate`: a piece arrived where it puts one.
+    /// True when the readings speak for `candidate`: a piece arrived where the half-move puts one.
     #[must_use]
     pub(super) fn speaks_for(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
         candidate.changes().iter().any(|(square, code)| {
@@ -113,8 +113,9 @@ impl Line {
         }) || self.may_have_taken(candidate, sensed)
     }
 
-    /// True when `candidate` is the half-move of a piece that is not read where it went, and something tells of it: what it
-    /// took is gone, or it has left for a square that reads nothing.
+    /// True when `candidate` may be the half-move of a piece that is not read on its new square, and
+    /// something tells of it: a hidden piece took a piece that is gone, or a piece left for a square that
+    /// reads nothing.
     #[must_use]
     pub(super) fn unread_half_move(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
         let (Some(from), to) = (candidate.mv.from(), candidate.mv.to()) else {
@@ -129,19 +130,19 @@ impl Line {
         took || sensed.dead().contains(to) && gone(from)
     }
 
-    /// Half-moves of pieces that are not read, of which nothing would tell.
+    /// The half-moves of hidden pieces of which no reading would tell.
     pub(super) fn unread_half_moves(&self) -> impl Iterator<Item = Candidate> + '_ {
         let hidden = self.faults.hidden;
         let silent = move |mv: &&Move| {
             let from = mv.from().is_some_and(|from| hidden.contains(from));
             from && !mv.is_castle() && (!mv.is_capture() || hidden.contains(mv.to()))
         };
-        // As a rule all are read.
+        // As a rule no piece is hidden.
         let moves = if hidden.any() { self.stand.moves() } else { &[] };
         moves.iter().filter(silent).map(|mv| self.stand.candidate(*mv))
     }
 
-    /// The squares whose piece was lifted before the press that waits, and has not been seen since: the
+    /// The squares whose piece was lifted before the press that waits and has been read nowhere since: the
     /// update that told where it went may be lost.
     #[must_use]
     pub(super) fn lifted_unseen(&self, sensed: &Sensed) -> Bitboard {
@@ -151,15 +152,15 @@ impl Line {
         let lifted = self.differing & !sensed.placement().occupied();
         let unseen = |from: &Square| {
             let in_time = sensed.since(*from).since(pressed) <= BEGUN_MS;
-            // A piece of the kind that stands where none should is the one that was lifted.
+            // If a piece of its kind stands where the line has none, it is the one that was lifted.
             let piece = self.placement().at(*from);
             in_time && !self.differing.into_iter().any(|s| sensed.at(s) == piece)
         };
         lifted.into_iter().filter(unseen).collect()
     }
 
-    /// What it costs that the piece of `candidate` arrived well before the half-move it answers was
-    /// made, and more when it did so before that half-move was begun.
+    /// What it costs that the piece of `candidate` arrived well before the half-move that it answers was
+    /// made. It costs more if the piece arrived before that half-move was begun.
     #[must_use]
     pub(super) fn too_early(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
         let Some(last) = self.plies.last() else {
@@ -178,13 +179,14 @@ impl Line {
         } else {
             0.0
         };
-        // Where nothing else tells two half-moves of a player apart, they were played in the order in which they came.
+        // If nothing else tells which of two half-moves a player made first, the order of their readings
+        // does.
         let order = last.at.since(latest).min(EARLY_MS);
         before + (weight::EARLY * early.min(3000) as f32 + weight::ORDER * order as f32) / 1000.0
     }
 
-    /// What it costs that the piece of `candidate` went from square to square at once: a hand
-    /// takes its time, a knock does not.
+    /// What it costs that the piece of `candidate` went from square to square at once: a hand takes longer, a
+    /// knock does not.
     #[must_use]
     pub(super) fn at_once(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
         let Some(from) = candidate.mv.from() else {
@@ -201,7 +203,8 @@ impl Line {
         }
     }
 
-    /// What it costs that a pawn became something else than a queen of which nothing is seen.
+    /// What it costs that `candidate` promotes to another piece than a queen and the board does not show that
+    /// piece.
     #[must_use]
     pub(super) fn unseen_role(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
         let lesser = candidate.mv.promotion().filter(|role| *role != Role::Queen);
@@ -222,7 +225,7 @@ impl Line {
         };
         let to = candidate.mv.to();
         let seen = sensed.at(to);
-        // The opponent's piece, or one of the own that has taken it in turn.
+        // `to` shows the opponent's piece, or a piece of the mover that has taken it in turn.
         let arrived = seen.piece().is_some()
             && seen != self.placement().at(from)
             && candidate.mv.role() != Role::King
@@ -230,8 +233,8 @@ impl Line {
         arrived && self.differing.contains(from) && sensed.at(from) != self.placement().at(from)
     }
 
-    /// What it costs that the piece of `candidate`, which was taken where it went, was not read there before: it had a
-    /// scan or two to be read, from the press on for certain.
+    /// What it costs that the piece of `candidate` was taken on its new square before the board read it
+    /// there. From the press on it stood there for certain, so each moment beyond a scan costs more.
     #[must_use]
     pub(super) fn unread_until_taken(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
         let stood_since = self.awaits();
@@ -240,8 +243,8 @@ impl Line {
         (weight::TAKEN_AT_ONCE + long).min(weight::BLIND)
     }
 
-    /// True when the piece of half-move `k` could have gone further on the same way: where it was read last may be a
-    /// square between.
+    /// True when the piece of half-move `k` could go further in the same direction: the square where it was
+    /// read last may be one that it only passes.
     #[must_use]
     pub fn may_slide_on(&self, k: usize) -> bool {
         let Some(ply) = self.plies.get(k) else {
@@ -250,7 +253,7 @@ impl Line {
         let Some((from, to)) = ply.kind.from_to() else {
             return false;
         };
-        // What it took it stands on.
+        // A piece that has captured goes no further than the square of the captured piece.
         if ply.kind.legal().is_some_and(Move::is_capture) {
             return false;
         }
@@ -270,7 +273,7 @@ impl Line {
         on.any(|s| s.distance(to) == 1 && ply.stand.placement().at(s).color() != Some(!ply.stand.turn()))
     }
 
-    /// True when what `to` shows may have come there after what left `from`.
+    /// True when the piece that `to` shows may have come there after the piece of `from` left.
     fn may_have_arrived(&self, from: Square, to: Square, sensed: &Sensed) -> bool {
         sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born)
     }
@@ -285,7 +288,8 @@ mod tests {
     use super::*;
     use crate::{board::stand::Stand, time::Millis};
 
-    /// Whether White's piece that went from `from` to d1 may have been taken there, where his rook from a1 stands now.
+    /// Whether White's piece that went from `from` to d1 may have been taken there. White's rook of a1 stands
+    /// on d1 now.
     fn taken_on_d1(fen: &str, from: Square) -> bool {
         let stand = Arc::new(Stand::of_start(fen.parse().unwrap(), CastlingMode::Standard));
         let mut sensed = Sensed::default();

@@ -1,6 +1,6 @@
-//! Pieces that a player's hand or sleeve took along while he moved: each fall is one more explanation of what is missing
-//! or stands elsewhere at his press, which has to hold its own against a hand of the opponent's and a square that is not
-//! read.
+//! Pieces that a player's hand or sleeve took along while he moved. A fall is one more hypothesis of why
+//! pieces are missing or stand elsewhere at his press. Its rivals are a hand of the opponent and a square
+//! that is not read.
 
 use shakmaty::{Bitboard, Color, Move, Role, Square};
 
@@ -18,39 +18,43 @@ use super::{
 };
 use crate::time::Millis;
 
-/// A piece that was taken along is read to be gone so long after the half-move was made, at the latest: a scan, and
-/// the hand on its way back.
+/// A square whose piece was taken along is read to be empty this long after the half-move at the latest: a
+/// scan, and the time that the hand needs on its way back.
 const SLEEVE_MS: u64 = 350;
-/// What happens at once may be told by two scans, so far apart.
+/// Two things that happen at once may be told by two scans, this far apart.
 const NEXT_SCAN_MS: u64 = 100;
-/// A piece that came to lie elsewhere before the press is read there so long after it.
+/// A piece that came to lie elsewhere before the press is read there this long after the press at the latest.
 const LIES_MS: u64 = 450;
-/// That it has left is read so long after the press.
+/// The square that it left is read to be empty this long after the press at the latest.
 const LEFT_MS: u64 = 250;
-/// A piece that is knocked is read elsewhere so soon after it was gone: within a scan.
+/// A piece that is knocked is read elsewhere at most this long after it was gone: within a scan.
 const KNOCK_MS: u64 = 260;
 /// No hand lifts a piece and puts it down in so short a time.
 const AT_ONCE_MS: u64 = 60;
-/// A piece that was gone for less was brushed over, or not read for a scan.
+/// A piece that was gone for less than this was brushed over, or a scan missed it.
 const GONE_MS: u64 = 1200;
-/// A player who puts a piece right at once has not left it displaced.
+/// A piece that lies elsewhere this long after the press was left displaced. A player who notices his slip
+/// puts the piece right sooner.
 const LIES_STILL_MS: u64 = 1100;
-/// A clock that is stopped or pressed back so soon after a press is so because of it.
+/// A clock that is stopped or pressed back this soon after a press is so because of what happened at that
+/// press.
 const SOON_MS: u64 = 8000;
-/// And not so soon that nobody can have noticed it.
+/// Within this time of the press nobody has noticed a fall.
 const NOTICED_MS: u64 = 750;
-/// Among so many half-moves before this one all were pressed for where players do not forget it.
+/// So many of the last half-moves tell whether the players press for every half-move.
 const LATELY: usize = 6;
-/// A player who puts back what fell has done so this long after his press, as a rule.
+/// As a rule a player who puts back what fell has done so this long after his press.
 const PUT_BACK_MS: u64 = 4500;
-/// The longer it takes after that, the likelier the square was not read for a while.
+/// A piece that comes back later than that by as much as this was rather not read for a while.
 const PUT_BACK_LATE_MS: u64 = 2000;
 
-/// When a piece must have left its square to have been taken along.
+/// When a piece must have left its square to have been taken along by a hand.
 struct Window {
     by: Color,
     pressed: Millis,
+    /// When the opponent had completed the half-move before.
     turn_began: Millis,
+    /// From when until when the hand was over the board.
     hand: (Millis, Millis),
     /// When the half-move was made.
     done: Millis,
@@ -69,7 +73,7 @@ impl Window {
             .fold(last.at, Millis::max);
         let before = line.plies.len().checked_sub(2).map(|i| &line.plies[i]);
         let turn_began = before.map_or(last.began, |ply| ply.pressed.unwrap_or(ply.at));
-        // What is captured may be taken away first.
+        // A hand may take the captured piece away before it lifts its own.
         let emptied = |to| Some(sensed.since(to) - sensed.was_empty_for(to)?);
         let taken = last.kind.from_to().and_then(|(_, to)| emptied(to));
         let began = taken
@@ -79,20 +83,20 @@ impl Window {
             by: !line.turn(),
             pressed: last.pressed?,
             turn_began,
-            // By the press the hand was at the clock.
+            // At the press the hand was at the clock.
             hand: (began, (done + SLEEVE_MS).min(last.pressed?)),
             done,
             is_answered: false,
         })
     }
 
-    /// True when a piece that left at `left` was gone before anybody read it elsewhere.
+    /// True when a piece that left at `left` and is read nowhere may have been taken along.
     fn has_missing(&self, left: Millis) -> bool {
         self.hand.0 <= left + NEXT_SCAN_MS && left <= self.hand.1
     }
 
-    /// True when a piece that left at `left` and arrived elsewhere at `came` was knocked before the press: no hand is so quick,
-    /// and nobody replies to what is still in a hand.
+    /// True when a piece that left at `left` and arrived elsewhere at `came` was knocked before the press: no
+    /// hand is so quick, and nobody replies while the mover still holds his piece.
     fn has_knocked(&self, left: Millis, came: Millis) -> bool {
         let apart = left.since(came).max(came.since(left));
         let in_hand = self.hand.0 <= left.min(came) && left.max(came) <= self.done;
@@ -102,7 +106,7 @@ impl Window {
 
     /// True when the piece `code` that left at `left` and arrived elsewhere at `came` was displaced.
     fn has_displaced(&self, code: Code, left: Millis, came: Millis) -> bool {
-        // What the opponent moves once the press is made is his own doing, and takes him longer.
+        // After the press the opponent may move pieces himself, and takes longer to do so than a knock.
         let at_once = left.since(came).max(came.since(left)) <= AT_ONCE_MS;
         let left_by = if code.color() == Some(self.by) && !self.is_answered {
             self.pressed + LEFT_MS
@@ -116,7 +120,7 @@ impl Window {
 }
 
 impl Line {
-    /// What fell while the last half-move was made, if something did.
+    /// The fall during the last half-move, if the readings allow one.
     fn fallen(&self, sensed: &Sensed) -> Option<Fall> {
         let last = self.plies.last()?;
         last.kind.legal()?;
@@ -126,7 +130,8 @@ impl Line {
         }
         let mut window = Window::of(self, last, sensed)?;
         let moved = last.kind.from_to();
-        // Nobody read the piece that moved leave its square: one like it that is gone moved in its place.
+        // If nobody read that the moved piece left its square, a missing piece of its kind may be the one
+        // that moved.
         let left_unread = |from: &Square| sensed.since(*from) < window.turn_began;
         let twin = moved
             .filter(|(from, _)| left_unread(from))
@@ -144,7 +149,8 @@ impl Line {
             let Some(left) = sensed.seen_at(home) else {
                 continue;
             };
-            // Where a reply of the opponent's puts it, it is a reply, or begins one, unless no hand can have been so quick.
+            // A piece that lies where a reply of the opponent would put it is that reply, or begins it,
+            // unless it came there faster than a hand.
             let displaced = |s: &Square| {
                 let came = sensed.since(*s);
                 let knocked = sensed.slack() == 0 && window.has_knocked(left, came);
@@ -156,7 +162,7 @@ impl Line {
             like_reply |= lies.is_some_and(|lies| self.is_reply(home, lies, code));
             left_late |= left > window.pressed;
             let carried = || sensed.read_elsewhere(code, self.placement().squares_of(code), left);
-            // A king that is read elsewhere castled, or was moved: a sleeve seldom takes it along.
+            // A king that is read elsewhere has castled or was moved: a sleeve seldom takes a king along.
             let king = code.piece().is_some_and(|piece| piece.role == Role::King);
             if king && lies.is_some() {
                 return None;
@@ -199,7 +205,7 @@ impl Line {
         replies.any(|mv| self.stand.candidate(*mv).changes().contains(&(to, code)))
     }
 
-    /// The same explanation, but that pieces fell, if some may have.
+    /// This hypothesis with the fall that explains its missing pieces, if there is one.
     pub(super) fn with_fall(&self, sensed: &Sensed) -> Option<Self> {
         let known = self.faults.fall.map(|fall| fall.pressed);
         if known.is_some() && known == self.plies.last()?.pressed {
@@ -229,9 +235,10 @@ impl Line {
         Some(line)
     }
 
-    /// True when this line is behind what was played, or out of step with it, and `piece` lies where its own way leads it,
-    /// further than on the next square: that was rather a half-move. A line is behind where a piece that is no part of `fall`
-    /// is missing or wrong as well; out of step where half-moves were not pressed for, or this one was read before the one that it answers.
+    /// True when `piece` rather made a half-move than fell: it lies where its own way leads it, further than
+    /// on the next square, and this line is behind what was played or out of step with it. A line is behind
+    /// if squares differ that are no part of `fall`. It is out of step if an earlier half-move lacks its
+    /// press, or if the last half-move was read before one that it follows.
     fn walks(&self, fall: &Fall, piece: &Fallen, lies: Square) -> bool {
         let behind = (self.differing & !fall.squares()).any();
         let mut answered = Millis::default();
@@ -248,8 +255,8 @@ impl Line {
         (behind || out_of_step) && far && piece.code.piece().is_some_and(way)
     }
 
-    /// Something happened that bears a fall out: it costs this explanation `nats` less, once. What took its time to get
-    /// elsewhere was rather carried there, and what a hand does nothing bears out as a fall.
+    /// Something happened that bears a fall out: this hypothesis pays `nats` less, once. A piece that took
+    /// its time to get elsewhere was rather carried there, and nothing bears out that it fell.
     fn bear_out(&mut self, by: impl Fn(&mut BorneOut) -> &mut bool, nats: f32) {
         if let Some(fall) = &mut self.faults.fall
             && fall.knocked
@@ -259,8 +266,8 @@ impl Line {
         }
     }
 
-    /// `side`, which is to move, presses because of what fell: the same explanation with the press given back. The player
-    /// whose pieces they were presses once more when they stand again.
+    /// This hypothesis if `side`, which is to move, presses because of what fell and so gives the turn back.
+    /// The player who displaced the pieces presses once more when they stand again.
     pub(super) fn returned_by(&self, side: Color, now: Millis) -> Option<Self> {
         let fall = self.faults.fall?;
         let back = fall.by == !side && !fall.returned && !fall.is_over();
@@ -287,15 +294,16 @@ impl Line {
         Some(line)
     }
 
-    /// True while the opponent has pressed back because of what fell, and it is not put right: nobody moves on.
+    /// True while the opponent has pressed back because of what fell and the pieces are not put right: nobody
+    /// goes on playing.
     pub(super) fn waits_for_order(&self) -> bool {
         self.faults
             .fall
             .is_some_and(|fall| fall.returned && !fall.is_over())
     }
 
-    /// `side` presses after he put right what fell, the opponent having pressed back. Returns false when that is not
-    /// what happened.
+    /// `side` presses after putting right what fell, because the opponent had pressed back. Returns false
+    /// when that is not what happened.
     pub(super) fn takes_back_press(&mut self, side: Color) -> bool {
         match &mut self.faults.fall {
             Some(fall) if fall.returned && fall.by == side && side != self.stand.turn() => {
@@ -309,14 +317,14 @@ impl Line {
         }
     }
 
-    /// A square shows its piece again at `now` after nothing had been read there for `gone` milliseconds: somebody has put
-    /// it right, before anything else was done or while the clock stood.
+    /// `square` shows its piece again at `now`, after nothing had been read there for `gone` milliseconds.
+    /// That bears the fall out if no half-move has followed, or if the clock stands (`frozen`).
     pub(super) fn came_back(&mut self, square: Square, gone: u64, now: Millis, frozen: bool) {
         let Some(fall) = self.faults.fall else { return };
         let last = self.plies.last().and_then(|ply| ply.pressed);
         let late = now.since(fall.pressed + PUT_BACK_MS).min(PUT_BACK_LATE_MS) as f32;
         let share = match last == Some(fall.pressed) {
-            // What comes at once was on its way before the press.
+            // A piece that comes back at once was on its way before the press.
             _ if now.since(fall.pressed) < NOTICED_MS => 0.0,
             _ if frozen => 1.0,
             true => 1.0 - late / PUT_BACK_LATE_MS as f32,
@@ -327,7 +335,7 @@ impl Line {
         }
     }
 
-    /// Time passes: a hand that had slipped would have put right by now what it displaced.
+    /// Time passes: a player whose hand had slipped would have put the piece right by now.
     pub(super) fn lies_still(&mut self, now: Millis) {
         let lies =
             |fall: Fall| fall.lies_open() && !fall.like_reply && now.since(fall.pressed) >= LIES_STILL_MS;
@@ -353,17 +361,17 @@ impl Lines {
         }
     }
 
-    /// What is to be said of `fall` has been said, and all that fell is back.
+    /// Drops `fall` from all lines: it has been reported, and all pieces are back.
     pub fn forget_fall(&mut self, fall: &Fall) {
         for line in &mut self.lines {
             line.faults.fall = line.faults.fall.filter(|known| !known.is_of(fall));
         }
     }
 
-    /// The clock is stopped: soon after a press that is because of what happened, if anything did.
+    /// The clock is stopped. If that is soon after a press, it speaks for a fall or an offence at that press.
     pub fn clock_stopped(&mut self, now: Millis, sensed: &Sensed) {
         for line in &mut self.lines {
-            // An offence is as good a reason.
+            // A player may stop the clock because of an offence, too.
             let last = line.plies.last();
             if last.is_some_and(|ply| matches!(ply.kind, PlyKind::Suspect(_)) && ply.pressed.is_some()) {
                 line.charge(Item::Illegal, -weight::STOPPED);
@@ -376,8 +384,8 @@ impl Lines {
         self.rank(now, sensed);
     }
 
-    /// The fall that is likeliest, with its probability. While the clock stands an arbiter may be at work: then nothing
-    /// else may be wrong.
+    /// The likeliest fall, with its posterior. `stands`: the clock stands, and an arbiter may be at work.
+    /// Then a line counts only if nothing else differs.
     #[must_use]
     pub fn likeliest_fall(&self, now: Millis, sensed: &Sensed, stands: bool) -> Option<(Fall, f64)> {
         let line = self.lines.iter().find(|line| line.faults.fall.is_some())?;
@@ -388,7 +396,7 @@ impl Lines {
         let glance = Glance::new(sensed, now);
         let totals: Vec<f32> = self.lines.iter().map(|line| line.total_at(glance)).collect();
         let odds = weight::posterior(&totals);
-        // Whether one piece or two fell makes no other offence of it.
+        // One piece or two: the offence is the same.
         let same = |line: &Line| line.faults.fall.is_some_and(|fall| fall.is_of(&best));
         let mass = self.lines.iter().zip(odds).filter(|(line, _)| same(line));
         Some((best, mass.map(|(_, p)| p).sum()))

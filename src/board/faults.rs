@@ -1,4 +1,4 @@
-//! What keeps the board from showing the position of an explanation: pieces that are not read, and pieces that fell.
+//! Why a board does not show the position of a hypothesis: pieces that are not read, and pieces that fell.
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Color, Move, Square};
@@ -10,13 +10,14 @@ use super::{
 };
 use crate::time::Millis;
 
-/// See the module. Few of them, as a rule none.
+/// The sensor faults and the fall that a hypothesis assumes. As a rule it assumes none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
     /// Squares of the position whose piece is not read: it has no working chip, or the square reads nothing.
     #[serde(with = "bits")]
     pub hidden: Bitboard,
-    /// Squares on which a piece was put that is not read there: if the square is to blame, the next one is not read either.
+    /// Squares on which a piece was put and is not read. If the square is to blame, the next piece is not
+    /// read there either.
     #[serde(with = "bits")]
     pub silent: Bitboard,
     /// Pieces that a player's hand or sleeve took from their squares.
@@ -29,28 +30,29 @@ pub struct Fall {
     /// Whose hand it was.
     #[serde(with = "color")]
     pub by: Color,
-    /// When he pressed.
+    /// When that player pressed.
     pub pressed: Millis,
     /// What fell.
     pub(super) pieces: [Option<Fallen>; MOST_FALLEN],
-    /// Those that are read elsewhere came there in no time, as no hand carries them.
+    /// All pieces that are read elsewhere came there faster than a hand carries them.
     pub(super) knocked: bool,
-    /// A piece lies where a reply would put it: it was rather moved there, until something bears a fall out.
+    /// A piece lies where a reply would put it. Until something bears the fall out, it was rather moved
+    /// there.
     #[serde(default)]
     pub(super) like_reply: bool,
-    /// A piece was read on its square still after the press: the opponent's hand may have been there by then.
+    /// A piece was still read on its square after the press: the opponent's hand may have taken it.
     #[serde(default)]
     pub left_late: bool,
     /// The opponent has pressed back, and waits for the pieces to be put right.
     pub returned: bool,
-    /// What has happened since that would hardly have happened if nothing had fallen.
+    /// What has happened since the press that would hardly have happened if nothing had fallen.
     pub(super) borne_out: BorneOut,
 }
 
-/// What bears a fall out.
+/// What has happened that bears a fall out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BorneOut {
-    /// The piece lay there still a second after the press.
+    /// The piece still lay on a wrong square a second after the press.
     pub(super) lies: bool,
     /// The clock was stopped.
     pub(super) stopped: bool,
@@ -61,7 +63,7 @@ pub(super) struct BorneOut {
     pub(super) returned: bool,
 }
 
-/// So many pieces fall at once at the most; more are an arbiter's work, or a board that was knocked over.
+/// The most pieces that fall at once. If more are gone, an arbiter is at work, or the board was knocked over.
 pub(super) const MOST_FALLEN: usize = 3;
 
 /// A piece that fell.
@@ -75,12 +77,12 @@ pub struct Fallen {
     /// Where it came to lie, if it is read anywhere.
     #[serde(with = "some_square")]
     pub lies: Option<Square>,
-    /// It stands again where it belongs.
+    /// The piece stands again where it belongs.
     pub back: bool,
 }
 
 impl Fall {
-    /// `pieces` fell; none where that are too many.
+    /// A fall of `pieces`. None if they are none, or more than [`MOST_FALLEN`].
     pub(super) fn new(by: Color, pressed: Millis, pieces: &[Fallen]) -> Option<Self> {
         let mut fall = Self {
             by,
@@ -113,13 +115,14 @@ impl Fall {
         squares.flatten().collect()
     }
 
-    /// True when something has happened since that would hardly have happened if nothing had fallen.
+    /// True when something has happened since the press that would hardly have happened if nothing had
+    /// fallen.
     #[must_use]
     pub fn is_borne_out(&self) -> bool {
         self.borne_out != BorneOut::default() || self.returned
     }
 
-    /// True when it looks like a reply, and nobody has done anything because of it but put the piece back.
+    /// True when the fall looks like a reply, and nobody did anything because of it but put the piece back.
     #[must_use]
     pub fn may_be_reply(&self) -> bool {
         self.like_reply && !self.borne_out.stopped && !self.borne_out.returned
@@ -137,19 +140,20 @@ impl Fall {
         self.pieces().all(|piece| piece.back)
     }
 
-    /// True when all of them stand again, and nothing is to be said of it any more, the last press having been at `pressed`:
-    /// where the opponent pressed back, the record took that for a half-move, and is corrected first.
+    /// True when all pieces stand again and the fall is done with. `pressed` is when the last half-move was
+    /// pressed. If the opponent pressed back, the record took that press for one of a half-move, and must be
+    /// corrected before the fall is done with.
     pub(super) fn is_past(&self, pressed: Option<Millis>) -> bool {
         self.is_over() && !(self.borne_out.returned && pressed == Some(self.pressed))
     }
 
-    /// True when both are of the same half-move, and have a piece in common.
+    /// True when both falls are of the same half-move and have a piece in common.
     #[must_use]
     pub fn is_of(&self, other: &Self) -> bool {
         self.pressed == other.pressed && (self.homes() & other.homes()).any()
     }
 
-    /// What `square` shows because of it.
+    /// What `square` shows because of the fall, if it shows something else because of it.
     fn shows(&self, square: Square) -> Option<Code> {
         let mut away = self.pieces().filter(|piece| !piece.back);
         away.find_map(|piece| match piece.lies {
@@ -169,13 +173,15 @@ impl Fall {
         }
     }
 
-    /// True when `code` on `square` may be a piece that was thought to be gone: it was in a hand.
+    /// True when `code` on `square` may be a piece of this fall that is gone: a hand held it, and it did not
+    /// fall.
     fn is_carried(&self, square: Square, code: Code) -> bool {
         let gone = |piece: &Fallen| !piece.back && piece.lies.is_none() && piece.code == code;
         !self.homes().contains(square) && self.pieces().any(gone)
     }
 
-    /// True when a piece that belongs on `square` is still away: if it is moved in the game, it was in a hand.
+    /// True when a piece of this fall that belongs on `square` is still away. If a half-move moves that
+    /// piece, a hand held it, and it did not fall.
     fn misses(&self, square: Square) -> bool {
         self.pieces().any(|piece| piece.home == square && !piece.back)
     }
@@ -214,8 +220,8 @@ impl Faults {
         shown
     }
 
-    /// The same after the legal half-move `mv`. `reads` tells whether its piece is read on a square, `dead` are squares
-    /// that are known to read nothing.
+    /// These faults after the legal half-move `mv`. `reads` tells whether the piece is read on a square;
+    /// `dead` are the squares that are known to read nothing.
     #[must_use]
     pub(super) fn after(&self, mv: Move, dead: Bitboard, reads: impl Fn(Square) -> bool) -> Self {
         let mut next = *self;
@@ -225,7 +231,7 @@ impl Faults {
             next.forget(from);
             next.forget(to);
             if known && reads(to) {
-                // The square was to blame.
+                // The piece is read now, so the square that it left was to blame.
                 next.silent.add(from);
             }
             if !known && !reads(to) {
@@ -251,13 +257,14 @@ impl Faults {
         next
     }
 
-    /// Nothing is known to be wrong on `square` any more.
+    /// Assumes nothing to be wrong on `square` any more.
     pub(super) fn forget(&mut self, square: Square) {
         self.hidden.discard(square);
         self.fall = self.fall.filter(|fall| !fall.misses(square));
     }
 
-    /// `square` came to show `code` where `stands` belongs. `explained`: a piece like it left another square.
+    /// `square` came to show `code` where `stands` belongs. `explained`: a piece of the same kind has left
+    /// another square.
     pub(super) fn seen(&mut self, square: Square, code: Code, stands: Code, explained: bool) {
         if !code.is_empty() && stands.agrees(code) {
             self.hidden.discard(square);

@@ -1,5 +1,5 @@
-//! How lines go on: half-moves are proposed with what they cost, and a line is made of one only
-//! where it will be ranked. Most are not: that is what makes a board cheap to watch.
+//! How lines grow. A half-move is proposed with its price, and a line is made of the proposal only if that
+//! line will be ranked. Most are not, which makes a board cheap to watch.
 
 use std::sync::Arc;
 
@@ -20,24 +20,24 @@ use crate::time::Millis;
 /// Half-moves that one reading may add to a line.
 const DEPTH: usize = 4;
 
-/// A half-move with which a line may go on, before it is known whether that is worth making.
+/// A half-move that may continue a line. No line is made of it yet.
 #[derive(Clone, Debug)]
 struct Proposal {
     /// Index of the line.
     parent: usize,
     /// The half-move.
     candidate: Candidate,
-    /// Nothing told of it: it is a guess.
+    /// No reading told of it: it is a guess.
     guessed: bool,
     /// What the half-move costs.
     step: Bill,
-    /// What the line has paid with it.
+    /// What the line has paid with this half-move.
     cost: f32,
-    /// With what will differ still, the least that it can come to.
+    /// The least that the line can cost then, with what will still differ.
     least: f32,
 }
 
-/// A line that may go on.
+/// A line that may be continued.
 #[derive(Clone, Copy)]
 struct Parent<'a> {
     index: usize,
@@ -47,15 +47,15 @@ struct Parent<'a> {
 }
 
 impl Parent<'_> {
-    /// What the differences cost at the least once so many are explained.
+    /// The least that the differences cost once so many of them are explained.
     fn differs_after(&self, explained: usize) -> f32 {
         (self.differs - weight::WRONG * explained as f32).max(0.0)
     }
 }
 
 impl Lines {
-    /// Adds lines for half-moves of pieces that were lifted before an unexplained press and whose
-    /// arrival was not seen, for an update may be lost, and of pieces that are never read.
+    /// Adds lines for half-moves whose arrival was not read: of pieces that were lifted before an unexplained
+    /// press, for the update of their arrival may be lost, and of pieces that are never read.
     pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
         let mut blind = Vec::new();
         let glance = Glance::new(sensed, now);
@@ -98,14 +98,14 @@ impl Lines {
         let fresh = blind.iter().any(|proposal| self.known(proposal).is_none());
         self.take_in(now, sensed, self.limit(glance), &blind);
         if fresh {
-            // What is seen may be the reply to a half-move that was not.
+            // The readings may be the reply to a half-move that was not read.
             self.grow(now, sensed, Bitboard::FULL);
         }
         self.rank(now, sensed);
     }
 
-    /// Makes lines go on with half-moves that touch `squares` and speak for what is seen, and with those
-    /// that follow from them.
+    /// Continues lines with half-moves that touch `squares` and that the readings speak for. Continues the
+    /// lines that result in the same way.
     pub(super) fn grow(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
         let glance = Glance::new(sensed, now);
         let limit = self.limit(glance);
@@ -144,14 +144,15 @@ impl Lines {
         }
     }
 
-    /// What costs more than this will not be ranked, nor will what follows from it.
+    /// The highest price of a line that will be ranked. What follows from a dearer line is no cheaper.
     fn limit(&self, glance: Glance<'_>) -> f32 {
         let totals = self.lines.iter().map(|line| line.total_at(glance));
         totals.fold(f32::INFINITY, f32::min) + BEHIND
     }
 
-    /// Makes the lines that are proposed at no more than `limit`, unless the same half-moves are there
-    /// for less. Returns the indices of those that are new or have become cheaper: what follows from them has too.
+    /// Makes the lines that are proposed at no more than `limit`, unless the same half-moves are there for
+    /// less. Returns the indices of the lines that are new or have become cheaper: what follows from them is
+    /// new or cheaper, too.
     fn take_in(&mut self, now: Millis, sensed: &Sensed, limit: f32, fresh: &[Proposal]) -> Vec<usize> {
         let mut taken = Vec::new();
         let mut cheaper = Vec::new();
@@ -167,7 +168,7 @@ impl Lines {
                 Some(_) => {}
             }
         }
-        // Not before: other proposals go on from the lines as they were.
+        // Only now, for the other proposals continue the lines as they were.
         for (i, line) in cheaper {
             self.replace(i, line);
             if !taken.contains(&i) {
@@ -196,8 +197,8 @@ impl Lines {
         parent.played(kind, stand, sensed, now, &proposal.step)
     }
 
-    /// Adds the half-moves that touch `squares` and speak for what is seen where line `parent` leads, unless
-    /// each would cost more than `limit`.
+    /// Proposes the half-moves that may continue `parent`, touch `squares` and have readings that speak for
+    /// them. Proposes none if each would cost more than `limit`.
     fn propose(
         &self,
         parent: Parent<'_>,
@@ -230,7 +231,7 @@ impl Lines {
         }
     }
 
-    /// `candidate` played on line `parent`, which by itself costs `step`.
+    /// The proposal to continue `parent` with `candidate`, which by itself costs `step`.
     fn proposal(parent: Parent<'_>, candidate: Candidate, sensed: &Sensed, mut step: Bill) -> Proposal {
         let line = parent.line;
         step.pay(Item::Unpressed, line.unpressed());

@@ -1,4 +1,4 @@
-//! What is believed of a position of which nobody knows how it came about.
+//! What is believed of the rights in a position whose history nobody knows.
 
 use shakmaty::{Bitboard, Board, CastlingMode, Chess, Color, FromSetup, Move, Position, Rank, Setup};
 
@@ -23,14 +23,15 @@ pub(super) fn castling_rights(board: &Board, mode: CastlingMode) -> Bitboard {
     rights
 }
 
-/// The captures en passant that would be legal if the pawn taken had just gone two squares, whichever it is.
+/// The captures en passant that would be legal if the captured pawn had just gone two squares. Each is taken
+/// by itself.
 #[must_use]
 pub(super) fn captures_en_passant(setup: &Setup, mode: CastlingMode) -> Vec<Move> {
     let rank = setup.turn.fold_wb(Rank::Sixth, Rank::Third);
     let passed = Bitboard::from_rank(rank).into_iter().filter_map(|square| {
         let mut setup = setup.clone();
         setup.ep_square = Some(square);
-        // A check that such a step cannot have left shows that it was not made.
+        // If such a step cannot have left the check that is on the board, it was not made.
         Chess::from_setup(setup, mode)
             .or_else(shakmaty::PositionError::ignore_invalid_castling_rights)
             .or_else(shakmaty::PositionError::ignore_too_much_material)

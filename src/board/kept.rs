@@ -1,5 +1,5 @@
-//! How a snapshot writes down what the types of others cannot say in JSON: squares, sides, sets of squares. What is read
-//! is parsed into values; nothing holds that it makes sense.
+//! How a snapshot writes values of other crates as JSON: squares, sides, sets of squares. Reading parses each
+//! value by itself; whether they make sense together is checked elsewhere.
 
 use serde::{Deserialize, Serialize};
 use shakmaty::Square;

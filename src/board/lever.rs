@@ -1,6 +1,6 @@
-//! What the clock's frames say: started, stopped, pressed, flag. Frames come once a second and
-//! at each press; a frame with the state before a press may arrive after it and must not count
-//! as two more presses (protocol section 4.3).
+//! What the frames of the clock tell: it was started, stopped or pressed. Frames come once a second and at
+//! each press. A frame with the state before a press may arrive after the frame of that press, and must not
+//! count as two more presses (protocol section 4.3).
 
 use std::collections::VecDeque;
 
@@ -16,23 +16,23 @@ pub enum ClockSignal {
     Started(Lever),
     /// It was stopped.
     Stopped,
-    /// The lever went over while it ran: the time of this side's opponent was running, now this
-    /// lever's runs.
+    /// The lever went over while the clock ran; now the time of the lever's side runs.
     Pressed(Lever),
 }
 
 /// A frame from before a press may come this long after it.
 const STALE_MS: u64 = 1500;
-/// Where the times do not prove it, a frame that comes so soon is likelier one than a press.
+/// A frame that comes this soon after a press is rather an old one than the next press, unless its times
+/// prove a press.
 const OVERTAKEN_MS: u64 = 150;
-/// And one that comes later than this is a press.
+/// A frame that comes later than this after a press is the next press, unless its times prove that it is old.
 const DELAYED_MS: u64 = 300;
 /// A clock that was stopped is not started again within this time.
 const RESTART_MS: u64 = 700;
-/// A doubt that no frame has settled is dropped after this time: frames come once a second.
+/// A doubtful frame that no later frame has refuted is believed after this time: frames come once a second.
 const DOUBT_MS: u64 = 1300;
 
-/// How old what a frame shows is, held against a press that was heard before it.
+/// Whether a frame is older than a press that was heard before it.
 enum Age {
     New,
     Doubtful,
@@ -47,8 +47,9 @@ pub struct LeverWatch {
     flipped: Option<(ClockReading, Millis)>,
     /// When the clock was last stopped.
     stopped_at: Option<Millis>,
-    /// That press gave its player time: an older frame would show less.
+    /// The press of `flipped` added time for its player: an older frame would show less.
     gained: bool,
+    /// The frame that waits for the next one to confirm or refute it, and when it came.
     doubted: Option<(ClockReading, Millis)>,
     signals: VecDeque<(Millis, ClockSignal)>,
 }
@@ -60,7 +61,7 @@ impl LeverWatch {
         self.now.as_ref()
     }
 
-    /// The clock is gone, or its frames were missed for a while: the next one is taken as it is.
+    /// The clock is gone, or its frames were missed for a while: the next frame is believed as it is.
     pub fn forget(&mut self) {
         *self = Self {
             now: None,
@@ -68,7 +69,7 @@ impl LeverWatch {
         };
     }
 
-    /// A frame. Signals are then taken with [`Self::poll`].
+    /// Takes in a frame. [`Self::poll`] then gives what it signals.
     pub fn heard(&mut self, now: Millis, reading: ClockReading) {
         let Some(last) = self.now else {
             self.now = Some(reading);
@@ -86,7 +87,7 @@ impl LeverWatch {
         }
         let at_once = self.flipped.is_some_and(|(_, at)| now.since(at) < OVERTAKEN_MS);
         if at_once && self.doubted.is_some_and(|(doubted, _)| doubted == reading) {
-            // Two frames were under way: the second proves no more than the first.
+            // Two old frames may have been under way: the second proves no more than the first.
             return;
         }
         if let Some((doubted, at)) = self.doubted.take()
@@ -101,7 +102,7 @@ impl LeverWatch {
         }
     }
 
-    /// Time passes: a doubt that was not refuted is believed.
+    /// Time passes: a doubtful frame that was not refuted is believed.
     pub fn tick(&mut self, now: Millis) {
         if let Some((doubted, at)) = self.doubted
             && now.since(at) >= DOUBT_MS
@@ -122,9 +123,9 @@ impl LeverWatch {
         self.signals.pop_front()
     }
 
-    /// Whether a frame in which the lever has gone back soon after a press is older than that press.
-    /// One from before the press shows no time that ran after it: its player's without what the
-    /// press gave, the opponent's as it stood then.
+    /// Whether a frame in which the lever has gone back soon after a press is older than that press. An older
+    /// frame has the times from before the press: the player's without what the press added, and the
+    /// opponent's as it stood then.
     fn age_of(&self, now: Millis, reading: &ClockReading) -> Age {
         let (Some(last), Some((flip, at))) = (&self.now, &self.flipped) else {
             return Age::New;
@@ -148,8 +149,8 @@ impl LeverWatch {
         }
     }
 
-    /// Whether the doubted frame told of a press after all, now that there is the next one. Where the
-    /// lever never went back, the time runs that the doubted frame denies.
+    /// Whether the doubted frame told of a press after all, now that the next frame is there. If the lever
+    /// never went back, the opponent's time has run on, which the doubted frame denies.
     fn was_press(
         &self,
         last: &ClockReading,
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lever_that_goes_over_while_the_clock_stands_is_none() {
+    fn a_lever_that_goes_over_while_the_clock_stands_is_no_press() {
         let frames = [
             (0, frame(LeftHigh, 60, 60, false)),
             (500, frame(RightHigh, 60, 60, false)),
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn two_frames_from_before_the_press_are_none_either() {
+    fn two_frames_from_before_the_press_are_no_presses() {
         let frames = [
             (0, frame(LeftHigh, 60, 60, true)),
             (3000, frame(RightHigh, 57, 60, true)),
@@ -279,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_time_that_ran_after_a_press_proves_the_next_one() {
-        // The press gave one second, of which a tick had been on its way.
+        // The press added one second, and the frame of the tick before it was still on its way.
         let frames = [
             (0, frame(LeftHigh, 61, 62, true)),
             (1480, frame(RightHigh, 61, 62, true)),

@@ -1,4 +1,5 @@
-//! One explanation of what was seen: a line of half-moves from a common base.
+//! A hypothesis: one explanation of all readings and presses, as a line of half-moves from a base that all
+//! hypotheses share.
 
 mod cost;
 mod kept;
@@ -24,19 +25,19 @@ use crate::time::Millis;
 
 /// The last update of a half-move may arrive this long after its press.
 const LATE_MS: u64 = 1000;
-/// As a rule it has come this long after it.
+/// As a rule the last update of a half-move has come this long after its press.
 const READ_MS: u64 = 300;
-/// The first one may come this long after it.
+/// The first update of a half-move may come this long after its press.
 pub(super) const BEGUN_MS: u64 = 350;
 /// A press that waits this long for its half-move is given up.
 pub(super) const GIVE_UP_MS: u64 = 20_000;
 /// A piece that was read on a square for less than this was on its way.
 const SLID_MS: u64 = 600;
-/// A piece that has been missing for so long is in no hand.
+/// No hand holds a piece that has been missing for this long.
 const HIDDEN_MS: u64 = 10_000;
 
-/// Where the piece that went from `from` to `to` was seen on its way and not seen to leave: an update is
-/// lost, for it cannot stand on both squares, and it was seen on `to` last.
+/// The squares between `from` and `to` that still show the piece which went there. The piece cannot stand on
+/// two squares, and it was read on `to` last: the update of its leaving is lost.
 fn trail(from: Square, to: Square, stand: &Stand, sensed: &Sensed) -> Bitboard {
     let piece = sensed.at(to);
     if piece != stand.placement().at(to) || sensed.is_felt() {
@@ -50,12 +51,12 @@ fn trail(from: Square, to: Square, stand: &Stand, sensed: &Sensed) -> Bitboard {
     attacks::between(from, to).into_iter().filter(passed).collect()
 }
 
-/// One explanation of what was seen.
+/// A hypothesis; see the module.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// The half-moves since the base.
     pub plies: Plies,
-    /// Where they lead.
+    /// The position to which the half-moves lead.
     pub stand: Arc<Stand>,
     /// Presses whose half-moves have not been seen yet, the oldest first.
     pub(super) pending: Vec<(Color, Millis)>,
@@ -63,12 +64,13 @@ pub struct Line {
     pub(super) bill: Bill,
     /// Squares that show something else than the line says.
     pub(super) differing: Bitboard,
-    /// Of these, where a piece was seen on its way and is not gone, though it has been seen further on since.
+    /// Those of `differing` that still show a piece on its way which was read further on since.
     trail: Bitboard,
-    /// Why squares read nothing where a piece stands.
+    /// The sensor faults and the fall that the line assumes.
     pub(super) faults: Faults,
+    /// When the last half-move was added or taken away.
     pub(super) born: Millis,
-    /// Since when each square that differs does, by this line.
+    /// Since when each differing square differs from this line.
     wrong_since: WrongSince,
     /// The clock runs: half-moves are pressed for.
     pub(super) clock_runs: bool,
@@ -102,32 +104,33 @@ impl Line {
         self.differing
     }
 
-    /// Why squares read nothing where a piece stands.
+    /// The sensor faults and the fall that the line assumes.
     #[must_use]
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// What `square` is to show: the piece that stands there, unless that is not read.
+    /// What `square` shows if this line is true: the piece that stands there, unless that piece fell or is
+    /// not read.
     #[must_use]
     pub fn expects(&self, square: Square) -> Code {
         self.faults.shown(square, self.placement().at(square))
     }
 
-    /// The same with pieces on `squares` that are not read.
+    /// Assumes that the pieces on `squares` are not read.
     pub(super) fn hide(&mut self, squares: Bitboard, sensed: &Sensed) {
         self.faults.hidden |= squares;
         self.hold_against(squares, sensed);
     }
 
-    /// The same with a piece on `square` that is not read.
+    /// This line, which now assumes that the piece on `square` is not read.
     #[must_use]
     pub fn with_unread(mut self, square: Square, sensed: &Sensed) -> Self {
         self.hide(Bitboard::from_square(square), sensed);
         self
     }
 
-    /// What has been missing for so long is in no hand any more: it is not read.
+    /// Assumes of pieces that no hand can hold any more ([`HIDDEN_MS`]) that they are not read.
     pub(super) fn hide_lasting(&mut self, sensed: &Sensed, now: Millis) {
         let lasts = |s: &Square| {
             let since = sensed.since(*s).max(self.wrong_since.at(*s));
@@ -146,7 +149,7 @@ impl Line {
         }
     }
 
-    /// Holds `squares` against what is read there.
+    /// Compares `squares` with what is read there.
     pub(super) fn hold_against(&mut self, squares: Bitboard, sensed: &Sensed) {
         let wrong = |s: &Square| !sensed.at(*s).agrees(self.expects(*s));
         let wrong: Bitboard = squares.into_iter().filter(wrong).collect();
@@ -159,7 +162,8 @@ impl Line {
         self.stand.turn()
     }
 
-    /// A half-move is added, at the price of `step`, which has what a missing press before it costs.
+    /// This line with one more half-move, at the price of `step`. That price has what it costs if the
+    /// half-move before lacks its press.
     #[must_use]
     pub fn played(
         &self,
@@ -172,7 +176,8 @@ impl Line {
         let mover = self.turn();
         let steps = self.placement().differing(stand.placement());
         let (began, at) = self.seen_at(steps, &stand, sensed);
-        // What is seen long after a press was not played before it; a dump does not say when.
+        // A half-move that was read long after a press was not made before that press. A dump does not tell
+        // when it was made.
         let in_time = |pressed: Millis| {
             began.is_none_or(|began| began.since(pressed) <= BEGUN_MS)
                 && at.is_none_or(|at| at.since(pressed) <= LATE_MS)
@@ -188,7 +193,7 @@ impl Line {
             }),
             None => self.faults,
         };
-        // What was put right is past.
+        // A fall that was put right ends with the next half-move.
         let last = self.plies.last().and_then(|last| last.pressed);
         faults.fall = faults.fall.filter(|fall| !fall.is_past(last));
         if kind.legal().is_none() {
@@ -247,7 +252,7 @@ impl Line {
     /// True when this line is `parent` with the half-move `mv`.
     pub(super) fn is_child(&self, parent: &Self, mv: Move) -> bool {
         let n = parent.plies.len();
-        // The last half-moves first: they tell most lines apart.
+        // The last half-moves are compared first, for they tell most lines apart.
         self.plies.len() == n + 1
             && self
                 .plies
@@ -277,7 +282,7 @@ impl Line {
         own.zip(other).is_some_and(|(a, b)| a.kind.same_as(&b.kind))
     }
 
-    /// True when both go on alike: the same position is reached, and the same presses are still owed.
+    /// True when both lines go on alike: they reach the same position, and the same presses are still owed.
     pub(super) fn goes_on_like(&self, other: &Self) -> bool {
         let owes = |line: &Self| {
             let mut owed = line.plies.backwards().map(|ply| ply.pressed.is_none());
@@ -289,7 +294,7 @@ impl Line {
             && owes(self) == owes(other)
     }
 
-    /// The line without its last half-move, whose squares then are as they should not be.
+    /// This line without its last half-move. The squares of that half-move then differ, as a rule.
     #[must_use]
     pub fn without_last(&self, base: &Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
         let mut line = self.clone();
@@ -304,48 +309,48 @@ impl Line {
         line
     }
 
-    /// How many of the half-moves after the first `n` nobody saw who looks since `start`.
+    /// How many of the half-moves after the first `n` no update told of after `start`.
     #[must_use]
     pub fn unseen_since(&self, n: usize, start: Millis) -> usize {
         let unseen = |ply: &&Ply| !ply.seen || ply.at <= start;
         self.plies.iter().skip(n).filter(unseen).count()
     }
 
-    /// What the line had cost before its half-moves, about.
+    /// About what the line had cost before its half-moves.
     #[must_use]
     pub fn cost_before_plies(&self) -> f32 {
         self.bill.total() - weight::PLY * self.plies.len() as f32
     }
 
-    /// Adds a cost: what speaks against the line besides the board.
+    /// Adds a cost: something besides the board speaks against the line.
     pub fn charge(&mut self, item: Item, nats: f32) {
         self.bill.pay(item, nats);
     }
 
-    /// When the first and the last of the updates that speak for the step to `stand` had come, if
-    /// any did. `steps` are the squares that it changes.
+    /// When the first and the last of the updates came that speak for the step to `stand`, if any did.
+    /// `steps` are the squares that the step changes.
     fn seen_at(&self, steps: Bitboard, stand: &Stand, sensed: &Sensed) -> (Option<Millis>, Option<Millis>) {
         let shown = steps.into_iter().filter(|s| {
             let code = stand.placement().at(*s);
             sensed.at(*s).agrees(code) && (code.is_empty() || self.came(*s, sensed))
         });
         let times = shown.filter_map(|s| match stand.placement().at(s) {
-            // What brushed over the square since did not empty it.
+            // A piece that brushed over the square since did not empty it.
             Code::EMPTY => sensed.left_at(s, self.placement().at(s)),
             _ => sensed.seen_at(s),
         });
         (times.clone().min(), times.max())
     }
 
-    /// A square changed.
+    /// `square` came to show `code`.
     pub(super) fn seen(&mut self, square: Square, code: Code) {
         self.trail.discard(square);
         if self.faults.hidden.contains(square) && self.placement().at(square) == code {
-            // It is read after all.
+            // The piece is read after all.
             self.bill.pay(Item::SensorFault, weight::READ_AFTER_ALL);
         }
         if self.faults != Faults::default() {
-            // Another piece like it has left its square.
+            // Another piece of its kind has left its square.
             let other = |s: Square| s != square && self.expects(s) == code;
             let explained = self.faults.fall.is_some() && self.differing.into_iter().any(other);
             self.faults
@@ -361,7 +366,7 @@ impl Line {
         }
     }
 
-    /// The piece that stands on `square` is read there.
+    /// The piece that a half-move put on `square` is read there.
     fn landed(&mut self, square: Square) {
         let went = |ply: &Ply| ply.kind.from_to().is_some_and(|(_, to)| to == square);
         if let Some(k) = self.plies.rposition(went)
@@ -371,15 +376,15 @@ impl Line {
         }
     }
 
-    /// The squares that show a chess piece which the line does not have there: what a hand or a
-    /// dead square cannot explain.
+    /// The squares that show a chess piece which the line does not have there: neither a hand nor a dead
+    /// square explains them. A pawn that is about to be replaced does not count.
     #[must_use]
     pub fn misplaced(&self, sensed: &Sensed) -> Bitboard {
         let differing = self.differing & !self.promoting(sensed);
         differing.into_iter().filter(|s| sensed.at(*s).is_man()).collect()
     }
 
-    /// The placement the line says.
+    /// The placement of the position to which the line leads.
     #[must_use]
     pub fn placement(&self) -> &Placement {
         self.stand.placement()

@@ -1,6 +1,5 @@
-//! Several explanations at once: the lines of play that account for what was seen, ranked by
-//! what must have gone wrong if they were true. Nothing is decided here; a later reading or
-//! press decides between them. Bounded in number.
+//! The beam: the hypotheses that are kept, ranked by what must have gone wrong if they were true. Nothing is
+//! decided here: a later reading or press decides between them. Their number is bounded.
 
 mod kept;
 
@@ -24,13 +23,13 @@ use crate::time::Millis;
 
 /// How many lines are kept.
 pub(super) const MOST_LINES: usize = 40;
-/// How much worse than the best a line may be and stay.
+/// How many nats more than the best a line may cost and stay.
 pub(super) const BEHIND: f32 = 9.0;
-/// A press whose half-move has not been seen for this long when the opponent presses: its updates
-/// may be lost.
+/// If the opponent presses this long after a press whose half-move has not been read, the updates of that
+/// half-move may be lost.
 const OVERDUE_MS: u64 = 400;
 
-/// The lines. The board that they explain is the caller's and comes as an argument.
+/// The beam of hypotheses. The readings that they explain belong to the caller and come as an argument.
 #[derive(Clone, Debug)]
 pub struct Lines {
     pub(super) lines: Vec<Line>,
@@ -39,14 +38,14 @@ pub struct Lines {
     ranked_at: Option<Millis>,
     /// True while presses are to be expected: a half-move without one costs something.
     pub(super) clock_runs: bool,
-    /// While true half-moves are found after a gap in the record: nobody saw them made.
+    /// While true, half-moves are found after a gap in the record: no update told of them.
     pub recovering: bool,
-    /// While true nothing is explained: the clock is stopped and pieces may be moved freely.
+    /// While true, readings are not explained: the clock is stopped and pieces may be moved freely.
     pub frozen: bool,
 }
 
 impl Lines {
-    /// Lines from one position.
+    /// A beam that begins with one position.
     #[must_use]
     pub fn new(stand: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
         let line = Line::new(stand, sensed, now);
@@ -83,7 +82,7 @@ impl Lines {
         &self.lines[0]
     }
 
-    /// Pieces on `squares` are not read, by any explanation.
+    /// All lines assume that the pieces on `squares` are not read.
     pub fn hide(&mut self, squares: Bitboard, now: Millis, sensed: &Sensed) {
         for line in &mut self.lines {
             let unread = !sensed.placement().occupied() & line.placement().occupied();
@@ -143,7 +142,7 @@ impl Lines {
         self.rank(now, sensed);
     }
 
-    /// Adds lines for what seems illegal where a press waits for its half-move.
+    /// Adds lines for acts that seem illegal where a press waits for its half-move.
     fn suspect(&mut self, now: Millis, sensed: &Sensed) {
         let mut grown = Vec::new();
         for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
@@ -166,8 +165,8 @@ impl Lines {
         }
     }
 
-    /// The suspected act with which all lines begin was said: it is a part of the game until it is
-    /// put right. Lines that begin otherwise go.
+    /// The suspected act with which the best line begins was reported: it is a part of the game until it is
+    /// put right. Lines that begin otherwise are dropped.
     pub fn convict(&mut self) {
         let Some(PlyKind::Suspect(act)) = self.best().plies.first().map(|ply| ply.kind.clone()) else {
             return;
@@ -182,7 +181,7 @@ impl Lines {
         self.relieve();
     }
 
-    /// Presses that still wait for their half-moves had none.
+    /// Gives up the presses that still wait for their half-moves.
     pub fn forget_presses(&mut self) {
         self.ranked_at = None;
         for line in &mut self.lines {
@@ -190,7 +189,7 @@ impl Lines {
         }
     }
 
-    /// The press at `at` was none.
+    /// Takes back the press at `at`: it was none.
     pub fn forget_press(&mut self, at: Millis) {
         self.ranked_at = None;
         for line in &mut self.lines {
@@ -198,7 +197,7 @@ impl Lines {
         }
     }
 
-    /// Looks for half-moves that speak for what is seen, on every square.
+    /// Looks on every square for half-moves that the readings speak for.
     pub fn grow_all(&mut self, now: Millis, sensed: &Sensed) {
         self.age(now, sensed);
         self.grow(now, sensed, Bitboard::FULL);
@@ -222,8 +221,8 @@ impl Lines {
         self.grow_all(now, sensed);
     }
 
-    /// The first `n` half-moves of the best line are past doubt: other lines go, and the base
-    /// moves on.
+    /// The first `n` half-moves of the best line are past doubt: lines with other half-moves are dropped, and
+    /// the base moves on.
     pub fn advance(&mut self, n: usize) {
         if n == 0 {
             return;
@@ -239,7 +238,7 @@ impl Lines {
         self.relieve();
     }
 
-    /// What all lines have cost alike does not tell them apart.
+    /// Subtracts what all lines have cost alike, for that does not tell them apart.
     fn relieve(&mut self) {
         let least = self
             .lines
@@ -253,7 +252,7 @@ impl Lines {
 
     /// Time passes.
     pub fn tick(&mut self, now: Millis, sensed: &Sensed) {
-        // One message is looked at from several sides at the same time.
+        // Several parts of the watcher call this at the same time for one message.
         if self.ranked_at == Some(now) && self.aged == now {
             return;
         }
@@ -275,7 +274,8 @@ impl Lines {
         }
     }
 
-    /// Takes a line in unless the same half-moves are there at no higher cost.
+    /// Takes a line in unless the same half-moves are there at no higher cost. Returns true when they were
+    /// not there at all.
     pub(super) fn offer(&mut self, line: Line) -> bool {
         match self.lines.iter().position(|other| other.same_as(&line)) {
             Some(i) if line.bill.total() < self.lines[i].bill.total() => self.replace(i, line),
@@ -288,8 +288,8 @@ impl Lines {
         false
     }
 
-    /// Puts a likelier way to the same half-moves in the place of line `i`, with the presses that
-    /// were given to them.
+    /// Replaces line `i` by a likelier line with the same half-moves, which takes over the presses that these
+    /// were given.
     pub(super) fn replace(&mut self, i: usize, line: Line) {
         let known = std::mem::replace(&mut self.lines[i], line);
         for (k, old) in known.plies.iter().enumerate() {
@@ -337,7 +337,7 @@ impl Lines {
             }
         }
         self.lines.truncate(kept);
-        // A board that shows nonsense brings hundreds, for a moment.
+        // A board that shows nonsense brings hundreds of lines for a moment.
         self.lines.shrink_to(MOST_LINES);
     }
 }
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slide_ends_where_it_ends() {
+    fn a_sliding_piece_is_played_where_it_stops() {
         let mut board = Board::new();
         board.see(&[(S::E2, 0), (S::E3, 1)]);
         assert_eq!(board.best(), "e2e3");
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_settled_moves_the_base_on() {
+    fn settled_half_moves_move_the_base_on() {
         let mut board = Board::new();
         board.see(&[(S::E2, 0), (S::E4, 1), (S::E7, 0), (S::E5, 7)]);
         board.lines.advance(1);

@@ -1,7 +1,7 @@
-//! What the sensors say and what explains it: the placement on the board, which way round it
-//! lies, the clock's presses, and the lines of play that account for what was seen.
+//! The readings of the sensors and the hypotheses that explain them: the placement on the board, which way
+//! round the board lies, the presses of the clock, and the lines of play that account for all of it.
 //!
-//! Knows no bytes and no MQTT. Time is an argument.
+//! This room knows no bytes and no MQTT. Time is an argument.
 
 pub mod act;
 mod agree;

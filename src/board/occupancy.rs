@@ -1,5 +1,5 @@
-//! Boards that do not know their pieces: a square shows that something stands on it and not what, so that
-//! what was felt empty, and when, has to tell half-moves apart.
+//! Boards that do not know their pieces. A square tells that something stands on it, and not what. So the
+//! squares that were felt empty, and the times, have to tell half-moves apart.
 
 use shakmaty::{Move, Square};
 
@@ -11,11 +11,12 @@ use super::{
     weight,
 };
 
-/// A pawn that is taken in passing leaves the board no longer before the one that takes it.
+/// In a capture en passant the captured pawn is lifted at most this long before the capturing one.
 const PASSING_MS: u64 = 3000;
 
 impl Line {
-    /// On a board that does not know its pieces a capture leaves one square empty, and that is all.
+    /// True when `candidate` may be a capture on a board that does not know its pieces: a capture leaves one
+    /// square empty, and nothing else changes.
     pub(super) fn may_have_taken(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
         let to = candidate.mv.to();
         let Move::Normal {
@@ -29,8 +30,8 @@ impl Line {
         sensed.at(to) == Code::MAN && self.differing.contains(from) && sensed.at(from).is_empty()
     }
 
-    /// True when what stands on `square` came there since the last half-move. A board that does not
-    /// know its pieces shows a piece where one was taken as it showed the one before.
+    /// True when what stands on `square` may have come there since the last half-move. A board that does not
+    /// know its pieces shows the capturing piece as it showed the captured one, so there the time decides.
     pub(super) fn came(&self, square: Square, sensed: &Sensed) -> bool {
         let stood = sensed.at(square) == Code::MAN && !self.placement().at(square).is_empty();
         !stood
@@ -40,8 +41,8 @@ impl Line {
                 .is_none_or(|last| sensed.since(square) > last.at)
     }
 
-    /// What it costs that a board which does not know its pieces cannot tell `candidate` from others:
-    /// that no exchange was felt where a piece was taken.
+    /// What it costs that a board which does not know its pieces did not feel what tells `candidate` from
+    /// others, such as the exchange of two pieces on the square of a capture.
     #[must_use]
     pub(super) fn unfelt(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
         let to = candidate.mv.to();
@@ -51,7 +52,8 @@ impl Line {
         let Some(from) = candidate.mv.from().filter(|_| !candidate.mv.is_castle()) else {
             return 0.0;
         };
-        // A piece arrives after it has left, a promoted one after the pawn or before.
+        // A piece arrives after it has left its square. A promoted piece may arrive before or after the pawn
+        // has left.
         let left = sensed.at(from).is_empty() && sensed.since(from) <= sensed.since(to) + SCAN_MS;
         let exchanged = sensed.before(to).is_empty() && self.came(to, sensed);
         if candidate.mv.is_en_passant() {

@@ -55,13 +55,13 @@ impl Orientation {
         placement
     }
 
-    /// Normal or turned, by which side of the board each army is nearer to; sideways only where pawns
-    /// stand on first and last ranks otherwise.
+    /// The way round in which each army is nearer to its own side of the board. It is sideways only if pawns
+    /// would stand on the first and the last rank otherwise.
     #[must_use]
     pub fn likely(dump: &[PieceCode; 64]) -> Self {
         let upright = [Self::Normal, Self::Turned];
         let sideways = [Self::QuarterLeft, Self::QuarterRight];
-        // One may be a misreading.
+        // One such pawn may be a misreading.
         let lies_so = impossible_pawns(&Self::Normal.placement(dump)) >= 2
             && impossible_pawns(&Self::QuarterLeft.placement(dump)) == 0;
         let [one, other] = if lies_so { sideways } else { upright };
@@ -69,9 +69,9 @@ impl Orientation {
         if 2 * lean < men { other } else { one }
     }
 
-    /// The orientation in which `dump` looks most like the beginning of a game, if in any one it
-    /// does: at least six pawns of each side at home, nearly nothing between the armies, and the
-    /// kings on their first ranks. Neighbouring mistakes (king and queen exchanged) do not matter.
+    /// The orientation in which `dump` looks like the beginning of a game, if there is one: at least six
+    /// pawns of each side at home, nearly nothing between the armies, and the kings on their first ranks.
+    /// Neighbours that were exchanged (king and queen) do not matter.
     #[must_use]
     pub fn of_start(dump: &[PieceCode; 64]) -> Option<Self> {
         Self::ALL
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_round_is_found_from_the_array() {
+    fn each_orientation_is_found_from_the_initial_position() {
         let initial = Placement::from(&shakmaty::Board::new());
         for orientation in Orientation::ALL {
             let raw = raw_of(&initial, orientation);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_middlegame_says_nothing_of_the_way_round() {
+    fn a_middlegame_does_not_look_like_a_start() {
         let fen = "r1bq1rk1/pp3ppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R2Q1RK1";
         let board = shakmaty::Board::from_ascii_board_fen(fen.as_bytes()).unwrap();
         let raw = raw_of(&Placement::from(&board), Orientation::Turned);

@@ -1,4 +1,4 @@
-//! What stands on the 64 squares, right or wrong.
+//! The pieces on the 64 squares. They need not be a legal position.
 
 use std::fmt;
 
@@ -84,11 +84,11 @@ impl From<Piece> for Code {
     }
 }
 
-/// What stands on each square; may be nonsense.
+/// What stands on each square. It need not be a legal position.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Placement {
-    // First, for it tells most apart at once.
+    // The first field, for comparing it tells most placements apart at once.
     occupied: Bitboard,
     men: Bitboard,
     codes: [Code; 64],
@@ -109,7 +109,7 @@ impl Placement {
     pub const ARRAY: Self = Self::array();
 
     const fn array() -> Self {
-        // Of White: rook, knight, bishop, queen, king. Black's are six higher.
+        // The codes of White's pieces from a1 to h1. Black's are six higher.
         const PIECES: [u8; 8] = [2, 3, 4, 6, 5, 4, 3, 2];
         let mut codes = [Code::EMPTY; 64];
         let mut file = 0;
@@ -173,13 +173,14 @@ impl Placement {
     /// True when a special piece stands on a square.
     #[must_use]
     pub fn shows_special(&self) -> bool {
-        // Without an early end eight squares and more are looked at together.
+        // A loop without an early end lets the processor look at many squares together.
         let special = |found, code: &Code| found | matches!(code.0, 13..=15);
         self.codes.iter().fold(false, special)
     }
 
-    /// Pieces that are not known, named by where `expected` has them; and if one alone is missing there
-    /// and one alone stands elsewhere, it is that one.
+    /// This placement with names for its unknown pieces. An unknown piece on a square where `expected` has a
+    /// piece is that piece. If exactly one piece of `expected` is missing and exactly one unknown piece
+    /// stands elsewhere, it is the missing one.
     #[must_use]
     pub fn named_by(&self, expected: &Self) -> Self {
         let mut named = self.clone();
@@ -204,7 +205,8 @@ impl Placement {
         Bitboard(by_ranks(|r| !nonzero_bytes(self.rank(r) ^ all)))
     }
 
-    /// The codes of a rank, the a-file's lowest: eight are held against each other at once.
+    /// The codes of a rank as one number, the a-file's in the lowest byte: so eight codes are compared at
+    /// once.
     fn rank(&self, r: usize) -> u64 {
         u64::from_le_bytes(std::array::from_fn(|file| self.codes[r * 8 + file].0))
     }
@@ -303,7 +305,7 @@ mod tests {
             let (mut a, mut b) = (Placement::default(), Placement::default());
             let mut expected = Bitboard::EMPTY;
             for square in Square::ALL {
-                // Misreadings are any byte.
+                // A misreading may be any byte.
                 let codes = [random.u8(..), random.u8(..)];
                 a.set(square, Code(codes[0]));
                 b.set(square, Code(codes[random.usize(0..2)]));

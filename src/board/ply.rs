@@ -1,4 +1,4 @@
-//! A half-move as a line has it.
+//! A half-move of a hypothesis, with what the hypothesis assumes of it.
 
 mod kept;
 mod plies;
@@ -23,9 +23,9 @@ pub enum PlyKind {
     Ruled(Move),
     /// A half-move found by search after a gap in the record.
     Recovered(Move),
-    /// An illegal act that was said and has not been put right.
+    /// An illegal act that was reported and has not been put right.
     Illegal(Box<IllegalAct>),
-    /// What seems to be an illegal act, of which nobody is accused yet.
+    /// What seems to be an illegal act. Nobody is accused of it yet.
     Suspect(Box<IllegalAct>),
 }
 
@@ -70,17 +70,17 @@ impl PlyKind {
 pub struct Ply {
     /// What was played.
     pub kind: PlyKind,
-    /// When the board showed it.
+    /// When its last update came. Without an update: when it was assumed.
     pub at: Millis,
-    /// When its first update came.
+    /// When its first update came. Without an update: when it was assumed.
     pub began: Millis,
-    /// An update told of it; of one that nobody saw only a dump does.
+    /// An update told of it, and not only a dump.
     pub seen: bool,
-    /// The piece was read where it went.
+    /// The piece was read on its new square.
     pub landed: bool,
     /// When its player pressed the clock.
     pub pressed: Option<Millis>,
-    /// What it has cost its line that play went on without a press for it.
+    /// What its line has paid because play went on without a press for it.
     pub missed: f32,
     /// The position after it.
     pub stand: Arc<Stand>,

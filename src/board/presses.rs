@@ -9,16 +9,17 @@ use crate::time::Millis;
 const SOON_MS: u64 = 2500;
 /// After this time a press is late for a half-move that has been answered.
 const PROMPT_MS: u64 = 500;
-/// And for so long it becomes less likely.
+/// A late press becomes less likely for as long as this.
 const LAG_MS: u64 = 2000;
 
 impl Line {
-    /// `side` pressed the clock. Where the half-move for which a press is owed has been answered, the
-    /// press may be for a later one, and the first was forgotten or not heard: that is the line returned.
+    /// `side` pressed the clock. If the half-move that owes a press has been answered, the press may be for a
+    /// later one, and the first press was forgotten or not heard: the line that is returned says so.
     pub(super) fn pressed_by(&mut self, side: Color, now: Millis) -> Option<Self> {
         let mover_of_last = !self.turn();
         let n = self.plies.len();
-        // Presses come in the order of the half-moves: the first one that is owed, if it is fresh.
+        // Presses come in the order of the half-moves: this one is for the first half-move that owes one, if
+        // that is fresh.
         let since = self.plies.rposition(|p| p.pressed.is_some()).map_or(0, |i| i + 1);
         let own = |i: usize| (n - 1 - i).is_multiple_of(2) == (side == mover_of_last);
         let fresh = (since..n).find(|i| own(*i) && now.since(self.plies[*i].at) <= SOON_MS);
@@ -56,7 +57,7 @@ impl Line {
         self.bill
             .pay(Item::LatePress, weight::LATE_PRESS + weight::LAG * late);
         self.bill.pay(Item::Unpressed, -missed);
-        // His opponent could press for the reply, and has not.
+        // The opponent could have pressed for the reply, and has not.
         let last = i + 2 == self.plies.len();
         let reply = &mut self.plies[i + 1];
         if !last && reply.pressed.is_none() && reply.missed == 0.0 && self.clock_runs {
@@ -65,16 +66,18 @@ impl Line {
         }
     }
 
-    /// True when what waits here is what waited before, `waiting`, but for the press of the last half-move.
+    /// True when the presses that wait here are those of `waiting`, without the press that the last half-move
+    /// took.
     pub(super) fn takes_over(&self, waiting: &[(Color, Millis)]) -> bool {
         let own = self.plies.last().and_then(|ply| ply.pressed);
         let same = |press: &&(Color, Millis)| Some(press.1) != own;
         self.pending == waiting || self.pending.iter().eq(waiting.iter().filter(same))
     }
 
-    /// What it costs to go on although the last half-move was not pressed. Nothing, where the one
-    /// before was not either: the clock still ran for its player then, and there was nothing to press.
-    /// (Who sees what he replies to needs a moment: what comes at once was knocked over, more likely.)
+    /// What it costs to go on although the last half-move lacks its press. It costs nothing if the half-move
+    /// before lacks its press, too: the clock then still ran for the player of that one, and there was
+    /// nothing to press. (A player needs a moment to see the half-move to which he replies: a piece that
+    /// moves sooner was rather knocked over.)
     pub(super) fn unpressed(&self) -> f32 {
         let Some(last) = self.plies.last().filter(|_| self.clock_runs) else {
             return 0.0;
@@ -89,14 +92,15 @@ impl Line {
         }
     }
 
-    /// True when a press at `now` may be for the half-move before the last one: it is owed, and the reply was quicker.
+    /// True when a press at `now` may be for the half-move before the last one: that half-move owes a press,
+    /// and the reply came sooner.
     #[must_use]
     pub fn is_owed_before_last(&self, now: Millis) -> bool {
         let answered = self.plies.backwards().nth(1);
         answered.is_some_and(|ply| ply.pressed.is_none() && now.since(ply.at) <= SOON_MS)
     }
 
-    /// The press of the side to move whose half-move has not been seen yet.
+    /// When the side to move pressed for a half-move that has not been read yet.
     #[must_use]
     pub fn awaits(&self) -> Option<Millis> {
         self.pending
@@ -111,12 +115,12 @@ impl Line {
         self.pending.len()
     }
 
-    /// The press at `at` was none.
+    /// Takes back the press at `at`: it was none.
     pub(super) fn forget_press(&mut self, at: Millis) {
         self.pending.retain(|(_, pressed)| *pressed != at);
     }
 
-    /// Presses that still wait for their half-moves are given up.
+    /// Gives up the presses that still wait for their half-moves.
     pub fn forget_presses(&mut self) {
         self.pending.clear();
     }
@@ -148,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_press_that_nothing_answers_is_given_up() {
+    fn a_press_whose_half_move_is_never_read_is_given_up() {
         let (stand, sensed) = board();
         let mut line = Line::new(stand, &sensed, Millis(0));
         line.pressed_by(Color::White, Millis(1000));

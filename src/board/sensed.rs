@@ -8,7 +8,7 @@ use shakmaty::{Bitboard, Square};
 use super::placement::{Code, Placement};
 use crate::time::Millis;
 
-/// Squares are scanned one after the other: what happened later may be seen earlier by this.
+/// A board scans its squares one after the other: of two things the later one may be read this much earlier.
 pub(super) const SCAN_MS: u64 = 250;
 /// How many earlier readings of a square are kept: enough for a hand that brushes over it twice.
 const EARLIER: usize = 4;
@@ -16,11 +16,11 @@ const EARLIER: usize = 4;
 /// An update that a dump has overtaken comes within two scans, or not at all.
 const UNTOLD_MS: u64 = 500;
 
-/// What may have been lost is missed no longer when the board is as it should be so long after: as long as another program may
-/// ask again (`dgt/line/others.rs`).
+/// Updates that may have been lost are missed no longer once the board agrees with the record this long
+/// afterwards. Another program may ask the board again for as long (`dgt/line/others.rs`).
 const LOST_MS: u64 = 60_000;
 
-/// What has changed so long ago or later is told from the rest at once.
+/// Squares that changed within this time are found without looking at all squares.
 const RECENT_MS: u64 = 10_000;
 
 /// The current reading of all squares with the time of each square's last change.
@@ -32,23 +32,26 @@ pub struct Sensed {
     earlier: [[(Code, Millis); EARLIER]; 64],
     last_change: Millis,
     last_arrival: Millis,
+    /// Squares whose last change only a dump told.
     by_dump: Bitboard,
     /// Empty squares whose piece has not come to stand anywhere else.
     lifted: Bitboard,
-    /// Squares of which a dump told and no update, yet.
+    /// Squares whose last change a dump told, and whose update is still to come.
     untold: Bitboard,
     /// An update was lost for certain.
     lost: bool,
-    /// When it was last said that updates may have been lost.
+    /// When the last warning came that updates may have been lost.
     maybe_lost: Option<Millis>,
     last_dump: Option<Millis>,
+    /// The board feels only whether something stands on a square.
     felt: bool,
     /// Squares that are known to read nothing, whatever stands there.
     dead: Bitboard,
     /// Squares that have shown something since they were first read.
     ever_read: Bitboard,
-    /// Squares that have changed in the last [`RECENT_MS`], and no others for long.
+    /// The squares that have changed in the last [`RECENT_MS`], and perhaps others until the next change.
     recent: Bitboard,
+    /// By how many milliseconds the times of changes may be wrong.
     slack: u64,
 }
 
@@ -76,7 +79,7 @@ impl Default for Sensed {
 }
 
 impl Sensed {
-    /// What stood there before anything was watched.
+    /// The readings of a board that showed `placement` before anything was watched.
     pub fn settled(placement: &Placement) -> Self {
         let mut sensed = Self::default();
         for square in placement.occupied() {
@@ -85,7 +88,7 @@ impl Sensed {
         sensed
     }
 
-    /// A square changed. Returns false when it showed that already.
+    /// `square` shows `code`. Returns false when it showed that already.
     pub fn set(&mut self, now: Millis, square: Square, code: Code) -> bool {
         let old = self.placement.at(square);
         if old == code {
@@ -117,7 +120,8 @@ impl Sensed {
         true
     }
 
-    /// A piece came to stand on `square`: the last one like it that was lifted, and what stood here is taken.
+    /// A piece came to stand on `square`. It is the last piece of its kind that was lifted. A piece that was
+    /// lifted from `square` itself is not in a hand either: it is back, or taken.
     fn put_down(&mut self, square: Square, code: Code) {
         self.lifted.discard(square);
         let like_it = self
@@ -129,7 +133,7 @@ impl Sensed {
         }
     }
 
-    /// Several squares changed at once. Returns which.
+    /// The board shows `placement`. Returns the squares that changed.
     pub fn update(&mut self, now: Millis, placement: &Placement) -> Bitboard {
         let mut changed = Bitboard::EMPTY;
         for square in self.placement.differing(placement) {
@@ -166,7 +170,7 @@ impl Sensed {
         self.dead & !self.placement.occupied()
     }
 
-    /// Squares that have shown something: they read what stands there, or did.
+    /// Squares that have shown something since they were first read: their sensors work, or did.
     #[must_use]
     pub fn ever_read(&self) -> Bitboard {
         self.ever_read
@@ -178,7 +182,7 @@ impl Sensed {
         self.dead
     }
 
-    /// `squares` read nothing, whatever stands there, and no others.
+    /// From now on exactly `squares` are known to read nothing, whatever stands there.
     pub fn give_up(&mut self, squares: Bitboard) {
         self.dead = squares;
     }
@@ -194,8 +198,8 @@ impl Sensed {
         Square::ALL.iter().any(read)
     }
 
-    /// For how long nothing had been read on `square` when it came to show what it shows, in milliseconds; none where
-    /// something else had been.
+    /// For how long nothing had been read on `square` when it came to show what it shows, in milliseconds.
+    /// None if it had shown something else.
     #[must_use]
     pub fn was_empty_for(&self, square: Square) -> Option<u64> {
         let (before, since) = self.earlier[usize::from(square)][0];
@@ -220,12 +224,13 @@ impl Sensed {
         self.since[usize::from(square)]
     }
 
-    /// What changes from now on did so up to `ms` milliseconds earlier or later than it is told: the line gathers.
+    /// From now on a change may have happened up to `ms` milliseconds before or after its time: the line
+    /// gathers.
     pub fn is_told_within(&mut self, ms: u64) {
         self.slack = ms;
     }
 
-    /// By how many milliseconds the times of what is told may be wrong. The order is right.
+    /// By how many milliseconds the times of changes may be wrong. Their order is right.
     #[must_use]
     pub fn slack(&self) -> u64 {
         self.slack
@@ -258,13 +263,13 @@ impl Sensed {
         self.earlier[usize::from(square)][0].0
     }
 
-    /// When `square` came to show what it shows, if an update told; a dump only says that it does.
+    /// When `square` came to show what it shows, if an update told. A dump does not tell when.
     #[must_use]
     pub fn seen_at(&self, square: Square) -> Option<Millis> {
         (!self.by_dump.contains(square)).then(|| self.since(square))
     }
 
-    /// When `code` left `square`, whatever has been read there since; none where a dump told.
+    /// When `code` left `square`, whatever has been read there since. None if a dump told the last change.
     #[must_use]
     pub fn left_at(&self, square: Square, code: Code) -> Option<Millis> {
         let mut left = self.seen_at(square)?;
@@ -277,29 +282,29 @@ impl Sensed {
         self.seen_at(square)
     }
 
-    /// `squares` changed by a dump though the link was not down: their updates are late, or lost.
+    /// A dump changed `squares` although the link was up: their updates are late, or lost.
     pub fn expect_updates(&mut self, squares: Bitboard) {
         self.untold |= squares;
     }
 
-    /// True when this board is known to lose updates, or its line to.
+    /// True when this board or its line is known to lose updates, or may have lost some.
     #[must_use]
     pub fn loses_updates(&self, now: Millis) -> bool {
         let late = |s: Square| now.since(self.since(s)) > UNTOLD_MS;
         self.lost || self.maybe_lost.is_some() || self.untold.into_iter().any(late)
     }
 
-    /// Updates may have been lost before `now`, though nothing here shows it.
+    /// Updates may have been lost before `now`, although no reading shows it.
     pub fn may_have_lost(&mut self, now: Millis) {
         self.maybe_lost = Some(now);
     }
 
-    /// The whole board was read, and is as the record has it: what was lost is not missed any more.
+    /// The whole board was read and agrees with the record: lost updates are not missed any more.
     pub fn misses_nothing(&mut self, now: Millis) {
         self.maybe_lost = self.maybe_lost.filter(|at| now.since(*at) < LOST_MS);
     }
 
-    /// True while updates may be missing that were lost.
+    /// True while lost updates may be missed.
     #[must_use]
     pub fn may_miss_some(&self) -> bool {
         self.maybe_lost.is_some()
@@ -311,8 +316,8 @@ impl Sensed {
         self.last_dump
     }
 
-    /// A square from which a piece was lifted after `start`, if that piece has been put down nowhere since:
-    /// it may be in a hand, or was taken off the board.
+    /// A square from which a piece was lifted after `start` that has been put down nowhere since: it may be
+    /// in a hand, or was taken off the board.
     #[must_use]
     pub fn lifted_since(&self, start: Millis) -> Option<Square> {
         self.lifted.into_iter().find(|from| self.since(*from) > start)
@@ -349,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_man_is_lifted_until_it_is_put_down_or_too_long_ago() {
+    fn a_piece_lifted_since_the_start_counts_as_lifted_until_it_is_put_down() {
         let up = (200, Square::D1, Code::EMPTY);
         assert_eq!(lifted(&[up]), Some(Square::D1));
         assert_eq!(lifted(&[up, (300, Square::D8, WHITE_QUEEN)]), None);
@@ -358,9 +363,9 @@ mod tests {
     }
 
     #[test]
-    fn a_man_that_was_taken_where_it_had_been_put_is_not_in_a_hand() {
+    fn a_piece_that_was_taken_where_it_had_been_put_is_not_in_a_hand() {
         let queen = [(200, Square::D1, Code::EMPTY), (300, Square::D8, WHITE_QUEEN)];
-        // At once, and after it was lifted off the board.
+        // Taken in one step, and taken after it was lifted off the board.
         let at_once = [(400, Square::E8, Code::EMPTY), (500, Square::D8, BLACK_KING)];
         assert_eq!(lifted(&[queen, at_once].concat()), None);
         let before = [(400, Square::D8, Code::EMPTY), (450, Square::E8, Code::EMPTY)];

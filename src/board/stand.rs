@@ -1,4 +1,4 @@
-//! A position that a game stands in: playable, or left behind by an illegal act.
+//! A position from which half-moves are played: a legal one, or one that an illegal act left behind.
 
 use std::sync::OnceLock;
 
@@ -16,19 +16,20 @@ use super::{
     placement::Placement,
 };
 
-/// Characters of a FEN; few have more.
+/// Room for a FEN. Few have more characters.
 const LONGEST_FEN: usize = 88;
 
 /// A position with the half-moves that may be played from it.
 ///
-/// These and its key are worked out when they are first asked for: most explanations are given up
+/// The half-moves and the key are worked out when they are first asked for: most hypotheses are given up
 /// before anybody asks how play goes on from them.
 #[derive(Clone, Debug)]
 pub struct Stand {
     kind: Kind,
     mode: CastlingMode,
     placement: Placement,
-    /// Captures en passant of which the position itself does not know ([`Self::of_placement`]).
+    /// Captures en passant that are believed to be possible, and of which the position itself does not know
+    /// ([`Self::of_placement`]).
     in_passing: Box<[Move]>,
     moves: OnceLock<Box<[Move]>>,
     key: OnceLock<u64>,
@@ -85,9 +86,9 @@ impl Stand {
         Self::new(Chess::default(), CastlingMode::Standard)
     }
 
-    /// What stands on the board with `turn` to move. How it came about is not known: castling is believed to be
-    /// possible for kings and rooks at home, and a capture en passant wherever a pawn may just have gone two squares.
-    /// A FEN cannot say so of several pawns, and says it of none before one is taken ([`Self::allowing`]).
+    /// What stands on the board, with `turn` to move and no history. Castling is believed to be possible for
+    /// kings and rooks at home, and a capture en passant wherever a pawn may just have gone two squares. A
+    /// FEN can name one such pawn only, and names none here before one is taken ([`Self::allowing`]).
     #[must_use]
     pub fn of_placement(placement: &Placement, turn: Color, mode: CastlingMode) -> Self {
         let board = placement.board();
@@ -102,7 +103,8 @@ impl Stand {
         }
     }
 
-    /// The start of a game that was saved as a FEN: what was believed of a start without a history is believed again.
+    /// The start of a game that was saved as a FEN. If it was a start without a history, the same is believed
+    /// of it as before.
     #[must_use]
     pub fn of_start(fen: Fen, mode: CastlingMode) -> Self {
         let known = Self::of_setup(fen.into_setup(), mode);
@@ -114,8 +116,8 @@ impl Stand {
         }
     }
 
-    /// The same position if `mv` shows more of how it came about: the pawn that is taken en passant has just gone
-    /// two squares.
+    /// This position if `mv` shows more of its history: the pawn that `mv` captures en passant has just gone
+    /// two squares. None if `mv` is no such capture.
     #[must_use]
     pub fn allowing(&self, mv: Move) -> Option<Self> {
         let mut setup = self.setup();
@@ -126,8 +128,8 @@ impl Stand {
         Some(Self::of_setup(setup, self.mode))
     }
 
-    /// The same position if all was believed of it that may have been before a half-move showed more
-    /// ([`Self::allowing`]); none where nothing may have been.
+    /// This position with all that may have been believed of it before a half-move showed more of its history
+    /// ([`Self::allowing`]). None if no half-move can have shown more.
     #[must_use]
     pub fn as_believed(&self) -> Option<Self> {
         let believed = Self::of_placement(&self.placement, self.turn(), self.mode);
@@ -146,8 +148,8 @@ impl Stand {
         self.mode
     }
 
-    /// The same for positions that are the same for all that follows, different for others as far
-    /// as 64 bits go: used to rank explanations, never to prove anything.
+    /// A hash of the position. Positions that are the same for all that follows have the same key. Others
+    /// have different keys as far as 64 bits go: the key ranks hypotheses and proves nothing.
     #[must_use]
     pub fn key(&self) -> u64 {
         *self.key.get_or_init(|| match &self.kind {
@@ -162,7 +164,7 @@ impl Stand {
     /// True when both are the same for all that follows, as far as [`Self::key`] tells.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
-        // Most differ in what stands where, and need no key.
+        // Most positions differ in their placement, and need no key.
         std::ptr::eq(self, other) || self.placement == other.placement && self.key() == other.key()
     }
 
@@ -282,8 +284,8 @@ impl Stand {
         }
     }
 
-    /// The stand when the side to move left the board as `placement` and the other side is to
-    /// move: what an illegal act leaves behind.
+    /// The stand that an illegal act leaves behind: the side to move left the board as `placement`, and the
+    /// other side is to move.
     #[must_use]
     pub fn left_as(&self, placement: &Placement) -> Self {
         let mut setup = self.setup();
@@ -298,7 +300,8 @@ impl Stand {
         Self::of_setup(setup, self.mode)
     }
 
-    /// The same side to move with another placement: what an arbiter accepts as it stands.
+    /// This stand with another placement and the same side to move: an arbiter accepts the board as it
+    /// stands.
     #[must_use]
     pub fn with_placement(&self, placement: &Placement) -> Self {
         let mut setup = self.setup();
@@ -315,13 +318,13 @@ impl Stand {
     }
 }
 
-/// The rights that remain when king and rook still stand where they were.
+/// The castling rights whose king and rook still stand where they were.
 fn rights_left(setup: &Setup, mode: CastlingMode) -> Bitboard {
     setup.castling_rights & castling_rights(&setup.board, mode)
 }
 
-/// Half-moves from a position that is not playable: the pieces' ways, the own king not in check
-/// afterwards. Kings are not captured, and nobody castles.
+/// The half-moves from a position that is not playable. Each piece goes its own way and leaves its own king
+/// out of check. Kings are not captured, and nobody castles.
 fn replies(setup: &Setup) -> Vec<Move> {
     let (board, us) = (&setup.board, setup.turn);
     let mut moves = Vec::new();
@@ -357,7 +360,8 @@ fn replies(setup: &Setup) -> Vec<Move> {
     moves
 }
 
-/// Where a piece goes by its own way, captures of the own pieces included.
+/// The squares that `piece` reaches from `from` by its own way. Squares with pieces of its own colour are
+/// among them, except for a pawn.
 #[must_use]
 pub fn targets(board: &Board, from: Square, piece: Piece) -> Bitboard {
     if piece.role != Role::Pawn {

@@ -1,5 +1,5 @@
-//! Acts that no legal half-move explains: a piece is gone from its square and stands where it may
-//! not. Each is one more explanation, which has to hold its own against the legal ones.
+//! Acts that no legal half-move explains: a piece is gone from its square and stands where it may not. Each
+//! act is one more hypothesis, and the legal ones are its rivals.
 
 use std::sync::Arc;
 
@@ -14,21 +14,22 @@ use super::{
 };
 use crate::time::Millis;
 
-/// What was done may have been read this long before the half-move that it answers.
+/// An illegal act may be read this long before the half-move that it answers.
 const EARLY_MS: u64 = 1500;
-/// The piece was lifted before the press, and that is read within a scan.
+/// The piece was lifted before the press. The lift is read at most this long after it: a scan, and a margin.
 const LIFTED_MS: u64 = 350;
-/// That a piece of the opponent's was moved must be read so soon after the press.
+/// That a piece of the opponent's was moved is read at most this long after the press.
 const READ_MS: u64 = 250;
-/// Where it went may be read a scan later, or two.
+/// Where the piece went is read at most this long after the press: a scan or two.
 const PLACED_MS: u64 = 600;
 
-/// What the player whose press waits in `line` may have done against the Laws, and where each leads.
+/// The acts against the Laws that the player whose press waits in `line` may have done, each with the stand
+/// that it leaves.
 pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Stand>)> {
     let Some(pressed) = line.awaits() else {
         return Vec::new();
     };
-    // What is left on the last rank is told by the table of what may stand there.
+    // A pawn left on the last rank is the business of [`super::act::explain`].
     if line.promoting(sensed).any() {
         return Vec::new();
     }
@@ -39,7 +40,8 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
     let mut found = Vec::new();
     for to in line.differing() {
         let piece = sensed.at(to);
-        // What is not read where it should stand may stand elsewhere: nothing was taken there.
+        // The piece that belongs on `to` is hidden. It may stand elsewhere, and perhaps nothing was taken
+        // here.
         let unread = line.faults().hidden.contains(to);
         if unread || piece.color() != Some(stand.turn()) || !fresh(to, PLACED_MS) {
             continue;
@@ -47,14 +49,14 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
         let left = line.differing().into_iter().filter(|from| {
             stand.placement().at(*from) == piece && sensed.at(*from) != piece && fresh(*from, LIFTED_MS)
         });
-        // What rested at the press where it may go was knocked on by the opponent, whose time runs.
+        // A piece that rested on a legal square at the press was knocked on by the opponent, whose time runs.
         for from in left.filter(|from| !is_legal(stand, *from, to) && !rested(stand, sensed, *from, pressed))
         {
             found.push(carried(stand, sensed, from, to));
         }
     }
     found.extend(opponents_piece(line, sensed, pressed));
-    // Where two pieces went astray no single act is what was done.
+    // If two pieces went astray, no single act explains the board.
     let acts: Vec<_> = found.iter().filter_map(|(act, _)| act.from_to()).collect();
     let apart = |a: &(Square, Square)| acts.iter().any(|b| a.0 != b.0 && a.1 != b.1);
     if acts.iter().any(apart) {
@@ -63,7 +65,8 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
     found
 }
 
-/// True when the piece of `from` had come to rest where it may go when the press at `pressed` came, and left only after it.
+/// True when the piece of `from` rested on a square where it may go when the press at `pressed` came, and
+/// left that square only after the press.
 fn rested(stand: &Stand, sensed: &Sensed, from: Square, pressed: Millis) -> bool {
     let piece = stand.placement().at(from);
     let mut moves = stand.moves().iter().filter(|mv| mv.from() == Some(from));
@@ -74,8 +77,8 @@ fn rested(stand: &Stand, sensed: &Sensed, from: Square, pressed: Millis) -> bool
     })
 }
 
-/// A piece of the opponent's that was moved before the press at `pressed`. Once that is made the opponent may be
-/// making his half-move.
+/// The act of moving a piece of the opponent's before the press at `pressed`. After the press the opponent
+/// may be making his half-move with it.
 fn opponents_piece(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(IllegalAct, Arc<Stand>)> {
     let stand = &line.stand;
     let since = line
@@ -102,7 +105,7 @@ fn opponents_piece(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(Ill
     Some((act, Arc::new(stand.left_as(&placement))))
 }
 
-/// True when carrying the piece on `from` to `to` is legal, or a part of what is.
+/// True when carrying the piece on `from` to `to` is a legal half-move, or a part of castling that is legal.
 fn is_legal(stand: &Stand, from: Square, to: Square) -> bool {
     let castled_with = |king: Square| king_castles(stand, king, to).map(|(rook, _)| rook);
     stand.moves().iter().any(|mv| match *mv {
@@ -130,7 +133,7 @@ fn carried(stand: &Arc<Stand>, sensed: &Sensed, from: Square, to: Square) -> (Il
     (IllegalAct::carried(from, to, reason, &placement), left)
 }
 
-/// Where the rook goes from and to when a king that goes from `from` to `to` means to castle.
+/// From where to where the rook goes if a king goes from `from` to `to` in order to castle.
 fn king_castles(stand: &Stand, from: Square, to: Square) -> Option<(Square, Square)> {
     let king = stand.board().piece_at(from).filter(|p| p.role == Role::King)?;
     if from.file() != File::E || from.rank() != to.rank() || !from.rank().eq(&king.color.backrank()) {
@@ -154,7 +157,8 @@ mod tests {
 
     use crate::board::Lines;
 
-    /// White carries pieces so from the initial position, presses, and the board reads on.
+    /// The acts that are suspected after White has changed the initial position as `changes` say, and has
+    /// pressed.
     fn found(changes: &[(Square, u8)]) -> Vec<String> {
         let stand = Arc::new(Stand::initial());
         let mut sensed = Sensed::default();
@@ -182,12 +186,12 @@ mod tests {
     }
 
     #[test]
-    fn a_legal_half_move_is_not() {
+    fn a_legal_half_move_is_not_suspected() {
         assert_eq!(found(&[(Square::G1, 0), (Square::F3, 3)]), [""; 0]);
     }
 
     #[test]
-    fn a_piece_of_another_kind_is_not() {
+    fn a_piece_of_another_kind_is_not_suspected() {
         assert_eq!(found(&[(Square::G1, 0), (Square::G3, 4)]), [""; 0]);
     }
 }

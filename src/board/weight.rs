@@ -1,5 +1,5 @@
-//! Weights of the observation model, in nats: what it costs an explanation that something is
-//! otherwise than it says. See `docs/recognition.md` for where each comes from.
+//! Prices of the observation model, in nats: what a hypothesis pays for what it assumes, and for what
+//! contradicts it. `docs/recognition.md` says where each comes from.
 
 use shakmaty::Bitboard;
 
@@ -15,17 +15,17 @@ pub const EXTRA: f32 = 2.0;
 pub const WRONG: f32 = 2.5;
 /// A code that is no piece is seen where the line has one.
 pub const GARBLED: f32 = 1.2;
-/// A piece was seen on its way and not seen to leave, and has been seen where it went.
+/// A square still shows a piece on its way that was read further on since.
 pub const TRAIL: f32 = 0.7;
 /// A half-move was not pressed although the clock ran.
 pub const UNPRESSED: f32 = 1.5;
 /// A press came after the opponent had replied.
 pub const LATE_PRESS: f32 = 0.2;
-/// The longer it takes, the likelier it is for a later half-move, per second.
+/// A late press, per second: the later it comes, the likelier it is for a later half-move.
 pub const LAG: f32 = 1.0;
 /// A press for which the line has no half-move.
 pub const EMPTY_PRESS: f32 = 5.0;
-/// The same for the first seconds: its half-move may be under way.
+/// A press for which the line has no half-move, in the first seconds: the half-move may be under way.
 pub const AWAITED: f32 = 3.0;
 /// A half-move of which nothing but the lifting was seen.
 pub const BLIND: f32 = 2.5;
@@ -37,25 +37,29 @@ pub const READ_AFTER_ALL: f32 = 3.0;
 pub const READ_BEFORE: f32 = 1.5;
 /// A piece was read on a square in passing only, and is not read there now: it went on, or its chip died just then.
 pub const READ_IN_PASSING: f32 = 3.0;
-/// The same as for a half-move unread, where what it took is gone, or it left for a square that reads nothing.
+/// A half-move of a piece that is not read, of which something told: what it took is gone, or it left for a
+/// square that reads nothing.
 pub const UNREAD_BUT_TOLD: f32 = 0.7;
-/// A piece that is read elsewhere than it belongs, and was taken there by mistake.
+/// A piece was taken by mistake to another square, and is read there.
 pub const DISPLACED: f32 = 4.5;
-/// The same, but that it took its time, as in a hand.
+/// A piece was taken by mistake to another square, and took as long as in a hand.
 pub const CARRIED: f32 = 8.0;
-/// A half-move was read so long after its press that it was hardly made before, per second.
+/// A half-move was read late after its press, per second: the later, the less likely it was made before the
+/// press.
 pub const LATE: f32 = 4.0;
-/// It lies there still a second after the press.
+/// A piece still lies on a wrong square a second after the press: a fall costs so much less.
 pub const LIES_STILL: f32 = 2.5;
-/// A piece of the mover's own that he took from its square by mistake.
+/// The mover took a piece of his own from its square by mistake.
 pub const FELL_OWN: f32 = 2.5;
-/// The same of the opponent's, who may as well have lifted it.
+/// The mover took a piece of the opponent's from its square by mistake. The opponent may as well have lifted
+/// it.
 pub const FELL_THEIRS: f32 = 4.0;
 /// Each further piece under the same sleeve.
 pub const FELL_TOO: f32 = 1.0;
-/// The clock is stopped soon after a press, and nothing is known to have happened.
+/// The clock is stopped soon after a press, and nobody knows of a reason. A fall or an illegal act at that
+/// press costs so much less.
 pub const STOPPED: f32 = 3.0;
-/// A piece was gone for a while and is back, and nobody is known to have put it back.
+/// A piece was gone for a while and is back, and nobody knows why. A fall costs so much less.
 pub const CAME_BACK: f32 = 5.0;
 /// The opponent presses back because of a piece that fell.
 pub const RETURNED: f32 = 3.0;
@@ -73,29 +77,30 @@ pub const BEFORE: f32 = 2.0;
 pub const OWED: f32 = 1.0;
 /// A piece left a square on which the line has none.
 pub const NEVER_THERE: f32 = 3.0;
-/// Share of its weight that a difference keeps once it is old.
+/// Share of its price that a difference keeps once it is old.
 pub const GHOST: f32 = 0.6;
 /// A piece arrived well before the opponent's half-move that it answers, per second.
 pub const EARLY: f32 = 1.5;
-/// A piece arrived before the opponent's that it answers, per second.
+/// A piece arrived before the opponent's piece that it answers, per second.
 pub const ORDER: f32 = 0.5;
 /// A piece left one square and arrived on another at once, as if knocked.
 pub const AT_ONCE: f32 = 0.3;
 /// A piece was taken, and the square where it stood was never felt empty.
 pub const UNFELT: f32 = 3.5;
-/// A pawn became something else than a queen, and nothing was seen of it.
+/// A pawn became another piece than a queen, and the board does not show that piece.
 pub const UNDERPROMOTION: f32 = 4.0;
 /// Rate at which a lasting difference adds to a line, per second.
 pub const LASTING_RATE: f32 = 0.25;
-/// For how long it does, in milliseconds.
+/// For how long a lasting difference adds to a line, in milliseconds.
 pub const LASTING_MS: u64 = 8000;
-/// The rate on boards that feel only occupation: where nobody presses and no piece is known, a stay
-/// on a square is all that tells play from hands.
+/// The rate on boards that feel only occupation. There nobody presses and no piece is known, so only the stay
+/// on a square tells a half-move from a hand.
 pub const FELT_RATE: f32 = 1.0;
-/// For how long there, in milliseconds: as much in all.
+/// For how long a lasting difference adds to a line on such boards, in milliseconds. It adds as much in all
+/// as elsewhere.
 pub const FELT_MS: u64 = 2000;
 
-/// How likely each explanation is among all of them, by what each costs: of the sum of their likelihoods its share.
+/// The posterior of each hypothesis, by what each costs: its share of the sum of all likelihoods.
 #[must_use]
 pub fn posterior(totals: &[f32]) -> Vec<f64> {
     let least = totals.iter().copied().fold(f32::INFINITY, f32::min);
@@ -117,7 +122,7 @@ pub fn likelihood(nats: f32) -> f64 {
 
 /// What it costs that `squares` show what is `seen` there, where the line has pieces on `expected`.
 pub(super) fn differences(squares: Bitboard, seen: &Placement, expected: Bitboard) -> f32 {
-    // Most are empty, and counting bits takes longer than to see that.
+    // Most sets are empty, and it takes longer to count bits than to see that.
     let count = |squares: Bitboard| {
         if squares.is_empty() {
             0.0
@@ -145,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_add_up() {
+    fn posteriors_add_up_to_one() {
         let shares = posterior(&[3.0, 3.0, 5.3]);
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         assert!((shares[0] / shares[2] - 10.0).abs() < 0.5, "{shares:?}");

@@ -1,14 +1,15 @@
-//! Since when squares differ by an explanation.
+//! Since when squares differ from what a hypothesis says.
 
 use shakmaty::Square;
 
 use crate::time::Millis;
 
-/// A time for each square. Every explanation has one, and there are many: it is kept as what has passed since the first.
+/// A time for each square. Every hypothesis has its own, and there are many. So each time takes few bytes: it
+/// is kept as what has passed since the first.
 #[derive(Clone, Debug)]
 pub(super) struct WrongSince {
     first: Millis,
-    /// Milliseconds after `first`, of more than forty days the most that fits.
+    /// Milliseconds after `first`. A time more than forty-nine days later is kept as the latest that fits.
     after: [u32; 64],
 }
 
@@ -21,7 +22,7 @@ impl WrongSince {
         }
     }
 
-    /// Since when `square` differs, if it does.
+    /// Since when `square` differs, if it differs.
     pub(super) fn at(&self, square: Square) -> Millis {
         self.first + u64::from(self.after[usize::from(square)])
     }
@@ -55,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_later_or_earlier_than_can_be_told_is_told_as_nearly_as_can_be() {
+    fn a_time_that_does_not_fit_is_kept_as_the_nearest_that_does() {
         let mut since = WrongSince::new(Millis(1000));
         since.set(Square::E4, Millis(u64::MAX));
         since.set(Square::E5, Millis(10));

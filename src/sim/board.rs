@@ -1,4 +1,4 @@
-//! A board as the host sees it: modes, answers, its event log. Pure; knows no chess.
+//! A board as the host sees it: modes, answers, its event log. It is pure and knows no chess.
 
 use super::slave::{Slave, SlaveState};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     time::Millis,
 };
 
-/// What a simulated board says of itself. The numbers are synthetic.
+/// What a simulated board says of itself. Its numbers are those of no real board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulatedIdentity {
     /// Five digits.
@@ -35,9 +35,9 @@ impl SimulatedIdentity {
 /// What the board sends by itself (protocol reference, 1.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing, and no acks of the clock.
+    /// Nothing, not even acknowledgements of the clock.
     Idle,
-    /// The mode of the power-up.
+    /// Nothing. A board is in this mode when it gets power.
     Bus,
     /// Changes of the board.
     UpdateBoard,
@@ -54,13 +54,13 @@ pub struct SimulatedBoard {
     clock: Option<ClockReading>,
     /// When a square last changed.
     changed: Option<Millis>,
-    /// None: it keeps none.
+    /// The event log. None if the board keeps none.
     log: Option<Vec<u8>>,
-    /// What it is on a line that it shares; none on a line of its own.
+    /// The part that a shared line speaks to. None if the board has a line of its own.
     slave: Option<Slave>,
 }
 
-/// A change within this time after another is told as soon after it (protocol reference, 3.5).
+/// The log marks a change as *soon after* if it comes within this time of another (protocol reference, 3.5).
 const SOON_MS: u64 = 250;
 /// Bytes of the event log's store (protocol reference, 3.5).
 const LOG_STORE: usize = 0x1f00;
@@ -82,21 +82,21 @@ impl SimulatedBoard {
         board
     }
 
-    /// The same board without an event log: it does not answer the question for it.
+    /// This board without an event log: it does not answer when it is asked for one.
     #[must_use]
     pub fn without_log(mut self) -> Self {
         self.log = None;
         self
     }
 
-    /// The same board on a line that it shares.
+    /// This board on a shared line.
     #[must_use]
     pub fn on_line(mut self, slave: Slave) -> Self {
         self.slave = Some(slave);
         self
     }
 
-    /// What it is on a line that it shares.
+    /// The part that a shared line speaks to, if the board is on one.
     #[must_use]
     pub fn slave(&self) -> Option<&Slave> {
         self.slave.as_ref()
@@ -117,7 +117,7 @@ impl SimulatedBoard {
         }
     }
 
-    /// The power came back: the mode is lost, the log remembers what stood there.
+    /// The power came back: the board has lost its mode, and enters in the log what stands on it.
     pub fn power_up(&mut self) {
         self.mode = Mode::Bus;
         if let Some(slave) = &mut self.slave {
@@ -132,7 +132,8 @@ impl SimulatedBoard {
         }
     }
 
-    /// The host closed the port. On a line that it shares a board does not notice; one behind a cable of its own is without power.
+    /// The host closed the port. A board on a shared line does not notice. A board behind a cable of its own
+    /// loses its power.
     pub(super) fn is_left(&mut self) {
         match &mut self.slave {
             Some(slave) => slave.is_left(),
@@ -140,7 +141,7 @@ impl SimulatedBoard {
         }
     }
 
-    /// What stands on the squares, as a whole; nobody knows since when.
+    /// Sets what stands on all squares. Nobody knows when it came there.
     pub fn set_squares(&mut self, squares: &[PieceCode; 64]) {
         for (square, &piece) in squares.iter().enumerate() {
             if std::mem::replace(&mut self.squares[square], piece) != piece {
@@ -149,7 +150,7 @@ impl SimulatedBoard {
         }
     }
 
-    /// One square changed at `now`, 0..=63 in the board's own order.
+    /// One square changed at `now`: 0..=63 in the board's own order.
     pub fn set_square(&mut self, now: Millis, square: u8, piece: PieceCode) {
         let Some(place) = self.squares.get_mut(usize::from(square)) else {
             return;
@@ -161,7 +162,7 @@ impl SimulatedBoard {
         }
     }
 
-    /// The clock is stopped where it stands; `out` gets its frame, if it ran.
+    /// Stops the clock at its present times. If it ran, `out` gets its frame.
     pub fn stop_clock(&mut self, out: &mut Vec<u8>) {
         if let Some(clock) = self.clock.as_mut().filter(|clock| clock.running) {
             clock.running = false;
@@ -175,7 +176,7 @@ impl SimulatedBoard {
         self.clock
     }
 
-    /// The clock shows something else; none when it was unplugged. A moved lever enters the log.
+    /// Sets what the clock shows; none if it was unplugged. The log gets a record if the lever has moved.
     pub fn set_clock(&mut self, clock: Option<ClockReading>) {
         if let (Some(before), Some(now)) = (self.clock, clock)
             && before.lever != now.lever
@@ -200,7 +201,7 @@ impl SimulatedBoard {
             }
             HostWord::Other(code) => {
                 if code == IDENTIFICATION {
-                    // The wire knows no text to send, on purpose: the answer is an empty one.
+                    // The text belongs to the maker, so the answer is empty.
                     Message::Other {
                         id: 0x92,
                         payload: &[],
@@ -249,10 +250,10 @@ impl SimulatedBoard {
         }
     }
 
-    /// The clock is on the table of a game: it tells its version and refuses to be set.
+    /// Answers for the clock. It is in use in a game, so it tells its version and refuses to be set.
     fn to_clock(&self, command: ClockCommand, out: &mut Vec<u8>) {
         if self.mode != Mode::Update || self.clock.is_none() {
-            return; // acks travel in this mode only
+            return; // acknowledgements travel in this mode only
         }
         let ack = match command {
             ClockCommand::Version => [0x10, 0x09, 0x20, 0],
@@ -276,7 +277,8 @@ impl SimulatedBoard {
         }
     }
 
-    /// The store is cyclic: the oldest records give way. A margin keeps this from happening at each record.
+    /// Enters a record in the log. The store is cyclic, so the oldest records go. They go many at once, for
+    /// moving the rest at each record would be slow.
     fn record(&mut self, record: LogRecord) {
         if let Some(slave) = &mut self.slave {
             slave.record(record);
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_as_a_board_does() {
+    fn a_simulated_board_answers_as_a_real_one() {
         let mut board = board();
         assert_eq!(board.mode(), Mode::Bus);
         assert_eq!(ask(&mut board, b"M"), [0x93, 0, 5, 1, 8]);

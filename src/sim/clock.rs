@@ -1,4 +1,4 @@
-//! The clock on the table: two times, a lever, a start-stop button. Pure: time is an argument.
+//! The clock on the table: two times, a lever, a start-stop button. It is pure: time is an argument.
 
 use crate::{
     dgt::{ClockReading, ClockSide, ClockTime, Lever},
@@ -11,11 +11,11 @@ pub struct SimulatedClock {
     left: Side,
     right: Side,
     increment_ms: u64,
-    /// What a side that has run down gets for the next period, once.
+    /// What a side gets for the next period when its time has run out, once.
     next_period_ms: u64,
     lever: Lever,
     running: bool,
-    /// When `left` and `right` were right.
+    /// The moment of which `left` and `right` tell.
     as_of: Millis,
 }
 
@@ -23,7 +23,7 @@ pub struct SimulatedClock {
 struct Side {
     ms: u64,
     flag: bool,
-    /// The time of the next period was added.
+    /// The time of the next period has been added.
     added: bool,
 }
 
@@ -47,7 +47,7 @@ impl SimulatedClock {
         }
     }
 
-    /// The same clock with a second period: `ms` are added when a side has run down.
+    /// This clock with a second period: a side gets `ms` more when its time has run out.
     #[must_use]
     pub fn then(mut self, ms: u64) -> Self {
         self.next_period_ms = ms;
@@ -60,7 +60,7 @@ impl SimulatedClock {
         self.lever.to_move()
     }
 
-    /// The next time at which the display changes by itself.
+    /// When the display changes next if nobody touches the clock.
     #[must_use]
     pub fn next_tick(&self) -> Option<Millis> {
         let ms = self.side(self.to_move()).ms;
@@ -90,7 +90,7 @@ impl SimulatedClock {
         }
     }
 
-    /// `side` pushes the lever. Without effect on a side that is down already.
+    /// `side` pushes the lever. This has no effect if the lever is down on that side already.
     pub fn press(&mut self, now: Millis, side: ClockSide) {
         self.advance(now);
         if self.to_move() != side {
@@ -124,7 +124,7 @@ impl SimulatedClock {
     #[must_use]
     pub fn reading(&self) -> ClockReading {
         let shown = |side: Side| ClockTime {
-            // Less than a second left still shows as one.
+            // The last second shows as one until it is over.
             seconds: u32::try_from(side.ms.div_ceil(1000))
                 .unwrap_or(u32::MAX)
                 .min(ClockTime::MAX_SECONDS),
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_the_side_that_is_up_and_adds_at_the_press() {
+    fn the_time_of_the_raised_side_runs_and_a_press_adds_the_increment() {
         let mut clock = SimulatedClock::new(60_000, 2000);
         clock.set_and_start(Millis(0), ClockSide::Left, 0, 0);
         clock.press(Millis(5500), ClockSide::Right); // already down

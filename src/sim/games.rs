@@ -9,7 +9,7 @@ use crate::{
     capture::{Capture, Header},
 };
 
-/// Half-moves of a game that is made up, at most.
+/// The most half-moves of a game that is made up.
 const LONGEST: usize = 120;
 
 /// A game that cannot be read.
@@ -18,14 +18,14 @@ const LONGEST: usize = 120;
 pub struct PgnError {
     /// Number of the game in the text, from 1.
     pub game: usize,
-    /// What cannot be read.
+    /// The word that cannot be read.
     pub token: String,
 }
 
 /// The main lines of the games in a PGN text.
 ///
 /// # Errors
-/// The first move that is not legal. Games from other positions than the first are not read.
+/// Names the first move that is not legal in its game. Games must begin with the initial position.
 pub fn from_pgn(text: &str) -> Result<Vec<Vec<Move>>, PgnError> {
     let mut games = Vec::new();
     let (mut position, mut moves) = (Chess::default(), Vec::new());
@@ -80,7 +80,7 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// A game of legal moves, taken at random.
+/// A game of random legal moves.
 #[must_use]
 pub fn made_up(rng: &mut Rng) -> Vec<Move> {
     let (mut position, mut moves) = (Chess::default(), Vec::new());
@@ -93,7 +93,7 @@ pub fn made_up(rng: &mut Rng) -> Vec<Move> {
     moves
 }
 
-/// A game as hands play it: some seconds for each move.
+/// What a board tells of a game that hands play with some seconds for each move.
 ///
 /// # Errors
 /// When the moves are not legal.
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_people_write() {
+    fn comments_variations_and_marks_in_a_pgn_are_left_out() {
         let text = "[Event \"?\"]\n\n1.e4 {best (by test)} e5 2. Nf3! (2. f4 exf4) 2... Nc6 $1 ; so\n3.Bb5 1-0\n\n\
                     [Event \"?\"]\n1. d4 d5 *";
         let games = from_pgn(text).unwrap();

@@ -1,12 +1,12 @@
-//! What a line makes of a capture that gathers what the board says and hands it on once a period.
+//! What becomes of a capture on a line that gathers: it hands on once a period what the board has said.
 
 use crate::{
     capture::{Act, Capture},
     time::Millis,
 };
 
-/// The same capture with what the board said until the end of each period of `ms` milliseconds coming then. A link that
-/// goes takes nothing with it.
+/// `capture` as a line that gathers would have it: what the board says within a period of `ms` milliseconds
+/// comes at the end of the period. If the link goes before, it comes just before the link goes.
 #[must_use]
 pub fn gathered(capture: &Capture, ms: u64) -> Capture {
     let mut later = capture.clone();
@@ -27,9 +27,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_comes_at_the_end_of_its_period_and_before_the_link_goes() {
+    fn bytes_come_at_the_end_of_their_period_and_before_the_link_goes() {
         let text = "# dgtcap 1\n0.100 < 01\n0.300 > 42\n0.900 < 02\n1.000 < 03\n1.200 < 04\n1.500 ! down\n2.100 < 05\n";
-        let capture = Capture::parse(text.as_bytes()).expect("it is one");
+        let capture = Capture::parse(text.as_bytes()).expect("the text is a capture");
         let later = gathered(&capture, 1000).to_string();
         let lines: Vec<&str> = later.lines().skip(1).collect();
         let wanted = [

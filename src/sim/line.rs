@@ -1,5 +1,5 @@
-//! A line that many simulated boards share: who is asked answers after a while, at the pace of 9600 baud, and who speaks at the
-//! same time is not understood. Pure: time is an argument.
+//! A line that many simulated boards share. A board that is asked answers after a while, at the pace of 9600
+//! baud. Boards that speak at the same time garble each other. It is pure: time is an argument.
 
 use std::collections::VecDeque;
 
@@ -11,28 +11,31 @@ use crate::{
     time::Millis,
 };
 
-/// Microseconds of one byte at 9600 baud, bytes that come at once, and microseconds of a question.
+/// Microseconds of one byte at 9600 baud.
 const BYTE_US: u64 = 1042;
+/// Bytes that the host hears at once.
 const CHUNK: usize = 8;
+/// Microseconds of a question.
 const QUESTION_US: u64 = 4 * BYTE_US;
-/// From the end of a question to the begin of its answer, at the least and at the most.
+/// The least and the most time from the end of a question to the beginning of its answer.
 const ANSWER_US: (u64, u64) = (1_000, 9_000);
-/// Answers to a question to all are spread over this time.
+/// When all boards are asked at once, their answers begin within this time.
 const SPREAD_US: u64 = 1_100_000;
-/// Bus commands: a question to all whether they are there.
+/// The bus command that asks all boards whether they are there.
 const PING: [u8; 3] = [0x87, 0, 0];
 
-/// What is on the wire, or will be.
+/// Bytes of one board that are on the wire, or will be.
 #[derive(Clone, Debug)]
 struct Words {
+    /// When the first byte begins, in microseconds.
     begin: u64,
     bytes: Vec<u8>,
-    /// How many of them the host has heard.
+    /// How many of the bytes the host has heard.
     told: usize,
 }
 
 impl Words {
-    /// When so many of its bytes have been said.
+    /// When `count` of the bytes are on the wire whole.
     fn said(&self, count: usize) -> u64 {
         self.begin + count as u64 * BYTE_US
     }
@@ -45,7 +48,7 @@ impl Words {
         self.told == self.bytes.len()
     }
 
-    /// When the host is to hear more of it: it comes by some bytes at once.
+    /// When the host hears more of the bytes: it hears some at once.
     fn due(&self) -> Option<u64> {
         (!self.is_told()).then(|| self.said(self.bytes.len().min(self.told + CHUNK)))
     }
@@ -54,7 +57,7 @@ impl Words {
 /// What is wrong with a line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Troubles {
-    /// The chance of an answer to be damaged.
+    /// The chance that an answer is damaged.
     pub noise: f64,
     /// The first board answers so many milliseconds later than the others.
     pub late_ms: u64,
@@ -69,14 +72,16 @@ pub struct SimulatedLine {
     words: Vec<Words>,
     troubles: Troubles,
     rng: Rng,
-    /// Some boards may have been taken off the bus by a word for a board alone.
+    /// Some boards may have left bus mode because of a word for a board with a line of its own.
     is_mixed: bool,
+    /// How many games are over.
     over: usize,
     outputs: VecDeque<Output>,
 }
 
 impl SimulatedLine {
-    /// A line with these boards ([`PlayedBoard::on_line`]), and what is wrong with it.
+    /// A line with these boards ([`PlayedBoard::on_line`]) and these troubles. `seed` decides all that is
+    /// left to chance.
     #[must_use]
     pub fn new(players: Vec<PlayedBoard>, troubles: Troubles, seed: u64) -> Self {
         Self {
@@ -91,7 +96,7 @@ impl SimulatedLine {
         }
     }
 
-    /// Its boards.
+    /// The boards of the line.
     pub fn players(&mut self) -> &mut [PlayedBoard] {
         &mut self.players
     }
@@ -116,7 +121,8 @@ impl SimulatedLine {
             HostWord::Bus([_, high, low, _]) => u16::from(high) << 7 | u16::from(low),
             HostWord::Command(_) | HostWord::Other(_) => 0,
         };
-        // Who was taken off the bus by a word for a board alone comes back with the next for any.
+        // A word for a board with a line of its own takes boards out of bus mode. The next bus command brings
+        // each of them back, whatever its address.
         let is_bus = matches!(heard, HostWord::Bus(_));
         let to_all = to == 0 || std::mem::replace(&mut self.is_mixed, !is_bus);
         self.is_mixed = !is_bus;
@@ -129,13 +135,13 @@ impl SimulatedLine {
         }
     }
 
-    /// What a board wants to say it says after a while.
+    /// Does what a board wants. It begins to speak after a while.
     fn carry_out(&mut self, now: Millis, index: usize, spread: bool) {
         while let Some(output) = self.players[index].poll_output() {
             match output {
                 Output::Send(bytes) => self.send(now, index, bytes, spread),
                 Output::Over => self.over += 1,
-                // Its cable is not the line's.
+                // The board's own cable is no part of the line.
                 Output::Unplug | Output::Plug => continue,
             }
             if self.over == self.players.len() {
@@ -163,7 +169,7 @@ impl SimulatedLine {
         });
     }
 
-    /// A byte is lost, turned into another, or comes from nowhere.
+    /// Damages `bytes`: a byte is lost, or turned into another one, or comes from nowhere.
     fn damage(&mut self, bytes: &mut Vec<u8>) {
         let at = self.rng.usize(0..bytes.len());
         match self.rng.u8(0..3) {
@@ -184,7 +190,7 @@ impl SimulatedLine {
         self.tell(now.0 * 1000);
     }
 
-    /// What has been said by `now` (microseconds) the host has heard.
+    /// Lets the host hear what has been said by `now` (microseconds).
     fn tell(&mut self, now: u64) {
         let is_due = |words: &Words| words.due().is_some_and(|due| due <= now);
         let mut due: Vec<usize> = (0..self.words.len())
@@ -205,12 +211,13 @@ impl SimulatedLine {
             .filter(|words| !words.is_told())
             .map(|words| words.begin)
             .min();
-        // Who begins later than this has not met it.
+        // Bytes that begin after these have ended cannot garble them, so these are kept no longer.
         self.words
             .retain(|words| !words.is_told() || open.is_some_and(|open| words.end() > open));
     }
 
-    /// What the host hears of a byte of these words while others speak, too: the line is low where any of them is.
+    /// What the host hears of a byte while others speak, too. Where any of them pulls the line low, it is
+    /// low.
     fn heard(&self, index: usize, place: usize) -> u8 {
         let at = self.words[index].said(place);
         let others = self.words.iter().enumerate().filter(|(other, _)| *other != index);
@@ -221,7 +228,7 @@ impl SimulatedLine {
         spoken.fold(self.words[index].bytes[place], |heard, byte| heard & byte)
     }
 
-    /// When something happens by itself.
+    /// When something happens next if nobody speaks to the line.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Millis> {
         let words = self.words.iter().filter_map(Words::due);
@@ -230,7 +237,7 @@ impl SimulatedLine {
         words.chain(players).min()
     }
 
-    /// The next thing to do; nothing else than to send, and that all games are over.
+    /// The next thing to do: [`Output::Send`], or [`Output::Over`] when all games are over.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }

@@ -1,9 +1,10 @@
-//! Hands, boards, clocks, cables and lines, and watchers that rehearse with them: for the demo, for load tests, for the
-//! project's own tests, and for people without hardware. A [`script`] or a game is played at a [`tabletop`]; a [`mess`] is
-//! made up as a whole, since its hands overlap; both use one [`hand`]. A [`player`] is the board at the other end of a wire.
+//! Hands, boards, clocks, cables and lines, and watchers that rehearse with them: for the demo, for load
+//! tests, for the project's own tests, and for people without hardware. A [`script`] or a game is played at a
+//! [`tabletop`]. A [`mess`] is made up as a whole, because its hands overlap in time. Both use one [`hand`].
+//! A [`player`] is the board at the other end of a wire.
 //!
-//! It marks itself as simulated and never sends another's identification. What opens ports or asks a
-//! clock is the daemon's.
+//! A simulated board says that it is simulated, and never sends the identification of a maker. The modules
+//! that open ports or ask the time of day need the feature `daemon`.
 
 pub mod board;
 pub mod clock;

@@ -1,4 +1,5 @@
-//! What a played board is besides that is not DGT's: it tells whole positions, and answers in its own way.
+//! The part of a played board that boards of other families have: they tell whole positions, and answer in
+//! their own way.
 
 use crate::{
     capture::{Act, Record},
@@ -7,14 +8,14 @@ use crate::{
     time::Millis,
 };
 
-/// See the module.
+/// The wire of a board of another family.
 #[derive(Debug)]
 pub(super) struct Other {
     family: &'static Family,
     board: Box<dyn BoardEnd>,
-    /// Reads what the board says, so that it knows what stands on it.
+    /// Reads what the board says, so that what stands on it is known.
     reader: Box<dyn Driver>,
-    /// None where nothing is known of it.
+    /// What stands on the board. None while nothing is known of it.
     squares: Option<[PieceCode; 64]>,
     /// A host is there.
     pub(super) here: bool,
@@ -31,17 +32,18 @@ impl Other {
         }
     }
 
-    /// Whether it says by itself what stands on it.
+    /// Whether the board tells unasked what stands on it.
     pub(super) fn speaks(&self) -> bool {
         self.board.speaks()
     }
 
-    /// The power came back: what the host had told it is forgotten.
+    /// The power came back: the board has forgotten what the host told it.
     pub(super) fn power_up(&mut self) {
         self.board = (self.family.board)();
     }
 
-    /// What stands on it is what `records` tell first, if they tell anything before the cable is out.
+    /// Takes for the position of the board what `records` tell first, if they tell one before the cable is
+    /// out.
     pub(super) fn look_ahead<'a>(&mut self, records: impl Iterator<Item = &'a Record>) {
         let mut reader = (self.family.driver)();
         let squares = &mut self.squares;
@@ -62,19 +64,19 @@ impl Other {
         }
     }
 
-    /// What it says to a host that comes.
+    /// What the board says to a host that comes.
     pub(super) fn greeting(&self) -> Option<Vec<u8>> {
         let squares = self.squares.filter(|_| self.speaks())?;
         Some(self.board.tell(&squares))
     }
 
-    /// What the host said.
+    /// The host says `bytes`; the board appends to `answers`.
     pub(super) fn hear(&mut self, bytes: &[u8], answers: &mut Vec<u8>) {
         let squares = self.squares.unwrap_or([PieceCode::EMPTY; 64]);
         self.board.hear(bytes, &squares, answers);
     }
 
-    /// What the board says.
+    /// The board says `bytes`; the position follows.
     pub(super) fn follow(&mut self, at: Millis, bytes: &[u8]) {
         let squares = &mut self.squares;
         self.reader.bytes(at, bytes, &mut |told| {

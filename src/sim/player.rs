@@ -1,5 +1,5 @@
-//! Plays a capture as a board: says what the board said then, and answers what the host asks now.
-//! Pure: time is an argument.
+//! Plays a capture as a board: it says what the board said then, and answers what the host asks now. It is
+//! pure: time is an argument.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use crate::{
 /// How a capture is played.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// How many times faster than it was.
+    /// How many times faster than it was recorded.
     pub speed: f64,
     /// The capture stands still while no host listens. Without it the game goes on and the host misses it.
     pub wait: bool,
@@ -51,7 +51,7 @@ pub enum Output {
 pub struct Cue {
     /// What happens.
     pub record: Record,
-    /// What becomes of it.
+    /// How it goes over the line.
     pub way: Delivery,
 }
 
@@ -69,9 +69,9 @@ impl Cue {
 pub enum Delivery {
     /// The host hears it.
     Plain,
-    /// The board has noticed it, and nobody hears.
+    /// The board knows it, and the host does not hear it.
     Lost,
-    /// The line makes it up: the board knows nothing of it.
+    /// The host hears it, and the board knows nothing of it: the line made it up.
     Noise,
     /// From now on the line holds back what the board says.
     Hold,
@@ -79,36 +79,38 @@ pub enum Delivery {
     Release,
 }
 
-/// A board that lives through a capture.
+/// A board on which a capture happens once more.
 #[derive(Debug)]
 pub struct PlayedBoard {
     cues: Vec<Cue>,
     next: usize,
     pace: Pace,
     board: SimulatedBoard,
-    /// What a board is besides that is not DGT's.
+    /// The wire of a board of another family.
     other: Option<Other>,
     /// Reads what the capture says, so that the board's state follows.
     decoder: Decoder,
     host: HostDecoder,
-    /// The frame with which the lever last went over, and when: on a line that it shares.
+    /// The frame with which the lever last went over, and when. Kept for a board on a shared line only.
     pressed: Option<(ClockReading, Millis)>,
     /// Milliseconds of the capture that had passed at `as_of`.
     played_ms: f64,
     as_of: Millis,
+    /// The cable is in.
     plugged: bool,
-    /// What happened while the cable was out is known.
+    /// The capture tells what happened while the cable was out.
     watched: bool,
     over: bool,
+    /// Answers that wait for the end of a frame.
     answers: Vec<u8>,
-    /// What the line holds back, while it does.
+    /// What the line holds back. None while it holds nothing back.
     held: Option<Vec<u8>>,
     outputs: VecDeque<Output>,
 }
 
-/// A frame from before a press comes no later than this after it.
+/// A frame from before a press comes at most this long after that press.
 const OLD_FRAME_MS: u64 = 1500;
-/// An answer does not break into a frame whose rest comes within this time.
+/// An answer waits for the rest of a frame if that comes within this time.
 const REST_OF_FRAME_MS: u64 = 500;
 
 impl PlayedBoard {
@@ -149,14 +151,14 @@ impl PlayedBoard {
         }
     }
 
-    /// The same board without an event log.
+    /// This board without an event log.
     #[must_use]
     pub fn without_log(mut self) -> Self {
         self.board = self.board.without_log();
         self
     }
 
-    /// The same cues as those of a board of `family`.
+    /// This board as one of `family`, whose wire the cues are.
     #[must_use]
     pub fn of(mut self, family: &'static Family) -> Self {
         let mut other = Other::new(family);
@@ -165,26 +167,26 @@ impl PlayedBoard {
         self
     }
 
-    /// The same board on a line that it shares: it speaks only when it is asked.
+    /// This board on a shared line: it speaks only when it is asked.
     #[must_use]
     pub fn on_line(mut self, slave: Slave) -> Self {
         self.board = self.board.on_line(slave);
         self
     }
 
-    /// Its address on a line that it shares.
+    /// The address on a shared line, if the board is on one.
     #[must_use]
     pub fn address(&self) -> Option<u16> {
         self.board.slave().map(Slave::address)
     }
 
-    /// Whether its cable is in.
+    /// Whether the cable is in.
     #[must_use]
     pub fn is_plugged(&self) -> bool {
         self.plugged
     }
 
-    /// The host says something, on a line that it shares.
+    /// The host says something on a shared line.
     pub fn handle_heard(&mut self, now: Millis, heard: HostWord) {
         self.run(now);
         if self.plugged {
@@ -214,7 +216,7 @@ impl PlayedBoard {
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         self.run(now);
         if let Some(other) = &mut self.other {
-            // Who speaks is there.
+            // A host that speaks is there.
             other.here = true;
             other.hear(bytes, &mut self.answers);
             return self.answer();
@@ -226,7 +228,7 @@ impl PlayedBoard {
         self.answer();
     }
 
-    /// The host closed the port: it will not be listening when it comes back.
+    /// The host closed the port. A host that comes back must ask for changes again.
     pub fn handle_hang_up(&mut self, now: Millis) {
         self.run(now);
         self.host = HostDecoder::new();
@@ -271,7 +273,7 @@ impl PlayedBoard {
         !self.pace.wait || !self.plugged || self.is_listened_to()
     }
 
-    /// What the capture says is sent: the host asked for it, or need not.
+    /// Whether the host gets what the capture says: it has asked for it, or need not ask.
     fn is_listened_to(&self) -> bool {
         match &self.other {
             Some(other) => other.here && other.speaks(),
@@ -287,20 +289,20 @@ impl PlayedBoard {
         }
         self.as_of = self.as_of.max(now);
         while running && self.next < self.cues.len() {
-            // A part of a millisecond that rounding has lost is nothing to wait for.
+            // Rounding may have lost a part of a millisecond, and nobody waits for that.
             if self.cues[self.next].record.at.0 as f64 > self.played_ms + 0.001 {
                 return;
             }
             self.play();
             running = self.is_running();
             if !running {
-                // What stands still has not run ahead.
+                // The capture stands still from this record on: time that passed after it does not count.
                 self.played_ms = self.cues[self.next - 1].record.at.0 as f64;
             }
         }
         if self.next == self.cues.len() && !self.over && self.plugged {
             self.over = true;
-            // Nobody plays on: the clock is stopped, as an arbiter would.
+            // Nobody plays on, so the clock is stopped, as an arbiter would stop it.
             let mut bytes = Vec::new();
             self.board.stop_clock(&mut bytes);
             if !bytes.is_empty() && self.board.is_listening() && self.board.slave().is_none() {
@@ -334,7 +336,7 @@ impl PlayedBoard {
                     }
                     self.watched |= !self.plugged;
                 }
-                // On a line that it shares only what the line makes up comes unasked.
+                // On a shared line nothing comes unasked but what the line makes up.
                 let is_heard =
                     way == Delivery::Noise || way != Delivery::Lost && self.board.slave().is_none();
                 if is_heard && self.plugged && self.is_listened_to() {
@@ -352,7 +354,7 @@ impl PlayedBoard {
         }
     }
 
-    /// The cable is back. What the host will ask first is what the capture says next.
+    /// The cable is back. The board stands as the capture says next, for the host will ask for that first.
     fn plug(&mut self) {
         if !self.watched {
             let (squares, clock) = state_ahead(&self.cues[self.next..]);
@@ -401,7 +403,7 @@ impl PlayedBoard {
         });
     }
 
-    /// Sends the answers, unless the capture is within a frame.
+    /// Sends the answers, unless the capture is in the middle of a frame.
     fn answer(&mut self) {
         let in_frame = self.next > 0 && self.cues.get(self.next).is_some_and(|cue| {
             let next = &cue.record;
@@ -424,7 +426,8 @@ impl PlayedBoard {
     }
 }
 
-/// A frame from before a press may come after it in a capture. The log of a board has the lever itself, and no such frame.
+/// Whether a frame is from before a press that came earlier in the capture. The board itself never holds such
+/// a frame, for it has the lever.
 fn is_older(reading: &ClockReading, at: Millis, (pressed, then): (ClockReading, Millis)) -> bool {
     let side = pressed.lever.pressed();
     let (left, had) = (reading.time(side).seconds, pressed.time(side).seconds);

@@ -1,4 +1,4 @@
-//! Where a simulated board is attached: a pseudo terminal or a TCP port.
+//! The port of a simulated board: a pseudo terminal or a TCP server.
 
 use std::{
     io,
@@ -55,8 +55,8 @@ impl Plug {
         }
     }
 
-    /// Waits for a host and returns what it has said already. A pseudo terminal that was never opened
-    /// does not tell: it counts as opened.
+    /// Waits for a host and returns what it has said already. Nobody can tell whether a new pseudo terminal
+    /// has been opened, so it counts as opened.
     ///
     /// # Errors
     /// What the system says.
@@ -75,7 +75,7 @@ impl Plug {
         }
     }
 
-    /// Bytes from the host; 0 when it is gone.
+    /// Reads bytes from the host. Returns 0 when the host is gone.
     ///
     /// # Errors
     /// What the system says.
@@ -94,7 +94,7 @@ impl Plug {
         }
     }
 
-    /// Sends a part of `bytes` and says how much.
+    /// Sends a part of `bytes` and returns how many.
     ///
     /// # Errors
     /// What the system says.

@@ -22,23 +22,24 @@ use tokio::io::{Interest, unix::AsyncFd};
 /// How often to look whether a host is back.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The board's end. Dropping it is pulling the cable: the node vanishes.
+/// The board's end. Dropping it pulls the cable: the device node vanishes.
 #[derive(Debug)]
 pub struct Pty {
     master: OwnedFd,
     /// The same end, as the runtime watches it.
     ready: AsyncFd<OwnedFd>,
-    /// Read while looking whether the host is back.
+    /// What the host said while [`Self::host_back`] looked whether it is there.
     early: Vec<u8>,
     path: PathBuf,
     link: Option<PathBuf>,
 }
 
 impl Pty {
-    /// A new terminal, and a link to it at `link`, so that it can be found again after a next one.
+    /// A new terminal, with a link to it at `link`. The terminal after it has another name, and is found by
+    /// the same link.
     ///
     /// # Errors
-    /// What the system says; outside a runtime none can be made.
+    /// What the system says. Outside of a tokio runtime no terminal can be made.
     pub fn open(link: Option<&Path>) -> io::Result<Self> {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         unlockpt(&master)?;
@@ -69,14 +70,15 @@ impl Pty {
         self.link.as_deref().unwrap_or(&self.path)
     }
 
-    /// Bytes from the host; 0 when it has closed the terminal: then [`Self::host_back`] waits for the next.
+    /// Reads bytes from the host. Returns 0 when the host has closed the terminal; then [`Self::host_back`]
+    /// waits for the next.
     ///
     /// # Errors
     /// What the system says.
     pub async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let mut ready = self.ready.readable().await?;
-            // The runtime keeps a hang-up for ever, even when the next host was there before we looked.
+            // The runtime keeps a hang-up for ever, even if the next host came before this looked.
             if ready.ready().is_read_closed() {
                 return Ok(0);
             }
@@ -94,7 +96,7 @@ impl Pty {
         std::mem::take(&mut self.early)
     }
 
-    /// Sends a part of `bytes` and says how much. A host that does not read makes this wait.
+    /// Sends a part of `bytes` and returns how many. This waits while the host does not read.
     ///
     /// # Errors
     /// What the system says.
@@ -116,11 +118,11 @@ impl Pty {
     /// # Errors
     /// What the system says.
     pub async fn host_back(&mut self) -> io::Result<()> {
-        // There is no event for it: the end of a hang-up is seen by trying.
+        // No event tells that a hang-up is over, so this tries again and again.
         while self.is_hung_up()? {
             tokio::time::sleep(LOOK_EVERY).await;
         }
-        // The runtime takes a hang-up for final: only a new registration is woken again.
+        // The runtime takes a hang-up for final. Only a new registration is woken again.
         self.ready = register(&self.master)?;
         Ok(())
     }
@@ -158,7 +160,7 @@ impl Drop for Pty {
     }
 }
 
-/// Puts a link in place in one step. Only a link is replaced: `--link` may be mistyped.
+/// Puts a link in place in one step. It replaces nothing but a link, for `--link` may be mistyped.
 fn replace_link(target: &Path, link: &Path) -> io::Result<()> {
     if fs::symlink_metadata(link).is_ok_and(|meta| !meta.file_type().is_symlink()) {
         let text = "something that is no link is there";

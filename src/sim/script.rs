@@ -20,15 +20,15 @@ use crate::{
 /// A situation that is written down.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
-    /// What it is called.
+    /// Its name, which is the name of its fixture.
     pub name: String,
     /// `key: value` lines.
     pub keys: Vec<(String, String)>,
     /// What is done, in order.
     pub acts: Vec<String>,
-    /// What should come out, a word for each event.
+    /// The events that should come out, a word for each.
     pub expected: Vec<String>,
-    /// What the Laws say of each irregularity, in order; empty where the script does not say.
+    /// What the Laws say of each irregularity, in order. Empty if the script does not say.
     pub rulings: Vec<String>,
     /// What happens, for a reader.
     pub story: String,
@@ -40,7 +40,7 @@ pub enum ScriptError {
     /// An act cannot be done.
     #[error("{0}: `{1}` cannot be done")]
     Act(String, String),
-    /// A key has a value that means nothing.
+    /// A key has a value that it cannot have.
     #[error("{0}: the key `{1}` has no such value")]
     Key(String, String),
     /// The capture's header cannot be written.
@@ -48,8 +48,8 @@ pub enum ScriptError {
     Header(#[from] HeaderError),
 }
 
-/// Scripts of a text: `== name`, then lines of story (`"`), keys, acts and what is expected (`=>`, `=!`). Each stands for
-/// itself under each edition of its key `laws`.
+/// The scripts of a text. A script is `== name`, then lines of story (`"`), keys, acts and what is expected
+/// (`=>`, `=!`). A script whose key `laws` names several editions gives a script for each edition.
 #[must_use]
 pub fn parse(text: &str) -> Vec<Script> {
     let mut scripts: Vec<Script> = Vec::new();
@@ -83,8 +83,9 @@ impl Script {
         }
     }
 
-    /// The same acts under each edition of `laws: OF-ITS-DAY TODAY`: the first keeps the name, the
-    /// others carry theirs. Rulings begin with the edition that they belong to.
+    /// A script with the same acts for each edition of `laws: OF-ITS-DAY TODAY`. The script of the first
+    /// edition keeps the name, and the others have their edition added to it. Rulings begin with the edition
+    /// to which they belong.
     fn in_each_edition(self) -> Vec<Self> {
         let laws = self.key("laws").unwrap_or("");
         let editions: Vec<String> = laws.split_whitespace().map(str::to_owned).collect();
@@ -117,7 +118,7 @@ impl Script {
         keys.find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// What `read` makes of the value of a key; none where the key is not there.
+    /// What `read` makes of the value of a key. None if the script has no such key.
     fn value<T>(&self, name: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, ScriptError> {
         let Some(value) = self.key(name) else {
             return Ok(None);
@@ -126,10 +127,10 @@ impl Script {
         read(value).map(Some).ok_or_else(wrong)
     }
 
-    /// What a board tells of the script, played in this manner.
+    /// What a board tells of the script when it is played in this manner.
     ///
     /// # Errors
-    /// The first thing that cannot be done.
+    /// Names the first key or act that cannot be done.
     pub fn play(&self, manner: Manner) -> Result<Capture, ScriptError> {
         let mut header = Header::default();
         header.push("board", self.key("board").unwrap_or("1"))?;
@@ -217,7 +218,7 @@ fn codes_in(fen: &str) -> Option<Squares> {
     }))
 }
 
-/// Does one act; none where it cannot be done.
+/// Does one act. None if it cannot be done.
 fn do_act(table: &mut Tabletop, act: &str) -> Option<()> {
     if let Some(ms) = act.strip_prefix('+') {
         table.wait(ms.parse().ok()?);
@@ -275,11 +276,12 @@ fn do_with(table: &mut Tabletop, verb: &str, with: &str) -> Option<()> {
     Some(())
 }
 
-/// How long people think, and take to the clock, in milliseconds.
+/// How long people think before a half-move, in milliseconds.
 const THINK_MS: std::ops::Range<u64> = 550..650;
+/// How long a hand takes from the board to the clock, in milliseconds.
 const PRESS_MS: std::ops::Range<u64> = 80..350;
 
-/// `-e2`, `P@e4`, and with `~` before it the same unseen.
+/// `-e2` lifts a piece, `P@e4` puts one down. With `~` before it the update is lost.
 fn put(table: &mut Tabletop, act: &str) -> Option<()> {
     let (is_unseen, act) = act.strip_prefix('~').map_or((false, act), |act| (true, act));
     let (piece, on) = match act.strip_prefix('-') {
@@ -294,7 +296,8 @@ fn put(table: &mut Tabletop, act: &str) -> Option<()> {
     Some(())
 }
 
-/// `e2e4` is played and pressed; with `-` at its end not pressed; with `!` carried without a look at the Laws.
+/// `e2e4` is played and pressed for. With `-` at its end it is not pressed for. With `!` the piece is carried
+/// there, legal or not.
 fn move_or_carry(table: &mut Tabletop, act: &str) -> Option<()> {
     let (act, is_pressed) = act.strip_suffix('-').map_or((act, true), |act| (act, false));
     table.pause(700, THINK_MS);

@@ -1,4 +1,4 @@
-//! The sensors under the board: what is on the squares, seen late and in the order of the scan.
+//! The sensors under the board: they read the squares late, and in the order of the scan.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ const MESSAGE_MS: u64 = 5;
 pub struct Scan {
     /// Milliseconds of a full scan.
     pub period_ms: u64,
-    /// Milliseconds that a message waits besides.
+    /// Milliseconds that a message waits after the scan has found the change.
     pub late_ms: Range<u64>,
 }
 
@@ -32,7 +32,7 @@ impl Default for Scan {
 }
 
 impl Scan {
-    /// Over Bluetooth: half as fast (6.1), and the radio takes its time.
+    /// A board with Bluetooth: it scans half as fast (6.1), and messages wait for the radio.
     #[must_use]
     pub fn slow() -> Self {
         Self {
@@ -64,8 +64,9 @@ impl Change {
     }
 }
 
-/// What the board tells of `changes`, which are in order of time, and when: a square is looked at once in a
-/// scan, and only what differs from the last report is said. `squares` is what was reported before.
+/// What the board tells of `changes`, and when. The changes are in order of time, and `squares` is what the
+/// board reported before them. A scan looks at each square once, and the board tells only what differs from
+/// its last report.
 #[must_use]
 pub fn scan(
     how: &Scan,
@@ -102,7 +103,7 @@ pub fn scan(
     told.collect()
 }
 
-/// When the scan comes by the square next.
+/// When the scan next reads the square.
 fn next_visit(period: u64, change: &Change, phase: u64) -> Millis {
     // The last square is read a little before the next scan begins.
     let offset = phase + u64::from(change.square) * period * 31 / 2000;
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn late_but_never_later_than_a_scan_and_never_twice_the_same() {
+    fn a_change_is_told_within_a_scan_and_only_once() {
         for seed in 0..50 {
             let mut rng = Rng::with_seed(seed);
             let changes = [

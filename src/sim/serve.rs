@@ -1,4 +1,4 @@
-//! Attaches a player, or a line of them, to a port: moves bytes at their times.
+//! Attaches a player, or a line of players, to a port, and moves bytes at their times.
 #![allow(clippy::disallowed_methods)] // it runs on the wall clock
 
 use std::{io, time::Duration};
@@ -17,9 +17,9 @@ const BYTE: Duration = Duration::from_micros(1042);
 /// Bytes that go out at once when the line is slow.
 const CHUNK: usize = 8;
 
-/// What hangs at a port: a board, or a line of many.
+/// What is attached to a port: a board, or a line of many.
 pub trait Device: Send + std::fmt::Debug {
-    /// Whether it speaks without being asked.
+    /// Whether the device speaks without being asked.
     fn speaks_unasked(&self) -> bool {
         false
     }
@@ -31,7 +31,7 @@ pub trait Device: Send + std::fmt::Debug {
     fn handle_hang_up(&mut self, now: Millis);
     /// The time of [`Self::poll_timeout`] has come.
     fn handle_timeout(&mut self, now: Millis);
-    /// When something happens by itself.
+    /// When something happens next if the host does nothing.
     fn poll_timeout(&self) -> Option<Millis>;
     /// The next thing to do.
     fn poll_output(&mut self) -> Option<Output>;
@@ -82,9 +82,9 @@ impl Device for SimulatedLine {
 /// How a board is served.
 #[derive(Clone, Copy, Debug)]
 pub struct Serving {
-    /// No faster than 9600 baud, as a real line.
+    /// Bytes go no faster than at 9600 baud, as on a real line.
     pub slow_line: bool,
-    /// How long the board goes on answering when its capture is over; none: for ever.
+    /// How long the board goes on answering after its capture is over. None: for ever.
     pub linger: Option<Duration>,
 }
 
@@ -98,8 +98,9 @@ pub struct Station {
     origin: Instant,
     /// A host may be at the other end.
     connected: bool,
-    /// The host has said something since it came. Before that nobody may be there to hear.
+    /// The host has said something since it came. Before that there may be nobody who hears.
     heard: bool,
+    /// Bytes that wait for the line.
     out: Vec<u8>,
     /// When the line is free again.
     free: Instant,
@@ -158,7 +159,7 @@ impl Station {
     }
 
     fn now(&self) -> Millis {
-        // A day has 86 million milliseconds.
+        // The milliseconds of any run fit: a day has 86 million.
         Millis(self.origin.elapsed().as_millis() as u64)
     }
 
@@ -236,7 +237,7 @@ impl Station {
         Ok(())
     }
 
-    /// A host may be there: a board that need not be asked speaks.
+    /// A host may be there: a board that speaks unasked speaks now.
     fn met(&mut self) {
         if self.connected && self.player.speaks_unasked() {
             self.heard = true;
@@ -253,13 +254,13 @@ impl Station {
 
     fn written(&mut self, written: Option<usize>) {
         let Some(n) = written else {
-            // The host is just leaving: reading will say so.
+            // The host is just leaving. The next read tells so.
             self.out.clear();
             return;
         };
         self.out.drain(..n);
         if self.serving.slow_line {
-            // At most a chunk, so the product is small.
+            // `n` is at most a chunk, so the product is small.
             self.free = self.free.max(Instant::now() - BYTE) + BYTE * n as u32;
         }
     }

@@ -1,17 +1,17 @@
-//! What stands on a board and what its clock shows, as far as it has said.
+//! What stands on a board and what its clock shows, as far as the board has told.
 
 use crate::{
     dgt::{ClockReading, Decoder, Message, PieceCode, Squares},
     time::Millis,
 };
 
-/// See the module.
+/// The squares and the clock of a board, as its bytes have told them.
 #[derive(Clone, Debug)]
 pub struct ShownBoard {
     decoder: Decoder,
     /// What stands on the squares, in the board's own order.
     pub squares: Squares,
-    /// What the clock shows; none where there is none.
+    /// What the clock shows. None if there is no clock.
     pub clock: Option<ClockReading>,
 }
 
@@ -39,7 +39,7 @@ impl ShownBoard {
         told
     }
 
-    /// What it answers to a host that asks for squares and clock.
+    /// The board's answer to a host that asks for squares and clock.
     #[must_use]
     pub fn answers(&self) -> Vec<u8> {
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! What a board is on a line that it shares: it answers bus commands for its address (protocol reference, 2.5 and 2.6).
+//! A board on a shared line: it answers bus commands for its address (protocol reference, 2.5 and 2.6).
 
 use crate::dgt::{
     ClockReading, Message, PieceCode,
@@ -6,7 +6,7 @@ use crate::dgt::{
     eventlog::LogRecord,
 };
 
-/// Bytes of changes that a board keeps for who does not ask.
+/// The most bytes of changes that a board keeps while nobody asks for them.
 const STORE: usize = 0x1f00;
 
 /// The part of a board that is spoken to over a shared line.
@@ -15,19 +15,19 @@ pub struct Slave {
     address: u16,
     /// Changes that were not told yet.
     changes: Vec<u8>,
-    /// The last that were.
+    /// The changes that were told last.
     told: Vec<u8>,
     /// Somebody asks for changes.
     is_asked: bool,
     ignores_ping: bool,
-    /// As newer boards: the id of changes alternates.
+    /// The id of the answer with changes alternates, as with newer boards.
     alternates: bool,
     is_even: bool,
-    /// As firmware 1.2 and older: no number.
+    /// The board does not tell its firmware's number, as with firmware 1.2 and older.
     is_old: bool,
 }
 
-/// What a shared line asks of a board, which answers of itself.
+/// What a shared line may ask of a board.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlaveState<'a> {
     pub(super) squares: &'a [PieceCode; 64],
@@ -36,7 +36,8 @@ pub(super) struct SlaveState<'a> {
 }
 
 impl Slave {
-    /// A board of this address. Every second one alternates its ids, every third has old firmware.
+    /// A board of this address. Boards of even addresses alternate their ids, and those of every third
+    /// address have old firmware.
     #[must_use]
     pub fn new(address: u16) -> Self {
         Self {
@@ -51,24 +52,24 @@ impl Slave {
         }
     }
 
-    /// Its address.
+    /// The address of the board.
     #[must_use]
     pub fn address(&self) -> u16 {
         self.address
     }
 
-    /// Whether somebody asks it for changes.
+    /// Whether somebody asks the board for changes.
     #[must_use]
     pub fn is_asked(&self) -> bool {
         self.is_asked
     }
 
-    /// It had no power.
+    /// The board had no power, and starts anew.
     pub(super) fn power_up(&mut self) {
         *self = Self::new(self.address);
     }
 
-    /// Nobody asks it any more. What it has to tell it keeps.
+    /// Nobody asks the board any more. It keeps the changes that it has not told.
     pub(super) fn is_left(&mut self) {
         self.is_asked = false;
     }

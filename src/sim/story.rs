@@ -13,7 +13,7 @@ use crate::{
 pub const PGN: &str = "1. e4 c6 2. d4 d5 3. Nc3 dxe4 4. Nxe4 Nf6 5. Qd3 e5 6. dxe5 Qa5+ 7. Bd2 Qxe5 8. O-O-O Nxe4 \
                        9. Qd8+ Kxd8 10. Bg5+ Kc7 11. Bd8# 1-0";
 
-/// What happens besides: the kind, who did it, and the half-move.
+/// The irregularities in the story: the kind, the offender, and the half-move.
 pub const IRREGULARITIES: [(IrregularityKind, Side, u32); 4] = [
     (IrregularityKind::PressWithoutMove, Side::Black, 6),
     (IrregularityKind::PiecesDisplaced, Side::Black, 12),
@@ -21,7 +21,7 @@ pub const IRREGULARITIES: [(IrregularityKind, Side, u32); 4] = [
     (IrregularityKind::MovedOutOfTurn, Side::White, 16),
 ];
 
-/// What is done at the table, in the notation of the fixtures.
+/// What the hands do at the table, in the notation of the fixtures.
 const SCRIPT: &str = "== vienna-1910
     board: demo
     laws: 2023
@@ -32,13 +32,14 @@ const SCRIPT: &str = "== vienna-1910
     c1g5!- +250 press +2200 stop +1200 put-back +1200 start:w/120 c1d2 a5e5 e1c1
     d3d8!- +4500 stop +1000 put-back +1200 start:b f6e4 d3d8 e8d8 d2g5 d8c7 g5d8
     +900 stop +800 -e4 -c1 +200 K@e4 +300 -c7 +200 k@d5 +1500";
-//  Black presses before he has moved: two minutes for White. The queen's way to a5 leads over the knight. White does not
-//  see the check: two minutes for Black. White has seen the mate and cannot wait for the reply. The kings say the result.
+// Black presses before he has moved, and White gets two minutes. The queen on its way to a5 knocks the knight
+// of b8 to c7. White does not see the check, and Black gets two minutes. White has seen the mate and does not
+// wait for the reply. The kings tell the result.
 
 /// The story as a capture of about three quarters of a minute.
 ///
 /// # Errors
-/// None unless the texts above are changed.
+/// None, as long as nobody changes the texts above.
 pub fn capture(seed: u64) -> Result<Capture, ScriptError> {
     let script = parse(SCRIPT).into_iter().next().unwrap_or_default();
     script.play(Manner::human(seed))
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_less_than_a_minute() {
+    fn the_story_takes_less_than_a_minute() {
         let story = capture(1).unwrap();
         assert!((30..55).contains(&(story.end().0 / 1000)), "{:?}", story.end());
         assert_eq!(story, Capture::parse(story.to_string().as_bytes()).unwrap());

@@ -1,5 +1,5 @@
-//! A table with a board, a clock, cables and hands at them: what is done there becomes a capture of what such a board
-//! would have told of it.
+//! A table with a board, a clock, cables and hands. What the hands do becomes a capture of what such a board
+//! would have told.
 
 mod setting;
 
@@ -25,16 +25,16 @@ use crate::{
 
 pub use setting::{Manner, TableSetting, codes_of};
 
-/// A half-move that is not legal where it is to be made.
+/// A half-move that is not legal in the position of the game.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not legal here")]
 pub struct NotLegal(pub String);
 
-/// What stands on a square: a piece, one of the special ones, or nothing.
+/// What stands on a square: a piece, a special piece, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stands {
     code: PieceCode,
-    /// Its chip works.
+    /// The chip of the piece works.
     is_read: bool,
 }
 
@@ -59,12 +59,12 @@ impl Stands {
     }
 }
 
-/// A clock's frame comes so much later than what it tells, where people play.
+/// How much later than its reading a frame of the clock comes, where people play.
 const FRAME_LATE_MS: Range<u64> = 5..120;
 /// Time of a frame on the line.
 const FRAME_MS: u64 = 11;
 
-/// The table while something is done there.
+/// A table, and what has been done there so far.
 #[derive(Debug)]
 pub struct Tabletop {
     now: Millis,
@@ -74,14 +74,15 @@ pub struct Tabletop {
     /// The positions before each half-move.
     past: Vec<Chess>,
     stands: [Stands; 64],
-    /// What a square reads whatever stands there.
+    /// What a square reads, whatever stands there.
     misread: [Option<PieceCode>; 64],
     /// The board's own number of each square, a1 first.
     raw: [u8; 64],
-    /// What the board has told, in its own order; first of all, and by now.
+    /// What the board told first, in its own order.
     first: Squares,
+    /// What the board has told by now, in its own order.
     told: Squares,
-    /// What a scan has still to find.
+    /// Changes that a scan has still to find.
     changes: Vec<Change>,
     clock: Option<SimulatedClock>,
     white: ClockSide,
@@ -141,7 +142,7 @@ impl Tabletop {
         table
     }
 
-    /// All that was told.
+    /// Ends the capture and returns all that was told.
     #[must_use]
     pub fn finish(mut self, header: Header) -> Capture {
         if let Manner::Human(_, how) = self.manner.clone() {
@@ -154,7 +155,7 @@ impl Tabletop {
             self.records.sort_by_key(|record| record.at);
         } else {
             self.wait(4000);
-            // The last word of a capture is a time: stillness counts until then.
+            // A capture ends with its last record, so this dump says how long the board stood still.
             self.dump();
         }
         let records = self.records;
@@ -167,13 +168,13 @@ impl Tabletop {
         &self.position
     }
 
-    /// What `uci` means there, if it is legal.
+    /// The half-move `uci` in the position of the game, if it is legal.
     #[must_use]
     pub fn legal(&self, uci: &str) -> Option<Move> {
         uci.parse::<UciMove>().ok()?.to_move(&self.position).ok()
     }
 
-    /// Nothing happens for so many milliseconds.
+    /// Lets `ms` milliseconds pass.
     pub fn wait(&mut self, ms: u64) {
         let until = self.now + ms;
         let next_tick = |table: &Self| table.clock.as_ref().and_then(SimulatedClock::next_tick);
@@ -185,7 +186,7 @@ impl Tabletop {
         self.now = until;
     }
 
-    /// As long as people take, or always the same.
+    /// Waits as long as people take, or always as long as `even`.
     pub(in crate::sim) fn pause(&mut self, even: u64, drawn: Range<u64>) {
         let ms = match self.manner {
             Manner::Tidy => even,
@@ -243,19 +244,19 @@ impl Tabletop {
         self.notice(square);
     }
 
-    /// What stands on a square is lifted; returns what that is.
+    /// Lifts what stands on a square, and returns it.
     pub fn lift(&mut self, square: Square) -> PieceCode {
         let lifted = self.stands[usize::from(square)].code;
         self.stand(square, Stands::NOTHING);
         lifted
     }
 
-    /// A piece is put on a square.
+    /// Puts a piece on a square.
     pub fn put(&mut self, square: Square, piece: PieceCode) {
         self.stand(square, Stands::read(piece));
     }
 
-    /// The same, or nothing is left there, and the update is lost.
+    /// Puts a piece on a square, or takes it away, and the update is lost.
     pub fn put_unseen(&mut self, square: Square, piece: PieceCode) {
         self.stands[usize::from(square)] = Stands::read(piece);
     }
@@ -266,13 +267,13 @@ impl Tabletop {
         self.notice(square);
     }
 
-    /// From now on the board reads this on a square whatever stands there; none: it reads right.
+    /// From now on the board reads `code` on a square, whatever stands there. None: it reads right again.
     pub fn read_as(&mut self, square: Square, code: Option<PieceCode>) {
         self.misread[usize::from(square)] = code;
         self.notice(square);
     }
 
-    /// The clock tells the board what it shows; frames keep their order.
+    /// The clock tells the board what it shows. Frames keep their order.
     fn show_clock(&mut self) {
         let at = match self.manner {
             Manner::Tidy => self.now,
@@ -285,7 +286,7 @@ impl Tabletop {
         }
     }
 
-    /// The clock's cable is pulled, or back.
+    /// Pulls the clock's cable, or plugs it in.
     pub fn clock_cable(&mut self, is_out: bool) {
         self.is_clock_out = is_out;
         self.show_clock();
@@ -310,7 +311,7 @@ impl Tabletop {
         self.clock_act(SimulatedClock::stop);
     }
 
-    /// The arbiter sets who is to move, adds seconds to White's and Black's times, and starts.
+    /// The arbiter sets who is to move, adds seconds to White's and Black's times, and starts the clock.
     pub fn start(&mut self, to_move: Color, white: u64, black: u64) {
         let (side, left, right) = match self.white {
             ClockSide::Left => (to_move.fold_wb(ClockSide::Left, ClockSide::Right), white, black),
@@ -319,7 +320,7 @@ impl Tabletop {
         self.clock_act(|clock, now| clock.set_and_start(now, side, left * 1000, right * 1000));
     }
 
-    /// The board's cable is pulled, or back.
+    /// Pulls the board's cable, or plugs it in.
     pub fn cable(&mut self, is_in: bool) {
         let act = if is_in { Act::LinkUp } else { Act::LinkDown };
         self.records.push(Record { at: self.now, act });
@@ -331,7 +332,7 @@ impl Tabletop {
         }
     }
 
-    /// The game's position moves on; no hand moves.
+    /// Plays a half-move in the game's position, without a hand.
     ///
     /// # Errors
     /// When the half-move is not legal.
@@ -342,7 +343,7 @@ impl Tabletop {
         Ok(())
     }
 
-    /// A legal half-move, and the press.
+    /// A hand makes a legal half-move and presses the clock.
     ///
     /// # Errors
     /// When it is not legal.
@@ -353,7 +354,7 @@ impl Tabletop {
         Ok(())
     }
 
-    /// A legal half-move; the clock is not pressed.
+    /// A hand makes a legal half-move and does not press the clock.
     ///
     /// # Errors
     /// When it is not legal.
@@ -369,7 +370,7 @@ impl Tabletop {
         )
     }
 
-    /// The same by a hand to which this happens.
+    /// [`Self::make`] by a hand with these slips.
     ///
     /// # Errors
     /// When it is not legal.
@@ -380,7 +381,7 @@ impl Tabletop {
         Ok(())
     }
 
-    /// What stands on a square is carried to another one, whatever the Laws say; what stood there goes.
+    /// A hand carries a piece to another square, legal or not. What stands there goes.
     pub fn carry(&mut self, from: Square, to: Square) {
         self.reach_out(Slips::default(), |hand| hand.carry(from, to));
     }
@@ -406,7 +407,8 @@ impl Tabletop {
         self.wait((begin + end).since(self.now));
     }
 
-    /// Hands put up what `codes` says, a1 first: first away with what is wrong, then back with what is missing.
+    /// Hands set up what `codes` says, a1 first. They first take away what is wrong and then put down what is
+    /// missing.
     pub fn set_up(&mut self, codes: &Squares) {
         let mut unread: Vec<Stands> = Vec::new();
         for is_away in [true, false] {
@@ -418,7 +420,7 @@ impl Tabletop {
                     continue;
                 }
                 unread.extend((!stands.is_read).then_some(stands));
-                // The piece without a chip comes back as it went.
+                // A piece without a working chip comes back as it was.
                 let same = unread.iter().position(|piece| piece.code == wanted);
                 let back = same.filter(|_| !is_away).map(|index| unread.swap_remove(index));
                 let put = back.unwrap_or_else(|| Stands::read(wanted));
@@ -428,12 +430,13 @@ impl Tabletop {
         }
     }
 
-    /// The pieces are put up as they stand in the game's position.
+    /// Hands set up the game's position.
     pub fn put_back(&mut self) {
         self.set_up(&codes_of(&self.position));
     }
 
-    /// The same after `ply` half-moves, where the game goes on from; false where it has not so many.
+    /// Hands set up the position after `ply` half-moves, and the game goes on from there. Returns false if
+    /// the game has fewer half-moves.
     pub fn take_back(&mut self, ply: usize) -> bool {
         let Some(position) = self.past.get(ply).cloned() else {
             return false;
@@ -444,7 +447,7 @@ impl Tabletop {
         true
     }
 
-    /// The pieces are put up for the next game.
+    /// Hands set up the pieces for the next game.
     pub fn begin_anew(&mut self) {
         self.past.clear();
         self.position = Chess::default();

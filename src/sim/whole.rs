@@ -1,4 +1,5 @@
-//! A board of another family: what it would have said of a game that was recorded on, or made up for, a DGT board. It has no clock.
+//! What a board of another family would have told of a game that was recorded on a DGT board, or made up for
+//! one. Such a board has no clock.
 
 use super::{
     player::{Cue, Delivery},
@@ -11,13 +12,13 @@ use crate::{
     time::Millis,
 };
 
-/// A board says again what stands on it when it has said nothing for so long.
+/// A board that has told nothing for this long tells again what stands on it.
 const REPEAT_MS: u64 = 1000;
 
 /// The capture as a board of `family` would have made it.
 ///
 /// # Errors
-/// When the capture's header says already what the board speaks.
+/// If the capture's header names a protocol already.
 pub fn told_by(family: &Family, capture: &Capture) -> Result<Capture, HeaderError> {
     let mut header = Header::default();
     header.push("protocol", family.name)?;
@@ -60,7 +61,7 @@ struct Teller {
     board: Box<dyn crate::families::BoardEnd>,
     shown: ShownBoard,
     told: Option<(Millis, Squares)>,
-    /// What happened while the cable was out is known.
+    /// The cues tell what happened while the cable was out.
     followed: bool,
     cues: Vec<Cue>,
 }
@@ -72,7 +73,7 @@ impl Teller {
             Act::FromBoard(bytes) if !bytes.is_empty() && cue.way != Delivery::Noise => {
                 self.followed |= self.shown.hear(at, bytes);
                 self.repeat(at);
-                // An update that is lost is told when something else changes, or when all is told again.
+                // What a lost update changed is told with the next change.
                 let changed = self.told.is_none_or(|(_, told)| told != self.shown.squares);
                 if changed && cue.way == Delivery::Plain {
                     self.say(at);
@@ -96,7 +97,7 @@ impl Teller {
         }
     }
 
-    /// What was said last is said again until `until`.
+    /// Tells once more what was told last, as often as it is due until `until`.
     fn repeat(&mut self, until: Millis) {
         while let Some((at, told)) = self.told.filter(|(at, _)| until.since(*at) > REPEAT_MS) {
             self.tell(at + REPEAT_MS, told);
@@ -120,7 +121,7 @@ mod tests {
     use crate::families::Protocol;
 
     #[test]
-    fn changes_are_said_at_once_and_the_rest_every_second() {
+    fn changes_are_told_at_once_and_the_position_again_every_second() {
         let mut text = String::from("# dgtcap 1\n# board: 7\n0.100 < 86 00 43");
         for raw in 0..64 {
             text += if (16..48).contains(&raw) { " 00" } else { " 01" };

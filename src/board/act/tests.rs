@@ -2,7 +2,7 @@ use super::*;
 
 use shakmaty::{CastlingMode, fen::Fen};
 
-/// The player to move carried pieces so, and pressed.
+/// What explains the board after the player to move has carried pieces as `acts` say and has pressed.
 fn after(fen: &str, acts: &[(Square, Option<Square>)]) -> Explanation {
     let fen: Fen = fen.parse().unwrap();
     let stand = Stand::of_setup(fen.into_setup(), CastlingMode::Standard);
@@ -28,7 +28,7 @@ const INITIAL: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 const PAWN: &str = "8/P6k/8/8/8/8/7K/8 w - - 0 1";
 
 #[test]
-fn each_wrong_has_its_reason() {
+fn each_illegal_act_has_its_reason() {
     let pinned = "4k3/8/8/8/8/4r3/4B3/4K3 w - - 0 1";
     assert_eq!(
         reason(pinned, Square::E2, Square::D3),
@@ -57,10 +57,13 @@ fn each_wrong_has_its_reason() {
 fn what_the_opponent_has_lifted_still_belongs_to_the_position() {
     let acts = [(Square::B1, Some(Square::B4)), (Square::D8, None)];
     let Explanation::Illegal(act) = after(INITIAL, &acts) else {
-        panic!("a knight does not go so");
+        panic!("no knight goes from b1 to b4");
     };
     assert_eq!(act.uci().as_deref(), Some("b1b4"));
-    assert!(act.stood_on(Square::D8), "the queen is in a hand");
+    assert!(
+        act.stood_on(Square::D8),
+        "the opponent has lifted the queen, and it still belongs to the position"
+    );
     assert!(act.stood_on(Square::B4) && !act.stood_on(Square::B1));
 }
 
@@ -109,11 +112,15 @@ fn missing_pieces_accuse_nobody() {
         Explanation::OnlyMissing(Bitboard::from_square(Square::G1))
     );
     let both = after(INITIAL, &[(Square::E2, Some(Square::E4)), (Square::E7, None)]);
-    assert_eq!(both, Explanation::Legal, "the opponent has lifted already");
+    assert_eq!(
+        both,
+        Explanation::Legal,
+        "the opponent has lifted a piece to reply"
+    );
 }
 
 #[test]
-fn an_act_off_the_board_is_refused() {
+fn a_kept_act_with_squares_off_the_board_is_refused() {
     let act = IllegalAct::carried(
         Square::F1,
         Square::F3,
@@ -133,10 +140,10 @@ fn an_act_off_the_board_is_refused() {
 }
 
 #[test]
-fn two_pieces_that_went_astray_have_no_explanation() {
+fn two_pieces_that_went_astray_are_an_unexplained_act() {
     let acts = [(Square::A1, Some(Square::A5)), (Square::D1, Some(Square::D5))];
     let Explanation::Illegal(act) = after(INITIAL, &acts) else {
-        panic!("illegal whatever it was");
+        panic!("two pieces on wrong squares are an illegal act");
     };
     assert_eq!((act.reason, act.from_to()), (Reason::Unexplained, None));
 }

@@ -1,4 +1,4 @@
-//! What a line costs: what it pays as time passes, and how things stand at a moment.
+//! What a line costs: what it pays as time passes, and what it pays for things that are open at a moment.
 
 use shakmaty::{Bitboard, Rank, Square};
 
@@ -13,15 +13,16 @@ use crate::{
     time::Millis,
 };
 
-/// A difference that has lasted this long is a ghost: it says little of what was played since.
+/// A difference that has lasted this long is a *ghost*: it tells little of what was played since, and costs
+/// less.
 const GHOST_MS: u64 = 5000;
 
-/// The board at a moment, against which many lines are held.
+/// The readings at a moment, with which many lines are compared.
 #[derive(Clone, Copy)]
 pub(in crate::board) struct Glance<'a> {
     sensed: &'a Sensed,
     now: Millis,
-    /// What has changed too lately to be a ghost.
+    /// The squares that changed too recently for their differences to be ghosts.
     fresh: Bitboard,
 }
 
@@ -37,8 +38,8 @@ impl<'a> Glance<'a> {
 }
 
 impl Line {
-    /// Squares that a piece has left unseen: one more of its kind is read than there are, or else
-    /// another one has been displaced.
+    /// Squares of the trail that their piece has left without an update: the board reads more pieces of its
+    /// kind than the line has. If it does not, another piece of its kind was displaced.
     fn left_unseen(&self, sensed: &Sensed) -> Bitboard {
         let surplus = |s: &Square| {
             let piece = sensed.at(*s);
@@ -48,8 +49,8 @@ impl Line {
         self.trail.into_iter().filter(surplus).collect()
     }
 
-    /// Where a pawn stands on the last rank that the player to move may have moved there: it is about to be
-    /// replaced.
+    /// The squares of the last rank that show a pawn which the player to move may have moved there: the
+    /// player is about to replace it.
     pub(crate) fn promoting(&self, sensed: &Sensed) -> Bitboard {
         let us = self.turn();
         let pawn = Code::from(us.pawn());
@@ -72,13 +73,14 @@ impl Line {
         last.into_iter().filter(pushed).collect()
     }
 
-    /// Squares that cost little and no more with time, for it is known how they came to differ.
+    /// Differing squares that cost little, and not more as time passes, for it is known how they came to
+    /// differ.
     fn passing(&self, sensed: &Sensed) -> Bitboard {
         self.left_unseen(sensed) | self.promoting(sensed)
     }
 
-    /// Adds what lasting differences cost between `from` and `to`. What changed since the last of them could have been paid
-    /// for is among `lately`.
+    /// Adds what lasting differences cost between `from` and `to`. `lately` has the squares that changed so
+    /// late that they may cost something after `from` ([`paid_for_after`]).
     pub(in crate::board) fn age(&mut self, sensed: &Sensed, lately: Bitboard, from: Millis, to: Millis) {
         while let Some((_, at)) = self.pending.first()
             && to.since(*at) > GIVE_UP_MS
@@ -114,7 +116,7 @@ impl Line {
         self.total_at(Glance::new(sensed, now))
     }
 
-    /// The same at a moment that many lines share.
+    /// [`Self::total`] at a moment that many lines share.
     pub(in crate::board) fn total_at(&self, glance: Glance<'_>) -> f32 {
         let mut total = self.bill.total();
         self.open_items(glance, |_, nats| total += nats);
@@ -147,7 +149,8 @@ impl Line {
         weight::TRAIL * passing.count() as f32 + cost(differing & !ghosts) + cost(ghosts) * weight::GHOST
     }
 
-    /// What the line costs because of how things stand at `now`; it may pass.
+    /// What the line costs at `now` because of what is still open. It costs nothing more once that is
+    /// settled.
     fn open_items(&self, glance: Glance<'_>, mut pay: impl FnMut(Item, f32)) {
         let now = glance.now;
         pay(Item::Differs, self.differs(glance));
@@ -177,7 +180,7 @@ fn lasting(sensed: &Sensed) -> (f32, u64) {
     }
 }
 
-/// What changed so late that it may be paid for after `from` ([`Line::age`]).
+/// The squares that changed so late that their differences may cost something after `from` ([`Line::age`]).
 pub(in crate::board) fn paid_for_after(sensed: &Sensed, from: Millis) -> Bitboard {
     let (_, lasting) = lasting(sensed);
     sensed.changed_since(from - lasting)

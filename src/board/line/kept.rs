@@ -20,7 +20,7 @@ use crate::{
     time::Millis,
 };
 
-/// See the module.
+/// A line as a snapshot keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KeptLine {
     /// The last half-move, by its number in the tree of all lines.
@@ -34,17 +34,17 @@ pub struct KeptLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     faults: Option<Faults>,
     born: Millis,
-    /// Since when squares differ by it: all, and those that do since later.
+    /// Since when squares differ from the line: the earliest time, and the later times with their squares.
     wrong_since: (Millis, Vec<(KeptSquare, Millis)>),
 }
 
 impl Line {
-    /// The same as a snapshot keeps it.
+    /// This line as a snapshot keeps it.
     pub(in crate::board) fn keep<'a>(&'a self, sensed: &Sensed, tree: &mut Tree<'a>) -> KeptLine {
         let least = self.wrong_since.least();
         let later = Square::ALL.into_iter().filter_map(|s| {
             let since = self.wrong_since.at(s);
-            // What changed since counts from there.
+            // A square that changed since counts from its change.
             (since > least.max(sensed.since(s))).then_some((KeptSquare(s), since))
         });
         KeptLine {

@@ -25,13 +25,13 @@ fn a_missing_piece_costs_less_than_a_wrong_one() {
 }
 
 #[test]
-fn what_lasts_costs_more_up_to_a_bound() {
+fn a_difference_that_lasts_costs_more_up_to_a_bound() {
     assert!(cost_of(0, 0) < cost_of(0, 3000));
     assert!((cost_of(0, 60_000) - cost_of(0, 600_000)).abs() < 1e-3);
 }
 
-/// What it costs by the explanation of a fall that White's knight of g1, which was gone when White pressed after e2-e4, is
-/// read on `lies`, while `missing` reads nothing.
+/// What the hypothesis of a fall pays for the fall: White's knight of g1 was gone when White pressed after
+/// e2-e4 and is read on `lies`, while `missing` reads nothing.
 fn fall_of_the_knight(lies: Square, missing: Option<Square>) -> f32 {
     let (stand, mut sensed) = board();
     let mut line = Line::new(stand, &sensed, Millis(0));
@@ -49,14 +49,14 @@ fn fall_of_the_knight(lies: Square, missing: Option<Square>) -> f32 {
     }
     line.hold_against(Bitboard::FULL, &sensed);
     line.pressed_by(Color::White, Millis(1500));
-    let fallen = line.with_fall(&sensed).expect("a fall");
+    let fallen = line.with_fall(&sensed).expect("the knight may have fallen");
     let items = fallen.account(&sensed, Millis(1500)).items();
     let displaced = items.iter().find(|(item, _)| *item == Item::Displaced);
     displaced.map_or(0.0, |(_, nats)| *nats)
 }
 
 #[test]
-fn a_piece_on_its_own_way_was_carried_where_more_is_wrong() {
+fn a_piece_that_went_its_own_way_was_carried_if_another_square_differs() {
     let costs = |lies, missing, nats: f32| (fall_of_the_knight(lies, missing) - nats).abs() < 1e-3;
     assert!(costs(Square::F3, None, weight::DISPLACED));
     assert!(costs(Square::G3, Some(Square::A7), weight::DISPLACED));

@@ -1,4 +1,4 @@
-//! The lines as a snapshot keeps them.
+//! The beam as a snapshot keeps it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     time::Millis,
 };
 
-/// See the module.
+/// The beam as a snapshot keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KeptLines {
     plies: KeptPlies,
@@ -27,7 +27,7 @@ pub struct KeptLines {
 }
 
 impl Lines {
-    /// The same as a snapshot keeps them.
+    /// The beam as a snapshot keeps it.
     #[must_use]
     pub fn keep(&self, sensed: &Sensed) -> KeptLines {
         let mut tree = Tree::default();
@@ -50,11 +50,11 @@ impl KeptLines {
     /// The lines, which go on from `base` and explain `sensed`.
     ///
     /// # Errors
-    /// Says what makes no sense in them.
+    /// The message says what makes no sense in the lines.
     pub fn restore(&self, base: &Arc<Stand>, sensed: &Sensed) -> Result<Lines, String> {
         let count = self.lines.len();
         if !(1..=MOST_LINES).contains(&count) {
-            return Err(format!("{count} explanations: 1 to {MOST_LINES} are kept"));
+            return Err(format!("{count} hypotheses: 1 to {MOST_LINES} are kept"));
         }
         let tree = self.plies.restore(base)?;
         let lines = self.lines.iter().map(|kept| kept.restore(base, &tree, sensed));

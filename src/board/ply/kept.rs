@@ -1,4 +1,5 @@
-//! The half-moves of all lines as a snapshot keeps them: a tree, for lines share most of theirs.
+//! The half-moves of all lines as a snapshot keeps them. They are a tree, for lines share most of their
+//! half-moves.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::{
     time::Millis,
 };
 
-/// See the module. Each half-move stands after the one before it.
+/// The tree of half-moves. Each stands after the half-move that it follows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::board) struct KeptPlies(Vec<KeptPly>);
 
@@ -33,7 +34,7 @@ struct KeptPly {
     missed: f32,
 }
 
-/// A half-move by its name in UCI, or what was done.
+/// A half-move in UCI, or an illegal act.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum KeptKind {
@@ -90,7 +91,7 @@ impl KeptPlies {
                 None => Plies::default(),
                 Some(after) => {
                     let known = grown.get(after).cloned();
-                    known.ok_or_else(|| format!("explanations: half-move {number} stands after {after}"))?
+                    known.ok_or_else(|| format!("half-move {number} of the hypotheses follows {after}"))?
                 }
             };
             let ply = kept.restore(plies.last().map_or(base, |before| &before.stand))?;
@@ -107,13 +108,13 @@ impl Grown {
         let Some(number) = last else {
             return Ok(Plies::default());
         };
-        let none = || format!("an explanation ends with half-move {number} of {}", self.0.len());
+        let none = || format!("a hypothesis ends with half-move {number} of {}", self.0.len());
         self.0.get(number).cloned().ok_or_else(none)
     }
 }
 
 impl Ply {
-    /// True when all is known of both alike.
+    /// True when a snapshot keeps the same of both.
     fn is_same(&self, other: &Self) -> bool {
         let times = |ply: &Self| (ply.at, ply.began, ply.pressed, ply.seen, ply.landed);
         times(self) == times(other) && self.missed == other.missed && self.kind == other.kind
@@ -122,7 +123,7 @@ impl Ply {
 
 impl KeptPly {
     fn of(after: Option<usize>, ply: &Ply) -> Self {
-        // Moves of the start position's variant: a king that takes its own rook castles.
+        // In the game's castling mode: in Chess960 UCI writes castling as a king that takes its own rook.
         let uci = |mv| UciMove::from_move(mv, ply.stand.mode()).to_string();
         Self {
             after,

@@ -17,7 +17,7 @@ use super::{Ply, PlyKind};
 pub struct Plies {
     tip: Branch,
     len: usize,
-    /// The same for the same half-moves: tells most others apart at once.
+    /// A hash of the half-moves, which tells most lists apart at once.
     way: u64,
 }
 
@@ -31,7 +31,7 @@ struct Node {
     way: u64,
 }
 
-/// The way on from `way` by `kind`.
+/// The hash of the half-moves of `way` and then `kind`.
 fn way_on(way: u64, kind: &PlyKind) -> u64 {
     let square = |square: Square| u64::from(square.to_u32());
     let step = match kind.legal() {
@@ -46,7 +46,7 @@ fn way_on(way: u64, kind: &PlyKind) -> u64 {
 }
 
 impl Plies {
-    /// How many they are.
+    /// How many half-moves there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
@@ -58,12 +58,13 @@ impl Plies {
         self.len == 0
     }
 
-    /// From the last one to the first.
+    /// The half-moves from the last one to the first.
     pub fn backwards(&self) -> impl Iterator<Item = &Ply> {
         iter::successors(self.tip.as_deref(), |node| node.before.as_deref()).map(|node| &node.ply)
     }
 
-    /// From the first one to the last. All are looked up to begin with: where few are wanted, [`Self::backwards`] is cheaper.
+    /// The half-moves from the first one to the last. All are looked up at once: where few are wanted,
+    /// [`Self::backwards`] is cheaper.
     #[must_use]
     pub fn iter(&self) -> vec::IntoIter<&Ply> {
         let mut plies = Vec::with_capacity(self.len);
@@ -72,7 +73,7 @@ impl Plies {
         plies.into_iter()
     }
 
-    /// Number `k`, from 0.
+    /// Half-move number `k`, counted from 0.
     #[must_use]
     pub fn get(&self, k: usize) -> Option<&Ply> {
         let from_end = self.len.checked_sub(k + 1)?;
@@ -91,20 +92,20 @@ impl Plies {
         self.tip.as_ref().map(|node| &node.ply)
     }
 
-    /// Changes the last one in these half-moves alone.
+    /// Changes the last half-move. Lines that share it keep theirs unchanged.
     pub(in crate::board) fn change_last(&mut self, change: impl FnOnce(&mut Ply)) {
         if let Some(tip) = &mut self.tip {
             change(&mut Arc::make_mut(tip).ply);
         }
     }
 
-    /// The number of the last one of which `is` holds.
+    /// The number of the last half-move of which `is` holds.
     pub fn rposition(&self, mut is: impl FnMut(&Ply) -> bool) -> Option<usize> {
         let from_end = self.backwards().position(&mut is)?;
         Some(self.len - 1 - from_end)
     }
 
-    /// One more.
+    /// Adds a half-move.
     pub(in crate::board) fn push(&mut self, ply: Ply) {
         let before = self.tip.take();
         self.way = way_on(self.way, &ply.kind);
@@ -113,7 +114,7 @@ impl Plies {
         self.len += 1;
     }
 
-    /// Without the last one.
+    /// Takes the last half-move away.
     pub(in crate::board) fn pop(&mut self) {
         let tip = self.tip.take();
         self.len -= usize::from(tip.is_some());
@@ -121,7 +122,7 @@ impl Plies {
         self.way = self.tip.as_ref().map_or(0, |tip| tip.way);
     }
 
-    /// False when these are not the half-moves of `other`, nor those with `kind` after them.
+    /// False when these certainly are not the half-moves of `other`, followed by `kind` if that is some.
     pub(in crate::board) fn may_be(&self, other: &Self, kind: Option<&PlyKind>) -> bool {
         self.way == kind.map_or(other.way, |kind| way_on(other.way, kind))
     }
@@ -146,7 +147,8 @@ impl Plies {
         self.len.min(other.len) >= n && self.apart(other, n).all(|(a, b)| alike(a, b))
     }
 
-    /// Half-moves of the same number, from number `n` of both backwards: those that both do not share.
+    /// The pairs of half-moves with the same number, from the `n`th backwards up to where both lists share
+    /// theirs.
     fn apart<'a>(&'a self, other: &'a Self, n: usize) -> impl Iterator<Item = (&'a Ply, &'a Ply)> {
         let (own, others) = (self.branch(n), other.branch(n));
         let before = |(a, b): &(&'a Arc<Node>, &'a Arc<Node>)| a.before.as_ref().zip(b.before.as_ref());
@@ -155,7 +157,7 @@ impl Plies {
             .map(|(a, b)| (&a.ply, &b.ply))
     }
 
-    /// The branch of the first `n`.
+    /// The branch that ends with the `n`th half-move.
     fn branch(&self, n: usize) -> Option<&Arc<Node>> {
         let from_end = self.len.checked_sub(n)?;
         iter::successors(self.tip.as_ref(), |node| node.before.as_ref()).nth(from_end)
@@ -172,7 +174,7 @@ impl Index<usize> for Plies {
 }
 
 impl IndexMut<usize> for Plies {
-    /// To be changed in these half-moves alone.
+    /// Half-move number `k`, to be changed. Lines that share it keep theirs unchanged.
     fn index_mut(&mut self, k: usize) -> &mut Ply {
         let len = self.len;
         let mut branch = &mut self.tip;
@@ -199,7 +201,8 @@ impl<'a> IntoIterator for &'a Plies {
 }
 
 impl Drop for Plies {
-    /// One after the other: a long branch would take as many calls within calls.
+    /// Frees the half-moves one after the other. If each freed the one before it, a long branch would
+    /// overflow the call stack.
     fn drop(&mut self) {
         let mut next = self.tip.take();
         while let Some(node) = next {
@@ -208,12 +211,12 @@ impl Drop for Plies {
     }
 }
 
-/// Takes the first half-moves from several branches, which go on sharing what they shared.
+/// Removes the first half-moves of several branches. The branches go on sharing what they shared.
 #[derive(Debug, Default)]
 pub(in crate::board) struct Pruning(Vec<(*const Node, Plies)>);
 
 impl Pruning {
-    /// Takes the first `n` from `plies`.
+    /// Removes the first `n` half-moves of `plies`.
     pub(in crate::board) fn prune(&mut self, plies: &mut Plies, n: usize) {
         let kept = plies.len.saturating_sub(n);
         let nodes: Vec<_> = iter::successors(plies.tip.as_ref(), |node| node.before.as_ref())
@@ -274,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_changed_in_one_line_stays_in_the_others() {
+    fn a_half_move_changed_in_one_line_stays_unchanged_in_the_others() {
         let first = plies(&[E4, E5]);
         let mut second = first.clone();
         second.push(ply(D4.0, D4.1));
@@ -307,7 +310,7 @@ mod tests {
         pruning.prune(&mut second, 2);
         assert_eq!((first.len(), second.len()), (1, 1));
         assert!(first.may_be(&plies(&[D4]), None));
-        assert_eq!(first.alike(&second, |_, _| false), 1, "they share it");
+        assert_eq!(first.alike(&second, |_, _| false), 1, "both share the half-move");
         pruning.prune(&mut first, 5);
         assert!(first.is_empty());
     }

@@ -1,4 +1,4 @@
-//! What the sensors said, as a snapshot keeps it.
+//! The readings of a board, as a snapshot keeps them.
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Square};
@@ -12,7 +12,7 @@ use crate::{
     time::Millis,
 };
 
-/// See the module.
+/// The readings as a snapshot keeps them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KeptSensed {
     placement: Placement,
@@ -38,7 +38,7 @@ pub struct KeptSensed {
 }
 
 impl Sensed {
-    /// The same as a snapshot keeps it.
+    /// These readings as a snapshot keeps them.
     #[must_use]
     pub fn keep(&self) -> KeptSensed {
         let earlier = |s: Square| {
@@ -65,10 +65,10 @@ impl Sensed {
 }
 
 impl KeptSensed {
-    /// What the sensors said.
+    /// The readings.
     ///
     /// # Errors
-    /// Says what makes no sense in it.
+    /// The message says what makes no sense in them.
     pub fn restore(&self) -> Result<Sensed, String> {
         let times = self.since.len();
         let since = <[Millis; 64]>::try_from(&self.since[..])

@@ -44,7 +44,7 @@ fn play_goes_on_from_a_king_left_in_check() {
 }
 
 #[test]
-fn what_an_illegal_act_leaves_is_the_opponents_to_move() {
+fn after_an_illegal_act_the_opponent_is_to_move() {
     let mut left = Stand::initial().placement().clone();
     left.set(Square::E1, Code::EMPTY);
     left.set(Square::E3, Code::from(Color::White.king()));
@@ -85,13 +85,25 @@ fn en_passant_is_believed_of_every_pawn_that_may_just_have_gone_two_squares() {
     );
     let never = [
         (
-            "a square it passed is taken",
+            "a piece stands where the pawn came from",
             "4k3/3n4/8/3pP3/8/8/8/4K3 w - - 0 1",
         ),
-        ("it stood in the way", "4k3/8/3n4/3pP3/8/8/8/4K3 w - - 0 1"),
-        ("the king would be in check", "7k/8/8/K2pP2r/8/8/8/8 w - - 0 1"),
-        ("the king would be open", "4r2k/8/8/3pP3/8/8/8/4K3 w - - 0 1"),
-        ("it did not give the check", "4k3/8/8/3pP3/7b/8/8/4K3 w - - 0 1"),
+        (
+            "a piece stands where the pawn passed",
+            "4k3/8/3n4/3pP3/8/8/8/4K3 w - - 0 1",
+        ),
+        (
+            "the capture opens the rank to the king",
+            "7k/8/8/K2pP2r/8/8/8/8 w - - 0 1",
+        ),
+        (
+            "the capture opens the file to the king",
+            "4r2k/8/8/3pP3/8/8/8/4K3 w - - 0 1",
+        ),
+        (
+            "the pawn cannot have left this check",
+            "4k3/8/8/3pP3/7b/8/8/4K3 w - - 0 1",
+        ),
     ];
     for (why, fen) in never {
         assert!(passed(fen).is_empty(), "{why}: {fen}");

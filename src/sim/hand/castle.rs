@@ -11,7 +11,7 @@ enum Order {
     BothLifted,
 }
 
-/// Moves king and rook; in Chess960 one of them may stay.
+/// Moves king and rook. In Chess960 one of them may stay where it is.
 pub(super) fn castle(hand: &mut Hand<'_>, king: Square, rook: Square, color: Color) {
     let side = CastlingSide::from_king_side(king < rook);
     let (king_to, rook_to) = (side.king_to(color), side.rook_to(color));
@@ -50,7 +50,7 @@ fn both(hand: &mut Hand<'_>, (king, king_to): (Square, Square), (rook, rook_to):
     }
 }
 
-/// Who goes first must not land on the other.
+/// In which order king and rook go. The first to go must not land on the other.
 fn order(hand: &mut Hand<'_>, king_on_rook: bool, rook_on_king: bool) -> Order {
     let wanted = if hand.slips.any_castling {
         hand.rng.u8(0..3)

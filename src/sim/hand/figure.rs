@@ -1,4 +1,4 @@
-//! A piece as a thing of wood: with a chip that the board reads, or without.
+//! A wooden piece: with a chip that the board reads, or without one.
 
 use shakmaty::{Board, Color, Piece, Role, Square};
 
@@ -9,7 +9,7 @@ use crate::{board::Code, dgt::PieceCode};
 pub(in crate::sim) struct TaggedPiece {
     pub(in crate::sim) color: Color,
     pub(in crate::sim) role: Role,
-    /// The board reads it.
+    /// The board reads the piece.
     pub(in crate::sim) read: bool,
 }
 
@@ -28,12 +28,12 @@ impl From<Piece> for TaggedPiece {
 }
 
 impl TaggedPiece {
-    /// The same without a working chip.
+    /// This piece without a working chip.
     pub(in crate::sim) fn unread(self) -> Self {
         Self { read: false, ..self }
     }
 
-    /// What it is in the game.
+    /// The piece as the game knows it.
     pub(in crate::sim) fn piece(self) -> Piece {
         self.role.of(self.color)
     }
@@ -49,7 +49,7 @@ pub(in crate::sim) fn code(piece: Option<Piece>) -> PieceCode {
     PieceCode(piece.map_or(Code::EMPTY, Code::from).0)
 }
 
-/// A whole set on `board`, all of it read.
+/// The pieces of `board`, each with a working chip.
 pub(in crate::sim) fn men_of(board: &Board) -> Men {
     std::array::from_fn(|i| board.piece_at(Square::new(i as u32)).map(TaggedPiece::from))
 }

@@ -1,4 +1,4 @@
-//! A hand over a board: what it can do, and the motion that comes of it.
+//! A hand over a board: what it can do, and the motion that results.
 
 mod castle;
 pub(in crate::sim) mod figure;
@@ -11,40 +11,40 @@ use shakmaty::{Square, attacks};
 
 use figure::{Men, TaggedPiece};
 
-/// What the hand does besides, decided for each half-move.
+/// What else the hand does. It is decided for each half-move.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slips {
-    /// The piece slides over squares, or brushes over one.
+    /// The piece slides over squares on its way, or brushes over one beside its new square.
     pub drag: bool,
-    /// What is captured is swept over a square beside.
+    /// The captured piece is swept over a square beside its own.
     pub swept: bool,
-    /// The piece is over its new square before it has left the old one.
+    /// The piece stands on its new square before it has left the old one.
     pub place_first: bool,
-    /// What is captured is lifted before its square is taken.
+    /// The captured piece is lifted before its square is taken.
     pub lifts_victim: bool,
     /// King and rook go in any order.
     pub any_castling: bool,
-    /// Pawn and new piece come and go in any order.
+    /// In a promotion the pawn and the new piece go and come in any order.
     pub any_promotion: bool,
     /// The two pawns go in any order.
     pub any_en_passant: bool,
-    /// What comes for a pawn is of another set and is never read.
+    /// The piece that replaces a pawn is of another set and is never read.
     pub spare_piece: bool,
 }
 
 /// How long a hand takes.
 #[derive(Clone, Debug)]
 pub(in crate::sim) enum HandPace {
-    /// Always the same, and always the plainest way.
+    /// The hand always takes the same time and the plainest way.
     Even,
-    /// A piece is in it for so many milliseconds.
+    /// The hand holds a piece for so many milliseconds.
     Drawn(Range<u64>),
 }
 
-/// Why it waits.
+/// Why a hand waits.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sim) enum Pause {
-    /// A piece is in it, for so many tenths of the usual time.
+    /// The hand holds a piece for so many tenths of the usual time.
     InHand(u64),
     /// A captured pawn is still to go.
     Victim,
@@ -74,11 +74,12 @@ impl Pause {
     }
 }
 
-/// What happens on squares, in milliseconds since the hand went up, in order of time.
+/// What a hand does on squares, in order of time.
 #[derive(Clone, Debug, Default)]
 pub(in crate::sim) struct Motion {
+    /// Milliseconds since the hand went up, the square, and what stands on it from then on.
     pub(in crate::sim) steps: Vec<(u64, Square, Option<TaggedPiece>)>,
-    /// Where the hand is in time.
+    /// Milliseconds since the hand went up, by now.
     pub(in crate::sim) at: u64,
 }
 
@@ -103,7 +104,7 @@ pub(in crate::sim) struct Hand<'a> {
 }
 
 impl Hand<'_> {
-    /// A piece in the hand, in tenths of the usual time.
+    /// The hand holds a piece for so many tenths of the usual time.
     fn pass(&mut self, tenths: u64) {
         self.pause(Pause::InHand(tenths));
     }
@@ -118,7 +119,7 @@ impl Hand<'_> {
         self.motion.wait(ms);
     }
 
-    /// Always the plainest way.
+    /// Whether the hand always takes the plainest way.
     fn is_even(&self) -> bool {
         matches!(self.pace, HandPace::Even)
     }
@@ -137,7 +138,7 @@ impl Hand<'_> {
         self.men[usize::from(square)].is_none()
     }
 
-    /// The piece on `from` goes to `to`, lifted cleanly.
+    /// Lifts the piece on `from` cleanly and puts it on `to`.
     fn transfer(&mut self, from: Square, to: Square) {
         let man = self.men[usize::from(from)];
         self.lift(from);
@@ -145,7 +146,7 @@ impl Hand<'_> {
         self.place(to, man);
     }
 
-    /// What stands on `square` goes off the board, perhaps over a neighbouring square.
+    /// Takes what stands on `square` off the board, perhaps over a neighbouring square.
     fn take(&mut self, square: Square) {
         let victim = self.men[usize::from(square)];
         self.lift(square);

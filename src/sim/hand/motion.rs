@@ -21,12 +21,12 @@ impl Hand<'_> {
         }
     }
 
-    /// A simple move or a capture.
+    /// Carries a piece from `from` to `to`, and takes what stands there.
     pub(in crate::sim) fn carry(&mut self, from: Square, to: Square) {
         let piece = self.men[usize::from(from)];
         if self.free(to) {
             if self.slips.place_first {
-                // A short push: the piece is over both squares.
+                // The hand pushes the piece, which for a moment stands on both squares.
                 self.place(to, piece);
                 self.motion.wait(self.rng.u64(10..90));
                 return self.lift(from);
@@ -67,7 +67,7 @@ impl Hand<'_> {
         }
     }
 
-    /// The piece slides over squares between, or brushes over one beside its goal.
+    /// Lets the piece slide over squares on its way, or brush over one beside its new square.
     fn drag(&mut self, from: Square, to: Square, piece: Option<TaggedPiece>) {
         if !self.slips.drag {
             return;
@@ -171,7 +171,7 @@ impl Hand<'_> {
                 self.pass(10);
                 self.lift(from);
             }
-            // No empty square between the pawn and the new piece.
+            // The new piece replaces the pawn on the last rank without an empty square between them.
             _ => {
                 self.transfer(from, to);
                 self.pass(13);
@@ -194,7 +194,7 @@ mod tests {
         *,
     };
 
-    /// Whatever the order and the slips, the pieces stand right in the end.
+    /// Whatever the order and the slips are, the pieces stand right in the end.
     #[test]
     fn every_motion_ends_in_the_position() {
         let positions = [

@@ -1,4 +1,4 @@
-//! With the clock stopped: takebacks, the arbiter's work, the kings on the centre.
+//! What happens while the clock is stopped: takebacks, the arbiter's work, kings in the centre.
 
 use shakmaty::{Color, Position, Square};
 
@@ -10,7 +10,7 @@ use super::{
 use crate::event::GameResult;
 
 impl Director<'_> {
-    /// Both agree to take back up to three half-moves.
+    /// Both players agree to take back up to three half-moves.
     pub(super) fn take_back(&mut self) -> bool {
         let read = !self.truth.calm && self.timeline.dead.is_empty();
         if self.truth.moves.len() < 6 || self.running.is_none() || self.outages.any(self.at) || !read {
@@ -27,7 +27,7 @@ impl Director<'_> {
             .filter(|past| past.board() == target.board())
             .count();
         if again != 1 || self.position.board() == target.board() {
-            return false; // nobody could say how far back that is
+            return false; // it occurred more than once: nobody could tell how far back they went
         }
         self.truth.moves.truncate(left);
         self.past.truncate(left);
@@ -38,8 +38,8 @@ impl Director<'_> {
         true
     }
 
-    /// The clock is stopped, the pieces are put as `men` says, the clock is started for `turn`; two minutes more for
-    /// `gain`.
+    /// The clock is stopped, the pieces are put as `men` says, and the clock is started for `turn`. The
+    /// player `gain` gets two minutes more.
     pub(super) fn put_right(&mut self, stop: u64, men: &Men, turn: Color, gain: Option<Color>) {
         self.stop_clock(stop);
         let begin = stop + self.rng.u64(2000..5000);
@@ -51,7 +51,7 @@ impl Director<'_> {
         self.touched.clear();
     }
 
-    /// First away with what is wrong, then back with what is missing.
+    /// Hands first take away what is wrong and then put down what is missing.
     pub(super) fn set_up(&mut self, mut now: u64, men: &Men) -> u64 {
         let mut wrong: Vec<Square> = Square::ALL
             .into_iter()
@@ -73,7 +73,7 @@ impl Director<'_> {
         now
     }
 
-    /// The kings say the result.
+    /// The players put the kings in the centre to tell the result.
     pub(super) fn centre_kings(&mut self) {
         let result = [GameResult::WhiteWins, GameResult::BlackWins, GameResult::Draw][self.rng.usize(0..3)];
         let (a, b) = match result {

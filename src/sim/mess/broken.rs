@@ -1,5 +1,5 @@
-//! Hardware that does not work: chips, squares, a queen of another set. Such pieces move all the same.
-//! What could not be told from something else is not played.
+//! Hardware that does not work: chips, squares, a queen of another set. Pieces without a working chip move
+//! all the same. A half-move that nobody could tell from another one is not played.
 
 use shakmaty::{Move, Role, Square};
 
@@ -7,12 +7,13 @@ use super::{super::hand::figure::TaggedPiece, director::Director, fault::Fault};
 use crate::laws::IrregularityKind;
 
 impl Director<'_> {
-    /// Breaks what is broken from the start of the game. `whole`: the pieces stand in their array.
+    /// Breaks what is broken from the start of the game. `whole`: the pieces stand in the initial position.
     pub(super) fn begin_broken(&mut self, whole: bool) {
         if self.strikes(Fault::DeadSquares) {
             self.kill_squares(whole);
         }
-        // A piece that no array misses is no fair question.
+        // Only the initial position shows that an unread piece is missing. Elsewhere that would be no fair
+        // question.
         if whole
             && self.strikes(Fault::DeadChip)
             && let Some((square, figure)) = self.any_piece()
@@ -25,7 +26,7 @@ impl Director<'_> {
         }
     }
 
-    /// One square, in a third of the games two.
+    /// Kills one square, and in a third of the games two.
     fn kill_squares(&mut self, whole: bool) {
         let number = if self.rng.u8(0..3) == 0 { 2 } else { 1 };
         while self.timeline.dead.len() < number {
@@ -34,7 +35,7 @@ impl Director<'_> {
             } else {
                 Square::new(self.rng.u32(0..64))
             };
-            // What stood there before the first reading is known from the array alone.
+            // Only the initial position tells what stood on a dead square before the first reading.
             let fair = whole || self.men[usize::from(square)].is_none();
             if fair && !self.timeline.dead.contains(&square) {
                 self.timeline.dead.push(square);
@@ -43,7 +44,7 @@ impl Director<'_> {
         }
     }
 
-    /// Any piece, and seldom a king.
+    /// Any piece on the board, and seldom a king.
     fn any_piece(&mut self) -> Option<(Square, TaggedPiece)> {
         let mut standing = self.standing(|_, _| true);
         self.rng.shuffle(&mut standing);
@@ -53,8 +54,8 @@ impl Director<'_> {
             .find(|(_, figure)| kings || figure.role != Role::King)
     }
 
-    /// Lets a chip die when its time has come: in its place while no hand is at the board, or unnoticed until the
-    /// piece is put down again.
+    /// Lets a chip die when its time has come. The piece then vanishes while no hand is at the board, or
+    /// nobody notices before it is put down again.
     pub(super) fn kill_chip(&mut self, mv: Move) {
         let due = self.dies.is_some_and(|ply| self.truth.moves.len() >= ply);
         if !due || self.outages.any(self.at) {

@@ -1,4 +1,4 @@
-//! Who lets things happen at a table, and notes what is true.
+//! The director lets things happen at a table, and notes what is true.
 
 use fastrand::Rng;
 use shakmaty::{Board, CastlingMode, Chess, Color, Move, Position, Square};
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::laws::{IrregularityKind, Side, Supervision};
 
-/// Whoever lets things happen. Times are milliseconds.
+/// Lets things happen at a table. Times are milliseconds.
 pub(super) struct Director<'a> {
     pub(super) faults: &'a FaultRates,
     pub(super) rng: Rng,
@@ -31,7 +31,7 @@ pub(super) struct Director<'a> {
     pub(super) men: Men,
     pub(super) timeline: Timeline,
     pub(super) truth: Truth,
-    /// When the player to move got the move.
+    /// When the player to move got the turn.
     pub(super) at: u64,
     /// When the last hand left the board.
     pub(super) left: u64,
@@ -39,7 +39,7 @@ pub(super) struct Director<'a> {
     pub(super) touched: Vec<Square>,
     pub(super) running: Option<Color>,
     pub(super) outages: Outages,
-    /// Who has offended already: one offence each is enough.
+    /// The players who have offended already: one offence each is enough.
     pub(super) offended: Vec<Color>,
     /// The changes of each half-move.
     pub(super) hands: Vec<Vec<Put>>,
@@ -49,6 +49,7 @@ pub(super) struct Director<'a> {
     pub(super) edition: Option<&'static str>,
     /// Whether the board keeps an event log.
     pub(super) log: bool,
+    /// The last half-move of each side.
     pub(super) last: [Option<Move>; 2],
     pub(super) taste: Taste,
     pub(super) longest: usize,
@@ -59,7 +60,8 @@ impl Director<'_> {
         self.rng.f64() < self.faults.of(fault)
     }
 
-    /// The same; where `fault` cannot happen at all, the game goes on as if there were no such thing.
+    /// [`Self::happens`], but a fault that cannot happen at all takes no random number: the game is the same
+    /// as if there were no such fault.
     pub(super) fn strikes(&mut self, fault: Fault) -> bool {
         self.faults.of(fault) > 0.0 && self.happens(fault)
     }
@@ -119,7 +121,7 @@ impl Director<'_> {
     }
 }
 
-/// The position in which `board` stands and `turn` is to move; none when there is no such thing.
+/// The position with `board` and `turn` to move. None if that is no position.
 pub(super) fn position_of(board: Board, turn: Color, before: &Chess) -> Option<Chess> {
     let mode = before.castles().mode();
     let mut setup = before.to_setup(shakmaty::EnPassantMode::Legal);

@@ -1,4 +1,4 @@
-//! Pieces that the mover's sleeve took along, and that are not on their squares when the clock is pressed.
+//! Pieces that the mover's sleeve took along and that are off their squares when the clock is pressed.
 
 use shakmaty::{Board, Color, Move, Position, Rank, Role, Square};
 
@@ -11,16 +11,16 @@ use super::{
 };
 use crate::laws::IrregularityKind as Kind;
 
-/// What is done about it.
+/// What the players do about a fall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Course {
-    /// The clock is stopped, the pieces are put back, the clock is started for the opponent.
+    /// The clock is stopped, the pieces are put back, and the clock is started for the opponent.
     Stopped,
-    /// The player puts them back in the opponent's time.
+    /// The player puts the pieces back in the opponent's time.
     PutBack,
     /// Nobody notices for some half-moves.
     Overlooked,
-    /// The opponent presses, and the player puts them back in his own time (edition of 1997).
+    /// The opponent presses, and the player puts the pieces back in his own time (edition of 1997).
     PressedBack,
 }
 
@@ -36,7 +36,7 @@ impl Course {
 }
 
 impl Director<'_> {
-    /// A legal move, and a piece or two fall on the way.
+    /// Plays a legal half-move during which a piece or two fall.
     pub(super) fn fell(&mut self, color: Color) -> bool {
         let Some(mv) = self
             .choose()
@@ -72,8 +72,8 @@ impl Director<'_> {
         [Course::Stopped, Course::PutBack, Course::Overlooked][self.rng.usize(0..3)]
     }
 
-    /// From the fall to the press at least. A piece of the opponent's that is missed just after the press may be in
-    /// his hand, and only the clock could say that it is not.
+    /// The least time from the fall to the press. A piece of the opponent's that is missed just after the
+    /// press may be in his hand. Only the clock could tell that it is not.
     fn seen_by_then(&self, falls: &[FallenPiece], color: Color, course: Course) -> u64 {
         let doubtful = matches!(course, Course::PutBack | Course::Overlooked)
             && falls.iter().any(|fall| fall.figure.color != color);
@@ -89,7 +89,7 @@ impl Director<'_> {
         let moved = self.hands.last().cloned().unwrap_or_default();
         let mut now = self.rng.u64(begin + (end - begin) / 3..=end + 100);
         for fall in falls {
-            // The hand has been on that square itself.
+            // The hand has been on that square itself, so the piece falls after that.
             let crossed = moved
                 .iter()
                 .any(|put| put.square == fall.from || Some(put.square) == fall.to);
@@ -154,7 +154,8 @@ impl Director<'_> {
         now
     }
 
-    /// Puts back what has lain long enough, or what lies there at the end: with the clock stopped, or in passing.
+    /// Puts back the pieces that have lain long enough, and at the end those that still lie. The clock is
+    /// stopped for it, or not.
     pub(super) fn pick_up(&mut self, at_the_end: bool) {
         let Some(falls) = self.outages.found(self.truth.moves.len(), at_the_end) else {
             return;
@@ -170,7 +171,8 @@ impl Director<'_> {
         }
     }
 
-    /// What falls when `mv` is made; none where that could not be told from another move.
+    /// The pieces that fall when `mv` is made. None if the board would then look as well like another
+    /// half-move.
     fn fallen(&mut self, mv: Move, color: Color, course: Course) -> Option<Vec<FallenPiece>> {
         let mut taken = squares_of(mv, color);
         let after = self.position.clone().play(mv).ok()?;
@@ -186,7 +188,7 @@ impl Director<'_> {
             let to = if figure.role == Role::King || self.rng.bool() {
                 None
             } else {
-                // Where a player might have put it only if somebody puts it right again.
+                // A piece lies where a player might have put it only if somebody puts it right again.
                 let anywhere = course != Course::Overlooked && self.rng.u8(0..4) == 0;
                 self.lies_on(from, figure, |to| {
                     !taken.contains(&to) && (anywhere || !moves.contains(&(from, to)))
@@ -198,7 +200,7 @@ impl Director<'_> {
         (!falls.is_empty() && self.is_told_apart(mv, after.board(), &falls)).then_some(falls)
     }
 
-    /// Pieces that may fall, those near the hand first as a rule.
+    /// The pieces that may fall. As a rule those near the hand come first.
     fn within_reach(&mut self, mv: Move, color: Color) -> Vec<(Square, TaggedPiece)> {
         let kings = self.rng.u8(0..4) == 0;
         let mut standing = self.standing(|_, figure| kings || figure.role != Role::King);
@@ -216,7 +218,7 @@ impl Director<'_> {
         standing
     }
 
-    /// A free square, beside that of the piece as a rule; none: there is none.
+    /// A free square where the piece comes to lie, as a rule beside its own. None if no square is free.
     fn lies_on(
         &mut self,
         from: Square,
@@ -263,7 +265,7 @@ impl Director<'_> {
     }
 }
 
-/// The edition in which the opponent presses back, in a part of the games where pieces fall.
+/// The edition in which the opponent presses back. It is taken in a part of the games where pieces fall.
 pub(super) fn edition(faults: &super::fault::FaultRates, rng: &mut fastrand::Rng) -> Option<&'static str> {
     (faults.of(Fault::Fallen) > 0.0 && rng.u8(0..3) == 0).then_some("1997-fritz")
 }

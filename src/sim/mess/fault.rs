@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 pub enum Fault {
     /// Pieces are dragged over squares on their way.
     Drag,
-    /// What is captured is swept over a neighbouring square.
+    /// The captured piece is swept over a neighbouring square.
     Swept,
     /// A piece stands on its new square before the old one is empty.
     PlaceFirst,
@@ -29,11 +29,11 @@ pub enum Fault {
     ForgottenPress,
     /// Pieces are knocked over and put back before the press.
     Knocked,
-    /// A square reads as empty, or as something else, for a while or for ever.
+    /// A square reads nothing, or another piece, for a while or for ever.
     DeadSquare,
-    /// A square reads as something else for a moment.
+    /// A square reads something else for a moment.
     Misread,
-    /// One change of a half-move is never heard of.
+    /// The update of one change of a half-move is lost.
     LostUpdate,
     /// A scan takes twice as long and messages wait, as over Bluetooth.
     SlowScan,
@@ -47,7 +47,7 @@ pub enum Fault {
     Turned,
     /// No clock is on the table.
     NoClock,
-    /// Frames of the clock come again after the press that makes them old.
+    /// A frame of the clock comes again after the press that made it old.
     StaleFrame,
     /// Garbage on the line.
     Garbage,
@@ -61,13 +61,13 @@ pub enum Fault {
     Chess960,
     /// The game is under way when the board is switched on.
     MidGame,
-    /// The kings are put on the centre to say the result.
+    /// The players put the kings in the centre to tell the result.
     Kings,
-    /// A takeback that both agree to.
+    /// A takeback to which both players agree.
     Takeback,
-    /// A piece has no working chip: it is never read, and moves all the same.
+    /// A piece has no working chip: it is never read, and is moved all the same.
     DeadChip,
-    /// The same from some half-move on.
+    /// From some half-move on a piece has no working chip.
     ChipDies,
     /// The queen that comes for a pawn is of another set and is never read.
     SpareQueen,
@@ -83,11 +83,11 @@ pub enum Fault {
     Sideways,
     /// Two pieces are exchanged in the initial position.
     WrongStart,
-    /// A piece goes where it cannot.
+    /// A piece is moved as it cannot move.
     IllegalMove,
     /// The king is left in check.
     KingInCheck,
-    /// Castling without the right to.
+    /// Castling without the right to castle.
     IllegalCastling,
     /// A piece of one's own is captured.
     OwnCaptured,
@@ -105,8 +105,9 @@ pub enum Fault {
     Fallen,
 }
 
-/// Name, how often it happens when nothing else is said, and whether the Laws call it an irregularity.
-/// What hands do, and what fails for a while: in each half-move where it can. Garbage: a second. The rest: in each game.
+/// Each kind with its name, how often it happens by default, and whether it is an irregularity by the Laws.
+/// The chance is one for each game. For what hands do, and for what fails for a while, it is one for each
+/// half-move where the fault can happen. For garbage it is one for each second.
 const KINDS: [(Fault, &str, f64, bool); 49] = [
     (Fault::Drag, "drag", 0.5, false),
     (Fault::Swept, "swept", 0.6, false),
@@ -165,19 +166,19 @@ impl Fault {
         KINDS.iter().map(|kind| kind.0)
     }
 
-    /// As on the command line.
+    /// The name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.kind().1
     }
 
-    /// How often it happens when nothing else is said.
+    /// How often the fault happens by default.
     #[must_use]
     pub fn usual(self) -> f64 {
         self.kind().2
     }
 
-    /// Whether something is broken for the whole of a game.
+    /// Whether the fault is hardware that stays broken.
     #[must_use]
     pub fn is_broken_hardware(self) -> bool {
         matches!(
@@ -186,14 +187,14 @@ impl Fault {
         )
     }
 
-    /// Whether an arbiter should hear of it.
+    /// Whether an arbiter should hear of the fault.
     #[must_use]
     pub fn is_offence(self) -> bool {
         self.kind().3
     }
 
     fn kind(self) -> &'static (Self, &'static str, f64, bool) {
-        // `all_kinds_stand_in_their_order` holds the two together.
+        // The test `all_kinds_stand_in_their_order` holds that the order is the same.
         &KINDS[self as usize]
     }
 }
@@ -204,7 +205,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// How often what goes wrong; by default nothing does.
+/// How often each fault happens. By default none does.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaultRates(BTreeMap<Fault, f64>);
 
@@ -215,20 +216,20 @@ impl FaultRates {
         self.0.get(&fault).copied().unwrap_or(0.0)
     }
 
-    /// The same with `fault` as often as usual.
+    /// These rates with `fault` as often as usual.
     #[must_use]
     pub fn with(self, fault: Fault) -> Self {
         self.with_chance(fault, fault.usual())
     }
 
-    /// The same with `fault` in `chance` of the cases, 0 to 1.
+    /// These rates with `fault` in `chance` of the cases, 0 to 1.
     #[must_use]
     pub fn with_chance(mut self, fault: Fault, chance: f64) -> Self {
         self.0.insert(fault, chance);
         self
     }
 
-    /// What can go wrong at all.
+    /// The faults that can happen at all.
     pub fn kinds(&self) -> impl Iterator<Item = Fault> + '_ {
         Fault::all().filter(|&fault| self.of(fault) > 0.0)
     }
@@ -246,7 +247,7 @@ pub enum FaultError {
     /// The chance is no number from 0 to 1.
     #[error("{chance:?} is no chance for {fault}: write a number from 0 to 1, as in {fault}={}", fault.usual())]
     Chance {
-        /// Whose.
+        /// The fault that was given the chance.
         fault: Fault,
         /// What was written.
         chance: String,
@@ -291,7 +292,7 @@ impl FromStr for FaultRates {
     }
 }
 
-/// As it is read.
+/// The list as [`FromStr`] reads it.
 impl fmt::Display for FaultRates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, fault) in self.kinds().enumerate() {
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_it_writes() {
+    fn a_list_of_faults_is_read_as_it_is_written() {
         let faults: FaultRates = "drag, lost-update=0.25,blitz".parse().unwrap();
         assert_eq!(faults.of(Fault::Drag), Fault::Drag.usual());
         assert_eq!(faults.of(Fault::LostUpdate), 0.25);
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong() {
+    fn a_list_that_cannot_be_read_is_refused_with_the_reason() {
         let error = "dragg".parse::<FaultRates>().unwrap_err().to_string();
         assert!(
             error.contains("\"dragg\"") && error.contains("place-first"),

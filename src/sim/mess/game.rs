@@ -1,4 +1,4 @@
-//! A game from its set-up to its end, with what goes wrong on the way.
+//! A game from its set-up to its end, with all that goes wrong in it.
 
 use fastrand::Rng;
 use shakmaty::{CastlingMode, Chess, Color, Move, Position, PositionError, Rank, Role, Setup, Square};
@@ -30,18 +30,19 @@ use crate::{
 /// A game that was made up.
 #[derive(Clone, Debug)]
 pub struct SimulatedGame {
-    /// What comes from the board, in order of time.
+    /// What the board tells, in order of time.
     pub cues: Vec<Cue>,
     /// What should come out.
     pub truth: Truth,
-    /// What a watcher is to know of it.
+    /// What a watcher is told of the game.
     pub header: Header,
     /// Whether the board keeps an event log.
     pub log: bool,
 }
 
 impl SimulatedGame {
-    /// The `number`-th simulated board, on which this game is played; one of `family`, if it is not DGT's.
+    /// The simulated board of this `number`, on which this game is played. It is a board of `family`, or a
+    /// DGT board if that is none.
     #[must_use]
     pub fn player(&self, family: Option<&'static Family>, number: u16, pace: Pace) -> PlayedBoard {
         let identity = SimulatedIdentity::synthetic(number);
@@ -121,19 +122,19 @@ impl<'a> Director<'a> {
         }
     }
 
-    /// What a watcher is told of the game. Of a line that gathers it is told in every other one.
+    /// What a watcher is told of the game. In every other game it is told whether the line gathers.
     fn header(&mut self) -> Header {
         let mut header = header(self.tempo.control, self.supervision, self.edition);
         let ms = self.stage.gathers;
         if ms > 0 && self.rng.bool() {
             header
                 .push("gathered", &format!("{ms} ms"))
-                .expect("no line gathers for longer than a header takes");
+                .expect("a header takes the period of every line");
         }
         header
     }
 
-    /// The board is set up and the clock started.
+    /// Sets up the board and starts the clock.
     fn begin(&mut self) {
         self.at = self.rng.u64(4000..8000);
         let mut whole = true;
@@ -146,7 +147,7 @@ impl<'a> Director<'a> {
             if self.mode.is_chess960() {
                 self.forget_castling();
             }
-            // A capture en passant cannot be known of.
+            // Nobody who comes later knows that a capture en passant is legal, so there is none at the start.
             while self.position.legal_ep_square().is_some() {
                 let Some(mv) = self.choose() else { break };
                 self.position.play_unchecked(mv);
@@ -171,7 +172,7 @@ impl<'a> Director<'a> {
         self.left = self.at;
     }
 
-    /// Where something is broken, the pieces are put up by hand in some of the games.
+    /// In some of the games with broken hardware, hands set up the pieces one by one.
     fn come_one_by_one(&mut self) {
         let broken = self.truth.calm || !self.timeline.dead.is_empty();
         if !broken || self.stage.orientation.is_sideways() || self.rng.bool() {
@@ -182,7 +183,7 @@ impl<'a> Director<'a> {
         self.at = self.set_up(500, &men) + self.rng.u64(2000..6000);
     }
 
-    /// Who has the right to castle cannot be seen.
+    /// Nobody who comes later sees who has the right to castle, so nobody has it.
     fn forget_castling(&mut self) {
         let mut setup = self.position.to_setup(shakmaty::EnPassantMode::Legal);
         setup.castling_rights = shakmaty::Bitboard::EMPTY;
@@ -208,9 +209,9 @@ impl<'a> Director<'a> {
                 setup.board.set_piece_at(square, piece);
             }
         }
-        // Rights that are not there are not used.
+        // Without a right to castle nobody castles.
         setup.castling_rights = shakmaty::Bitboard::EMPTY;
-        // Two bishops of one colour are more than a game could bring about.
+        // Two bishops on squares of one colour are more than the library takes for possible.
         let position = setup
             .position(self.mode)
             .or_else(PositionError::ignore_too_much_material);
@@ -225,12 +226,13 @@ impl<'a> Director<'a> {
         self.truth.moves.len() < self.longest && !is_over(&self.position)
     }
 
-    /// A move that can be told from others by what the board will say of it.
+    /// A half-move that can be told from others by what the board will tell of it.
     pub(super) fn choose(&mut self) -> Option<Move> {
         let legal = self.position.legal_moves();
         let moves: Vec<Move> = legal.iter().copied().filter(|mv| self.is_fair(*mv)).collect();
         let before = self.last[self.position.turn() as usize];
-        // What is broken is no test where nothing comes of it.
+        // Broken squares and pieces test something only if half-moves touch them, so such half-moves are
+        // likelier.
         let unread = self.standing(|_, figure| !figure.read);
         let taste = Taste {
             onto: self.timeline.dead.iter().copied().collect(),
@@ -251,8 +253,8 @@ impl<'a> Director<'a> {
         again < 2 && self.is_answered(mv, &after) && self.outages.allow(mv, self.position.turn(), self.at)
     }
 
-    /// Whether what is needed to know of `mv` comes after it: nobody sees a piece on a square that reads nothing, and
-    /// what lies about is still to be put back.
+    /// Whether the game goes on for as long as it takes to know of `mv`. A piece on a square that reads
+    /// nothing is known only by what follows, and pieces that lie about are still to be put back.
     fn is_answered(&self, mv: Move, after: &Chess) -> bool {
         let hidden = self.outages.hides(mv.to());
         if !hidden && !self.outages.is_untidy() {
@@ -294,7 +296,7 @@ impl<'a> Director<'a> {
         }
     }
 
-    /// At most one of a half-move, and one that counts.
+    /// Loses at most one update of a half-move, and one that matters in the end.
     fn lose_updates(&mut self) {
         let hands = std::mem::take(&mut self.hands);
         for puts in hands {
@@ -303,7 +305,8 @@ impl<'a> Director<'a> {
                     .iter()
                     .any(|other| other.square == put.square && other.at > put.at)
             };
-            // Of a square that reads nothing there is no update to lose, and the other one is all that is known.
+            // A square that reads nothing has no update to lose, and the half-move's other update is all that
+            // is known of it.
             if puts.iter().any(|put| self.outages.hides(put.square)) {
                 continue;
             }
@@ -331,14 +334,12 @@ fn header(control: TimeControl, supervision: Supervision, edition: Option<&str>)
     let laws = edition.map(|edition| ("laws", edition));
     let rest = [("time-control", control), ("supervision", supervision)];
     for (key, value) in laws.into_iter().chain(rest) {
-        header
-            .push(key, value)
-            .expect("these are the values that a header takes");
+        header.push(key, value).expect("a header takes these values");
     }
     header
 }
 
-/// Whether nobody plays on.
+/// Whether the players end the game here.
 fn is_over(position: &Chess) -> bool {
     let bare = position.board().occupied().count() <= 6;
     position.is_game_over() || bare || position.halfmoves() >= 60
@@ -365,7 +366,7 @@ fn start(mode: CastlingMode, rng: &mut Rng) -> Chess {
     setup.position(mode).unwrap_or_default()
 }
 
-/// Bishops on different colours, the king between the rooks.
+/// A back rank of Chess960: bishops on different colours, the king between the rooks.
 fn back_rank(rng: &mut Rng) -> [Role; 8] {
     let mut rank = [None; 8];
     rank[rng.usize(0..4) * 2] = Some(Role::Bishop);

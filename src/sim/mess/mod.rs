@@ -1,8 +1,9 @@
-//! Games as people play them: hands that slip, sensors that fail, offences. Made up from a seed, together with
-//! the truth, so that what a watcher makes of them can be judged.
+//! Games as people play them: hands that slip, sensors that fail, offences. A seed makes up each game
+//! together with the truth, so that what a watcher makes of the game can be judged. A *fair question* asks
+//! only what board and clock can tell; a game does nothing that would ask another.
 //!
-//! A [`game`] fixes when which piece stands where and when the clock is touched; the `stage` turns that into what a
-//! board would have told; [`truth`] is what should come out.
+//! A [`game`] decides which piece stands where, and when, and when the clock is touched. The `stage` turns
+//! that into what a board would have told. [`truth`] is what should come out.
 
 mod arbiter;
 mod broken;

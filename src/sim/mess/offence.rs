@@ -1,4 +1,4 @@
-//! What an arbiter should hear of.
+//! The offences of which an arbiter should hear.
 
 use shakmaty::{Color, Move, Position, Rank, Role, Square, attacks};
 
@@ -12,7 +12,7 @@ use super::{
 use crate::laws::IrregularityKind as Kind;
 
 impl Director<'_> {
-    /// The player to move may offend; true when that is what the turn was.
+    /// The player to move may offend. Returns true if he has done so in place of a legal half-move.
     pub(super) fn offend(&mut self) -> bool {
         let color = self.position.turn();
         let fair = self.running == Some(color)
@@ -64,7 +64,8 @@ impl Director<'_> {
         self.put_right(stop, &men, color, Some(!color));
     }
 
-    /// A hand that goes up in earnest: nobody breaks the rules of the game within a reply under way.
+    /// When a hand goes up for an offence. Nobody offends by a hand that goes up before the opponent has
+    /// pressed.
     pub(super) fn in_earnest(&mut self) -> u64 {
         let think = self.rng.u64(self.tempo.think.clone());
         (self.at + think.max(300)).max(self.left + 300)
@@ -83,12 +84,12 @@ impl Director<'_> {
         true
     }
 
-    /// Whether the board can tell of a piece that goes there.
+    /// Whether the board reads both squares.
     fn is_read(&self, (from, to): (Square, Square)) -> bool {
         !self.outages.hides(from) && !self.outages.hides(to)
     }
 
-    /// A piece is carried; returns when the clock is pressed.
+    /// Carries a piece, and returns when the clock is pressed.
     fn carry(&mut self, from: Square, to: Square) -> u64 {
         let man = self.men[usize::from(from)];
         let mut now = self.in_earnest();
@@ -102,7 +103,7 @@ impl Director<'_> {
         self.press_time(now)
     }
 
-    /// Moves of the player's pieces that no such piece can make.
+    /// Moves that no piece of its kind can make, for the pieces of the player to move.
     fn impossible(&self) -> Vec<(Square, Square)> {
         let color = self.position.turn();
         let own = self.standing(|_, piece| piece.color == color && piece.role != Role::King);
@@ -118,7 +119,7 @@ impl Director<'_> {
         wrong.map(|(from, _, to)| (from, to)).collect()
     }
 
-    /// Whether `piece` can go from `from` to `to`, the king apart.
+    /// Whether `piece` can go from `from` to `to` by its own way, be its king in check afterwards or not.
     fn can_go(&self, from: Square, piece: TaggedPiece, to: Square) -> bool {
         if piece.role != Role::Pawn {
             return self.position.board().attacks_from(from).contains(to);
@@ -138,7 +139,7 @@ impl Director<'_> {
         step == Some(to) || (free && from.rank() == home && from.offset(2 * forward) == Some(to))
     }
 
-    /// Moves of `color`'s pieces by their own rules, with what they may land on.
+    /// Moves of `color`'s pieces by their own ways, to squares whose piece `land` allows.
     fn by_the_rules(
         &self,
         color: Color,
@@ -176,7 +177,8 @@ impl Director<'_> {
             taken.is_some_and(|taken| taken.color == color && taken.role != Role::King)
         };
         let mut moves = self.by_the_rules(color, land);
-        // A king beside a rook may be castling; two pieces of a kind look like one that vanished.
+        // A king that takes a rook may be castling. If a piece takes one of its own kind, it looks as if one
+        // had vanished.
         moves.retain(|(from, to)| {
             let man = self.men[usize::from(*from)];
             man != self.men[usize::from(*to)] && man.is_some_and(|man| man.role != Role::King)
@@ -184,7 +186,7 @@ impl Director<'_> {
         moves
     }
 
-    /// Pieces of the opponent's, on squares that they could go to.
+    /// Moves of the opponent's pieces to free squares.
     fn opponents(&self, color: Color) -> Vec<(Square, Square)> {
         let mut moves = self.by_the_rules(!color, |taken| taken.is_none());
         moves.retain(|(from, _)| self.men[usize::from(*from)].is_some_and(|man| man.role != Role::King));
@@ -230,7 +232,7 @@ impl Director<'_> {
         false
     }
 
-    /// An illegal move that nobody minds.
+    /// An illegal move that nobody notices, so that play goes on.
     fn stand(&mut self, color: Color) -> bool {
         let mut candidates = self.impossible();
         candidates.retain(|(from, to)| self.men[usize::from(*to)].is_none() && self.is_read((*from, *to)));
@@ -262,7 +264,7 @@ impl Director<'_> {
         true
     }
 
-    /// A pawn goes to the last rank, and stays.
+    /// A pawn goes to the last rank and stays a pawn.
     fn leave_pawn(&mut self, color: Color) -> bool {
         let legal = self.position.legal_moves();
         let queens: Vec<Move> = legal
@@ -286,7 +288,7 @@ impl Director<'_> {
         true
     }
 
-    /// A legal move in which other pieces are displaced.
+    /// A legal half-move that displaces other pieces.
     fn displace(&mut self, color: Color) -> bool {
         let Some(mv) = self.choose().filter(|mv| {
             !mv.is_castle() && !mv.is_promotion() && !mv.is_en_passant() && !self.outages.hides(mv.to())
@@ -321,7 +323,7 @@ impl Director<'_> {
         true
     }
 
-    /// One or two pieces beside which a square is free, to which neither player could have moved them.
+    /// One or two pieces, each with a free square beside it to which neither player could have moved it.
     fn falls(&mut self, mv: Move, color: Color) -> Option<Vec<(Square, Square)>> {
         let mut taken = squares_of(mv, color);
         let mut moves = self.legal_pairs();

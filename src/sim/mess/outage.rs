@@ -1,4 +1,5 @@
-//! Cables that come out, squares that are not read. Moves that could not be told from others meanwhile are not played.
+//! Cables that are pulled, and squares that are not read. A half-move that nobody could tell from another one
+//! meanwhile is not played.
 
 use std::ops::RangeInclusive;
 
@@ -7,7 +8,7 @@ use shakmaty::{Move, Square};
 use super::{director::Director, fault::Fault, timeline::Misread, trouble::CableOut, truth::Knowable};
 
 impl Director<'_> {
-    /// Before a half-move: something may go out of order.
+    /// Before a half-move, something may fail.
     pub(super) fn begin_outages(&mut self) {
         let early = self.truth.moves.len() < 4 || self.outages.is_untidy();
         if !early && self.outages.cable.is_none() && self.happens(Fault::CableOut) {
@@ -39,7 +40,7 @@ impl Director<'_> {
     }
 
     fn pull_cable(&mut self, half_moves: RangeInclusive<u32>, used: Option<Vec<Square>>) {
-        // What was on its way arrives.
+        // What was on its way still arrives.
         let out = self.at + self.rng.u64(700..1200);
         let rest = self.rng.u32(half_moves);
         self.outages.cable = Some(CableOut { out, rest, used });
@@ -49,7 +50,7 @@ impl Director<'_> {
         }
     }
 
-    /// What can be known of `mv`, which is made now.
+    /// What can be known of `mv`, which is being made.
     pub(super) fn known(&mut self, mv: Move) -> Knowable {
         match (self.outages.cable_is_out(), self.log) {
             (true, true) => Knowable::InAnyOrder,
@@ -75,7 +76,7 @@ impl Director<'_> {
         } else {
             self.rng.u64(5000..60_000)
         };
-        // At any moment, not at the press.
+        // The square dies at any moment, and not just at the press.
         let from = self.at + self.rng.u64(0..4000);
         let until = from + lasts;
         self.timeline.misreads.push(Misread {
@@ -108,7 +109,7 @@ impl Director<'_> {
         });
     }
 
-    /// After a half-move: cables come back.
+    /// After a half-move, cables may be plugged in again.
     pub(super) fn end_half_move(&mut self, squares: &[Square]) {
         if let Some(cable) = &mut self.outages.clock {
             cable.rest -= 1;
@@ -139,10 +140,10 @@ impl Director<'_> {
         if let Some(cable) = self.outages.cable.take() {
             let back = self.at.max(cable.out) + self.rng.u64(300..2000);
             self.timeline.cable.push((cable.out, back));
-            // The host has asked for everything by then.
+            // By then the host has asked for the whole board.
             self.at = back + self.rng.u64(2500..5000);
             if cable.used.is_none() {
-                // The board has told where everything stands before a hand takes something away.
+                // The board has told where everything stands before the next hand goes up.
                 self.left = self.at;
             }
         }

@@ -1,13 +1,16 @@
-//! Moves taken at random, yet as people might play: they take what is free, castle, and do not go back and forth.
+//! Random half-moves as people might play them: they take what is free, castle, and do not go back and forth.
 
 use fastrand::Rng;
 use shakmaty::{Bitboard, Chess, Color, Move, Position, Role, Square};
 
-/// What a playout is to come by.
+/// What the half-moves of a game should have many of.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taste {
+    /// Castling.
     pub(super) castling: bool,
+    /// Promotions.
     pub(super) promotion: bool,
+    /// Captures en passant.
     pub(super) en_passant: bool,
     /// Squares where pieces like to go.
     pub(super) onto: Bitboard,
@@ -15,7 +18,7 @@ pub(super) struct Taste {
     pub(super) with: Bitboard,
 }
 
-/// One of `moves`; none when there are none.
+/// Chooses one of `moves`. None if there are none.
 pub(super) fn choose(
     position: &Chess,
     moves: &[Move],
@@ -25,7 +28,7 @@ pub(super) fn choose(
 ) -> Option<Move> {
     let scored = moves.iter().map(|mv| {
         let score = worth(position, mv, taste, before);
-        // Gumbel noise: the best move most often, each now and then.
+        // Gumbel noise: the best move is taken most often, and each now and then.
         (score - 0.7 * (-(rng.f64().max(1e-9)).ln()).max(1e-9).ln(), *mv)
     });
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, mv)| mv)

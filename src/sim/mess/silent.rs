@@ -1,11 +1,11 @@
-//! Squares that never read anything: which half-moves the readings prove for all that.
+//! Squares that never read anything, and the half-moves on them that readings prove nevertheless.
 
 use shakmaty::{Bitboard, Color, Move, Piece, Position, Role, Square, attacks};
 
 use super::{director::Director, trouble::Landed, truth::Knowable};
 
 impl Director<'_> {
-    /// What can be known of `mv`, which is made now, for the squares that never read anything.
+    /// What can be known of `mv`, which is being made, in spite of the squares that never read anything.
     pub(super) fn read_of(&mut self, mv: Move) -> Knowable {
         let Some(from) = mv.from().filter(|_| !mv.is_castle()) else {
             return Knowable::Fully;
@@ -41,7 +41,7 @@ impl Director<'_> {
     /// Where the piece that leaves `from` could go without being read.
     fn reach(&self, mv: Move, from: Square) -> Bitboard {
         if mv.is_en_passant() {
-            return mv.to().into(); // the other pawn says it
+            return mv.to().into(); // the captured pawn proves it
         }
         let unread = |other: &&Move| {
             let empty = self.position.board().piece_at(other.to()).is_none();
@@ -72,7 +72,7 @@ impl Director<'_> {
         reached & hidden
     }
 
-    /// At the end: what later readings have proved is a fair question.
+    /// At the end of the game, half-moves that later readings have proved become fair questions.
     pub(super) fn prove(&mut self) {
         for silent in self.outages.silents() {
             if silent.candidates.count() != 1 {

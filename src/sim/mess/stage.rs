@@ -1,4 +1,4 @@
-//! From what happened on the table to what a board would have told of it.
+//! Turns what happened at a table into what a board would have told of it.
 
 use std::{collections::HashSet, num::NonZero};
 
@@ -29,21 +29,21 @@ pub(super) struct Stage {
     pub(super) orientation: Orientation,
     pub(super) white: ClockSide,
     pub(super) scan: Scan,
-    /// No clock at all.
+    /// There is a clock.
     pub(super) clock: bool,
-    /// Share of presses after which an old frame comes.
+    /// The share of presses after which an old frame comes.
     pub(super) stale: f64,
-    /// Garbage on the line, pieces a second.
+    /// How often garbage comes over the line, each second.
     pub(super) garbage: f64,
-    /// The line gathers what the board says for so many milliseconds, unless that is 0.
+    /// For how many milliseconds the line gathers what the board says. With 0 it does not gather.
     pub(super) gathers: u64,
 }
 
-/// From a press to its frame.
+/// How much later than a press its frame comes.
 const FRAME_LATE_MS: std::ops::Range<u64> = 30..200;
 /// Time of a frame of ten bytes on the line.
 const FRAME_MS: u64 = 11;
-/// A line that gathers does so for as long.
+/// For how long a line gathers that does.
 const GATHERS_MS: std::ops::Range<u64> = 250..1500;
 
 impl Stage {
@@ -76,7 +76,7 @@ impl Stage {
         }
     }
 
-    /// What comes from the board, in order of time.
+    /// What the board tells, in order of time.
     pub(super) fn tell(&self, men: &Men, timeline: &Timeline, tempo: &Tempo, rng: &mut Rng) -> Vec<Cue> {
         let mut squares = [PieceCode::EMPTY; 64];
         for raw in 0..64u8 {
@@ -91,7 +91,7 @@ impl Stage {
             cues.push(link(out, Act::LinkDown));
             cues.push(link(back, Act::LinkUp));
         }
-        // Nothing more comes, and time goes on until then.
+        // Nothing more comes, but the capture lasts until the end.
         cues.push(Cue {
             way: Delivery::Lost,
             ..said(end, Vec::new())
@@ -199,7 +199,7 @@ impl Stage {
                 break;
             }
             let bytes = match rng.u8(0..5) {
-                // Some boards send it after a command to the clock (4.3).
+                // Some boards send these bytes after a command to the clock (4.3).
                 0 => vec![0x8d, 0, 10, 0, 0, 0, 0, 0, 0, 0],
                 1 => vec![0x8d, 0, 10, 10, 16, 1, 10, 0, 0, 0],
                 2 => vec![0x8e, 0, 5],
@@ -215,7 +215,8 @@ impl Stage {
     }
 }
 
-/// When the line holds back what the board says, and lets it go. A cable that is pulled meanwhile would lose it.
+/// When the line begins to hold back what the board says, and when it lets that go. A cable that is pulled
+/// meanwhile would lose it, so such windows are left out.
 fn held_back(timeline: &Timeline, windows: &[(u64, u64)]) -> Vec<Cue> {
     let pulled = |&&(from, until): &&(u64, u64)| {
         let mut cables = timeline.cable.iter();
@@ -274,13 +275,13 @@ struct Frames<'a> {
 }
 
 impl Frames<'_> {
-    /// The clock tells the board what it shows, a little late; frames keep their order.
+    /// The clock tells the board what it shows, a little late. Frames keep their order.
     fn show(&mut self, now: Millis, clock: &SimulatedClock, rng: &mut Rng) {
         self.late = (now + rng.u64(FRAME_LATE_MS)).max(self.late + FRAME_MS);
         self.say(self.late, clock.reading());
     }
 
-    /// The frame before comes once more.
+    /// The frame from before the press comes once more.
     fn again(&mut self, before: ClockReading, rng: &mut Rng) {
         self.late = self.late + rng.u64(12..70);
         self.say(self.late, before);
@@ -307,7 +308,7 @@ impl Frames<'_> {
     }
 }
 
-/// The last frame before `at`, heard or not.
+/// The last frame before `at` that was lost while the clock was unplugged.
 fn clock_at(cues: &[Cue], at: Millis) -> Option<Vec<u8>> {
     let before = cues
         .iter()

@@ -7,23 +7,23 @@ use fastrand::Rng;
 use super::fault::{Fault, FaultRates};
 use crate::laws::TimeControl;
 
-/// Milliseconds of everything.
+/// How long everything takes, in milliseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Tempo {
     pub(super) control: TimeControl,
-    /// Between the opponent's press and the hand.
+    /// From the opponent's press until the hand goes up.
     pub(super) think: Range<u64>,
-    /// A piece in the hand.
+    /// How long a piece is in the hand.
     pub(super) hand: Range<u64>,
     /// From the last piece to the press.
     pub(super) press: Range<u64>,
     /// Main time and increment.
     pub(super) clock: (u64, u64),
-    /// Players of fast games do not wait for the press.
+    /// The share of half-moves for which the player does not wait for the opponent's press.
     pub(super) overlap: f64,
 }
 
-/// Between two presses at least: the hand must get there.
+/// The least time between two presses: the hand must get there.
 pub(super) const PRESSES_APART: u64 = 250;
 
 impl Tempo {

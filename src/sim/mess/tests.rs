@@ -1,4 +1,4 @@
-//! What boards tell of broken hardware and of fallen pieces, held against the truth.
+//! Compares what boards tell of broken hardware and of fallen pieces with the truth.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ fn read(game: &SimulatedGame) -> (Squares, BTreeSet<usize>) {
     (shown.squares, ever)
 }
 
-/// What stands there after the last half-move, in the board's own order.
+/// What stands on the board after the last half-move, in the board's own order.
 fn stands(game: &SimulatedGame) -> Squares {
     let placement = game
         .truth
@@ -45,7 +45,7 @@ fn stands(game: &SimulatedGame) -> Squares {
     })
 }
 
-/// Squares where `game` ends with another reading than what stands there.
+/// The squares on which the last reading of `game` is not what stands there.
 fn differing(game: &SimulatedGame) -> Vec<usize> {
     let (squares, stands) = (read(game).0, stands(game));
     (0..64).filter(|&raw| squares[raw] != stands[raw]).collect()
@@ -112,7 +112,7 @@ fn fallen_pieces_are_missed_at_the_press_and_put_back() {
 }
 
 #[test]
-fn a_long_gap_has_no_log_and_ends_in_what_stands_there() {
+fn a_game_with_a_long_gap_has_no_log_and_its_last_readings_are_right() {
     let mut unseen = 0;
     for game in games(Fault::GapLong) {
         assert!(!game.log);

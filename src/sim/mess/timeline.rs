@@ -1,10 +1,10 @@
-//! When which piece stood where, when the clock was touched, and what the sensors missed.
+//! Which piece stood where, and when; when the clock was touched; and what the sensors missed.
 
 use shakmaty::{Color, Square};
 
 use super::super::hand::figure::TaggedPiece;
 
-/// A square became something.
+/// What stands on a square changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Put {
     pub(super) at: u64,
@@ -12,16 +12,16 @@ pub(super) struct Put {
     pub(super) piece: Option<TaggedPiece>,
 }
 
-/// What is done to the clock.
+/// What somebody does to the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeverAct {
     Press(Color),
     Stop,
-    /// Who is to move, and seconds added for White and Black.
+    /// The clock starts: who is to move, and the seconds that are added for White and for Black.
     Start(Color, u64, u64),
 }
 
-/// A square reads as something else.
+/// A square reads something else than what stands there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Misread {
     pub(super) from: u64,
@@ -30,7 +30,8 @@ pub(super) struct Misread {
     pub(super) shown: Option<TaggedPiece>,
 }
 
-/// A game in time (milliseconds). Not sorted: a hand may begin before another has ended.
+/// A game with its times in milliseconds. The lists are not sorted, for a hand may begin before another has
+/// ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timeline {
     pub(super) puts: Vec<Put>,
@@ -38,13 +39,13 @@ pub(super) struct Timeline {
     pub(super) misreads: Vec<Misread>,
     /// Squares that never read anything.
     pub(super) dead: Vec<Square>,
-    /// Changes that are never heard of.
+    /// Changes whose updates are lost.
     pub(super) lost: Vec<(u64, Square)>,
-    /// The board's cable: out, in.
+    /// When the board's cable is pulled, and when it is back.
     pub(super) cable: Vec<(u64, u64)>,
-    /// The clock's cable: out, in.
+    /// When the clock's cable is pulled, and when it is back.
     pub(super) clock_cable: Vec<(u64, u64)>,
-    /// What is said from then on comes then.
+    /// From when until when the line holds back what the board says.
     pub(super) late: Vec<(u64, u64)>,
     pub(super) end: u64,
 }
@@ -60,8 +61,8 @@ impl Timeline {
         self.end = self.end.max(at);
     }
 
-    /// Loses `put`, if a board that is asked when it is at rest can still tell what stands there: what nobody could
-    /// know is no fair question.
+    /// Loses the update of `put`, if a board that is asked when it is at rest can still tell what stands
+    /// there. Otherwise nobody could know, and that is no fair question. Returns whether the update is lost.
     pub(super) fn lose(&mut self, put: Put) -> bool {
         let mut later: Vec<&Put> = self.puts.iter().filter(|other| other.at > put.at).collect();
         later.sort_by_key(|other| other.at);
@@ -80,5 +81,6 @@ impl Timeline {
     }
 }
 
-/// A host asks for everything when nothing has changed for a second; it takes a scan and a line to know.
+/// A host asks for the whole board when nothing has changed for a second. The scan and the line take the rest
+/// of this time.
 const REST_MS: u64 = 1700;

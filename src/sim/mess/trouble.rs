@@ -1,28 +1,32 @@
-//! What is out of order at a table: cables, squares that are not read, pieces that lie about.
+//! What is wrong at a table at a moment: cables are out, squares are not read, pieces lie about.
 
 use shakmaty::{Bitboard, Color, Move, Square, attacks};
 
 use super::super::hand::figure::TaggedPiece;
 
-/// What is out of order.
+/// What is wrong at a table at a moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outages {
     pub(super) cable: Option<CableOut>,
     pub(super) clock: Option<CableOut>,
+    /// A square that misreads, and until when.
     pub(super) dead: Option<(Square, u64)>,
     /// Squares that never read anything.
     pub(super) silent: Vec<Silent>,
-    /// Pieces that lie where they fell, until that many half-moves are made.
+    /// Pieces that lie where they fell.
     pub(super) lying: Vec<FallenPiece>,
+    /// How many half-moves are made when somebody picks them up.
     pub(super) until: usize,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct CableOut {
+    /// When it was pulled.
     pub(super) out: u64,
-    /// Half-moves until it is back.
+    /// How many half-moves are made until it is back.
     pub(super) rest: u32,
-    /// Squares of half-moves meanwhile, of which each piece makes one; none where there is no such limit.
+    /// The squares of the half-moves meanwhile, if each piece may make only one. None if there is no such
+    /// limit.
     pub(super) used: Option<Vec<Square>>,
 }
 
@@ -31,7 +35,7 @@ impl Outages {
         self.cable.is_some()
     }
 
-    /// Whether anything is out of order at `at`.
+    /// Whether anything is wrong at `at`.
     pub(super) fn any(&self, at: u64) -> bool {
         self.cable.is_some()
             || self.clock.is_some()
@@ -39,13 +43,13 @@ impl Outages {
             || self.is_untidy()
     }
 
-    /// Whether `mv` can be told from others.
+    /// Whether `mv` can be told from other half-moves.
     pub(super) fn allow(&self, mv: Move, color: Color, at: u64) -> bool {
         let squares = squares_of(mv, color);
         if let Some((dead, until)) = self.dead
             && until > at
             && squares.contains(&dead)
-            // What leaves a dead square is seen where it arrives.
+            // A piece that leaves a dead square is read where it arrives.
             && (mv.is_castle() || mv.from() != Some(dead))
         {
             return false;
@@ -53,7 +57,8 @@ impl Outages {
         if !self.can_be_read(mv, &squares) || is_in_the_way(&self.lying, mv, &squares) {
             return false;
         }
-        // Each piece moves once, or the record would have a shorter explanation.
+        // Each piece moves only once while the cable is out. Otherwise fewer half-moves would explain the
+        // board as well.
         let used = |cable: &CableOut| {
             let used = cable.used.iter().flatten();
             used.into_iter().any(|square| squares.contains(square))
@@ -61,7 +66,7 @@ impl Outages {
         !self.cable.as_ref().is_some_and(used)
     }
 
-    /// `square` never reads anything.
+    /// From now on `square` never reads anything.
     pub(super) fn kill(&mut self, square: Square) {
         self.silent.push(Silent::new(square));
     }
@@ -87,12 +92,12 @@ impl Outages {
         &self.silent
     }
 
-    /// `square`, if it never reads anything.
+    /// The record of `square`, if it never reads anything.
     pub(super) fn silent(&mut self, square: Square) -> Option<&mut Silent> {
         self.silent.iter_mut().find(|silent| silent.square == square)
     }
 
-    /// Pieces lie about until so many half-moves are made.
+    /// `falls` lie about until `until` half-moves are made.
     pub(super) fn lie(&mut self, falls: Vec<FallenPiece>, until: usize) {
         (self.lying, self.until) = (falls, until);
     }
@@ -102,14 +107,14 @@ impl Outages {
         !self.lying.is_empty()
     }
 
-    /// The pieces that lie about, when so many half-moves are made or the game ends.
+    /// The pieces that lie about, if they are picked up now: `half_moves` are made, or the game ends.
     pub(super) fn found(&mut self, half_moves: usize, at_the_end: bool) -> Option<Vec<FallenPiece>> {
         let due = self.is_untidy() && (at_the_end || half_moves >= self.until);
         due.then(|| std::mem::take(&mut self.lying))
     }
 }
 
-/// All squares that change.
+/// All squares that `mv` changes.
 pub(super) fn squares_of(mv: Move, color: Color) -> Vec<Square> {
     match mv {
         Move::Castle { king, rook } => {
@@ -122,24 +127,25 @@ pub(super) fn squares_of(mv: Move, color: Color) -> Vec<Square> {
     }
 }
 
-/// A square that never reads anything, and what its pieces give away of it.
+/// A square that never reads anything, and what the pieces that came and went prove of it.
 #[derive(Clone, Debug)]
 pub(super) struct Silent {
     pub(super) square: Square,
-    /// Squares that could do all that it did.
+    /// The squares that could be the silent one, by all that has happened.
     pub(super) candidates: Bitboard,
-    /// Half-moves that are known once there is one such square, as indices.
+    /// The indices of the half-moves that are proved once a single candidate is left.
     pub(super) provable: Vec<usize>,
-    /// What is known of the last landing.
+    /// What is known of the piece that landed there last.
     pub(super) landed: Landed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Landed {
+    /// No piece has landed.
     Never,
-    /// Known once the square is.
+    /// It landed here, which is proved once the square is.
     Here,
-    /// Here or on another such square: never known.
+    /// It landed here or on another such square: nothing proves which.
     SomeWhere,
 }
 
@@ -159,11 +165,11 @@ impl Silent {
 pub(super) struct FallenPiece {
     pub(super) figure: TaggedPiece,
     pub(super) from: Square,
-    /// Where it lies; none: beside the board.
+    /// Where it lies. None: beside the board.
     pub(super) to: Option<Square>,
 }
 
-/// Lines on the board that a lying piece blocks.
+/// Whether `mv` meets or passes a square from which a piece fell or on which one lies.
 pub(super) fn is_in_the_way(falls: &[FallenPiece], mv: Move, squares: &[Square]) -> bool {
     let Some(from) = mv.from() else { return false };
     let passes = |square: Square| attacks::between(from, mv.to()).contains(square);

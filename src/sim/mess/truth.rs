@@ -5,19 +5,19 @@ use crate::{
     laws::{IrregularityKind, Side},
 };
 
-/// What somebody can know of a half-move who sees no more than board and clock tell.
+/// What can be known of a half-move from what board and clock tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Knowable {
     /// All of it.
     #[default]
     Fully,
-    /// Several lines of play lead to what is known (a gap in the record): another order is as good.
+    /// All of it but the order. It was made in a gap, and several orders of play lead to the same position.
     InAnyOrder,
-    /// Which piece left its square. Where it went nothing is read, and nothing later proves which square that is.
+    /// Which piece left its square. It went to a square that reads nothing, and nothing later proves which.
     Origin,
-    /// Where a piece arrived that came from such a square.
+    /// Where a piece arrived. It came from a square that reads nothing, and nothing proves which.
     Goal,
-    /// Nothing: it was made in a gap of which no log tells.
+    /// Nothing. It was made in a gap of which no log tells.
     Nothing,
 }
 
@@ -30,38 +30,38 @@ pub struct HalfMove {
     pub placement: String,
     /// When it was completed, in milliseconds.
     pub at: u64,
-    /// What of it is a fair question.
+    /// What can be known of it, and so may be asked.
     pub known: Knowable,
 }
 
-/// Something that an arbiter should hear of.
+/// An offence of which an arbiter should hear.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offence {
-    /// Any of these says it.
+    /// The kinds of irregularity that report it: any of them is right.
     pub kinds: Vec<IrregularityKind>,
-    /// Who did it.
+    /// The offender, if there is one.
     pub offender: Option<Side>,
-    /// The half-move it concerns, as in the events.
+    /// The half-move that it concerns, as in the events.
     pub ply: usize,
     /// When, in milliseconds.
     pub at: u64,
-    /// Which of several ways it went; empty where there is one.
+    /// In which of several ways it happened. Empty if there is only one.
     pub how: &'static str,
 }
 
 /// A game as it was played.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
-    /// What stood there at the start: the placement field of a FEN.
+    /// The position at the start: the placement field of a FEN.
     pub start: String,
-    /// Those that were not taken back.
+    /// The half-moves that were not taken back.
     pub moves: Vec<HalfMove>,
-    /// In order of time.
+    /// The offences, in order of time.
     pub offences: Vec<Offence>,
-    /// When the board, the position or the kings showed one.
+    /// The result, if the position or the kings showed one.
     pub result: Option<GameResult>,
-    /// A piece was not read. Nobody could tell all half-moves; what counts is that nobody is accused.
+    /// A piece was not read. Nobody could know all half-moves, so only this is asked: nobody is accused.
     pub calm: bool,
-    /// What may be said for all that, if it is withdrawn when play goes on.
+    /// Irregularities that may be reported nevertheless, if they are withdrawn when play goes on.
     pub may: Vec<IrregularityKind>,
 }

@@ -1,4 +1,4 @@
-//! A half-move with all that hands do besides.
+//! A half-move, with all that hands do besides.
 
 use shakmaty::{Move, Position, Square, attacks};
 
@@ -11,7 +11,8 @@ use super::{
     trouble::squares_of,
 };
 
-/// What falls sooner after the opponent's press may have fallen before it, for all that a scan can tell.
+/// A piece that falls sooner than this after the opponent's press may have fallen before it, as far as a scan
+/// can tell.
 pub(super) const KNOCK_LATER: u64 = 700;
 
 impl Director<'_> {
@@ -32,7 +33,7 @@ impl Director<'_> {
         true
     }
 
-    /// When the hand goes up.
+    /// Decides when the hand goes up.
     fn hand_up(&mut self, mv: Move) -> u64 {
         let overlap = self.faults.of(Fault::Overlap).max(self.tempo.overlap);
         let early = self.rng.f64() < overlap && self.left + 40 < self.at;
@@ -44,12 +45,13 @@ impl Director<'_> {
         let meets = squares_of(mv, self.position.turn())
             .iter()
             .any(|s| self.touched.contains(s));
-        // A piece that was never seen on its square is no fair question.
+        // If the board had no time to read a piece on its square, that would be no fair question.
         let seen = self.left + self.stage.scan.period_ms + 300;
         if meets { begin.max(seen) } else { begin }
     }
 
-    /// What hands do before the move: pieces are centred, knocked over, moved and taken back.
+    /// What hands do before the half-move: they centre pieces, knock some over, and take another half-move
+    /// back.
     fn fidget(&mut self, mut begin: u64, mv: Move) -> u64 {
         if self.happens(Fault::Adjust) {
             begin = self.adjust(begin.max(self.at));
@@ -75,7 +77,7 @@ impl Director<'_> {
         back + 400
     }
 
-    /// Pieces on the board, as they stand.
+    /// The pieces on the board of which `which` holds, with their squares.
     pub(super) fn standing(&self, which: impl Fn(Square, TaggedPiece) -> bool) -> Vec<(Square, TaggedPiece)> {
         let men = Square::ALL
             .into_iter()
@@ -83,7 +85,7 @@ impl Director<'_> {
         men.filter(|&(square, piece)| which(square, piece)).collect()
     }
 
-    /// Another legal move, which is taken back.
+    /// The player makes another legal half-move and takes it back.
     fn think_again(&mut self, at: u64, mv: Move) -> u64 {
         let plain = |other: &&Move| {
             **other != mv && !other.is_capture() && !other.is_castle() && !other.is_promotion()
@@ -111,7 +113,7 @@ impl Director<'_> {
         at + self.rng.u64(300..1500)
     }
 
-    /// Up to three pieces fall and are put back; returns when.
+    /// Up to three pieces fall and are put back. Returns when all stand again.
     fn knock(&mut self, at: u64, spared: &[Square]) -> u64 {
         let men = self.standing(|square, _| !spared.contains(&square));
         let Some(&(middle, _)) = self.rng.choice(&men) else {
@@ -151,7 +153,7 @@ impl Director<'_> {
         now
     }
 
-    /// The move itself; returns when the hand is off the board.
+    /// A hand makes the half-move. Returns when the hand is off the board.
     pub(super) fn make(&mut self, mv: Move, begin: u64) -> u64 {
         let slips = Slips {
             drag: self.happens(Fault::Drag),
@@ -189,7 +191,7 @@ impl Director<'_> {
         self.knock(end + 50, &spared)
     }
 
-    /// When the clock is pressed, at the earliest.
+    /// When the clock is pressed, for a half-move that was made by `end`.
     pub(super) fn press_time(&mut self, end: u64) -> u64 {
         let early = self.happens(Fault::EarlyPress);
         let after = if early {
@@ -200,11 +202,12 @@ impl Director<'_> {
         (end + after).max(self.at + PRESSES_APART)
     }
 
-    /// The press, unless it is forgotten.
+    /// The press, unless the player forgets it, and the entry in the truth.
     fn complete(&mut self, mv: Move, end: u64) {
         let color = self.position.turn();
         let at = self.press_time(end);
-        // Where a piece is not seen to arrive, the press says that it did.
+        // If nobody reads the arrival of a piece, only the press tells of it, so the player must not forget
+        // it.
         let seen = self.outages.hides(mv.to());
         if !self.happens(Fault::ForgottenPress) || seen {
             self.press(at, color);

@@ -17,7 +17,7 @@ fn player(wait: bool) -> PlayedBoard {
     )
 }
 
-/// Runs on until nothing more happens or `end`, and says what came when.
+/// Plays until `end`, or until nothing more happens. Returns what came and when.
 fn play(player: &mut PlayedBoard, end: u64) -> Vec<(u64, Output)> {
     let mut said = Vec::new();
     let mut now = player.as_of;
@@ -38,7 +38,7 @@ fn send(bytes: &[u8]) -> Output {
 }
 
 #[test]
-fn stands_still_until_a_host_listens() {
+fn the_capture_stands_still_until_a_host_listens() {
     let mut player = player(true);
     assert_eq!(play(&mut player, 10_000), []);
     player.handle_bytes(Millis(20_000), b"A");
@@ -61,7 +61,7 @@ fn stands_still_until_a_host_listens() {
         rest,
         [
             (30_250, send(&[0x8e, 0, 5, 0x24, 1])),
-            // Then the clock is stopped.
+            // The capture is over, so the clock is stopped.
             (30_250, send(&[0x8d, 0, 10, 0x20, 3, 2, 0x20, 3, 2, 8])),
             (30_250, Output::Over),
         ]
@@ -82,7 +82,7 @@ fn an_answer_waits_for_the_end_of_a_frame() {
 }
 
 #[test]
-fn a_host_that_is_not_awaited_misses_the_game() {
+fn a_host_that_comes_late_misses_a_game_that_does_not_wait() {
     let mut player = player(false);
     let said = play(&mut player, 99_000);
     assert_eq!(
@@ -91,7 +91,7 @@ fn a_host_that_is_not_awaited_misses_the_game() {
     );
     player.handle_bytes(Millis(2000), b"B");
     let Some(Output::Send(dump)) = player.poll_output() else {
-        panic!()
+        panic!("the board answers with a dump")
     };
     assert_eq!((dump[3 + 0x34], dump[3 + 0x24]), (0, 1));
 }

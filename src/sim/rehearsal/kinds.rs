@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use crate::sim::mess::{self, Fault, FaultRates, SimulatedGame};
 
-/// What hands, and clocks, do in every game that is not tidy.
+/// What hands and clocks do in every game that is not tidy.
 fn usual_hands() -> FaultRates {
     const USUAL: [(Fault, f64); 8] = [
         (Fault::Drag, 0.12),
@@ -22,20 +22,20 @@ fn usual_hands() -> FaultRates {
     })
 }
 
-/// A row of the table.
+/// A kind of games: a row of the table of figures.
 #[derive(Clone, Debug)]
 pub struct GameKind {
-    /// What it is called.
+    /// The name of the kind.
     pub name: String,
     /// The one thing that goes wrong.
     pub fault: Option<Fault>,
-    /// Several at once, other ones in each game.
+    /// Several things go wrong, and in each game other ones.
     mixed: bool,
-    /// The board hangs on a line with eleven others.
+    /// The board is on a line with eleven others.
     pub on_line: bool,
 }
 
-/// All of them, in the order of the table.
+/// All kinds, in the order of the table.
 pub fn all() -> Vec<GameKind> {
     let one = |name: &str, fault, mixed| GameKind {
         name: name.to_owned(),
@@ -54,7 +54,7 @@ pub fn all() -> Vec<GameKind> {
     kinds
 }
 
-/// Those rows of the table only.
+/// The kinds of these names, which commas separate.
 ///
 /// # Errors
 /// A name that no kind has.
@@ -68,7 +68,7 @@ pub fn chosen(names: &str) -> Result<Vec<GameKind>, String> {
 }
 
 impl GameKind {
-    /// The game of this seed, another one for each kind, and what goes wrong in it.
+    /// The game of this seed, and what goes wrong in it. The same seed gives each kind another game.
     pub fn game(&self, seed: u64) -> (FaultRates, SimulatedGame) {
         let own = self
             .name
@@ -80,11 +80,11 @@ impl GameKind {
     }
 }
 
-/// Faults that happen alone. What a line that gathers does to all other faults at once is measured in
-/// `docs/recognition-figures.md`, and is not good enough to be promised.
+/// Faults that do not happen together with others. `docs/recognition-figures.md` has what the watcher makes
+/// of a line that gathers together with all other faults. That is not good enough to be promised.
 const ALONE: [Fault; 1] = [Fault::Gathered];
 
-/// What may go wrong together with other things.
+/// Whether a fault may happen together with others.
 fn may_meet(fault: Fault) -> bool {
     !fault.is_offence() && !ALONE.contains(&fault)
 }
@@ -126,7 +126,7 @@ fn faults(kind: &GameKind, seed: u64) -> FaultRates {
     if let Some(fault) = kind.fault {
         faults = faults.with(fault);
     }
-    // Each kind at each tempo.
+    // Games of each kind are played at several tempos.
     let tempo = [Fault::Rapid, Fault::Blitz, Fault::Bullet];
     if kind.fault.is_some_and(|fault| !tempo.contains(&fault)) {
         faults = match rng.u8(0..4) {

@@ -1,4 +1,4 @@
-//! Boards on one simulated line, in virtual time: the master that asks them, and a watcher for each.
+//! Boards on one simulated line in virtual time, the master that asks them, and a watcher for each.
 
 use std::collections::VecDeque;
 
@@ -22,37 +22,38 @@ use crate::{
     watcher::{LinkWish, MOST_GATHERED_MS, Settings, Watcher},
 };
 
-/// A board of the line, and who watches it.
+/// A board of the line, and its watcher.
 #[derive(Debug)]
 pub struct SeatOfLine {
-    /// Where it is on the line.
+    /// The address of the board on the line.
     pub address: Address,
     settings: Settings,
     watcher: Watcher,
+    /// The link of the watcher is up.
     up: bool,
-    /// What its watcher said.
+    /// The events of the watcher.
     pub events: Vec<Event>,
-    /// What it was told, and when.
+    /// The bytes that the watcher was given, and when.
     pub heard: Vec<(Millis, Vec<u8>)>,
-    /// What it asked, and when.
+    /// The bytes that the watcher asked with, and when.
     pub asked: Vec<(Millis, Vec<u8>)>,
-    /// When its link went up and down.
+    /// When the link went up and down.
     pub links: Vec<(u64, bool)>,
 }
 
-/// See the module.
+/// A line with boards and their watchers, in virtual time.
 #[derive(Debug)]
 pub struct LineRehearsal {
     /// The line with its boards.
     pub line: SimulatedLine,
-    /// Who asks them.
+    /// The master that asks the boards.
     pub master: Master,
-    /// The boards, and who watches each.
+    /// The boards, each with its watcher.
     pub seats: Vec<SeatOfLine>,
-    /// What time it is.
+    /// The virtual time.
     pub now: Millis,
     over: bool,
-    /// What somebody else on the line says, and when.
+    /// What another program on the line says, and when.
     pub others: VecDeque<(Millis, Vec<u8>)>,
 }
 
@@ -63,14 +64,15 @@ fn master_of(seats: &[SeatOfLine]) -> Master {
     Master::new(all)
 }
 
-/// The address of the `n`-th board.
+/// The address of board number `n`, from 0.
 #[must_use]
 pub fn address(n: usize) -> Address {
     Address::new(9000 + n as u16).expect("no line has so many boards")
 }
 
 impl LineRehearsal {
-    /// With these boards and what their watchers are told; when boards answer and what is damaged comes from `seed`.
+    /// A line with these boards, and with the settings of their watchers. `seed` decides when boards answer
+    /// and what is damaged.
     #[must_use]
     pub fn new(boards: Vec<(PlayedBoard, Settings)>, troubles: Troubles, seed: u64) -> Self {
         let mut players = Vec::new();
@@ -98,7 +100,7 @@ impl LineRehearsal {
         }
     }
 
-    /// With boards on which these made-up games are played, each watched as the gateway does.
+    /// A line with boards on which these made-up games are played. Each is watched as the gateway watches it.
     #[must_use]
     pub fn of_games(games: &[SimulatedGame], troubles: Troubles, seed: u64) -> Self {
         let gathered_ms = budget::gathered_ms(games.len() as u64).min(MOST_GATHERED_MS);
@@ -110,8 +112,8 @@ impl LineRehearsal {
         Self::new(games.iter().enumerate().map(board).collect(), troubles, seed)
     }
 
-    /// Another program asks the boards for their changes, now this one and now that one, from `from` until `until`: as it was told
-    /// them, they do not tell them again.
+    /// Another program asks one board or another for its changes, from `from` until `until`. What a board has
+    /// told that program it does not tell the master.
     pub fn is_asked_by_another(&mut self, seed: u64, from: Millis, until: Millis) {
         let mut rng = Rng::with_seed(seed);
         let mut at = from;
@@ -123,7 +125,7 @@ impl LineRehearsal {
         }
     }
 
-    /// Until all games are over, and a while beyond; or until `end`.
+    /// Runs until all games are over and for a while after that, but not beyond `end`.
     pub fn run(&mut self, end: Millis) {
         let mut last = None;
         while self.now <= last.unwrap_or(end).min(end) {
@@ -204,7 +206,7 @@ impl LineRehearsal {
             .max(self.now + 1);
     }
 
-    /// What the boards say reaches their watchers.
+    /// Hands what the boards say to their watchers.
     fn say(&mut self) {
         while let Some((address, said)) = self.master.poll_said() {
             let Some(seat) = self.seats.iter_mut().find(|seat| seat.address == address) else {
@@ -224,14 +226,14 @@ impl LineRehearsal {
         }
     }
 
-    /// What the master has counted since the last time.
+    /// What the master has counted since this was last asked.
     pub fn figures(&mut self) -> Figures {
         self.master.take_figures(self.now)
     }
 }
 
 impl SeatOfLine {
-    /// What the watcher was told, to be replayed.
+    /// The bytes that the watcher was given, as a capture to be replayed.
     #[must_use]
     pub fn capture(&self, header: Header) -> Capture {
         let link = |up: bool| if up { Act::LinkUp } else { Act::LinkDown };
@@ -245,7 +247,7 @@ impl SeatOfLine {
         Capture { header, records }
     }
 
-    /// Bytes that a restart would need.
+    /// The size in bytes of the snapshot that a restart would need.
     #[must_use]
     pub fn snapshot(&self) -> usize {
         as_text(&self.watcher.snapshot()).len()

@@ -1,5 +1,5 @@
-//! Watchers and simulated boards that talk to each other, in a time of their own: over slow lines, with cables that are
-//! pulled and daemons that are killed. Who rehearses is no daemon: what cannot be panics.
+//! Watchers and simulated boards that talk to each other in virtual time: over slow lines, with cables that
+//! are pulled and daemons that are killed. A rehearsal is no daemon: where something cannot be, it panics.
 
 pub mod kinds;
 pub mod line;
@@ -23,55 +23,57 @@ use crate::{
     watcher::{Account, Settings, Snapshot, Watcher},
 };
 
-/// What becomes of the board's log on its way.
+/// What becomes of the board's event log on its way to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFate {
-    /// It is told.
+    /// The board tells it, and it arrives.
     Told,
     /// The board does not know the question.
     Unanswered,
-    /// Some bytes are other ones.
+    /// Some bytes are turned into other ones.
     Garbled,
     /// The line breaks off in the middle.
     Short,
 }
 
-/// What came of it.
+/// What came of a rehearsal.
 #[derive(Debug, Default)]
 pub struct Rehearsed {
-    /// What the watcher said.
+    /// The events of the watcher.
     pub events: Vec<Event>,
     /// All that went over the line, as a recorder would have it.
     pub capture: Capture,
-    /// Bytes that a restart would need.
+    /// The size in bytes of the snapshot that a restart would need.
     pub snapshot: usize,
-    /// What was weighed for the events, where that is asked for.
+    /// What the watcher weighed for each event, if [`Rehearsal::weighed`] asked for it.
     pub accounts: Vec<Account>,
-    /// What was weighed at moments of no event, where that is asked for.
+    /// What the watcher weighed at moments without an event, if [`Rehearsal::weighed`] asked for it.
     pub between: Vec<Account>,
     /// How often the board was asked for its log.
     pub asked: usize,
-    /// When the watcher took a board that answers for one that does not.
+    /// When the watcher wished to open the link again because the board did not answer.
     pub given_up: Vec<Millis>,
 }
 
-/// How often it is looked what is weighed, in milliseconds: out of step with clocks and scans.
+/// How often a rehearsal looks at what the watcher weighs, in milliseconds. It is out of step with clocks and
+/// scans.
 const LOOK_MS: u64 = 3371;
-/// A watcher that says more than this in one game says events without end.
+/// A watcher with more events than this in one game never stops.
 const MOST_EVENTS: usize = 5000;
 
 /// One byte at 9600 baud, 8N1, in microseconds.
 const BYTE_US: u64 = 1042;
-/// The same at 38400 baud, or less.
+/// A byte at 38400 baud, in microseconds.
 const FAST_BYTE_US: u64 = 260;
-/// The same by USB.
+/// A byte by USB, in microseconds.
 const USB_BYTE_US: u64 = 10;
 
-/// Between the board and the host.
+/// The wire from the board to the host.
 #[derive(Debug)]
 struct Wire {
+    /// Bytes on their way, and when they arrive.
     queue: VecDeque<(Millis, Vec<u8>)>,
-    /// When it is free again, in microseconds.
+    /// When the wire is free again, in microseconds.
     free: u64,
     /// What a byte takes, in microseconds.
     byte: u64,
@@ -88,7 +90,7 @@ impl Wire {
     }
 }
 
-/// A watcher and its board.
+/// A watcher and its board, in virtual time.
 #[derive(Debug)]
 pub struct Rehearsal {
     /// None while the daemon is down.
@@ -98,21 +100,21 @@ pub struct Rehearsal {
     wire: Wire,
     is_up: bool,
     now: Millis,
-    /// When the daemon was started: its own time begins there.
+    /// When the daemon was started, in milliseconds. Its own time begins there.
     started: u64,
     log: LogFate,
     rng: Rng,
-    /// What the watcher kept with its last event, where it may be killed.
+    /// The snapshot that the watcher kept with its last event, if it keeps any ([`Self::with_journal`]).
     kept: Option<Option<Snapshot>>,
-    /// When it is looked next what is weighed, where that is asked for.
+    /// When the rehearsal next looks at what the watcher weighs, if it looks at all.
     looks: Option<Millis>,
-    /// When all of the game has been heard.
+    /// When the host has heard the whole game.
     over: Option<Millis>,
     told: Rehearsed,
 }
 
 impl Rehearsal {
-    /// A daemon that is told `settings`, and is there from the first.
+    /// A rehearsal with a daemon that has `settings` and runs from the beginning.
     #[must_use]
     pub fn new(mut player: PlayedBoard, settings: Settings) -> Self {
         player.handle_connect(Millis(0));
@@ -143,7 +145,7 @@ impl Rehearsal {
         rehearsal
     }
 
-    /// A made-up game on a board that speaks `protocol`.
+    /// A rehearsal of a made-up game on a board that speaks `protocol`.
     #[must_use]
     pub fn of(protocol: Protocol, game: &SimulatedGame) -> Self {
         let mut settings = settings_of(&game.header, "1");
@@ -151,28 +153,29 @@ impl Rehearsal {
         Self::new(game.player(protocol.family(), 1, WITHOUT_WAITING), settings)
     }
 
-    /// The same by USB.
+    /// This rehearsal with a board at a USB port.
     #[must_use]
     pub fn by_usb(mut self) -> Self {
         self.wire.byte = USB_BYTE_US;
         self
     }
 
-    /// The same with a log of which this becomes; how it is garbled comes from `seed`.
+    /// This rehearsal with `log` as the fate of the event log. `seed` decides how it is garbled.
     #[must_use]
     pub fn with_log(mut self, log: LogFate, seed: u64) -> Self {
         (self.log, self.rng) = (log, Rng::with_seed(seed));
         self
     }
 
-    /// The same with a daemon that keeps what it needs when it is killed.
+    /// This rehearsal with a daemon that keeps a snapshot with each event, and goes on from it when it was
+    /// killed.
     #[must_use]
     pub fn with_journal(mut self) -> Self {
         self.kept = Some(None);
         self
     }
 
-    /// The same, and it is kept what the watcher weighs.
+    /// This rehearsal, with a record of what the watcher weighs.
     #[must_use]
     pub fn weighed(mut self) -> Self {
         self.looks = Some(Millis(0));
@@ -180,19 +183,19 @@ impl Rehearsal {
         self
     }
 
-    /// What time it is.
+    /// The virtual time.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.now
     }
 
-    /// Lets happen what happens until `end`.
+    /// Runs until `end`.
     pub fn run_until(&mut self, end: Millis) {
         self.run(|_| end);
         self.now = end;
     }
 
-    /// The same until all of the game has been heard, but no longer than until `latest`.
+    /// Runs until the host has heard the whole game, but not beyond `latest`.
     pub fn run_out(&mut self, latest: Millis) {
         self.run(|rehearsal| rehearsal.over.map_or(latest, |over| over.min(latest)));
     }
@@ -212,7 +215,8 @@ impl Rehearsal {
         }
     }
 
-    /// The daemon is killed, and is there again at `back`: what it knows is what it kept with its last event.
+    /// Kills the daemon and starts it again at `back`. It then knows what it kept with its last event, and
+    /// nothing else.
     pub fn restart(&mut self, back: Millis) {
         self.watcher = None;
         self.wire.queue.clear();
@@ -222,7 +226,7 @@ impl Rehearsal {
         self.start(self.kept.clone().flatten().map(|kept| through_a_file(&kept)));
     }
 
-    /// Nothing more comes.
+    /// Ends the rehearsal and returns what came of it.
     #[must_use]
     pub fn end(mut self) -> Rehearsed {
         let own = self.own();
@@ -283,7 +287,7 @@ impl Rehearsal {
         self.told.capture.records.push(Record { at: self.now, act });
     }
 
-    /// Until nobody has anything more to say.
+    /// Passes on what watcher and board say until neither has more to say.
     fn settle(&mut self) {
         loop {
             if let Some(command) = self.watcher.as_mut().and_then(Watcher::poll_transmit) {
@@ -309,7 +313,10 @@ impl Rehearsal {
             event.t += self.started as f64 / 1000.0;
             self.told.events.push(event);
         }
-        assert!(self.told.events.len() < MOST_EVENTS, "events without end");
+        assert!(
+            self.told.events.len() < MOST_EVENTS,
+            "the watcher never stops reporting events"
+        );
     }
 
     /// The host says `bytes`.
@@ -348,7 +355,7 @@ impl Rehearsal {
         self.record(if is_up { Act::LinkUp } else { Act::LinkDown });
     }
 
-    /// Does to an answer with the log what becomes of it.
+    /// Does to an answer with the event log what its fate says.
     fn harm(&mut self, bytes: &mut Vec<u8>) {
         let log = bytes.iter().position(|byte| *byte == EVENT_LOG);
         match (log, self.log) {
@@ -364,18 +371,18 @@ impl Rehearsal {
     }
 }
 
-/// The game goes on whether somebody listens or not.
+/// The pace of a game that goes on whether a host listens or not.
 pub const WITHOUT_WAITING: Pace = Pace {
     speed: 1.0,
     wait: false,
 };
 
-/// How a frame with the log begins.
+/// The first byte of a frame with the event log.
 const EVENT_LOG: u8 = 0x8f;
 
-/// What a journal gives back of what is put into it.
+/// The snapshot after a journal has written and read it.
 fn through_a_file(snapshot: &Snapshot) -> Snapshot {
-    serde_json::from_str(&as_text(snapshot)).expect("what is written can be read")
+    serde_json::from_str(&as_text(snapshot)).expect("a snapshot that was written can be read")
 }
 
 fn as_text(snapshot: &Snapshot) -> String {
@@ -388,13 +395,13 @@ pub fn rehearse(game: &SimulatedGame) -> Rehearsed {
     rehearse_on(Protocol::Dgt, game)
 }
 
-/// The same on a board that speaks `protocol`.
+/// Lets a watcher follow `game` on a board that speaks `protocol`.
 #[must_use]
 pub fn rehearse_on(protocol: Protocol, game: &SimulatedGame) -> Rehearsed {
     whole(Rehearsal::of(protocol, game), game)
 }
 
-/// The same, and it is kept what the watcher weighed.
+/// Lets a watcher follow `game`, with a record of what it weighed.
 #[must_use]
 pub fn rehearse_and_weigh(game: &SimulatedGame) -> Rehearsed {
     whole(Rehearsal::of(Protocol::Dgt, game).weighed(), game)
@@ -407,7 +414,7 @@ fn whole(mut rehearsal: Rehearsal, game: &SimulatedGame) -> Rehearsed {
     assert_eq!(
         told.given_up,
         [],
-        "the board answers, and the watcher says that it does not"
+        "the board answers, and the watcher took it for one that does not"
     );
     told
 }

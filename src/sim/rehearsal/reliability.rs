@@ -1,4 +1,5 @@
-//! Of what was said with probability p, how much was true: half-moves and accusations, held against the truth.
+//! How much of what the watcher said with a probability was true: half-moves and accusations, compared with
+//! the truth.
 
 use std::{collections::BTreeMap, fmt, ops::AddAssign};
 
@@ -14,14 +15,14 @@ use super::{
     verdict::{Accusation, Judged, accusations, is_told},
 };
 
-/// Of things said with a probability, how many were true.
+/// How many of the things that were said with a probability were true.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// How many.
+    /// How many things were said.
     pub said: usize,
     /// How many of them are true.
     pub truly: usize,
-    /// What was true of them by the probabilities.
+    /// How many of them should be true by their probabilities.
     expected: f64,
 }
 
@@ -34,7 +35,7 @@ impl Tally {
         }
     }
 
-    /// What was said and is not true.
+    /// How many of them are not true.
     #[must_use]
     pub fn falsely(self) -> usize {
         self.said - self.truly
@@ -49,7 +50,7 @@ impl AddAssign for Tally {
     }
 }
 
-/// A part of a whole as one says it in percent; nothing of nothing is a dash.
+/// A part of a whole in percent. If the whole is nothing, a dash.
 fn percent(part: f64, whole: usize) -> String {
     match whole {
         0 => "-".to_owned(),
@@ -57,7 +58,7 @@ fn percent(part: f64, whole: usize) -> String {
     }
 }
 
-/// Counts by the probability with which a thing was said.
+/// The things that were said, counted in rows by their probability.
 #[derive(Clone, Debug, Default)]
 struct Table([Tally; BOUNDS.len() + 1]);
 
@@ -101,26 +102,26 @@ impl fmt::Display for Table {
     }
 }
 
-/// What was said of many games, by how sure the watcher was.
+/// What the watcher said of many games, by how sure it was.
 #[derive(Clone, Debug, Default)]
 pub struct Reliability {
-    /// Half-moves by the share of all explanations that have them.
+    /// Half-moves by the posterior of all hypotheses that have them.
     half_moves: Table,
-    /// Half-moves by their share among the explanations that have any half-move there.
+    /// Half-moves by their share of the posterior of the hypotheses that have any half-move there.
     rivals: Table,
-    /// Half-moves that no explanation had when they were said: found by search, or by a ruling.
+    /// Half-moves that no hypothesis had when they were said: a search or a ruling gave them.
     unweighed: Tally,
-    /// Half-moves of games with a piece that is not read: where it goes nobody can always tell.
+    /// Half-moves of games with a piece that is not read: nobody can always know where such a piece goes.
     guessed: Tally,
-    /// Half-moves after a wrong one, and those of which nothing can be known.
+    /// Half-moves that do not count: those after a wrong one, and those of which nothing can be known.
     unasked: usize,
-    /// Accusations by the share of the explanations by which they are right.
+    /// Accusations by the posterior of the hypotheses by which they are right.
     accusations: Table,
-    /// Accusations by how sure they were said to be, and their kind.
+    /// Accusations by their certainty and their kind.
     kinds: BTreeMap<(u8, &'static str), Tally>,
-    /// What nobody could know better and what was withdrawn, by the same.
+    /// How many accusations were withdrawn where nobody could have known better.
     withdrawn: usize,
-    /// Accusations that were said as certain and are false.
+    /// Accusations that are false although they were said to be certain.
     pub wrong: Vec<String>,
 }
 
@@ -141,7 +142,7 @@ impl AddAssign for Reliability {
 }
 
 impl Reliability {
-    /// What was said of one game.
+    /// The counts of one game.
     #[must_use]
     pub fn of(truth: &Truth, rehearsal: &Rehearsed) -> Self {
         let mut reliability = Self::default();
@@ -153,7 +154,7 @@ impl Reliability {
         reliability
     }
 
-    /// What was said with this certainty.
+    /// All accusations of this certainty.
     #[must_use]
     pub fn said(&self, certainty: Certainty) -> Tally {
         let mut sum = Tally::default();
@@ -166,7 +167,7 @@ impl Reliability {
     }
 
     fn count_half_moves(&mut self, truth: &Truth, rehearsal: &Rehearsed) {
-        // A half-move is asked for as long as what the record has before it is right.
+        // A half-move counts only if all half-moves before it in the record are right.
         let mut right: Vec<bool> = Vec::new();
         let mut games = 0;
         for event in &rehearsal.events {
@@ -241,7 +242,7 @@ impl Reliability {
     }
 }
 
-/// What was weighed for `event`.
+/// What the watcher weighed for `event`.
 fn account_of<'a>(rehearsal: &'a Rehearsed, event: &Event) -> Option<&'a Account> {
     let index = rehearsal
         .accounts
@@ -249,7 +250,7 @@ fn account_of<'a>(rehearsal: &'a Rehearsed, event: &Event) -> Option<&'a Account
     index.ok().map(|index| &rehearsal.accounts[index])
 }
 
-/// Whether the game had this half-move there; none where nobody can know.
+/// Whether this half-move was played there. None if nobody can know.
 fn is_right(truth: &Truth, made: &MoveMade) -> Option<bool> {
     let index = made.ply as usize - 1;
     let Some(really) = truth.moves.get(index) else {
@@ -261,14 +262,14 @@ fn is_right(truth: &Truth, made: &MoveMade) -> Option<bool> {
     }
 }
 
-/// The share of the explanations for which `is` holds.
+/// The posterior of the hypotheses for which `is` holds.
 fn mass(account: &Account, is: impl Fn(&&Hypothesis) -> bool) -> f64 {
     let share: f64 = account.hypotheses.iter().filter(is).map(|h| h.probability).sum();
     share.min(1.0)
 }
 
-/// The share of the explanations by which what is said of half-move `ply` happened; none where it does not follow from
-/// explanations.
+/// The posterior of the hypotheses by which an offence of this `kind` happened at half-move `ply`. None if
+/// the accusation does not follow from hypotheses.
 fn guilt(account: &Account, kind: IrregularityKind, ply: usize) -> Option<f64> {
     use IrregularityKind as Kind;
     let index = ply.checked_sub(1 + account.base)?;
@@ -290,23 +291,23 @@ impl fmt::Display for Reliability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "Half-moves, by the share of all explanations that have them:\n\n{}",
+            "Half-moves, by the posterior of the hypotheses that have them:\n\n{}",
             self.half_moves
         )?;
         writeln!(
             f,
-            "Half-moves, by their share among the explanations that have a half-move there:\n\n{}",
+            "Half-moves, by their share among the hypotheses that have a half-move there:\n\n{}",
             self.rivals
         )?;
         writeln!(
             f,
-            "Said without being weighed: {}, {} of them true. In games with a piece that is not read: {}, {} of them \
-             true. Not asked: {}.\n",
+            "Reported without being weighed: {}, {} of them true. In games with a piece that is not read: {}, {} of them \
+             true. Not counted: {}.\n",
             self.unweighed.said, self.unweighed.truly, self.guessed.said, self.guessed.truly, self.unasked
         )?;
         writeln!(
             f,
-            "Accusations, by the share of the explanations by which they are right:\n\n{}",
+            "Accusations, by the posterior of the hypotheses by which they are right:\n\n{}",
             self.accusations
         )?;
         writeln!(

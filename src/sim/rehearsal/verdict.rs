@@ -1,4 +1,4 @@
-//! What a watcher said, held against what happened.
+//! Compares what a watcher said with what happened.
 
 use std::ops::AddAssign;
 
@@ -11,35 +11,35 @@ use crate::{
 /// Counts of one game or of many.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
-    /// Games.
+    /// How many games.
     pub games: usize,
-    /// Half-moves that were played.
+    /// How many half-moves were played.
     pub plies: usize,
-    /// Up to the first wrong one.
+    /// How many of them are right in the record, up to the first wrong one.
     pub right: usize,
-    /// Half-moves of which something can be known.
+    /// Of how many half-moves something can be known.
     pub asked: usize,
-    /// Those of them that are in the record in their order, whatever is wrong between.
+    /// How many of these the record has in their order, whatever is wrong between them.
     pub followed: usize,
-    /// Games without a wrong half-move.
+    /// How many games have no wrong half-move.
     pub exact: usize,
-    /// Accusations that are false.
+    /// How many accusations are false.
     pub accused_falsely: usize,
-    /// Offences that were committed.
+    /// How many offences were committed.
     pub offences: usize,
-    /// Those of them that were said.
+    /// How many of the offences were reported.
     pub found: usize,
-    /// From the press to the accusation, in milliseconds, all together.
+    /// The sum of the times from the offence to its report, in milliseconds.
     pub waited: u64,
-    /// Half-moves that were said and taken back.
+    /// How often half-moves were said and corrected.
     pub corrections: usize,
-    /// Suspicions, which are advice.
+    /// How many suspicions, and withdrawn reports that nobody could have known to be wrong.
     pub advice: usize,
-    /// Games with another result.
+    /// How many games have another result in the record.
     pub results_wrong: usize,
-    /// Games at whose end the record is not what stands on the board.
+    /// How many games end with another position in the record than on the board.
     pub unexplained: usize,
-    /// What was wrong, for people.
+    /// What was wrong, in words.
     pub faults: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ impl AddAssign for Judgement {
     }
 }
 
-/// A half-move of the record: UCI and placement after it.
+/// A half-move of the record: its UCI and the placement after it.
 type Recorded = (String, String);
 
 #[derive(Default)]
@@ -109,14 +109,14 @@ impl Record {
         record
     }
 
-    /// Half-moves that are right, up to the first that is not.
+    /// How many half-moves are right, up to the first that is not.
     fn right(&self, truth: &Truth) -> usize {
         let mut right = 0;
         while let Some(made) = truth.moves.get(right) {
             let open = |made: &&HalfMove| made.known == Knowable::InAnyOrder;
             let until = right + truth.moves[right..].iter().take_while(open).count();
             if until > right {
-                // In any order, as long as it comes to the same.
+                // These may be recorded in any order that leads to the same placement.
                 let same = |got: &Recorded| got.1 == truth.moves[until - 1].placement;
                 if !self.moves.get(until - 1).is_some_and(same) {
                     break;
@@ -132,7 +132,8 @@ impl Record {
         right
     }
 
-    /// Half-moves of the game of which something can be known, and how many of them are in the record in their order.
+    /// How many half-moves of the game there are of which something can be known, and how many of these the
+    /// record has in their order.
     fn followed(&self, truth: &Truth) -> (usize, usize) {
         let asked: Vec<&HalfMove> = truth
             .moves
@@ -142,7 +143,7 @@ impl Record {
         if self.right(truth) == truth.moves.len() {
             return (asked.len(), asked.len());
         }
-        // What a second game says is not the record of this one.
+        // The half-moves of a second game are no part of the record of this one.
         let told = self.before.first().unwrap_or(&self.moves);
         let mut longest = vec![0; told.len() + 1];
         for made in &asked {
@@ -171,7 +172,7 @@ pub fn is_told(made: &HalfMove, uci: &str) -> bool {
 }
 
 impl Judgement {
-    /// Of one game.
+    /// The judgement of one game.
     #[must_use]
     pub fn of(truth: &Truth, events: &[Event]) -> Self {
         let record = Record::of(events);
@@ -194,7 +195,8 @@ impl Judgement {
         if record.games != 1 {
             self.faults.push(format!("{} games began", record.games));
         }
-        // With pieces that are not read, and after a gap of which no log tells, only that it is followed is asked.
+        // With a piece that is not read, and after a gap of which no log tells, it is enough that the record
+        // follows the game.
         let unknown = truth.moves.len() - self.asked;
         if truth.calm {
             (self.right, self.exact) = (truth.moves.len(), 1);
@@ -261,31 +263,31 @@ impl Judgement {
     }
 }
 
-/// What an accusation is, held against the truth.
+/// What an accusation turns out to be.
 #[derive(Clone, Copy, Debug)]
 pub enum Judged<'a> {
-    /// It happened.
+    /// The offence was committed.
     Found(&'a Offence),
     /// Nobody was accused.
     Advice,
     /// Nobody could know better, and it was withdrawn.
     Withdrawn,
-    /// It did not.
+    /// The offence was not committed.
     False,
 }
 
-/// Something that was said of a player.
+/// A report of an irregularity, judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Accusation<'a> {
-    /// The event that says it.
+    /// The event that reports it.
     pub event: &'a Event,
-    /// What it says.
+    /// What the event says.
     pub said: &'a Irregularity,
-    /// What that is.
+    /// What the accusation turns out to be.
     pub is: Judged<'a>,
 }
 
-/// What was said, and which offences were missed.
+/// All accusations, and the offences that were missed.
 #[must_use]
 pub fn accusations<'a>(truth: &'a Truth, events: &'a [Event]) -> (Vec<Accusation<'a>>, Vec<&'a Offence>) {
     let mut open: Vec<&Offence> = truth.offences.iter().collect();
@@ -312,7 +314,7 @@ pub fn accusations<'a>(truth: &'a Truth, events: &'a [Event]) -> (Vec<Accusation
     (accusations, open)
 }
 
-/// Whether somebody took back what was said, or nothing was played after it that could tell.
+/// Whether the report was taken back, or no half-move followed that could have proved it wrong.
 fn is_withdrawn(truth: &Truth, event: &Event, said: &Irregularity, events: &[Event]) -> bool {
     let how = events.iter().find_map(|later| match &later.body {
         Body::IrregularityResolved { irregularity, how } if *irregularity == event.id => Some(*how),

@@ -8,12 +8,12 @@ use crate::{
     sim::{hand::figure::code, sensors::Scan},
 };
 
-/// How hands and sensors are.
+/// How hands move and sensors read.
 #[derive(Clone, Debug)]
 pub enum Manner {
-    /// Hands always take the same time and the plainest way, and each update comes at the very time.
+    /// Hands always take the same time and the plainest way, and each update comes at once.
     Tidy,
-    /// Hands take their time, and a scan finds what they do; what is left to chance comes from the seed.
+    /// Hands take their time, and a scan finds what they do. The seed decides what is left to chance.
     Human(u64, Scan),
 }
 
@@ -28,9 +28,9 @@ impl Manner {
 /// How a table is set before anything is done there.
 #[derive(Clone, Debug)]
 pub struct TableSetting {
-    /// How hands and sensors are.
+    /// How hands move and sensors read.
     pub manner: Manner,
-    /// What half-moves are played from.
+    /// The position from which half-moves are played.
     pub position: Chess,
     /// What stands on the squares, a1 first.
     pub stands: Squares,
@@ -38,9 +38,9 @@ pub struct TableSetting {
     pub unread: Vec<Square>,
     /// How the board lies.
     pub orientation: Orientation,
-    /// Milliseconds of each side and for each half-move; none: no clock.
+    /// Milliseconds of each side, and for each half-move. None: there is no clock.
     pub clock: Option<(u64, u64)>,
-    /// Milliseconds that the clock adds for the second period, when a flag falls.
+    /// Milliseconds that a side gets for the second period when its flag falls.
     pub next_period_ms: u64,
     /// The side of the clock at which White sits.
     pub white: ClockSide,
